@@ -16,6 +16,8 @@ export interface AgentArguments {
   /** How long to wait for the first client. */
   readonly communicationTimeoutSecs: number
   readonly mode: AgentMode
+  /** PEM text; undefined if the command line gives none. */
+  readonly operatorCertificate: string | undefined
   /** Names of options that the reference agent knows but cannot honour. */
   readonly unsupported: ReadonlyArray<string>
 }
@@ -36,7 +38,7 @@ const agentOptions: ReadonlyMap<string, AgentOption> = new Map([
   ["-t", { name: "timeout", value: true, supported: true }],
   ["--communication-timeout", { name: "timeout", value: true, supported: true }],
   ["--metrics", { name: "metrics", value: true, supported: false }],
-  ["--operator-tls-cert-pem", { name: "tls", value: true, supported: false }],
+  ["--operator-tls-cert-pem", { name: "tls", value: true, supported: true }],
   ["--test-error", { name: "test-error", value: false, supported: false }],
   ["--is-mesh", { name: "is-mesh", value: false, supported: true }],
   ["--clean-iptables-on-start", { name: "clean", value: false, supported: true }],
@@ -90,6 +92,10 @@ export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<
     if (option === undefined) return Result.fail(`unexpected option ${name}${after}`)
     const value = !option.value ? "true" : equals < 0 ? words.shift() : word.slice(equals + 1)
     if (value === undefined) return Result.fail(`option ${name} needs a value`)
+    // As in the real agent; a certificate is such a value.
+    if (equals < 0 && value.startsWith("-")) {
+      return Result.fail(`option ${name} needs a value, and one that begins with a hyphen must follow "="`)
+    }
     values.set(option.name, value)
     if (!option.supported) unsupported.push(name)
   }
@@ -98,7 +104,13 @@ export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<
   const timeout = wholeNumber(values.get("timeout"), 30, "--communication-timeout", 65_535)
   if (Result.isFailure(timeout)) return Result.fail(timeout.failure)
   const done = (chosen: AgentMode) =>
-    Result.succeed({ port: port.success, communicationTimeoutSecs: timeout.success, mode: chosen, unsupported })
+    Result.succeed({
+      port: port.success,
+      communicationTimeoutSecs: timeout.success,
+      mode: chosen,
+      operatorCertificate: values.get("tls"),
+      unsupported
+    })
   switch (mode) {
     case "targetless":
       return done({ _tag: "Targetless" })

@@ -8,6 +8,7 @@ import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type ContainerContext, type ContainerProgram, signalsReady } from "../cluster/node/container-program.ts"
 import { type AgentArguments, type AgentMode, parseAgentArguments } from "./agent-arguments.ts"
 import { runAgent } from "./agent.ts"
+import { readTrustedOperator, type TrustedOperator } from "./operator-tls.ts"
 
 type Environment = ReadonlyMap<string, string>
 
@@ -16,6 +17,7 @@ interface Setup {
   readonly arguments: AgentArguments
   readonly idleTtlSecs: number
   readonly httpDetectionTimeoutSecs: number
+  readonly operator: TrustedOperator | undefined
 }
 
 /** Reads a number of seconds. A malformed value is reported and the default holds, as in the real agent. */
@@ -43,14 +45,17 @@ const setUp = (
     log(`error: ${unsupported.join(", ")} is not supported by this agent`)
     return Result.fail(1)
   }
-  if (env.has("AGENT_OPERATOR_CERT_ENV")) {
-    log("error: AGENT_OPERATOR_CERT_ENV is set, but this agent does not speak TLS; unset it (chart: agent.tls)")
+  const certificate = parsed.success.operatorCertificate ?? env.get("AGENT_OPERATOR_CERT_ENV")
+  const operator = certificate === undefined ? undefined : readTrustedOperator(certificate)
+  if (operator !== undefined && Result.isFailure(operator)) {
+    log(`error: TLS setup failed: ${operator.failure}`)
     return Result.fail(1)
   }
   return Result.succeed({
     arguments: parsed.success,
     idleTtlSecs: seconds(env, "MIRRORD_AGENT_IDLE_TTL", 0, log),
-    httpDetectionTimeoutSecs: seconds(env, "MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT", 2, log)
+    httpDetectionTimeoutSecs: seconds(env, "MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT", 2, log),
+    operator: operator?.success
   })
 }
 
@@ -58,7 +63,8 @@ const options = (setup: Setup) => ({
   communicationTimeoutSecs: setup.arguments.communicationTimeoutSecs,
   idleTtlSecs: setup.idleTtlSecs,
   httpDetectionTimeoutSecs: setup.httpDetectionTimeoutSecs,
-  targetless: setup.arguments.mode._tag === "Targetless"
+  targetless: setup.arguments.mode._tag === "Targetless",
+  operator: setup.operator
 })
 
 const noRedirect = (): never => {

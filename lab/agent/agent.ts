@@ -12,6 +12,7 @@ import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { AgentClientConnection, type AgentSurroundings } from "./agent-client-connection.ts"
 import { systemAfter } from "./agent-output.ts"
 import { AgentIncoming } from "./incoming/agent-incoming.ts"
+import { secureOperator, type TrustedOperator } from "./operator-tls.ts"
 
 /** The release of mirrord whose agent the reference agent stands in for. */
 export const agentVersion = "3.250.0"
@@ -37,6 +38,8 @@ export interface AgentOptions {
   /** Whether the agent has no target, and so no incoming traffic: such messages are answered with `Close`. */
   readonly targetless?: boolean
   readonly httpDetectionTimeoutSecs?: number
+  /** The only operator that may connect, with TLS; without it anybody may, in clear text. */
+  readonly operator?: TrustedOperator | undefined
   /** The real endpoint of a cluster's address; by default the address itself. */
   readonly reach?: (endpoint: Endpoint) => Endpoint
   readonly log: (line: string) => void
@@ -73,7 +76,7 @@ const listenOn =
  */
 export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const { target, log, listen } = options
+    const { target, log, listen, operator } = options
     const version = options.version ?? agentVersion
     const incoming =
       options.targetless === true
@@ -96,11 +99,22 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
     const sockets = new Set<Duplex>()
     let accepted = 0
     const onConnection = (socket: Duplex): void => {
+      const id = accepted++
       sockets.add(socket)
-      new AgentClientConnection(accepted++, socket, surroundings, () => {
+      const left = (): void => {
         sockets.delete(socket)
         Queue.offerUnsafe(changes, undefined)
-      })
+      }
+      const serve = (connection: Duplex): void => void new AgentClientConnection(id, connection, surroundings, left)
+      if (operator === undefined) serve(socket)
+      else
+        secureOperator(socket, operator, {
+          secured: serve,
+          failed: (reason) => {
+            log(`client ${id} disconnected with error: ${reason}`)
+            left()
+          }
+        })
       Queue.offerUnsafe(changes, undefined)
     }
     /** Waits for a state of the counters above. */

@@ -78,6 +78,7 @@ const operatorRules = (primary: boolean): ReadonlyArray<object> => [
       ]),
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["patch"]),
+  rule("policies.mirrord.metalbear.co", ["mirrordpolicies", "mirrordclusterpolicies"], ["list", "watch"]),
   rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
   ...(primary
     ? [
@@ -96,6 +97,8 @@ export interface OperatorEnvironment {
   readonly clustersFile: string | undefined
   /** Number of replicas, of which one leads; one unless given. */
   readonly replicas?: number
+  /** Whether agents speak TLS with the operator. */
+  readonly agentTls: boolean
 }
 
 /** The operator as an installation: accounts, permissions, Service, APIService and Deployment. */
@@ -108,6 +111,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     { name: "OPERATOR_POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     { name: "MIRRORD_OPERATOR_NAMESPACE", value: operatorNamespace },
     { name: "MIRRORD_AGENT_IMAGE", value: images.agent },
+    { name: "OPERATOR_AGENT_CONNECTION_TLS", value: String(environment.agentTls) },
     { name: "KUBECONFIG", value: environment.kubeconfig },
     ...(environment.multiClusterFile === undefined
       ? []

@@ -10,6 +10,7 @@ import { Effect, FileSystem, type Scope } from "effect"
 import { stringify } from "yaml"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { agentProgram } from "../agent/agent-command.ts"
 import { startWorkloadControllers } from "../cluster/controllers/workload-controllers.ts"
 import { type EmbeddedCluster, type EmbeddedClusterError, startEmbeddedCluster } from "../cluster/embedded-cluster.ts"
@@ -49,20 +50,24 @@ export interface PlaygroundOptions {
   readonly primaryReplicas?: number
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
+  /** Whether agents speak TLS; as with the chart, they do not unless it is `true`. */
+  readonly agentTls?: boolean
   /** The program that runs as the operator; this repository's unless given. */
   readonly operator?: ContainerProgram
+  /** More images of the clusters' nodes, by name; none unless given. */
+  readonly images?: ImageRegistry
+  /** The container runtime that the nodes name; containerd unless given. */
+  readonly containerRuntime?: ContainerRuntime
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
 
 const operatorProgram = processProgram({ command: () => [process.execPath, ...smallHeap, program, "operator"] })
 
-const registry = ({ agent = agentProgram, operator = operatorProgram }: PlaygroundOptions): ImageRegistry =>
-  new Map([
-    [images.operator, operator],
-    [images.agent, agent],
-    [images.demo, demoApp]
-  ])
+const registry = (options: PlaygroundOptions): ImageRegistry => {
+  const { agent = agentProgram, operator = operatorProgram, images: more = [] } = options
+  return new Map([...more, [images.operator, operator], [images.agent, agent], [images.demo, demoApp]])
+}
 
 const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster) =>
   Effect.gen(function* () {
@@ -74,6 +79,7 @@ const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster
       directory: join(directory, description.name),
       subnet: description.subnet,
       images: registry(options),
+      ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime }),
       apiServer: { ip: "127.0.0.1", port: Number(new URL(cluster.server).port) }
     })
     yield* startWorkloadControllers(cluster.store)
@@ -181,7 +187,8 @@ export const startPlayground = (
           kubeconfig,
           replicas: description.isPrimary ? (options.primaryReplicas ?? 1) : 1,
           multiClusterFile: description.isPrimary ? multiClusterFile : undefined,
-          clustersFile: description.isPrimary ? clustersFile : undefined
+          clustersFile: description.isPrimary ? clustersFile : undefined,
+          agentTls: options.agentTls ?? false
         })
       )
       if (description.hasWorkload) cluster.apply(workloadManifests(description))

@@ -17,6 +17,8 @@ export interface AgentHandle {
   readonly uid: string
   readonly host: string
   readonly port: number
+  /** The certificate by which the agent knows the operator, PEM; undefined: it speaks clear text. No secret. */
+  readonly certificatePem?: string | undefined
 }
 
 export class AgentFailed extends Data.TaggedError("AgentFailed")<{ readonly agent: string; readonly detail: string }> {

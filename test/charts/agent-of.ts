@@ -10,8 +10,9 @@ export const agentOf = async (rendered: Rendered): Promise<object> => {
   // The kubelet writes the pod's namespace into this variable.
   const namespace = at(rendered.get("Deployment", "mirrord-operator"), "metadata", "namespace")
   const env = { ...rendered.env, MIRRORD_OPERATOR_NAMESPACE: namespace }
-  const { agents } = Result.getOrThrow(await settingsFrom(env, (name) => rendered.file(name)))
+  const { agents, agentTls } = Result.getOrThrow(await settingsFrom(env, (name) => rendered.file(name)))
   const owner = { apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", name: "s", uid: "1" }
   const port = agents.port ?? 4_000
-  return agentJob(agents, { name: "mirrord-agent-x", port, group: 3_001, target: placement, owner })
+  const certificatePem = agentTls ? "the operator's certificate" : undefined
+  return agentJob(agents, { name: "mirrord-agent-x", port, group: 3_001, target: placement, owner, certificatePem })
 }

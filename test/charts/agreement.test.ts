@@ -188,6 +188,7 @@ const variables = {
   OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: truths,
   PRIMARY_MANAGEMENT_ONLY: truths,
   OPERATOR_AGENT_PORT: ports,
+  OPERATOR_AGENT_CONNECTION_TLS: truths,
   OPERATOR_CONNECTIONS: bounds,
   OPERATOR_REQUESTS_PER_USER: bounds,
   OPERATOR_LEASE_DURATION_SECS: leaseTime(15, 30, "60"),
@@ -217,7 +218,18 @@ const variables = {
   ),
   OPERATOR_AGENT_EXTRA_ENV: mostly(
     fc.constantFrom("{}", '{"A":"b"}', ' {"A":1,"B":true,"C":null}', '{"Error":"x"}'),
-    fc.constantFrom("[]", "A=b", '{"A":{}}', '{"A":["b"]}', '{"A=b":"c"}', '{"":"c"}', "{", "null", 5)
+    fc.constantFrom(
+      "[]",
+      "A=b",
+      '{"A":{}}',
+      '{"A":["b"]}',
+      '{"A=b":"c"}',
+      '{"":"c"}',
+      "{",
+      "null",
+      5,
+      '{"AGENT_OPERATOR_CERT_ENV":"x"}'
+    )
   ),
   OPERATOR_AGENT_CONFIG: fc.constantFrom("/mirrord-config/agent-config.yaml"),
   MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),

@@ -21,6 +21,7 @@ const fixedNames: ReadonlySet<string> = new Set([
   "extension-apiserver-authentication",
   "mirrord-operator-user-authority",
   "mirrord-operator-serving",
+  "mirrord-operator-agent-tls",
   "v1.operator.metalbear.co",
   "mirrord-operator-debts",
   "mirrord-operator-stopped-sessions",

@@ -17,7 +17,7 @@ describeHelm("NOTES", (helm) => {
     const notes = await chart.notes({ sample: "plain" })
     expect(notes).toContain("in namespace mirrord: single cluster.")
     expect(notes).not.toMatch(/To do|without effect|token/u)
-    expect(notes).toContain("are stored and not enforced yet")
+    expect(notes).toContain("TLS steal configs (MirrordTlsStealConfig, MirrordClusterTlsStealConfig) are stored")
   })
 
   describe("name each value without effect that is set", () => {
@@ -115,6 +115,19 @@ describeHelm("NOTES", (helm) => {
     expect(
       await chart.notes({ values: { operator: { image: "mirror.example.com/metalbear-co/operator" } } })
     ).toContain("is the published operator")
+  })
+
+  it("warn of agents that neither TLS nor a NetworkPolicy protects, where there are agents", async () => {
+    const open = { networkPolicy: { agents: false } }
+    const warning = "Agents serve everybody who can reach them"
+    expect(await chart.notes({ values: open })).toContain(warning)
+    for (const values of [
+      {},
+      { ...open, agent: { tls: true } },
+      { ...open, operator: { extraEnv: { OPERATOR_AGENT_CONNECTION_TLS: "yes" } } },
+      { ...open, operator: { multiCluster: { enabled: true } } }
+    ])
+      expect(await chart.notes({ values })).not.toContain(warning)
   })
 
   it("name settings of agents that there are not, once each", async () => {

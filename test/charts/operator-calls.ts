@@ -10,6 +10,7 @@ import { mayDo } from "../../src/app/api/access-review.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { makeCopyTargetCapability } from "../../src/app/copy-targets/copy-target-capability.ts"
 import { scalableKinds } from "../../src/app/copy-targets/scaled-down-workloads.ts"
+import { ensureAgentIdentity } from "../../src/app/operator/agent-identity.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
 import {
   operatorApiService,
@@ -41,7 +42,8 @@ import type { ApiCall } from "./api-call.ts"
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
  * same), the same where it makes copies of targets, which a primary does not; of a primary with and without workloads,
- * each in its own cluster; the primary in its members' clusters; the hooks of the chart.
+ * each in its own cluster; the primary in its members' clusters; an operator whose agents speak TLS, as far as that is
+ * more; the hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
@@ -49,6 +51,7 @@ export const callers = [
   "primary-with-workloads",
   "primary-management-only",
   "primary-at-a-member",
+  "operator-with-agent-tls",
   "hooks",
   "hooks-with-copies"
 ] as const
@@ -234,6 +237,13 @@ const ofCertificate = (): Promise<ReadonlyArray<ApiCall>> => {
   )
 }
 
+/** The key towards agents is made and read. In the machine's time, which making keys takes. */
+const ofAgentKey = (): Promise<Array<ApiCall>> => {
+  const calls: Array<ApiCall> = []
+  const recorded = recordingKubeApi(new MemoryKubeApi("recorded"), calls)
+  return Effect.runPromise(Effect.as(ensureAgentIdentity(recorded, operatorNamespace), calls))
+}
+
 /**
  * The calls of each of them: in all scenarios of the simulation, and where the simulation has only a part of the
  * program, in that part alone.
@@ -245,6 +255,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "primary-with-workloads": [],
     "primary-management-only": [],
     "primary-at-a-member": [],
+    "operator-with-agent-tls": await ofAgentKey(),
     hooks: [],
     "hooks-with-copies": []
   }

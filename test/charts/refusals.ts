@@ -333,6 +333,19 @@ export const refusals: ReadonlyArray<Refusal> = [
     ]
   },
   {
+    name: "a certificate of agents' operator, in both places",
+    values: {
+      agent: { extraEnv: { AGENT_OPERATOR_CERT_ENV: "x" } },
+      operator: { extraEnv: { OPERATOR_AGENT_EXTRA_ENV: '{"AGENT_OPERATOR_CERT_ENV":"x"}' } }
+    },
+    sentences: [
+      'agent.extraEnv.AGENT_OPERATOR_CERT_ENV: the operator makes this certificate itself (found "x"); leave it out, ' +
+        "and set agent.tls.",
+      "operator.extraEnv.OPERATOR_AGENT_EXTRA_ENV: the operator makes AGENT_OPERATOR_CERT_ENV itself (found " +
+        '"{\\"AGENT_OPERATOR_CERT_ENV\\":\\"x\\"}"); leave it out, and set agent.tls.'
+    ]
+  },
+  {
     name: "an agents' port that is a word",
     values: { agent: { port: "http" } },
     sentences: [`agent.port: it must be a port from 1 to 65535 (found "http"); write for example 443, or leave it out.`]

@@ -25,6 +25,7 @@ const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
     "mirrord-operator-envoy: create serviceaccounts/token named mirrord-operator-envoy in mirrord"
   ],
   primary: Object.keys(exceptions).slice(1),
+  "primary without agents, which would speak TLS": Object.keys(exceptions).slice(1),
   "primary with workloads": ["mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co"],
   "primary and member": Object.keys(exceptions).slice(1, 3)
 }
@@ -44,6 +45,18 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     { operator: { multiClusterMember: true } },
     account("mirrord-operator"),
     ["operator-with-workloads", "operator-with-copies"]
+  ],
+  [
+    "single, whose agents speak TLS",
+    { agent: { tls: true } },
+    account("mirrord-operator"),
+    ["operator-with-workloads", "operator-with-copies", "operator-with-agent-tls"]
+  ],
+  [
+    "primary without agents, which would speak TLS",
+    { ...primary, agent: { tls: true } },
+    account("mirrord-operator"),
+    ["primary-management-only"]
   ],
   ["primary", primary, account("mirrord-operator"), ["primary-management-only"]],
   [

@@ -107,15 +107,17 @@ describeHelm("the chart's rights", (helm) => {
     (await chart.render({ values })).objects.filter(({ kind }) => typeof kind === "string" && kinds.has(kind))
 
   it.each([
-    ["management", subnetOf("rights of the chart, management")],
-    ["primary-default", subnetOf("rights of the chart, primary-default")]
+    ["management", subnetOf("rights of the chart, management"), true],
+    ["primary-default", subnetOf("rights of the chart, primary-default"), false]
   ] as const)(
     "are enough for a whole session in topology %s, and for its developer",
-    async (name: TopologyName, subnet) => {
+    async (name: TopologyName, subnet, agentTls) => {
+      const agent = { tls: agentTls }
       const primaryRights = await rightsOf({
+        agent,
         operator: { multiCluster: { enabled: true, managementOnly: name === "management" } }
       })
-      const memberRights = await rightsOf({ operator: { multiClusterMember: true } })
+      const memberRights = await rightsOf({ agent, operator: { multiClusterMember: true } })
       const developers = {
         apiVersion: "rbac.authorization.k8s.io/v1",
         kind: "ClusterRoleBinding",
@@ -131,6 +133,7 @@ describeHelm("the chart's rights", (helm) => {
             const playground = yield* startPlayground({
               topology: topology(name, subnet),
               directory,
+              agentTls,
               sessionTtlSecs: 5,
               remoteSessionTimeoutSecs: 60,
               progress: () => Effect.void
@@ -155,7 +158,10 @@ describeHelm("the chart's rights", (helm) => {
               say: () => Effect.void,
               allOk: () => steps.every(([, ok]) => ok)
             })
-            return [...unexpectedCalls(playground, { since }), ...unexpectedOfDeveloper(playground)]
+            return [
+              ...unexpectedCalls(playground, { since, hasAgentTls: agentTls }),
+              ...unexpectedOfDeveloper(playground)
+            ]
           }).pipe(
             Effect.scoped,
             Effect.timeout("350 seconds"),

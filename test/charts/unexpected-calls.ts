@@ -5,27 +5,6 @@ import { outsideOf, resourceCalls } from "./audited-calls.ts"
 const accounts = "system:serviceaccount:mirrord:"
 const operator = `${accounts}mirrord-operator`
 
-/** Tables of `calls/` by user, of those who call a cluster's API server for operators. */
-const tablesOf = (
-  { primary }: AnyPlayground,
-  running: AnyRunningCluster,
-  runsDoctor: boolean
-): Readonly<Record<string, ReadonlyArray<string>>> => {
-  const roles = [
-    ...(running.description === primary.description ? ["primary-management-only"] : []),
-    ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
-  ]
-  const copies = running.description === primary.description ? [] : ["operator-with-copies"]
-  // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
-  const doctor = runsDoctor ? ["doctor"] : []
-  return {
-    [operator]: [...roles, ...copies, ...(roles.length === 2 ? ["primary-with-workloads"] : []), ...doctor],
-    [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],
-    [primaryUser]: ["primary-at-a-member", ...doctor],
-    [`${accounts}mirrord-hooks`]: [copies.length === 0 ? "hooks" : "hooks-with-copies"]
-  }
-}
-
 export interface UnexpectedCallsOptions {
   /** Epoch ms; all from the beginning unless given. */
   readonly since?: number
@@ -33,7 +12,43 @@ export interface UnexpectedCallsOptions {
   readonly until?: ReadonlyMap<string, number>
   /** Whether `braid doctor` looks at the clusters as the operators do (`helm test`). */
   readonly runsDoctor?: boolean
+  /** Whether agents speak TLS. */
+  readonly hasAgentTls?: boolean
+  /** Whether operators refuse sessions to primaries, as policies tell them. Such a refusal is no lack of a right. */
+  readonly refusesSessions?: boolean
 }
+
+/** Tables of `calls/` by user, of those who call a cluster's API server for operators. */
+const tablesOf = (
+  { primary }: AnyPlayground,
+  running: AnyRunningCluster,
+  { hasAgentTls = false, runsDoctor = false }: UnexpectedCallsOptions
+): Readonly<Record<string, ReadonlyArray<string>>> => {
+  const roles = [
+    ...(running.description === primary.description ? ["primary-management-only"] : []),
+    ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
+  ]
+  const copies = running.description === primary.description ? [] : ["operator-with-copies"]
+  const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
+  // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
+  const doctor = runsDoctor ? ["doctor"] : []
+  return {
+    [operator]: [
+      ...roles,
+      ...copies,
+      ...(roles.length === 2 ? ["primary-with-workloads"] : []),
+      ...agentTls,
+      ...doctor
+    ],
+    [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],
+    [primaryUser]: ["primary-at-a-member", ...doctor],
+    [`${accounts}mirrord-hooks`]: [copies.length === 0 ? "hooks" : "hooks-with-copies"]
+  }
+}
+
+/** A primary's connect to a session of a member. */
+const isConnect = (path: string): boolean =>
+  /^\/apis\/operator\.metalbear\.co\/v1\/proxy\/.*[?&]connect=true/.test(path)
 
 /**
  * Calls that operators were refused, and calls that are in no table of `calls/`, so that nobody knows whether the chart
@@ -41,19 +56,23 @@ export interface UnexpectedCallsOptions {
  */
 export const unexpectedCalls = (
   playground: AnyPlayground,
-  { runsDoctor = false, since = 0, until = new Map() }: UnexpectedCallsOptions = {}
-): ReadonlyArray<string> =>
-  playground.clusters.flatMap((running) => {
+  options: UnexpectedCallsOptions = {}
+): ReadonlyArray<string> => {
+  const { refusesSessions = false, since = 0, until = new Map() } = options
+  return playground.clusters.flatMap((running) => {
     const { cluster, description } = running
     const calls = cluster
       .callers()
       .filter((call) => call.at >= since && call.at < (until.get(description.name) ?? Infinity))
-    return Object.entries(tablesOf(playground, running, runsDoctor)).flatMap(([user, tables]) => {
+    return Object.entries(tablesOf(playground, running, options)).flatMap(([user, tables]) => {
       const own = calls.filter((call) => call.user === user)
       return [
         ...(user === operator && own.length === 0 ? ["has called nothing"] : []),
-        ...own.filter(({ status }) => status === 403).map(({ method, path }) => `was refused ${method} ${path}`),
+        ...own
+          .filter(({ path, status }) => status === 403 && !(refusesSessions && isConnect(path)))
+          .map(({ method, path }) => `was refused ${method} ${path}`),
         ...outsideOf(tables, resourceCalls(own)).map((row) => `is in no table: ${row}`)
       ].map((text) => `${description.name}: ${user} ${text}`)
     })
   })
+}

@@ -64,6 +64,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "lab/cluster/node/test-cluster.ts": { clock: "the clock of a cluster" },
   "real/client-cases.ts": { timer: "a connection on which nothing comes" },
   "real/failover-cases.ts": { clock: "from when on an audit log is read" },
+  "real/namespaces/application-program.ts": { timer: "a process that stays" },
   "real/harness.ts": { timer: "ends a command of the client that does not", clock: "how long such a command took" },
   "support/changed-api-server.ts": { clock: "when certificates end" },
   "support/effect-it.ts": { "hasty virtual time": "the helper" },

@@ -92,12 +92,12 @@ describe.each(pages)("%s", (page) => {
 })
 
 describe("docs/architecture.md", () => {
-  it("answers twenty-five questions, each with a line of src", () => {
+  it("answers twenty-seven questions, each with a line of src", () => {
     const [, answers = ""] = read("docs/architecture.md").split("## Where is it decided that")
     const [table = ""] = answers.split("\n## ")
     const rows = table.split("\n").filter((row) => /^\| \d/u.test(row))
     expect(rows.map((row) => Number(/^\| (\d+)/u.exec(row)?.[1]))).toEqual(
-      Array.from({ length: 25 }, (_, index) => index + 1)
+      Array.from({ length: 27 }, (_, index) => index + 1)
     )
     for (const row of rows) expect(row).toMatch(/\]\(\.\.\/src\/[^)]+#L\d+\)/u)
   })

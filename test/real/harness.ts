@@ -11,13 +11,14 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, type FileSystem, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { EmbeddedCluster } from "../../lab/cluster/embedded-cluster.ts"
-import type { ContainerProgram } from "../../lab/cluster/node/container-program.ts"
+import type { ContainerProgram, ImageRegistry } from "../../lab/cluster/node/container-program.ts"
 import { startKubernetesPlayground } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import type { LocalCluster, Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
 import { startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
+import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { unexpectedCalls } from "../charts/unexpected-calls.ts"
 import { eventually as untilItWorks } from "../support/eventually.ts"
 import { isCi } from "../support/tested-commit.ts"
@@ -86,6 +87,12 @@ export interface RealPlaygroundOptions {
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
+  /** Whether agents speak TLS; they do not unless given. Embedded clusters only. */
+  readonly agentTls?: boolean
+  /** More images, by name; not on real control planes. */
+  readonly images?: ImageRegistry
+  /** Default containerd; not on real control planes. */
+  readonly containerRuntime?: ContainerRuntime
   readonly remoteSessionTimeoutSecs?: number
   /** Replicas of the primary's operator; one unless given. */
   readonly primaryReplicas?: number
@@ -93,6 +100,8 @@ export interface RealPlaygroundOptions {
   readonly sessionTtlSecs?: number
   /** Whether to run `helm test`. */
   readonly runsDoctor?: boolean
+  /** Whether members refuse sessions, as policies tell them. */
+  readonly refusesSessions?: boolean
 }
 
 const settings = (options: RealPlaygroundOptions, directory: string) => ({
@@ -101,6 +110,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
   remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
   ...(options.agent === undefined ? {} : { agent: options.agent }),
+  ...(options.agentTls === undefined ? {} : { agentTls: options.agentTls }),
   ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
   progress: () => Effect.void
 })
@@ -108,7 +118,12 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
 /** A playground for the tests of the calling `describe`; its processes and files are removed after them. */
 export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
   useStarted(options, {
-    start: (directory) => startPlayground(settings(options, directory)),
+    start: (directory) =>
+      startPlayground({
+        ...settings(options, directory),
+        ...(options.images === undefined ? {} : { images: options.images }),
+        ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime })
+      }),
     giveDevelopersRights: ({ apply }) => Promise.resolve(apply(`${developersRoles}---\n${developersBindings}`))
   })
 
@@ -132,7 +147,7 @@ interface Start<Cluster extends LocalCluster> {
 }
 
 const useStarted = <Cluster extends LocalCluster>(
-  { runsDoctor = false }: RealPlaygroundOptions,
+  { agentTls: hasAgentTls = false, refusesSessions = false, runsDoctor = false }: RealPlaygroundOptions,
   { giveDevelopersRights, start, startLimitMs }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
@@ -161,7 +176,10 @@ const useStarted = <Cluster extends LocalCluster>(
   const rightsEnded = new Map<string, number>()
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
-    const unexpected = started === undefined ? [] : unexpectedCalls(started, { until: rightsEnded, runsDoctor })
+    const unexpected =
+      started === undefined
+        ? []
+        : unexpectedCalls(started, { until: rightsEnded, runsDoctor, hasAgentTls, refusesSessions })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
     // After every suite operators must have the rights that they need, and the tables of test/charts/calls
@@ -259,12 +277,18 @@ const killProcessesOf = (home: string): void => {
   }
 }
 
-/** Body of the answer to a request on a connection of its own. */
-export const request = (url: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
+/** Body of the answer to a request on a connection of its own. The caller may give up earlier, with a signal. */
+export const request = (
+  url: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal
+): Promise<string> =>
   new Promise((resolve, reject) => {
+    const given = signal === undefined ? {} : { signal }
     const outgoing = http.get(
       new URL(path, url),
-      { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 * patience },
+      { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 * patience, ...given },
       (answer) => {
         let body = ""
         answer.setEncoding("utf8").on("data", (text: string) => {

@@ -7,17 +7,34 @@ import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { processProgram } from "../../lab/cluster/node/process-program.ts"
 import type { RunningCluster } from "../../lab/playground/local-cluster.ts"
+import { at } from "../../src/domain/json.ts"
 import { subnetOf } from "../address-plan.ts"
 import { listenLocally } from "../support/listen-locally.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
 import { children, nothingLeft, parentNames, readySession } from "./sessions.ts"
 
-describeReal(
-  "operators with the real agent, targetless",
-  ["mirrord", "agent", "layerApp"],
-  ({ agent, layerApp, mirrord }) => {
+/** The first byte of a record of a TLS handshake. */
+const handshake = 0x16
+
+/** The first bytes that an agent says to somebody who says nothing; nothing within a second. */
+const firstWords = (host: string, port: number): Promise<Buffer> =>
+  new Promise((resolve) => {
+    const socket = net.connect({ host, port })
+    const done = (bytes: Buffer): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(bytes)
+    }
+    const timer = setTimeout(() => done(Buffer.alloc(0)), 1_000)
+    socket.once("data", done)
+    socket.once("error", () => done(Buffer.alloc(0)))
+  })
+
+const suite = (name: string, agentTls: boolean): void =>
+  describeReal(name, ["mirrord", "agent", "layerApp"], ({ agent, layerApp, mirrord }) => {
     const real = usePlayground({
+      agentTls,
       topology: "management",
       subnet: subnetOf("real client, real agent"),
       agent: processProgram({ command: ({ args }) => [agent, ...args.slice(1)] })
@@ -128,6 +145,27 @@ describeReal(
       await until("the end of the stopped session", () => (children(member).length === 0 ? true : undefined))
     })
 
+    it("has an agent that speaks TLS exactly if it is to, and was given no key", async () => {
+      const member = real.cluster("cluster-b")
+      const running = session("transport", real.kubeconfig("cluster-b"))
+      await running.app.waitForEvent("env")
+      const [job] = member.cluster.store.list(
+        { group: "batch", version: "v1", resource: "jobs" },
+        { namespace: "mirrord" }
+      ).items
+      const [pod] = member.cluster.store.list(
+        { group: "", version: "v1", resource: "pods" },
+        { namespace: "mirrord", labelSelector: "app=mirrord" }
+      ).items
+      const text = JSON.stringify(job)
+      expect(text.includes("AGENT_OPERATOR_CERT_ENV")).toBe(agentTls)
+      expect(text).not.toContain("PRIVATE KEY")
+      const [, port] = /"-l","(\d+)"/u.exec(text) ?? []
+      const [first] = await firstWords(String(at(pod, "status", "podIP")), Number(port))
+      expect(first).toBe(agentTls ? handshake : undefined)
+      await works(running, member)
+    })
+
     it("does the same over several clusters, where the default one's agent answers", async () => {
       const known = parentNames(real.playground())
       const running = session("multi", real.kubeconfig())
@@ -139,5 +177,7 @@ describeReal(
     it("leaves no session and no agent behind", async () => {
       await nothingLeft(real)
     })
-  }
-)
+  })
+
+suite("operators with the real agent, targetless, over TLS", true)
+suite("operators with the real agent, targetless, in clear text", false)

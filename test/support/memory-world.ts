@@ -5,6 +5,7 @@ import type { ApiError } from "../../src/app/api/status.ts"
 import { type MakeCapability, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
+import { matchesGlob } from "../../src/domain/policy/glob.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { deployments, pods, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
@@ -59,7 +60,9 @@ const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
         answer({ _tag: "SwitchProtocolVersionResponse", value: message.value })
       if (message._tag === "Ping") answer({ _tag: "Pong" })
       if (message._tag === "GetEnvVarsRequest") {
-        answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["CLUSTER", cluster.name]]) } })
+        const isHidden = [...message.value.envVarsFilter].some((pattern) => matchesGlob(pattern, "CLUSTER"))
+        const value = new Map(isHidden ? [] : [["CLUSTER", cluster.name]])
+        answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
       }
     },
     ended: () => {

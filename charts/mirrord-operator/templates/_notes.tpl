@@ -64,6 +64,10 @@ A group or subject of a primary is given, but operator.multiClusterMember is off
 
 The API server does not check the operator's certificate, so who stands between the two can read and change what users send{{ if include "braid.hasTlsSecret" . }}: give the CA of your certificate as tls.apiService.caBundle, and leave insecureSkipTLSVerify out{{ else }}: leave tls.apiService.insecureSkipTLSVerify out{{ end }}.
 {{- end }}
+{{- if and (include "braid.hasAgents" .) (not (include "braid.on" .Values.agent.tls)) (not (include "braid.on" .Values.networkPolicy.agents)) }}
+
+Agents serve everybody who can reach them: a connection to an agent gives the environment, the files and the network of its target, and neither TLS nor a NetworkPolicy keeps others away. Set agent.tls, or leave networkPolicy.agents out.
+{{- end }}
 {{- $unused := list }}
 {{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
 {{- $value := (include "braid.at" (list $ .path) | fromJson).value }}
@@ -107,7 +111,7 @@ Accepted, without effect:
 {{ join "\n" $unused }}
 {{- end }}
 
-Policies (MirrordPolicy, MirrordClusterPolicy) and TLS steal configs are stored and not enforced yet: what a policy blocks is allowed.
+TLS steal configs (MirrordTlsStealConfig, MirrordClusterTlsStealConfig) are stored, and nothing acts on them yet.
 
 To uninstall, a pod of {{ include "braid.image" . }} ends all sessions first. If it cannot run, end them by hand:
   braid cleanup

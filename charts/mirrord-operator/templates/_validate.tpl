@@ -143,6 +143,8 @@ lists it. Outputs nothing.
 {{- range $name, $value := .Values.agent.extraEnv -}}
   {{- if or (include "braid.isStructure" $value) (not (regexMatch "^[ -<>-~]+$" $name)) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "agent.extraEnv." $name) "a variable must have a name and be text" $value "write the text in quotes")) -}}
+  {{- else if and (eq $name "AGENT_OPERATOR_CERT_ENV") (not (kindIs "invalid" $value)) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "agent.extraEnv." $name) "the operator makes this certificate itself" $value "leave it out, and set agent.tls")) -}}
   {{- end -}}
 {{- end -}}
 {{- $bounds := include "braid.boundVariables" . | fromJson -}}
@@ -190,7 +192,7 @@ lists it. Outputs nothing.
     {{- $_ := unset $seconds $name -}}
   {{- else if eq $text "" -}}
     {{- /* The operator takes it for one that is left out. */ -}}
-  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "PRIMARY_MANAGEMENT_ONLY") -}}
+  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "PRIMARY_MANAGEMENT_ONLY") -}}
     {{- if not (has $text $truths) -}}
       {{- $problem = list "it must be true or false" "write true or false" -}}
     {{- end -}}
@@ -209,6 +211,8 @@ lists it. Outputs nothing.
   {{- else if eq $name "OPERATOR_AGENT_EXTRA_ENV" -}}
     {{- if include "braid.extraEnvironmentProblem" $text -}}
       {{- $problem = list "it must be variables as a JSON object" "write for example {\"NAME\":\"value\"}" -}}
+    {{- else if not (kindIs "invalid" (index (fromJson $text) "AGENT_OPERATOR_CERT_ENV")) -}}
+      {{- $problem = list "the operator makes AGENT_OPERATOR_CERT_ENV itself" "leave it out, and set agent.tls" -}}
     {{- end -}}
   {{- else if has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR") -}}
     {{- if or (not (regexMatch "^(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$" $text)) (gt (int (regexFind "[0-9]+$" $text)) 65535) -}}

@@ -48,6 +48,11 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
     {{- $_ := set $operator.multiCluster "managementOnly" (has . (include "braid.trueWords" $ | splitList " ")) -}}
   {{- end -}}
 {{- end -}}
+{{- /* So does this one over the value. */ -}}
+{{- $tls := $operator.extraEnv.OPERATOR_AGENT_CONNECTION_TLS -}}
+{{- if not (or (kindIs "invalid" $tls) (include "braid.isStructure" $tls)) -}}
+  {{- $_ := set .Values.agent "tls" (has (include "braid.text" $tls) (include "braid.trueWords" . | splitList " ")) -}}
+{{- end -}}
 {{- end -}}
 
 {{/* "true" when a switch is on. Text counts as it reads: "false" is off, unlike in a plain condition. */}}

@@ -122,7 +122,8 @@ export class HttpAnswer {
   }
 
   /** Answers 502 with the reason, or cuts the connection if the answer has begun. */
-  fail(text: string): void {
+  fail(reason: string): void {
+    const text = `${reason}\n`
     if (this.#response.headersSent) {
       if (this.upgradable !== undefined) this.upgradable.socket.destroy()
       this.#response.destroy()

@@ -41,7 +41,8 @@ export const join = (a: Duplex, b: Duplex): void => {
   ] as const) {
     from.on("error", () => to.destroy())
     from.once("close", () => {
-      if (!to.writableFinished || !from.readableEnded) to.destroy()
+      // After an orderly end the other side may still have bytes to send.
+      if (!from.readableEnded) to.destroy()
     })
     from.pipe(to)
   }

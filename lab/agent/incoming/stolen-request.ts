@@ -78,7 +78,12 @@ export const stealRequest = (options: {
   const connectionId: bigint = client.openStolen({
     data: (bytes) => raw?.data(bytes),
     response: respond,
-    abandoned: () => (raw === undefined ? answer.fail(dropped(agentVersion)) : raw.abandoned())
+    abandoned: () => {
+      if (raw !== undefined) raw.abandoned()
+      // As the real agent does: the peer takes what has come for the whole answer.
+      else if (answer.started) answer.end()
+      else answer.fail(dropped(agentVersion))
+    }
   })
 
   answer.onClose(() => {

@@ -26,7 +26,7 @@ export interface RunningContainer {
   readonly pod: string
   readonly podUid: string
   readonly container: string
-  /** With the runtime's prefix, `containerd://<hex>`, as in `status.containerStatuses`. */
+  /** With the runtime's prefix, such as `containerd://<hex>`, as in `status.containerStatuses`. */
   readonly containerId: string
   readonly podIp: string
 }

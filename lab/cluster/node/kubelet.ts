@@ -7,6 +7,7 @@
 import * as fs from "node:fs/promises"
 import { Clock, Duration, Effect, FiberMap, Queue, Result, Schema, type Scope } from "effect"
 import { asObject } from "../../../src/domain/json.ts"
+import type { ContainerRuntime } from "../../../src/domain/target/pod-choice.ts"
 import { resolveService } from "../network/cluster-dns.ts"
 import type { Endpoint } from "../network/endpoint.ts"
 import { serviceRoutes } from "../network/service-endpoints.ts"
@@ -57,6 +58,8 @@ export interface KubeletOptions {
   readonly podCapacity?: number
   /** Default 10 s doubling to 5 min, as a real kubelet's; the first restart is immediate. */
   readonly restartBackOff?: { readonly initial: Duration.Input; readonly max: Duration.Input }
+  /** The container runtime that the ids of containers name; containerd unless given. */
+  readonly containerRuntime?: ContainerRuntime
   /** At the end of the kubelet's scope no pod gets more grace than this. Default 5 s. */
   readonly shutdownGraceSeconds?: number
 }
@@ -110,7 +113,7 @@ const registerNode = Effect.fnUntraced(function* (options: KubeletOptions, now: 
     ),
     nodeInfo: {
       kubeletVersion: `v${kubernetesVersion}`,
-      containerRuntimeVersion: "containerd://stand-in",
+      containerRuntimeVersion: `${options.containerRuntime ?? "containerd"}://stand-in`,
       operatingSystem: "linux",
       architecture: "amd64"
     }
@@ -148,6 +151,7 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       nodeName,
       directory: options.directory,
       images: options.images,
+      containerRuntime: options.containerRuntime ?? "containerd",
       book,
       clusterDomain,
       serviceEnv: new Map(

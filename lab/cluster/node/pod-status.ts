@@ -25,7 +25,7 @@ export interface ContainerRecord {
   state: ContainerState
   /** The end of the previous run. */
   lastState: ContainerState | undefined
-  /** The id of the newest run, `containerd://<hex>`; "" before the first run. */
+  /** The id of the newest run, `<runtime>://<hex>`; "" before the first run. */
   containerId: string
   restartCount: number
   ready: boolean

@@ -9,6 +9,7 @@ import * as path from "node:path"
 import { Cause, Deferred, Duration, Effect, Exit, Fiber, Result } from "effect"
 import { within } from "../../../src/app/kernel/within.ts"
 import { at } from "../../../src/domain/json.ts"
+import type { ContainerRuntime } from "../../../src/domain/target/pod-choice.ts"
 import type { Endpoint } from "../network/endpoint.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { pods } from "../store/resource-refs.ts"
@@ -31,6 +32,7 @@ export interface NodeContext {
   readonly nodeName: string
   readonly directory: string
   readonly images: ImageRegistry
+  readonly containerRuntime: ContainerRuntime
   readonly book: AddressBook
   readonly clusterDomain: string
   /** `KUBERNETES_SERVICE_*` */
@@ -177,7 +179,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     const program = node.images.get(imageName(record.spec.image))
     if (program === undefined) return 1
     const id = randomBytes(32).toString("hex")
-    const containerId = `containerd://${id}`
+    const containerId = `${node.containerRuntime}://${id}`
     const log = new ContainerLog()
     const began = node.now()
     const isReady = Deferred.makeUnsafe<void>()

@@ -18,6 +18,8 @@ export interface ProcessProgramOptions {
   readonly env?: (container: ContainerContext) => Readonly<Record<string, string>>
   /** The container is ready once a line of its output matches. Without it the pod's readinessProbe alone decides. */
   readonly readyWhen?: (line: string) => boolean
+  /** Called with the id of the process as soon as there is one. */
+  readonly started?: (pid: number) => void
 }
 
 /** Running children. They are killed if this process exits without closing its scopes. */
@@ -61,6 +63,7 @@ const runProcess = Effect.fnUntraced(function* (options: ProcessProgramOptions, 
     detached: true
   })
   track(child)
+  if (child.pid !== undefined) options.started?.(child.pid)
   const ended = new Promise<number>((resolve) => {
     child.once("error", (error) => {
       container.log(`cannot run ${executable}: ${error.message}`)

@@ -15,6 +15,7 @@ import { Kept } from "../stream/kept.ts"
 import { noPieces } from "../stream/message-in-place.ts"
 import type { MessageRoom } from "../stream/message-room.ts"
 import { SocketChannel } from "../stream/socket-channel.ts"
+import { type AgentTls, type Handshake, secureAgent } from "./secure-agent.ts"
 
 /** How long an agent may take to accept a connection, in ms. */
 const dialTimeout = 10_000
@@ -164,18 +165,38 @@ export class AgentChannel extends SocketChannel {
 export interface DialOptions {
   /** For messages that are not finished; without it they are bounded one by one only. */
   readonly room?: MessageRoom
-  /** How long the agent may take to accept, in ms. */
+  /** How long the agent may take to accept, and then for the TLS handshake, in ms. */
   readonly timeout?: number
+  /** Undefined: the connection is clear text. */
+  readonly tls?: AgentTls | undefined
+}
+
+/** Cuts the connection if the handshake takes too long: an agent that speaks clear text waits for us. */
+const handshake = (socket: net.Socket, tls: AgentTls, timeout: number, { failed, secured }: Handshake): void => {
+  const timer = setTimeout(
+    () => failed(`no TLS handshake within ${timeout} ms: it speaks clear text, or hangs`),
+    timeout
+  )
+  socket.once("close", () => clearTimeout(timer))
+  // TLS tells of the errors below it.
+  socket.on("error", () => undefined)
+  secureAgent(socket, tls, {
+    secured: (secure) => {
+      clearTimeout(timer)
+      secured(secure)
+    },
+    failed
+  })
 }
 
 /**
  * Dials an agent. The connection is the agent's client from its first moment: an agent whose only client leaves exits
- * soon, so never dial one to see whether it is there (agent.md §3.5).
+ * soon, so never dial one to see whether it is there (agent.md §3.5). With `tls` nothing is ever sent in clear text.
  */
 export const dialAgent = (
   host: string,
   port: number,
-  { room, timeout = dialTimeout }: DialOptions = {}
+  { room, timeout = dialTimeout, tls }: DialOptions = {}
 ): Effect.Effect<FrameChannel, AgentUnreachable> =>
   Effect.callback<FrameChannel, AgentUnreachable>((resume) => {
     const socket = net.connect({
@@ -186,19 +207,23 @@ export const dialAgent = (
       keepAliveInitialDelay: keepAliveAfter
     })
     socket.pause()
-    const fail = (reason: string): void => {
+    const failed = (reason: string): void => {
       socket.destroy()
       resume(Effect.fail(new AgentUnreachable({ agent: `${host}:${port}`, detail: reason })))
     }
-    const onError = (error: Error): void => fail(error.message)
+    const onError = (error: Error): void => failed(error.message)
     socket.once("error", onError)
-    const onTimeout = (): void => fail(`no connection within ${timeout} ms`)
+    const opened = (connection: Duplex): void => {
+      socket.off("error", onError)
+      resume(Effect.succeed(new AgentChannel(connection, room)))
+    }
+    const onTimeout = (): void => failed(`no connection within ${timeout} ms`)
     socket.setTimeout(timeout, onTimeout)
     socket.once("connect", () => {
       // With its listener: that would hold the dialling fiber as long as the socket lives.
       socket.setTimeout(0, onTimeout)
-      socket.off("error", onError)
-      resume(Effect.succeed(new AgentChannel(socket, room)))
+      if (tls === undefined) opened(socket)
+      else handshake(socket, tls, timeout, { secured: opened, failed })
     })
     return Effect.sync(() => socket.destroy())
   })

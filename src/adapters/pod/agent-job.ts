@@ -5,7 +5,7 @@
  */
 
 import type { AgentConfiguration } from "../../domain/agent/agent-configuration.ts"
-import { asNumber, asObjects, asStrings, at } from "../../domain/json.ts"
+import { asNumber, asObjects, asString, asStrings, at } from "../../domain/json.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import type { AgentPlacement, Mesh } from "../../domain/target/pod-choice.ts"
@@ -26,6 +26,9 @@ export interface AgentSettings extends AgentConfiguration {
   readonly extraEnv: Readonly<Record<string, string>>
 }
 
+/** The variable that turns TLS on in an agent, and holds the certificate of its operator. */
+const certificateVariable = "AGENT_OPERATOR_CERT_ENV"
+
 const meshVariables = (mesh: Mesh | undefined): Readonly<Record<string, string>> => ({
   ...(mesh === undefined ? {} : { MIRRORD_AGENT_IN_SERVICE_MESH: "true" }),
   ...(mesh === "istio-cni" ? { MIRRORD_AGENT_ISTIO_CNI: "true" } : {})
@@ -34,7 +37,7 @@ const meshVariables = (mesh: Mesh | undefined): Readonly<Record<string, string>>
 /** The environment of an agent: the published defaults, and what the settings say (agent.md §2.4). */
 const environment = (
   settings: AgentSettings,
-  target: AgentPlacement | undefined
+  { certificatePem, target }: AgentJobOptions
 ): ReadonlyArray<{ name: string; value: string }> =>
   Object.entries({
     RUST_LOG: "info",
@@ -51,7 +54,9 @@ const environment = (
     ...(target === undefined || target.podIps.length === 0 ? {} : { MIRRORD_AGENT_POD_IPS: target.podIps.join(",") }),
     ...meshVariables(target?.mesh),
     ...settings.variables,
-    ...settings.extraEnv
+    ...settings.extraEnv,
+    // Last: nobody else may say whom an agent takes for its operator.
+    ...(certificatePem === undefined ? {} : { [certificateVariable]: certificatePem })
   }).map(([name, value]) => ({ name, value }))
 
 /** The part of a Job that is its agent's own. */
@@ -70,6 +75,8 @@ export interface AgentJobOptions {
    * of an agent that runs, it would remove the redirects too.
    */
   readonly cleansUp?: boolean
+  /** The certificate by which the agent knows its operator; undefined: it speaks clear text. */
+  readonly certificatePem?: string | undefined
 }
 
 /** The scheduler puts the pod on this node or nowhere, so priority and room count; `nodeName` would pass it by. */
@@ -121,7 +128,7 @@ const container = (settings: AgentSettings, options: AgentJobOptions): object =>
     imagePullPolicy,
     command: ["./mirrord-agent"],
     args: [...flags, ...(cleansUp ? ["--clean-iptables-on-start"] : []), ...mode],
-    env: environment(settings, target),
+    env: environment(settings, options),
     resources: resources ?? { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1", memory: "100Mi" } },
     ...(target === undefined
       ? {}
@@ -177,6 +184,12 @@ export const agentPort = (job: KubeObject): number | undefined => {
   const args = asStrings(at(container, "args"))
   const port = Number(args[args.indexOf("-l") + 1])
   return Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined
+}
+
+/** The certificate in an agent's Job, PEM; undefined for an agent that speaks clear text. */
+export const agentCertificate = (job: KubeObject): string | undefined => {
+  const [container] = asObjects(at(job, "spec", "template", "spec", "containers"))
+  return asString(asObjects(at(container, "env")).find(({ name }) => name === certificateVariable)?.["value"])
 }
 
 /** Whether the Job's agent has ended or is about to. */

@@ -7,15 +7,17 @@
  */
 
 import { createHash } from "node:crypto"
-import { Clock, Effect, Random, Schedule, Semaphore } from "effect"
+import { Clock, Effect, Random, type Redacted, Schedule, Semaphore } from "effect"
+import { type AgentCertificate, whyUnfit } from "../../domain/agent/agent-transport.ts"
 import { jobs, pods } from "../../domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
-import { AgentFailed, type AgentHandle, type Agents, type AgentUnreachable } from "../../ports/agents.ts"
+import { AgentFailed, type AgentHandle, type Agents, AgentUnreachable } from "../../ports/agents.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
-import { agentJob, agentPort, type AgentSettings, isFinished } from "./agent-job.ts"
+import { agentCertificate, agentJob, agentPort, type AgentSettings, isFinished } from "./agent-job.ts"
 import { agentPodState, hasEnded } from "./agent-pod.ts"
+import type { AgentTls } from "./secure-agent.ts"
 
 const portRange = { least: 30_000, most: 65_535 } as const
 const firstGroup = 3_000
@@ -28,8 +30,20 @@ const endWithin = 15_000
 /** How long it is remembered of an agent that it was given up, in ms: its deletion has long succeeded or never will. */
 const rememberedFor = 600_000
 
-/** Opens a connection to the agent that listens at an address. */
-export type DialAgent = (host: string, port: number) => Effect.Effect<FrameChannel, AgentUnreachable>
+/** Opens a connection to the agent that listens at an address, with TLS if that is given. */
+export type DialAgent = (
+  host: string,
+  port: number,
+  tls: AgentTls | undefined
+) => Effect.Effect<FrameChannel, AgentUnreachable>
+
+/** The operator as agents know it, and what only the holder of its key can do. */
+export interface AgentIdentity {
+  readonly keyPem: Redacted.Redacted
+  /** Makes the certificate of the operator for a new agent, PEM. */
+  readonly issue: (agent: string) => Effect.Effect<string>
+  readonly read: (certificatePem: string | undefined) => AgentCertificate
+}
 
 /** The lock of one Job's name, and how many hold it or wait for it. */
 interface Turn {
@@ -47,6 +61,8 @@ interface GivenUpJob {
 interface AgentStarter {
   readonly api: KubeApi
   readonly settings: AgentSettings
+  /** Undefined: agents speak clear text. */
+  readonly identity: Effect.Effect<AgentIdentity, KubeError> | undefined
   /** By the Job's name, until a successor is made. */
   readonly givenUp: Map<string, GivenUpJob>
   /** By the Job's name. Without turns, sessions that ask for the same agent at once would conflict again and again. */
@@ -108,7 +124,8 @@ const createJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<
     const cleansUp = givenUp.has(name) && target !== undefined && (yield* predecessorEnded(starter, name))
     const port = settings.port ?? (yield* Random.nextIntBetween(portRange.least, portRange.most))
     const group = yield* Random.nextIntBetween(firstGroup, 65_535)
-    const job = agentJob(settings, { ...request, port, group, cleansUp })
+    const certificatePem = starter.identity && (yield* (yield* starter.identity).issue(name))
+    const job = agentJob(settings, { ...request, port, group, cleansUp, certificatePem })
     return yield* Effect.tap(api.create(jobs, job, settings.namespace), () => Effect.sync(() => givenUp.delete(name)))
   })
 
@@ -137,13 +154,46 @@ const addOwner = (
     { namespace: settings.namespace }
   )
 
+/** Why the agent of a Job that runs has to make way for another one, if it has. */
+const unfit = ({ identity }: AgentStarter, job: KubeObject): Effect.Effect<string | undefined, KubeError> =>
+  Effect.gen(function* () {
+    // A Job that is no agent's is left alone.
+    if (agentPort(job) === undefined) return undefined
+    const certificatePem = agentCertificate(job)
+    const now = yield* Clock.currentTimeMillis
+    if (identity !== undefined) return whyUnfit(true, (yield* identity).read(certificatePem), now)
+    return whyUnfit(false, { _tag: certificatePem === undefined ? "None" : "Foreign" }, now)
+  })
+
+/** Marks a Job's agent as given up, so that its successor waits for its end and cleans up after it. */
+const markGivenUp = (
+  { givenUp }: AgentStarter,
+  { name, uid }: { readonly name: string; readonly uid: string }
+): Effect.Effect<void> =>
+  Effect.map(Clock.currentTimeMillis, (at) => {
+    for (const [old, job] of givenUp) if (at - job.at > rememberedFor) givenUp.delete(old)
+    givenUp.set(name, { uid, at })
+  })
+
+/** Whether the agent of a Job has to end before the session can have one: it is over, was given up, or is unfit. */
+const hasToEnd = (starter: AgentStarter, job: KubeObject): Effect.Effect<boolean, KubeError> =>
+  Effect.gen(function* () {
+    const { name, uid } = job.metadata
+    if (isFinished(job) || starter.givenUp.get(name)?.uid === uid) return true
+    const reason = yield* unfit(starter, job)
+    if (reason === undefined) return false
+    yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: name, reason })
+    yield* markGivenUp(starter, { name, uid: uid ?? "" })
+    return true
+  })
+
 /** The agent's Job with the session among its owners; made if there is none. Tried anew if another write came first. */
 const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError> =>
   Effect.gen(function* () {
-    const { api, givenUp, settings } = starter
+    const { api, settings } = starter
     const existing = yield* api.get(jobs, request.name, settings.namespace).pipe(Effect.catch(unlessAbsent))
     if (existing === undefined) return yield* createJob(starter, request)
-    if (isFinished(existing) || givenUp.get(request.name)?.uid === existing.metadata.uid) {
+    if (yield* hasToEnd(starter, existing)) {
       yield* deleteJob(starter, existing)
       return yield* Effect.andThen(Effect.sleep(pollEvery), () => ensureJob(starter, request))
     }
@@ -186,7 +236,8 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
     }
     for (;;) {
       const state = agentPodState(yield* podOfJob(starter, job))
-      if (state._tag === "Running") return { name, uid: job.metadata.uid ?? "", host: state.host, port }
+      if (state._tag === "Running")
+        return { name, uid: job.metadata.uid ?? "", host: state.host, port, certificatePem: agentCertificate(job) }
       if (state._tag === "Failed") return yield* failed(state.detail)
       waitsFor = state.detail
       yield* Effect.sleep(pollEvery)
@@ -209,10 +260,8 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
  */
 const giveUpAgent = (starter: AgentStarter, { name, uid }: AgentHandle): Effect.Effect<void, AgentFailed> =>
   Effect.gen(function* () {
-    const { api, givenUp, settings } = starter
-    const at = yield* Clock.currentTimeMillis
-    for (const [old, job] of givenUp) if (at - job.at > rememberedFor) givenUp.delete(old)
-    givenUp.set(name, { uid, at })
+    const { api, settings } = starter
+    yield* markGivenUp(starter, { name, uid })
     const job = yield* api.get(jobs, name, settings.namespace).pipe(Effect.catch(unlessAbsent))
     // The name may be a successor's by now.
     if (job?.metadata.uid === uid) yield* deleteJob(starter, job)
@@ -220,12 +269,54 @@ const giveUpAgent = (starter: AgentStarter, { name, uid }: AgentHandle): Effect.
     Effect.mapError((error) => new AgentFailed({ agent: name, detail: `its Job cannot be deleted: ${error.message}` }))
   )
 
-/** Agents as Jobs in the cluster of `api`. */
-export const podAgents = (api: KubeApi, settings: AgentSettings, dial: DialAgent): Agents["Service"] => {
-  const starter: AgentStarter = { api, settings, givenUp: new Map(), turns: new Map() }
+/**
+ * Connects to an agent, as it was started: never in clear text where agents are to speak TLS, nor the other way round.
+ */
+const connectAgent = (
+  { identity }: AgentStarter,
+  dial: DialAgent,
+  { certificatePem, host, name, port }: AgentHandle
+): Effect.Effect<FrameChannel, AgentUnreachable> => {
+  if (identity === undefined) return dial(host, port, undefined)
+  const unreachable = (detail: string): AgentUnreachable => new AgentUnreachable({ agent: name, detail })
+  return Effect.gen(function* () {
+    const { keyPem, read } = yield* Effect.mapError(identity, ({ message }) => unreachable(message))
+    const certificate = read(certificatePem)
+    if (certificatePem === undefined || certificate._tag !== "Ours")
+      return yield* unreachable("it was not started with a certificate of this operator")
+    return yield* dial(host, port, { certificatePem, keyPem, serverName: certificate.serverName })
+  })
+}
+
+/** Runs the effect once, and again only as long as it fails. */
+const once = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  let made: { readonly value: A } | undefined
+  return Effect.suspend(() =>
+    made === undefined
+      ? Effect.tap(effect, (value) =>
+          Effect.sync(() => {
+            made = { value }
+          })
+        )
+      : Effect.succeed(made.value)
+  )
+}
+
+/**
+ * Agents as Jobs in the cluster of `api`. With an `identity`, which is asked for when the first agent is needed, they
+ * speak TLS.
+ */
+export const podAgents = (
+  api: KubeApi,
+  settings: AgentSettings,
+  dial: DialAgent,
+  identity?: Effect.Effect<AgentIdentity, KubeError>
+): Agents["Service"] => {
+  const kept = identity && once(identity)
+  const starter: AgentStarter = { api, settings, identity: kept, givenUp: new Map(), turns: new Map() }
   return {
     ensure: (target, owner) => ensureAgent(starter, { name: agentName(target, owner), target, owner }),
     giveUp: (agent) => giveUpAgent(starter, agent),
-    connect: ({ host, port }) => dial(host, port)
+    connect: (agent) => connectAgent(starter, dial, agent)
   }
 }

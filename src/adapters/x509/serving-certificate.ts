@@ -6,57 +6,18 @@
  */
 
 import "reflect-metadata"
-import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from "node:crypto"
+import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto"
 import * as x509 from "@peculiar/x509"
 import { Redacted } from "effect"
 import type { ServingLife } from "../../domain/credentials/serving-renewal.ts"
 import { leadsTo, readBundle } from "./certificate-bundle.ts"
-
-const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
+import { makeKeys, privateKeyPem, serverExtensions, signCertificate } from "./sign-certificate.ts"
 
 /** A serving certificate and the authority that signed it, all PEM. */
 export interface SignedServingCertificate {
   readonly authorityPem: string
   readonly certificatePem: string
   readonly keyPem: Redacted.Redacted
-}
-
-interface Signing {
-  readonly subject: string
-  readonly issuer: string
-  readonly life: ServingLife
-  readonly publicKey: webcrypto.CryptoKey
-  readonly signer: webcrypto.CryptoKeyPair
-  readonly extensions: Array<x509.Extension>
-}
-
-const certificateOf = async (signing: Signing): Promise<string> => {
-  const { extensions, issuer, life, publicKey, signer, subject } = signing
-  const certificate = await x509.X509CertificateGenerator.create(
-    {
-      serialNumber: `01${randomBytes(15).toString("hex")}`,
-      subject,
-      issuer,
-      notBefore: new Date(life.from),
-      notAfter: new Date(life.until),
-      publicKey,
-      signingKey: signer.privateKey,
-      signingAlgorithm: algorithm,
-      extensions: [
-        ...extensions,
-        await x509.SubjectKeyIdentifierExtension.create(publicKey, false, webcrypto),
-        await x509.AuthorityKeyIdentifierExtension.create(signer.publicKey, false, webcrypto)
-      ]
-    },
-    webcrypto
-  )
-  return `${certificate.toString("pem")}\n`
-}
-
-const privateKeyPem = async (key: webcrypto.CryptoKey): Promise<Redacted.Redacted> => {
-  const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", key)).toString("base64")
-  const lines = pkcs8.match(/.{1,64}/g) ?? []
-  return Redacted.make(["-----BEGIN PRIVATE KEY-----", ...lines, "-----END PRIVATE KEY-----", ""].join("\n"))
 }
 
 /**
@@ -67,12 +28,9 @@ export const makeServingCertificate = async (
   names: ReadonlyArray<string>,
   life: ServingLife
 ): Promise<SignedServingCertificate> => {
-  const [authority, keys] = await Promise.all([
-    webcrypto.subtle.generateKey(algorithm, false, ["sign", "verify"]),
-    webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])
-  ])
+  const [authority, keys] = await Promise.all([makeKeys(false), makeKeys(true)])
   const issuer = `CN=braid serving authority ${randomBytes(4).toString("hex")}`
-  const authorityPem = await certificateOf({
+  const authorityPem = await signCertificate({
     subject: issuer,
     issuer,
     life,
@@ -83,18 +41,13 @@ export const makeServingCertificate = async (
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true)
     ]
   })
-  const certificatePem = await certificateOf({
+  const certificatePem = await signCertificate({
     subject: `CN=${names[0] ?? "braid"}`,
     issuer,
     life,
     publicKey: keys.publicKey,
     signer: authority,
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: "dns", value })))
-    ]
+    extensions: serverExtensions(names)
   })
   return { authorityPem, certificatePem, keyPem: await privateKeyPem(keys.privateKey) }
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Effect, Scope } from "effect"
+import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { Feature, MirrordOperatorStatus } from "../../domain/resources/mirrord-operator.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
@@ -16,6 +17,7 @@ import type { ConnectRoute } from "../../domain/session/connect-route.ts"
 import type { Requirement } from "../../domain/session/requirement.ts"
 import type { AuditedSession } from "../../domain/session/session-act.ts"
 import type { SessionId } from "../../domain/session/session-id.ts"
+import type { Target } from "../../domain/target/target.ts"
 import type { Change } from "../kernel/change-feed.ts"
 import type { StoppedLedger } from "../kernel/stopped-ledger.ts"
 import type { AcceptedConnection, ConnectRequest, CopyTargetRequest } from "./operator-facade.ts"
@@ -74,6 +76,23 @@ export interface CopyTargets {
   ) => Effect.Effect<{ readonly target: string; readonly scaledown: boolean }, ApiError>
 }
 
+/** A session whose limits are asked for. */
+export interface LimitedSession {
+  readonly namespace: string
+  readonly target: Target
+  /** The containers that it uses; `undefined`: any may be meant. */
+  readonly containers: ReadonlyArray<string> | undefined
+  /** Connect parameter `profile`. */
+  readonly profile: string | undefined
+}
+
+/** The limits of a session. The relay holds a connection to them. */
+export interface SessionLimits {
+  readonly policies: SessionPolicies
+  /** Completes, with the reason, when others hold for the session: it has to be connected anew. */
+  readonly outdated: Effect.Effect<{ readonly reason: string }>
+}
+
 /** The status of the `MirrordOperator` object without sessions and statistics, which the operator makes by itself. */
 export type FurtherStatus = Omit<Partial<MirrordOperatorStatus>, "sessions" | "statistics">
 
@@ -98,6 +117,11 @@ export interface Capability {
    * `ChildChanged`.
    */
   readonly requirement?: (session: MirrordClusterSession) => Requirement
+  /**
+   * The limits of a session in this cluster, which hold for as long as a connection lasts. Fails if the session may not
+   * be, and if that cannot be told.
+   */
+  readonly limits?: (session: LimitedSession) => Effect.Effect<SessionLimits, ApiError>
   /** Refuses a connect that is impossible, such as a connect whose parameters need something that is not there. */
   readonly admit?: (attempt: ConnectAttempt) => Effect.Effect<void, ApiError>
   /** Serves an attempt of the capability's own sort; `undefined` for other attempts. */

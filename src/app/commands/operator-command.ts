@@ -12,6 +12,8 @@ import { podAgents } from "../../adapters/pod/pod-agents.ts"
 import { MessageRoom } from "../../adapters/stream/message-room.ts"
 import { openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { roomWithin } from "../../domain/protocol/message-room.ts"
+import type { Agents } from "../../ports/agents.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
 import { serveApi } from "../api/aggregated-api.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
 import { logError, logInfo } from "../kernel/log.ts"
@@ -19,6 +21,7 @@ import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { version } from "../kernel/version.ts"
 import { makeElectedFacade } from "../leadership/elected-facade.ts"
+import { ensureAgentIdentity } from "../operator/agent-identity.ts"
 import { makePoolSmall } from "../operator/buffer-pool.ts"
 import { servingCertificate } from "../operator/certificate-watch.ts"
 import { watchFrontProxy } from "../operator/front-proxy.ts"
@@ -33,6 +36,15 @@ const makeRoom = (): MessageRoom => {
   // Without a limit it is 0, or a number that no machine reaches.
   return new MessageRoom(roomWithin(limit > 0 && limit < totalmem() ? limit : undefined))
 }
+
+/** Agents as pods of this cluster, which speak TLS if the settings say so. */
+const agentsOf = ({ agents, agentTls, namespace }: Settings, api: KubeApi, room: MessageRoom): Agents["Service"] =>
+  podAgents(
+    api,
+    agents,
+    (host, port, tls) => dialAgent(host, port, { room, tls }),
+    agentTls ? ensureAgentIdentity(api, namespace) : undefined
+  )
 
 const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
@@ -77,7 +89,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         copyImage: settings.copyImage
       },
       connector,
-      agents: (api) => podAgents(retryingApi(api), settings.agents, (host, port) => dialAgent(host, port, { room })),
+      agents: (api) => agentsOf(settings, retryingApi(api), room),
       candidacy: settings.candidacy,
       elected
     })

@@ -3,20 +3,23 @@
  * a session on a copy is for. Primaries make none, since a request does not say in which cluster.
  */
 
-import { Clock, Effect, Option, type Scope } from "effect"
+import { Clock, Effect, Option, Result, type Scope } from "effect"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import { copyTarget } from "../../domain/copy-target/copy-info.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import type { CopyTarget } from "../../domain/resources/copy-target.ts"
 import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
-import { formatTargetName } from "../../domain/target/target-path.ts"
+import { parseTargetJson } from "../../domain/target/target-json.ts"
+import { formatTargetName, formatTargetPath } from "../../domain/target/target-path.ts"
+import type { Target } from "../../domain/target/target.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability, CopyTargets, FurtherStatus } from "../api/capability.ts"
+import { askLimits } from "../api/session-limits.ts"
 import { type ApiError, forbidden, internalError, notFound } from "../api/status.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { type CopiedPods, type Copy, makeCopiedPods } from "./copied-pods.ts"
-import { createCopy } from "./create-copy.ts"
+import { createCopy, type CreateCopyOptions } from "./create-copy.ts"
 import { findLeftovers } from "./leftovers.ts"
 
 /** How long a request waits for the copies to be read. */
@@ -65,7 +68,8 @@ const asked = (copies: CopiedPods, namespace: string, name: string) =>
 /** `awake`: the copies when they have been read. */
 const copyTargets = (
   awake: Effect.Effect<CopiedPods, ApiError>,
-  create: (copies: CopiedPods) => CopyTargets["create"]
+  create: (copies: CopiedPods) => CopyTargets["create"],
+  permitted: CreateCopyOptions["permitted"]
 ): CopyTargets => ({
   create: (request, owner) => Effect.flatMap(awake, (copies) => create(copies)(request, owner)),
   list: (namespace) =>
@@ -86,10 +90,30 @@ const copyTargets = (
       const { copy } = yield* asked(yield* awake, namespace, name)
       const { container, owner, replaces } = copy.record
       if (owner.userId !== userId) return yield* forbidden(`The copy target ${name} belongs to another user.`)
+      const copied = parseTargetJson(copy.record.spec["target"])
+      if (Result.isSuccess(copied)) yield* permitted(namespace, copied.success)
       const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container })
       return { target, scaledown: replaces !== undefined }
     })
 })
+
+/** Refuses copies of targets that policies hold for: the relay does not know that the pod of a copy is their target. */
+const permittedBy =
+  (capabilities: ReadonlyArray<Capability>) =>
+  (namespace: string, target: Target): Effect.Effect<void, ApiError> => {
+    const asked = askLimits(capabilities)({ namespace, target, containers: undefined, profile: undefined })
+    return Effect.flatMap(asked, (limits) => {
+      const names = (limits?.policies.policies ?? []).map(({ name }) => `"${name}"`).join(", ")
+      return names === ""
+        ? Effect.void
+        : Effect.fail(
+            forbidden(
+              `mirrord policies hold for ${formatTargetPath(target)} (${names}), and this operator does not apply ` +
+                "policies to copies of targets yet. Take feature.copy_target out, or ask an administrator."
+            )
+          )
+    })
+  }
 
 /** Fails with a sentence if the copies cannot be read in time. */
 const whenRead = (copies: CopiedPods): Effect.Effect<CopiedPods, ApiError> =>
@@ -112,6 +136,7 @@ export const makeCopyTargetCapability = (
     // Requests come with the host's clock, which may jump, and with scopes of their own.
     const ground = yield* Effect.context<Scope.Scope>()
     const awaited = retryingApi(api)
+    const permitted = permittedBy(earlier)
     let copies: CopiedPods | undefined
     const wake = yield* Effect.cached(
       makeCopiedPods({ api, awaited, inUse: () => usedCopies(earlier) }).pipe(
@@ -130,7 +155,8 @@ export const makeCopyTargetCapability = (
     const served = copyTargets(
       Effect.flatMap(wake, whenRead),
       (made) => (request, owner) =>
-        createCopy({ awaited, copies: made, bounds, protectedNamespaces, image: copyImage }, request, owner)
+        createCopy({ awaited, copies: made, bounds, protectedNamespaces, image: copyImage, permitted }, request, owner),
+      permitted
     )
     const here = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.provideContext(request, ground)
     return {

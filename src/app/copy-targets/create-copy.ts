@@ -22,7 +22,7 @@ import { type SessionId, sessionId, sessionIdHex, sessionIdName } from "../../do
 import { type ProtectedNamespaces, protectedTarget } from "../../domain/target/protected-namespaces.ts"
 import { targetFailure } from "../../domain/target/target-errors.ts"
 import { formatTargetName } from "../../domain/target/target-path.ts"
-import { kindAddress, type TargetKind } from "../../domain/target/target.ts"
+import { kindAddress, type Target, type TargetKind } from "../../domain/target/target.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { mayDo } from "../api/access-review.ts"
 import { askedBy } from "../api/asked-by.ts"
@@ -38,6 +38,8 @@ export interface CreateCopyOptions {
   readonly bounds: SessionBounds
   readonly protectedNamespaces: ProtectedNamespaces
   readonly image: CopyImage | undefined
+  /** Fails if the target may not be copied because of mirrord policies. */
+  readonly permitted: (namespace: string, target: Target) => Effect.Effect<void, ApiError>
 }
 
 /** One request for a copy, as far as it has been read. */
@@ -234,6 +236,7 @@ export const createCopy = (
     const request = yield* Effect.fromResult(Result.mapError(readCopyRequest(asked.body), badRequest))
     const wanted: Wanted = { asked, owner, request }
     yield* allowed(options, wanted)
+    yield* options.permitted(asked.namespace, request.target)
     const earlier = earlierCopy(options, wanted, yield* Clock.currentTimeMillis)
     return yield* earlier === undefined ? newCopy(options, wanted) : sameCopy(options, wanted, earlier)
   })

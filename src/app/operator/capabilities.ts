@@ -8,11 +8,12 @@ import type { Agents } from "../../ports/agents.ts"
 import type { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { Capability } from "../api/capability.ts"
 import { type CopyTargetGround, makeCopyTargetCapability } from "../copy-targets/copy-target-capability.ts"
+import { makePolicyCapability, type PolicyGround } from "../policies/policy-capability.ts"
 import { makeMemberCapability, type MemberGround } from "../sessions/member/member-capability.ts"
 import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
 
 /** The ground that every capability may build on; each capability names the part that it needs. */
-export interface Ground extends MemberGround, PrimaryGround, CopyTargetGround {}
+export interface Ground extends PolicyGround, MemberGround, PrimaryGround, CopyTargetGround {}
 
 /** `earlier`: the capabilities before this one in the list, which it may ask. */
 export type MakeCapability = (
@@ -25,6 +26,7 @@ export type MakeCapability = (
  * sessions, and one that asks which sessions there are stands after them.
  */
 export const operatorCapabilities: ReadonlyArray<MakeCapability> = [
+  makePolicyCapability,
   makeMemberCapability,
   makePrimaryCapability,
   makeCopyTargetCapability

@@ -44,6 +44,8 @@ export interface Settings {
   /** Without files: keep a certificate in a Secret and its authority in the APIService, instead of one per start. */
   readonly ownCertificate: boolean
   readonly agents: AgentSettings
+  /** Whether connections to agents are encrypted. */
+  readonly agentTls: boolean
   readonly fleet: FleetConfiguration | undefined
   readonly requestBounds: RequestBounds
   readonly bounds: SessionBounds
@@ -142,6 +144,9 @@ const objectName = (name: string) =>
 /** Whether the operator keeps its own serving certificate; `braid doctor` asks for the rights that this needs. */
 export const ownCertificate = Config.Boolean("OPERATOR_OWN_CERTIFICATE").pipe(Config.withDefault(false))
 
+/** Whether agents speak TLS; `braid doctor` asks for the right that this needs. */
+export const agentTls = Config.Boolean("OPERATOR_AGENT_CONNECTION_TLS").pipe(Config.withDefault(false))
+
 /** Names of namespaces, separated by commas. */
 const Namespaces = Schema.String.check(
   Schema.makeFilter((names) =>
@@ -178,6 +183,7 @@ const environment = Config.all({
   certificatePath: text("OPERATOR_TLS_CERT_PATH"),
   keyPath: text("OPERATOR_TLS_KEY_PATH"),
   ownCertificate,
+  agentTls,
   agentPort: Config.option(wholeNumber("OPERATOR_AGENT_PORT", greatestPort)),
   agentImage: text("MIRRORD_AGENT_IMAGE"),
   agentPullPolicy: text("MIRRORD_AGENT_IMAGE_PULL_POLICY"),
@@ -236,6 +242,16 @@ const leaseMistake = (problem: string): ConfigurationMistake => ({
     `fit together: ${problem}; leave them out for 15, 10 and 2.`
 })
 
+const certificateMistake: ConfigurationMistake = {
+  file: "environment",
+  field: "OPERATOR_AGENT_EXTRA_ENV",
+  value: "AGENT_OPERATOR_CERT_ENV",
+  cure: "leave it out, and set OPERATOR_AGENT_CONNECTION_TLS",
+  message:
+    "OPERATOR_AGENT_EXTRA_ENV names AGENT_OPERATOR_CERT_ENV, but the operator makes this certificate itself; " +
+    "leave it out, and set OPERATOR_AGENT_CONNECTION_TLS to true."
+}
+
 /** The mistake of a pair of variables of which only one is set. `neither`: what an operator without both does. */
 const halfPair = (
   pair: Readonly<Record<string, Option.Option<string>>>,
@@ -288,6 +304,8 @@ export const readSettings = (
     const certificate = Option.all({ certificatePath, keyPath })
     const pod = Option.all({ name: podName, uid: podUid })
     const agents = agentSettings(env, file.success)
+    if (agents.extraEnv["AGENT_OPERATOR_CERT_ENV"] !== undefined)
+      return yield* new RefusedConfiguration({ mistakes: [certificateMistake] })
     return {
       ...splitAddress(env.address),
       fallback: Option.getOrUndefined(Option.map(env.fallback, splitAddress)),
@@ -297,6 +315,7 @@ export const readSettings = (
       ownCertificate: env.ownCertificate,
       certificate: Option.getOrUndefined(certificate),
       agents,
+      agentTls: env.agentTls,
       candidacy: Option.getOrUndefined(Option.map(pod, (known) => ({ pod: known, times }))),
       requestBounds: env.requestBounds,
       bounds: env.bounds,

@@ -4,6 +4,8 @@
  */
 
 import { Clock, Deferred, Effect, FiberMap, Random, type Scope } from "effect"
+import { Policing } from "../../domain/policy/policing.ts"
+import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { Passages } from "../../domain/routing/passages.ts"
 import { type ConnectionName, connectionName, releaseConnection } from "../../domain/routing/port-locks.ts"
@@ -35,6 +37,13 @@ export interface MemberNews {
   readonly listen: (changed: () => void) => () => void
 }
 
+/** The limits that a connection is held to. */
+interface ConnectionLimits {
+  readonly policies: SessionPolicies
+  /** Completes when other limits hold. The client's socket is closed then, and it connects anew. */
+  readonly outdated: Effect.Effect<{ readonly reason: string }>
+}
+
 export interface ClientConnectionOptions {
   readonly router: Omit<RouterOptions, "mergeBound">
   readonly client: FrameChannel
@@ -47,6 +56,8 @@ export interface ClientConnectionOptions {
   readonly members?: MemberNews
   /** Messages for the client's log, sent as soon as its phase allows. */
   readonly warnings?: ReadonlyArray<string>
+  /** Without limits nothing that the client asks for is forbidden here. */
+  readonly limits?: ConnectionLimits | undefined
   /** The session's ports, shared by its connections (wire.md §8.22). */
   readonly locks: SessionLocks
   /**
@@ -84,6 +95,8 @@ export interface ClientConnection {
   readonly done: Deferred.Deferred<ConnectionEnd>
   /** Runs a task until the connection is over. Replaces a running task of the same name. */
   readonly run: (task: string, effect: Effect.Effect<void>) => void
+  /** Where policies say something about messages: the enforcement of these policies. */
+  readonly policing: Policing | undefined
   /** The router's state: everything that is decided about messages. */
   state: RouterState
   /** Whether the connection has ended: nothing is sent, received or dialled any more. */
@@ -123,6 +136,7 @@ export const makeClientConnection = (
       self: connectionName(`${options.label} ${yield* Random.nextInt}`),
       done,
       run: (task, effect) => void run(task, effect),
+      policing: Policing.of(options.limits?.policies.policies ?? []),
       state: makeRouter({ ...options.router, mergeBound }),
       isOver: false,
       channels: new Map(),

@@ -12,9 +12,19 @@ import type { ClientConnection, RouterInputBody } from "./client-connection.ts"
 
 type Judgement = Required<Pick<FrameHandlers, "judge" | "passed">>
 
-/** Judges the client's messages; `passed` follows each read in which a message passed. */
-export const judgeClient = (connection: ClientConnection, passed: () => void): Judgement =>
-  judgement(connection, connection.passages.client, passed)
+/**
+ * Judges the client's messages; `passed` follows each read in which a message passed. Messages that concern a policy
+ * are never judged to pass.
+ */
+export const judgeClient = (connection: ClientConnection, passed: () => void): Judgement => {
+  const judged = judgement(connection, connection.passages.client, passed)
+  const { policing } = connection
+  if (policing === undefined) return judged
+  return {
+    ...judged,
+    judge: (head, length) => (policing.concerns(head) ? undefined : judged.judge(head, length))
+  }
+}
 
 /** As {@link judgeClient}, for the messages of a member's new channel. */
 export const judgeMember = (connection: ClientConnection, member: MemberName, passed: () => void): Judgement => {

@@ -5,9 +5,11 @@
  */
 
 import { Effect, Metric, Schedule } from "effect"
+import { clientVersion } from "../../domain/routing/handshake.ts"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, lockFromClient, lockToClient } from "../../domain/routing/port-locks.ts"
 import { type RouterInput, type RouterOutput, step } from "../../domain/routing/router.ts"
+import { readableError } from "../../domain/routing/versions.ts"
 import { excuse, heard, heardNoPing } from "../../domain/session/client-pulse.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { logWarning } from "../kernel/log.ts"
@@ -43,16 +45,37 @@ export const droppedMessages = Metric.counter("braid_dropped_messages_total", {
 
 // From the client to its members
 
-/** Handles a frame of the client. A frame that the session's port locks answer does not reach the router. */
-const heardFromClient = (connection: ClientConnection, bytes: Uint8Array): void => {
+/** Handles a frame of the client. One that policies or the session's port locks answer does not reach the router. */
+const heardFromClient = (connection: ClientConnection, received: Uint8Array): void => {
   const { clock, options, self } = connection
   const { locks } = options
-  connection.pulse = heard(connection.pulse, bytes, elapsed(clock))
+  connection.pulse = heard(connection.pulse, received, elapsed(clock))
+  const bytes = policed(connection, received)
+  if (bytes === undefined) return
   const locked = lockFromClient(locks.current, self, bytes, (holder) => isHolderSilent(locks, holder))
   locks.current = locked.locks
   for (const holder of locked.replaced ?? []) locks.holders.get(holder)?.replaced()
   if (locked.answer === undefined) feed(connection, { _tag: "FromClient", bytes })
   else sendToClient(connection, locked.answer)
+}
+
+/** The frame as the session's policies let it go on; `undefined` if it goes no further. */
+const policed = (connection: ClientConnection, bytes: Uint8Array): Uint8Array | undefined => {
+  const found = connection.policing?.asked(bytes, (error) => readableError(error, clientVersion(connection.state)))
+  switch (found?._tag) {
+    case undefined:
+    case "Pass":
+      return bytes
+    case "PassChanged":
+      return found.bytes
+    case "Answered":
+      for (const answer of found.answers) deliverToClient(connection, answer)
+      if (found.warning !== undefined) feed(connection, { _tag: "WarnUser", message: found.warning })
+      return undefined
+    case "TooMuch":
+      finish(connection, { _tag: "Dropped", reason: found.reason })
+      return undefined
+  }
 }
 
 const isHolderSilent = ({ holders }: SessionLocks, holder: ConnectionName): boolean =>
@@ -164,8 +187,16 @@ const heardFromMember = (connection: ClientConnection, member: MemberName, bytes
   feed(connection, { _tag: "FromMember", member, bytes })
 }
 
-/** Sends a frame to the client. A client whose queue is full brakes all members. */
+/** Sends a frame to the client, and behind it the answers of policies that had to wait for it. */
 const sendToClient = (connection: ClientConnection, bytes: Uint8Array): void => {
+  deliverToClient(connection, bytes)
+  const { policing } = connection
+  if (policing === undefined) return
+  for (const answer of policing.answered(bytes)) deliverToClient(connection, answer)
+}
+
+/** A client whose queue is full brakes all members. */
+const deliverToClient = (connection: ClientConnection, bytes: Uint8Array): void => {
   const { options, self } = connection
   const { client, locks } = options
   locks.current = lockToClient(locks.current, self, bytes)

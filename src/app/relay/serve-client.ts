@@ -5,6 +5,7 @@
 
 import { Deferred, Effect, type Scope } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
+import { policyNotes } from "../../domain/policy/session-policies.ts"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { openIds } from "../../domain/routing/ids.ts"
 import { countHolding } from "../kernel/holdings.ts"
@@ -31,7 +32,14 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     if (options.members !== undefined) yield* followMembers(connection, options.members)
     const { pingMembersEvery } = options.router
     if (pingMembersEvery !== undefined) watchMembers(connection, pingMembersEvery)
-    for (const message of options.warnings ?? []) feed(connection, { _tag: "WarnUser", message })
+    const { limits, warnings = [] } = options
+    const notes = limits === undefined ? [] : policyNotes(limits.policies)
+    for (const message of [...warnings, ...notes]) feed(connection, { _tag: "WarnUser", message })
+    if (limits !== undefined)
+      connection.run(
+        "limits",
+        Effect.map(limits.outdated, (end) => dropAt(connection, end))
+      )
     connection.run(
       "terminated",
       Effect.map(options.terminated, ({ reason }) => terminate(connection, reason))
@@ -41,6 +49,10 @@ export const serveClient = (options: ClientConnectionOptions): Effect.Effect<Con
     )
     return yield* Deferred.await(connection.done)
   })
+
+/** Closes the client's socket for a reason that a new connect takes away. */
+const dropAt = (connection: ClientConnection, { reason }: { readonly reason: string }): void =>
+  finish(connection, { _tag: "Dropped", reason })
 
 /** Ends a connection whose session was ended from elsewhere; `why` may quote the session's object. */
 const terminate = (connection: ClientConnection, why: string): void => {

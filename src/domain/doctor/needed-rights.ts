@@ -24,8 +24,18 @@ export interface NeededRight {
   readonly without: string
 }
 
-const sessions = "mirrord.metalbear.co"
+/** Secrets that the operator keeps beside users' authority, as it is installed. */
+export interface KeptSecrets {
+  /** Its own serving certificate. */
+  readonly ownCertificate: boolean
+  /** Its key towards agents, which speak TLS. */
+  readonly agentTls: boolean
+}
 
+const sessions = "mirrord.metalbear.co"
+const policies = "policies.mirrord.metalbear.co"
+
+const noPolicies = "it is not known what sessions may not do, and none is served"
 const noTarget = "targets of that kind are not found"
 
 /** Rights of an operator whose cluster has workloads. */
@@ -81,6 +91,20 @@ const everyOperator: ReadonlyArray<NeededRight> = [
     resource: "subjectaccessreviews",
     verbs: ["create"],
     without: "no primary can attach to a session here"
+  },
+  {
+    scope: "cluster",
+    group: policies,
+    resource: "mirrordpolicies",
+    verbs: ["list", "watch"],
+    without: noPolicies
+  },
+  {
+    scope: "cluster",
+    group: policies,
+    resource: "mirrordclusterpolicies",
+    verbs: ["list", "watch"],
+    without: noPolicies
   },
   {
     scope: "cluster",
@@ -195,6 +219,18 @@ const keepingACertificate: ReadonlyArray<NeededRight> = [
   }
 ]
 
+/** Right of an operator whose agents speak TLS. */
+const keepingAKey: ReadonlyArray<NeededRight> = [
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "secrets",
+    verbs: ["get"],
+    name: "mirrord-operator-agent-tls",
+    without: "no agent can be started"
+  }
+]
+
 /** Asking the operator of a cluster through its API server, and connecting to it. */
 const reachingAnOperator: ReadonlyArray<NeededRight> = [
   {
@@ -258,13 +294,17 @@ const primaryOperator: ReadonlyArray<NeededRight> = [
  * All that an operator does in its own cluster. The chart grants exactly this; test/charts/needed-rights.test.ts
  * compares both ways.
  */
-export const ownRights = (role: Role, ownCertificate: boolean): ReadonlyArray<NeededRight> => [
-  ...everyOperator,
-  ...(ownCertificate ? keepingACertificate : []),
-  ...(role._tag === "Primary" && role.managementOnly ? [] : workloads),
-  ...(role._tag === "Primary" ? [] : copies),
-  ...(role._tag === "Primary" ? primaryOperator : [])
-]
+export const ownRights = (role: Role, { agentTls, ownCertificate }: KeptSecrets): ReadonlyArray<NeededRight> => {
+  const hasAgents = role._tag !== "Primary" || !role.managementOnly
+  return [
+    ...everyOperator,
+    ...(ownCertificate ? keepingACertificate : []),
+    ...(hasAgents ? workloads : []),
+    ...(hasAgents && agentTls ? keepingAKey : []),
+    ...(role._tag === "Primary" ? [] : copies),
+    ...(role._tag === "Primary" ? primaryOperator : [])
+  ]
+}
 
 /** All that a primary's identity does on a member. */
 export const memberRights: ReadonlyArray<NeededRight> = [

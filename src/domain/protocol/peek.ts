@@ -91,6 +91,12 @@ const nodesOf = (shape: Shape, prefix = ""): ReadonlyArray<Node> => {
 const clientNodes = nodesOf(ClientMessage)
 const daemonNodes = nodesOf(DaemonMessage)
 
+const keysOf = (nodes: ReadonlyArray<Node>): ReadonlyArray<string> =>
+  nodes.flatMap(({ inner, key }) => (inner === undefined ? [key] : keysOf(inner)))
+
+/** Every row of a client's messages, in the order of the wire. */
+export const clientRowKeys = keysOf(clientNodes) as ReadonlyArray<ClientRowKey>
+
 /** The innermost variant with a row of its own, by the indices at the front of `bytes`; overlong indices count too. */
 const find = (roots: ReadonlyArray<Node>, bytes: Uint8Array, isOutermost: boolean): Node | undefined => {
   let nodes = roots

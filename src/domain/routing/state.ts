@@ -96,8 +96,11 @@ export interface Subscription {
   readonly leftOut: ReadonlyMap<MemberName, LeftOut>
 }
 
-/** `untilFree`: somebody else has the port at that member, which is asked again later. */
-export type LeftOut = "forGood" | "untilFree"
+/**
+ * `untilFree`: somebody else has the port at that member, which is asked again later. `untilBack`: a policy there
+ * forbids it; a member whose policies change ends its connection.
+ */
+export type LeftOut = "forGood" | "untilFree" | "untilBack"
 
 /** A PortSubscribe whose result the client waits for. */
 export interface SubscriptionRequest {

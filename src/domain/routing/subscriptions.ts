@@ -5,6 +5,7 @@
  * Not here: who may steal a port, which is decided before the router sees the message (port-locks.ts), and traffic.ts.
  */
 
+import { quotation, quoted } from "../clean-text.ts"
 import type { HttpFilter, StealType } from "../protocol/http-filter-messages.ts"
 import type { ClientMessageAt, DaemonMessageAt } from "../protocol/peek.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
@@ -319,6 +320,20 @@ interface Refusal {
   readonly text: string | undefined
 }
 
+const reasonOf = ({ error, text }: Refusal): string => {
+  if (error._tag !== "Forbidden" && error._tag !== "ForbiddenWithReason") return text ?? error._tag
+  const why = error._tag === "ForbiddenWithReason" ? `: ${quotation(error.reason)}` : ""
+  return `its mirrord policy ${quoted(error.policyName ?? "")} forbids it${why}`
+}
+
+/** For how long a member that refused is left out. */
+const leftOutBy = ({ channel }: Subscription, { error, text }: Refusal): LeftOut => {
+  if (error._tag === "Forbidden" || error._tag === "ForbiddenWithReason") return "untilBack"
+  // A mirror subscription never finds its port taken. There the error has another cause, such as a filter that the
+  // agent does not take.
+  return channel === "TcpSteal" && error._tag === "PortAlreadyStolen" && text === undefined ? "untilFree" : "forGood"
+}
+
 /**
  * A member refuses a subscription. If the result still waits for the member, the client gets the refusal; otherwise the
  * member is left out of the subscription.
@@ -329,13 +344,7 @@ const refused = (turn: Turn, member: MemberName, expected: ExpectedResult, refus
   if (request?.waiting.has(member)) return refusedRequest(turn, member, expected, refusal)
   const subscription = active(turn.state, number)
   if (subscription === undefined) return
-  const { error, text } = refusal
-  // A mirror subscription never finds its port taken. There the error has another cause, such as a filter that the
-  // agent does not take.
-  const leftOut: LeftOut =
-    subscription.channel === "TcpSteal" && error._tag === "PortAlreadyStolen" && text === undefined
-      ? "untilFree"
-      : "forGood"
+  const leftOut = leftOutBy(subscription, refusal)
   setSubscription(turn, { ...subscription, leftOut: new Map(subscription.leftOut).set(member, leftOut) })
   if (leftOut === "untilFree") update(turn, { askAgainAt: turn.state.askAgainAt ?? turn.now + limits.askAgainAfter })
   if (firstTime(turn, `${leftOut} ${member} ${port}`)) {
@@ -343,22 +352,19 @@ const refused = (turn: Turn, member: MemberName, expected: ExpectedResult, refus
       leftOut === "untilFree" ? ` until it is free, which is tried every ${limits.askAgainAfter / 1000} s` : ""
     warnUser(
       turn,
-      `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}${until}: ${text ?? error._tag}`
+      `${nameOf(turn.state, member)} takes no part in the subscription of port ${port}${until}: ${reasonOf(refusal)}`
     )
   }
 }
 
 /** Rejects a request whose result the client still waits for. */
-const refusedRequest = (
-  turn: Turn,
-  member: MemberName,
-  { request, port }: ExpectedResult,
-  { error, text }: Refusal
-): void => {
+const refusedRequest = (turn: Turn, member: MemberName, { request, port }: ExpectedResult, refusal: Refusal): void => {
+  const { error } = refusal
+  const reason = reasonOf(refusal)
   // The error has no room for the member's name, so a warning has it. About an agent, one warning is enough: a primary
   // repeats its refused subscriptions every now and then ({@link askAgain}).
-  if (turn.state.options.memberKind === "cluster" || firstTime(turn, `refuses ${member} ${port} ${text ?? error._tag}`))
-    warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${text ?? error._tag}`)
+  if (turn.state.options.memberKind === "cluster" || firstTime(turn, `refuses ${member} ${port} ${reason}`))
+    warnUser(turn, `${nameOf(turn.state, member)} refuses the subscription of port ${port}: ${reason}`)
   reject(turn, request, survivable(turn.state, error, port), member)
 }
 
@@ -370,11 +376,11 @@ export const askAgain = (turn: Turn, owe: Owe): void => {
   if (turn.state.askAgainAt === undefined || turn.now < turn.state.askAgainAt) return
   const subscriptions = new Map(
     turn.state.subscriptions.entries().map(([key, subscription]) => {
-      const forGood = new Map([...subscription.leftOut].filter(([, leftOut]) => leftOut === "forGood"))
+      const others = new Map([...subscription.leftOut].filter(([, leftOut]) => leftOut !== "untilFree"))
       const sent = [...subscription.leftOut.keys()]
-        .filter((member) => !forGood.has(member))
+        .filter((member) => !others.has(member))
         .reduce(without, subscription.sent)
-      return [key, { ...subscription, sent, leftOut: forGood }]
+      return [key, { ...subscription, sent, leftOut: others }]
     })
   )
   update(turn, { askAgainAt: undefined, subscriptions })

@@ -35,6 +35,16 @@ export interface SessionFleet {
 /** A connect parameter as it is stored and shown. Members get the parameter itself, with the connect request. */
 const storedText = (parameter: string): string => cleanText(parameter, textLimits.parameter)
 
+/** The parts of a spec that lists show and that the client chose, the same in both kinds of sessions. */
+const chosen = (
+  { values: { header_filter: headerFilter, key } }: ConnectParams,
+  { clientVersion }: SessionRequest
+) => ({
+  ...(key === undefined ? {} : { key: storedText(key) }),
+  ...(headerFilter === undefined ? {} : { httpFilter: { headerFilter: storedText(headerFilter) } }),
+  ...(clientVersion === undefined ? {} : { clientCliVersion: clientVersion })
+})
+
 /** The target that a request names; fails with a sentence for the client. */
 const targetOf = (request: SessionRequest, { values }: ConnectParams): Result.Result<Target, string> =>
   Result.mapError(parseTargetName(request.target, values.label_target), ({ message }) => message)
@@ -56,7 +66,6 @@ export const parentSpec = (
 ): Result.Result<MirrordMultiClusterSessionSpec, string> =>
   Result.map(parentTarget(request, params), (named) => {
     const target = toKubeTarget(named)
-    const { header_filter: headerFilter, key } = params.values
     return {
       owner,
       namespace: request.namespace,
@@ -65,9 +74,7 @@ export const parentSpec = (
       primaryCluster,
       ...(target === undefined ? {} : { target }),
       ...(defaultCluster === undefined ? {} : { defaultCluster }),
-      ...(key === undefined ? {} : { key: storedText(key) }),
-      ...(headerFilter === undefined ? {} : { httpFilter: { headerFilter: storedText(headerFilter) } }),
-      ...(request.clientVersion === undefined ? {} : { clientCliVersion: request.clientVersion })
+      ...chosen(params, request)
     }
   })
 
@@ -79,13 +86,11 @@ export const sessionSpec = (
 ): Result.Result<MirrordClusterSessionSpec, string> =>
   Result.map(targetOf(request, params), (named) => {
     const target = toKubeTarget(named)
-    const { key } = params.values
     return {
       namespace: request.namespace,
       owner,
       ...(target === undefined ? {} : { target }),
-      ...(key === undefined ? {} : { key: storedText(key) }),
-      ...(request.clientVersion === undefined ? {} : { clientCliVersion: request.clientVersion }),
-      ...(request.copyTarget === undefined ? {} : { copyTarget: request.copyTarget })
+      ...chosen(params, request),
+      ...(request.copyTarget === undefined ? {} : { copyTarget: { scaledown: request.copyTarget.scaledown } })
     }
   })

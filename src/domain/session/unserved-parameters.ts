@@ -41,7 +41,7 @@ const queues = splittingOf("temporary queues of another operator")
 const features: Readonly<Record<ConnectParameterName, UnservedFeature | "Served">> = {
   connect: "Served",
   on_concurrent_steal: "Served",
-  // The client has read the profile and has applied it; the name is for policies alone.
+  // The client has read the profile and has applied it; the name is for policies alone (domain/policy).
   profile: "Served",
   label_target: "Served",
   kafka_splits: kafka,

@@ -7,6 +7,7 @@
  */
 
 import * as Result from "effect/Result"
+import { parseIp } from "../protocol/ip-address.ts"
 import type { ContainerStatus, Pod } from "../resources/core-kinds.ts"
 import { isBeingDeleted } from "../resources/object-meta.ts"
 import { chooseContainer } from "./container-choice.ts"
@@ -22,7 +23,7 @@ export interface AgentPlacement {
   readonly podName: string
   readonly podNamespace: string
   readonly podUid: string | undefined
-  /** All of the pod's addresses, IPv4 and IPv6. */
+  /** The pod's addresses, one IPv4 and one IPv6 at most. */
   readonly podIps: ReadonlyArray<string>
   readonly nodeName: string
   readonly containerName: string
@@ -64,6 +65,16 @@ interface ScheduledPod {
   readonly containers: ReadonlyArray<ContainerStatus>
 }
 
+/**
+ * The pod's first address of each family. An agent that is told of two of one family does not redirect connections that
+ * the pod makes to itself (agent.md §2.4).
+ */
+const oneOfEachFamily = (podIps: ReadonlyArray<{ readonly ip?: string | null }>): ReadonlyArray<string> => {
+  const addresses = podIps.flatMap(({ ip }) => (ip && parseIp(ip) !== undefined ? [ip] : []))
+  const isV6 = (address: string): boolean => address.includes(":")
+  return addresses.filter((address, at) => addresses.findIndex((other) => isV6(other) === isV6(address)) === at)
+}
+
 const scheduledPod = ({ spec, status }: Pod): Result.Result<ScheduledPod, PodProblem> => {
   const nodeName = spec?.nodeName ?? ""
   if (nodeName === "") return missing("spec.nodeName")
@@ -71,7 +82,7 @@ const scheduledPod = ({ spec, status }: Pod): Result.Result<ScheduledPod, PodPro
   if (podIps === undefined) return missing("status.podIPs")
   const containers = status?.containerStatuses ?? undefined
   if (containers === undefined) return missing("status.containerStatuses")
-  return Result.succeed({ nodeName, containers, podIps: podIps.flatMap(({ ip }) => (ip ? [ip] : [])) })
+  return Result.succeed({ nodeName, containers, podIps: oneOfEachFamily(podIps) })
 }
 
 type PlacedContainer = Pick<AgentPlacement, "containerName" | "containerId" | "runtime" | "guessed">

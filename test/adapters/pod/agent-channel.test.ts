@@ -1,31 +1,53 @@
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import net, { type Socket } from "node:net"
+import { connect } from "node:tls"
 import { Effect } from "effect"
 import { afterEach, describe, expect, it } from "vitest"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
+import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
+import { daemonBulk } from "../../../src/domain/protocol/bulk.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { makeAgentTls } from "../../support/agent-tls.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { turns } from "../../support/turns.ts"
 
 const closers: Array<() => void> = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
-/** An agent's port; gives the channel to it and the agent's end. */
-const dialled = async (): Promise<{ readonly channel: FrameChannel; readonly agent: Socket }> => {
-  const server = net.createServer({ allowHalfOpen: true })
-  const port = await listenLocally(server)
-  const accepted = once(server, "connection") as Promise<[Socket]>
-  const channel = await Effect.runPromise(dialAgent("127.0.0.1", port, { timeout: 100_000 }))
-  const [agent] = await accepted
-  agent.on("error", () => {})
-  closers.push(() => {
-    agent.destroy()
-    server.close()
-  })
-  return { channel, agent }
+const operator = await makeAgentTls()
+
+/** The agent's end of a connection: of TCP, and of what carries messages. */
+interface AgentsEnd {
+  readonly raw: Socket
+  readonly agent: Socket
 }
+
+const inClearText = (raw: Socket): Promise<AgentsEnd> => Promise.resolve({ raw, agent: raw })
+const overTls = async (raw: Socket): Promise<AgentsEnd> => {
+  const { certificatePem, serverName } = operator
+  const agent = connect({ socket: raw, ca: certificatePem, servername: serverName })
+  await once(agent, "secureConnect")
+  return { raw, agent }
+}
+
+/** An agent's port; gives the channel to it and the agent's end. */
+const dialledOver =
+  (tls: AgentTls | undefined, speak: typeof overTls) =>
+  async (): Promise<AgentsEnd & { readonly channel: FrameChannel }> => {
+    const server = net.createServer({ allowHalfOpen: true })
+    const port = await listenLocally(server)
+    const accepted = (once(server, "connection") as Promise<[Socket]>).then(([raw]) => speak(raw))
+    const channel = await Effect.runPromise(dialAgent("127.0.0.1", port, { timeout: 100_000, tls }))
+    const { agent, raw } = await accepted
+    for (const socket of [agent, raw]) socket.on("error", () => {})
+    closers.push(() => {
+      raw.destroy()
+      server.close()
+    })
+    return { channel, agent, raw }
+  }
 
 const listen = (channel: FrameChannel) => {
   const messages: Array<Uint8Array> = []
@@ -52,7 +74,10 @@ const listen = (channel: FrameChannel) => {
 const pong = daemonMessage.encode({ _tag: "Pong" })
 const close = daemonMessage.encode({ _tag: "Close", value: "a longer reason ".repeat(20) })
 
-describe("a channel to an agent", () => {
+describe.each([
+  ["clear text", dialledOver(undefined, inClearText)],
+  ["TLS", dialledOver(operator, overTls)]
+])("a channel to an agent, in %s,", (_, dialled) => {
   it("cuts the stream into messages however it is chunked, and loses nothing from before it was opened", async () => {
     const { agent, channel } = await dialled()
     const all = Buffer.concat([pong, close, pong, close])
@@ -84,13 +109,18 @@ describe("a channel to an agent", () => {
   })
 
   it.each([
-    ["closes", (agent: Socket) => agent.end(), /closed the connection/],
-    ["closes inside a message", (agent: Socket) => agent.end(close.subarray(0, 10)), /broke off inside a message/],
-    ["resets", (agent: Socket) => agent.resetAndDestroy(), /ECONNRESET|is gone/]
+    ["closes", ({ agent }: AgentsEnd) => agent.end(), /closed the connection/],
+    [
+      "closes inside a message",
+      ({ agent }: AgentsEnd) => agent.end(close.subarray(0, 10)),
+      /broke off inside a message/
+    ],
+    // A write of TLS may meet the reset first; the read then finds an end.
+    ["resets", ({ raw }: AgentsEnd) => raw.resetAndDestroy(), /ECONNRESET|is gone|closed the connection/]
   ])("ends once when the agent %s", async (_what, leave, reason) => {
-    const { agent, channel } = await dialled()
+    const { agent, channel, raw } = await dialled()
     const { ends, until } = listen(channel)
-    leave(agent)
+    leave({ agent, raw })
     await until(() => ends.length > 0)
     await turns()
     expect(ends).toEqual([expect.stringMatching(reason)])
@@ -98,8 +128,8 @@ describe("a channel to an agent", () => {
   })
 
   it("tells of an end that came before it was opened", async () => {
-    const { agent, channel } = await dialled()
-    agent.resetAndDestroy()
+    const { channel, raw } = await dialled()
+    raw.resetAndDestroy()
     await turns()
     channel.send(Buffer.from("x"))
     await turns()
@@ -148,11 +178,49 @@ describe("a channel to an agent", () => {
     await until(() => messages.length === 200_000)
   })
 
+  it("passes bulk messages on where they lie, and delivers none of them", async () => {
+    const [from, to] = await Promise.all([dialled(), dialled()])
+    const [passed, delivered]: [number[], Array<Uint8Array>] = [[], []]
+    from.channel.open({
+      judge: (head, length) => {
+        if (daemonBulk.measure(head, 0, Math.min(head.length, length)) !== length) return undefined
+        passed.push(length)
+        return { to: to.channel, idAt: daemonBulk.idAt, idLength: daemonBulk.idLength, id: undefined }
+      },
+      message: (bytes) => delivered.push(bytes),
+      ended: () => undefined,
+      drained: () => undefined,
+      ignored: () => undefined
+    })
+    const sizes = Array.from({ length: 300 }, (_, index) => [1, 700, 9_000, 70_000][index % 4] ?? 0)
+    const data = sizes.map((size, index) =>
+      Buffer.from(
+        daemonMessage.encode({
+          _tag: "TcpSteal",
+          value: { _tag: "Data", value: { connectionId: 7n, bytes: Buffer.alloc(size, index) } }
+        })
+      )
+    )
+    const all = Buffer.concat(data)
+    const [chunks, complete] = [new Array<Buffer>(), Promise.withResolvers<void>()]
+    let arrived = 0
+    to.agent.on("data", (chunk) => {
+      chunks.push(chunk)
+      arrived += chunk.length
+      if (arrived >= all.length) complete.resolve()
+    })
+    from.agent.write(all)
+    await complete.promise
+    expect(Buffer.compare(Buffer.concat(chunks), all)).toBe(0)
+    expect(passed).toEqual(data.map(({ length }) => length))
+    expect(delivered).toEqual([])
+  })
+
   it("is asked by the system now and then whether the agent is still there", async () => {
-    const { agent, channel } = await dialled()
+    const { channel, raw } = await dialled()
     const hex = (port: number | undefined): string => (port ?? 0).toString(16).toUpperCase().padStart(4, "0")
     // Our end of the connection: local address, remote address, …, the kind of its timer; 02 is that of keep-alive.
-    const ours = new RegExp(`:${hex(agent.remotePort)} \\S+:${hex(agent.localPort)} \\S+ \\S+ (\\d\\d):`)
+    const ours = new RegExp(`:${hex(raw.remotePort)} \\S+:${hex(raw.localPort)} \\S+ \\S+ (\\d\\d):`)
     expect(ours.exec(readFileSync("/proc/net/tcp", "utf8"))?.[1]).toBe("02")
     channel.close()
   })

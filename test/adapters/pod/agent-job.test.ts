@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { agentJob, agentPort, isFinished } from "../../../src/adapters/pod/agent-job.ts"
+import { agentCertificate, agentJob, agentPort, isFinished } from "../../../src/adapters/pod/agent-job.ts"
 import { agentFields } from "../../../src/domain/agent/agent-fields.ts"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
@@ -103,6 +103,15 @@ describe("the Job of an agent", () => {
   it("with every setting is its golden file", async () => {
     const job = agentJob({ ...settingsWith(everySetting), extraEnv: { MORE: "yes", RUST_LOG: "trace" } }, options)
     await expect(`${JSON.stringify(job, undefined, 2)}\n`).toMatchFileSnapshot("jobs/with-every-setting.json")
+  })
+
+  it("names the operator's certificate last, whatever the settings say, and is read again", () => {
+    const extraEnv = { AGENT_OPERATOR_CERT_ENV: "somebody's" }
+    const job = agentJob({ ...settings, extraEnv }, { ...options, certificatePem: "the operator's" })
+    expect(found(job, "env AGENT_OPERATOR_CERT_ENV")).toBe("the operator's")
+    expect(agentCertificate({ metadata: { name: "a" }, ...job })).toBe("the operator's")
+    expect(agentCertificate({ metadata: { name: "a" }, ...agentJob(settings, options) })).toBeUndefined()
+    expect(agentCertificate({ metadata: { name: "a" } })).toBeUndefined()
   })
 
   it.each(eachSetting)("has the setting %j as %j", (field, value, [path, expected]) => {

@@ -1,15 +1,20 @@
-import { Effect, Fiber } from "effect"
+import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
-import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
+import { type AgentIdentity, type DialAgent, podAgents } from "../../../src/adapters/pod/pod-agents.ts"
+import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
+import { type AgentCertificate, agentCertificateLife } from "../../../src/domain/agent/agent-transport.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
+import { AgentUnreachable } from "../../../src/ports/agents.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { placement, settings } from "./agent-examples.ts"
+
+const dial: DialAgent = (host, port, tls) => dialAgent(host, port, { tls })
 
 const owner = (uid: string): OwnerReference => ({
   apiVersion: "mirrord.metalbear.co/v1alpha",
@@ -54,7 +59,7 @@ const ensured = (
   with_ = settings
 ) =>
   Effect.gen(function* () {
-    const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, with_, dialAgent).ensure(target, by)))
+    const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, with_, dial).ensure(target, by)))
     yield* TestClock.adjust(1)
     pod(api, onlyJob(api), status)
     yield* TestClock.adjust(400)
@@ -96,7 +101,7 @@ describe("agents as pods", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       for (const uid of ["1", "2"]) {
-        yield* Effect.forkChild(Effect.result(podAgents(api, settings, dialAgent).ensure(undefined, owner(uid))))
+        yield* Effect.forkChild(Effect.result(podAgents(api, settings, dial).ensure(undefined, owner(uid))))
         yield* TestClock.adjust(1)
       }
       expect(api.peekAll(jobs)).toHaveLength(2)
@@ -107,7 +112,7 @@ describe("agents as pods", () => {
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       api.before = () => Effect.sleep(10)
-      const agents = podAgents(api, settings, dialAgent)
+      const agents = podAgents(api, settings, dial)
       const fibers = yield* Effect.forEach(["1", "2", "3"], (uid) =>
         Effect.forkChild(agents.ensure(placement, owner(uid)))
       )
@@ -130,7 +135,7 @@ describe("agents as pods", () => {
       const old = onlyJob(api)
       api.write(jobs, old.name, { metadata: { finalizers: ["foreground"] }, status: { failed: 1 } }, "mirrord")
       pod(api, old, { phase: "Failed" }, "a-pod-that-lingers")
-      const fiber = yield* Effect.forkChild(podAgents(api, settings, dialAgent).ensure(placement, owner("2")))
+      const fiber = yield* Effect.forkChild(podAgents(api, settings, dial).ensure(placement, owner("2")))
       yield* TestClock.adjust(500)
       expect(onlyJob(api).metadata.deletionTimestamp).toBeDefined()
       api.write(jobs, old.name, { metadata: { finalizers: [] } }, "mirrord")
@@ -169,9 +174,7 @@ describe("agents as pods", () => {
   it.effect("that never run fail after their time", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const fiber = yield* Effect.forkChild(
-        Effect.result(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))
-      )
+      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings, dial).ensure(placement, owner("1"))))
       yield* TestClock.adjust("31 seconds")
       expect(yield* Fiber.join(fiber)).toMatchObject({
         _tag: "Failure",
@@ -183,9 +186,7 @@ describe("agents as pods", () => {
   it.effect("that no node takes fail after their time and say what the scheduler said", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const fiber = yield* Effect.forkChild(
-        Effect.result(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))
-      )
+      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings, dial).ensure(placement, owner("1"))))
       yield* TestClock.adjust(1)
       const conditions = [{ type: "PodScheduled", status: "False", message: "0/1 nodes are available: Too many pods" }]
       pod(api, onlyJob(api), { phase: "Pending", conditions })
@@ -200,7 +201,7 @@ describe("agents as pods", () => {
   it.effect("that are given up are replaced when their pod has ended, and the next cleans up after them", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const agents = podAgents(api, settings, dialAgent)
+      const agents = podAgents(api, settings, dial)
       const start = (uid: string) => Effect.forkChild(Effect.result(agents.ensure(placement, owner(uid))))
       const first = yield* start("1")
       yield* TestClock.adjust(1)
@@ -231,7 +232,7 @@ describe("agents as pods", () => {
   it.effect("that are given up do not wait for a lost node for ever, and leave its redirects alone", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const agents = podAgents(api, settings, dialAgent)
+      const agents = podAgents(api, settings, dial)
       yield* ensured(api, running)
       const { name, uid } = onlyJob(api)
       api.write(pods, `${name}-x`, { metadata: { ownerReferences: [] } }, "mirrord")
@@ -246,7 +247,7 @@ describe("agents as pods", () => {
   it.effect("that are given up while the API server fails are not taken for the next", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
-      const agents = podAgents(api, settings, dialAgent)
+      const agents = podAgents(api, settings, dial)
       yield* ensured(api, running)
       const { name, uid } = onlyJob(api)
       const failed = new KubeError({ cluster: "c", operation: "delete", reason: "Unreachable", detail: "no" })
@@ -275,7 +276,7 @@ describe("agents as pods", () => {
               })
             )
           : Effect.void
-      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({
+      expect(yield* Effect.flip(podAgents(api, settings, dial).ensure(placement, owner("1")))).toMatchObject({
         detail: expect.stringContaining("jobs is forbidden")
       })
       api.before = () => Effect.void
@@ -283,9 +284,157 @@ describe("agents as pods", () => {
       const { name } = onlyJob(api)
       api.erase(jobs, name, "mirrord")
       api.write(jobs, name, { spec: { template: { spec: { containers: [{ args: ["serve"] }] } } } }, "mirrord")
-      expect(yield* Effect.flip(podAgents(api, settings, dialAgent).ensure(placement, owner("1")))).toMatchObject({
+      expect(yield* Effect.flip(podAgents(api, settings, dial).ensure(placement, owner("1")))).toMatchObject({
         detail: expect.stringContaining("argument -l")
       })
     })
   )
+
+  describe("that speak TLS", () => {
+    /** An operator whose certificates are texts: its mark, and the agent. */
+    const identityOf = (mark: string): Effect.Effect<AgentIdentity, KubeError> =>
+      Effect.succeed({
+        keyPem: Redacted.make(`key of ${mark}`),
+        issue: (agent) => Effect.succeed(`${mark}:${agent}`),
+        read: (pem): AgentCertificate => {
+          if (pem === undefined) return { _tag: "None" }
+          const life = agentCertificateLife(0)
+          return pem.startsWith(`${mark}:`) ? { _tag: "Ours", serverName: pem, life } : { _tag: "Foreign" }
+        }
+      })
+    const ours = identityOf("ours")
+    const variable = "AGENT_OPERATOR_CERT_ENV"
+
+    /** Records how agents are dialled. */
+    const recordingDial = () => {
+      const dialled: Array<AgentTls | undefined> = []
+      const dial: DialAgent = (host, _port, tls) => {
+        dialled.push(tls)
+        return Effect.fail(new AgentUnreachable({ agent: host, detail: "nobody is there" }))
+      }
+      return { dial, dialled }
+    }
+
+    /** Starts `ensure` of one operator and lets its pod run. */
+    const started = (
+      api: MemoryKubeApi,
+      identity: Effect.Effect<AgentIdentity, KubeError> | undefined,
+      dial: DialAgent = recordingDial().dial
+    ) =>
+      Effect.gen(function* () {
+        const agents = podAgents(api, settings, dial, identity)
+        const fiber = yield* Effect.forkChild(Effect.result(agents.ensure(placement, owner("1"))))
+        yield* TestClock.adjust(1)
+        for (const { metadata } of api.peekAll(jobs)) pod(api, { name: metadata.name, uid: metadata.uid }, running)
+        yield* TestClock.adjust(400)
+        return { agents, fiber }
+      })
+
+    it.effect("get a certificate of their own and no key, and are dialled with it", () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        const { dial, dialled } = recordingDial()
+        const { agents, fiber } = yield* started(api, ours, dial)
+        const { name } = onlyJob(api)
+        const certificatePem = `ours:${name}`
+        expect(JSON.stringify(onlyJob(api))).toContain(JSON.stringify({ name: variable, value: certificatePem }))
+        expect(JSON.stringify(api.calls)).not.toContain("key of")
+        const handle = yield* Effect.fromResult(yield* Fiber.join(fiber))
+        yield* Effect.flip(agents.connect(handle))
+        expect(dialled).toEqual([{ certificatePem, keyPem: Redacted.make("key of ours"), serverName: certificatePem }])
+      })
+    )
+
+    it.effect("are taken over by the next leader, which has the same key", () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        yield* started(api, ours)
+        const { uid } = onlyJob(api)
+        const { dial, dialled } = recordingDial()
+        const { agents, fiber } = yield* started(api, identityOf("ours"), dial)
+        expect(onlyJob(api).uid).toBe(uid)
+        yield* Effect.flip(agents.connect(yield* Effect.fromResult(yield* Fiber.join(fiber))))
+        expect(dialled).toMatchObject([{ serverName: `ours:${onlyJob(api).name}` }])
+      })
+    )
+
+    it.effect.each([
+      ["of an operator with another key", identityOf("theirs"), ours, "ours:"],
+      ["that speak clear text, where they are to speak TLS", undefined, ours, "ours:"],
+      ["that speak TLS, where they are to speak clear text", ours, undefined, undefined]
+    ] as const)("%s are replaced, never beside their successors", ([_what, before, now, certificate]) =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        yield* started(api, before)
+        const old = onlyJob(api)
+        // The kubelet takes its time to end the pod.
+        api.write(pods, `${old.name}-x`, { metadata: { ownerReferences: [] } }, "mirrord")
+        const { fiber } = yield* started(api, now)
+        yield* TestClock.adjust("5 seconds")
+        expect(api.peekAll(jobs)).toEqual([])
+        api.erase(pods, `${old.name}-x`, "mirrord")
+        yield* TestClock.adjust(400)
+        const text = JSON.stringify(onlyJob(api))
+        expect(text).toContain("--clean-iptables-on-start")
+        if (certificate === undefined) expect(text).not.toContain(variable)
+        else expect(text).toContain(`"value":"${certificate}`)
+        pod(api, onlyJob(api), running, "the-new-pod")
+        yield* TestClock.adjust(400)
+        expect(yield* Fiber.join(fiber)).toMatchObject({ success: { uid: onlyJob(api).uid } })
+      })
+    )
+
+    it.effect("are never dialled in clear text, nor with a certificate of others", () =>
+      Effect.gen(function* () {
+        const { dial, dialled } = recordingDial()
+        const agents = podAgents(new MemoryKubeApi("c"), settings, dial, ours)
+        const handle = { name: "a", uid: "1", host: "10.1.1.1", port: 4_000 }
+        for (const certificatePem of [undefined, "theirs:a"]) {
+          const error = yield* Effect.flip(agents.connect({ ...handle, certificatePem }))
+          expect(error.message).toBe(
+            "agent a cannot be reached: it was not started with a certificate of this operator"
+          )
+        }
+        expect(dialled).toEqual([])
+      })
+    )
+
+    it.effect("are not taken for a Job of somebody else's, which is left alone", () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        yield* started(api, ours)
+        const { name } = onlyJob(api)
+        api.erase(jobs, name, "mirrord")
+        api.write(jobs, name, { spec: { template: { spec: { containers: [{ args: ["serve"] }] } } } }, "mirrord")
+        const { uid } = onlyJob(api)
+        const error = yield* Effect.flip(podAgents(api, settings, dial, ours).ensure(placement, owner("1")))
+        expect(error.detail).toContain("argument -l")
+        expect(onlyJob(api).uid).toBe(uid)
+      })
+    )
+
+    it.effect("are not started without the operator's key, which is asked for again", () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        const error = new KubeError({
+          cluster: "c",
+          operation: "get",
+          reason: "Forbidden",
+          detail: "no Secret for you"
+        })
+        let asked = 0
+        const identity = Effect.suspend(() => (++asked === 1 ? Effect.fail(error) : ours))
+        const agents = podAgents(api, settings, dial, identity)
+        const failure = yield* Effect.flip(agents.ensure(placement, owner("1")))
+        expect(failure.message).toContain("cannot be started: ")
+        expect(failure.message).toContain("no Secret for you")
+        expect(api.peekAll(jobs)).toEqual([])
+        for (const uid of ["1", "2"]) {
+          yield* Effect.forkChild(Effect.result(agents.ensure(undefined, owner(uid))))
+          yield* TestClock.adjust(1)
+        }
+        expect([api.peekAll(jobs).length, asked]).toEqual([2, 2])
+      })
+    )
+  })
 })

@@ -6,6 +6,7 @@ import { ApiError } from "../../../src/app/api/status.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
+import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
@@ -287,6 +288,21 @@ describe("copies", () => {
       made(yield* copied.post(certificate, { ...usualSpec, scale_down: false }))
       const further = refused(yield* copied.post(certificate))
       assert.deepStrictEqual([further.code, further.message.includes("sessionsPerUser")], [403, true])
+      assert.deepStrictEqual(copied.workload(), theirs)
+    })
+  )
+
+  it.effect("are refused where mirrord policies hold for the target, from the moment on that there is one", () =>
+    Effect.gen(function* () {
+      const { certificate, copied, copy } = yield* withCopy()
+      const { api } = copied.cluster
+      api.write(mirrordPolicies, "p", { spec: { targetPath: "deploy/myapp", block: ["steal"] } }, "default")
+      yield* pass("1 second")
+      const connect = refusedWith(yield* copied.connect(certificate, copy))
+      assert.deepStrictEqual([connect.code, connect.message.includes("mirrord policies hold for")], [403, true])
+      const post = refused(yield* copied.post(certificate))
+      assert.deepStrictEqual([post.code, post.message.includes("mirrord policies hold for")], [403, true])
+      yield* minutes(2)
       assert.deepStrictEqual(copied.workload(), theirs)
     })
   )

@@ -35,10 +35,36 @@ const primary: Description = {
   status: { connected_clusters: [], multi_cluster_sessions: [] }
 }
 
+const inTrouble: Description = {
+  ...primary,
+  status: {
+    connected_clusters: [
+      {
+        name: "a",
+        lastCheck: "2026-11-21T11:59:57.000Z",
+        connected: { operatorVersion: "3.250.0", licenseFingerprint: "x" }
+      },
+      { name: "b", lastCheck: "2026-11-21T11:59:57.000Z", error: { message: "no answer" } }
+    ],
+    multi_cluster_sessions: [
+      {
+        id: "mc-00000000000000ab",
+        durationSecs: 60,
+        user: session.user,
+        target: session.target,
+        namespace: "default",
+        clusters: ["a", "b"],
+        phase: "Ready"
+      }
+    ]
+  }
+}
+
 describe("the MirrordOperator object", () => {
   it.each([
     ["a single operator", single],
-    ["a primary", primary]
+    ["a primary", primary],
+    ["a primary of which one cluster fails", inTrouble]
   ])("of %s is exactly what the client parses", (_what, state) => {
     const read = readResource(mirrordOperators, structuredClone(describeOperator(state)))
     expect(Result.isSuccess(read) ? "" : read.failure.message).toBe("")

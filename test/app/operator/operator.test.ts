@@ -7,11 +7,12 @@ import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
-import { type MemoryWorld, openConnection, primaryIdentity } from "../../support/memory-world.ts"
+import { type MemoryCluster, type MemoryWorld, openConnection, primaryIdentity } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 
 const parent = "mc-00000000000000ff"
@@ -426,6 +427,19 @@ describe("a session through three operators", () => {
       b.api.setReachable(true)
       for (let i = 0; i < 6; i++) yield* pass("10 seconds")
       assert.isTrue(statusOf(world)?.clusterSessions?.["b"]?.ready)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
+describe("the feature of sessions over many clusters", () => {
+  it.live("is advertised by a primary alone: it makes clients leave the target to the operator", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const featuresOf = ({ operator }: MemoryCluster) =>
+        Effect.map(operator?.describe ?? Effect.die("no operator"), (object) =>
+          (object as MirrordOperator).spec.supported_features?.includes("MultiClusterPrimary")
+        )
+      assert.deepStrictEqual(yield* Effect.all([world.primary, memberOf(world, "a")].map(featuresOf)), [true, false])
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 })

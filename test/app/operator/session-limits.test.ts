@@ -341,6 +341,40 @@ describe("the sessions in the operator's status and in lists", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("are told from memory: no API server is asked, and all may be away", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startOwnDefault()
+      opened(yield* connectTo(world.primary, request(certificate)))
+      const clusters = [world.primary, ...world.members.values()]
+      for (const { api } of clusters) api.setReachable(false)
+      const before = clusters.map(({ api }) => api.calls.length)
+      const { multi_cluster_sessions: parents, sessions } = yield* status(world.primary)
+      assert.deepStrictEqual([sessions.length, parents?.length], [1, 1])
+      assert.lengthOf(yield* listed(world.primary), 1)
+      assert.deepStrictEqual(
+        clusters.map(({ api }) => api.calls.length),
+        before
+      )
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("have the header filter that the client was given, in the fleet and in the cluster alone", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startOwnDefault()
+      const { primary } = world
+      const parameters = { connect: "true", key: "k", header_filter: "x-user: ann" }
+      const query = (more: object = {}) => new URLSearchParams({ ...parameters, ...more }).toString()
+      opened(yield* connectTo(primary, request(certificate, { query: query() })))
+      const alone = { sessionId: "10", query: query({ multi_cluster: "false" }) }
+      opened(yield* connectTo(primary, request(certificate, alone)))
+      const { sessions } = yield* status(primary)
+      assert.deepStrictEqual(
+        sessions.map(({ http_filter: filter }) => filter),
+        Array.from({ length: 2 }, () => ({ headerFilter: "x-user: ann" }))
+      )
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("have the ports that clients steal, with their filters, in the fleet and in the cluster alone", () =>
     Effect.gen(function* () {
       const { certificate, world } = yield* startOwnDefault()

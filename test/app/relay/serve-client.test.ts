@@ -10,6 +10,7 @@ import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/
 import { peekClient } from "../../../src/domain/protocol/peek.ts"
 import { memberName } from "../../../src/domain/routing/member.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { policy } from "../../domain/policy/policies.ts"
 import { it } from "../../support/effect-it.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
 
@@ -47,6 +48,7 @@ const scene = (
     readonly isUser?: boolean
     readonly hasYounger?: () => boolean
     readonly locks?: SessionLocks
+    readonly limits?: ClientConnectionOptions["limits"]
   } = {}
 ): Effect.Effect<Scene, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -78,6 +80,7 @@ const scene = (
           locks: options.locks ?? makeSessionLocks(),
           ...(options.hasYounger === undefined ? {} : { hasYounger: options.hasYounger }),
           isUser: options.isUser ?? true,
+          limits: options.limits,
           terminated: Effect.callback((resume) => {
             terminate = (reason) => resume(Effect.succeed({ reason }))
           }),
@@ -615,6 +618,48 @@ describe("the shell around the router", () => {
         yield* TestClock.adjust("1 hour")
         assert.isFalse(link.client.isClosed())
       })
+  )
+
+  it.effect("gives the policies of a session every message that concerns them, and keeps answers in order", () =>
+    Effect.gen(function* () {
+      const files = policy({ fs: { notFound: ["^/secret"] } }, "files")
+      const limits = { policies: { policies: [files], text: "" }, outdated: Effect.never }
+      const { client, first } = yield* scene({ limits })
+      const bytes = new Uint8Array(9)
+      const stream = say({ _tag: "TcpOutgoing", value: { _tag: "Write", value: { connectionId: 7n, bytes } } })
+      for (let i = 0; i < 3; i++) client.receive(stream)
+      assert.strictEqual(client.passed(), 2)
+      const write = say({ _tag: "FileRequest", value: { _tag: "Write", value: { fd: 3n, writeBytes: bytes } } })
+      for (let i = 0; i < 3; i++) client.receive(write)
+      assert.strictEqual(client.passed(), 2)
+      const openOptions = { read: true, write: false, append: false, truncate: false, create: false, createNew: false }
+      const sentBefore = first.sent.length
+      client.receive(say({ _tag: "FileRequest", value: { _tag: "Open", value: { path: "/secret", openOptions } } }))
+      assert.lengthOf(first.sent, sentBefore)
+      const answers = (): ReadonlyArray<string> =>
+        toClient(client).flatMap((message) =>
+          message._tag === "File" ? [`${message.value._tag} ${message.value.value._tag}`] : []
+        )
+      const written = answer({
+        _tag: "File",
+        value: { _tag: "Write", value: { _tag: "Ok", value: { writtenAmount: 9n } } }
+      })
+      assert.deepStrictEqual(answers(), [])
+      first.receive(written)
+      first.receive(written)
+      assert.deepStrictEqual(answers(), ["Write Ok", "Write Ok"])
+      first.receive(written)
+      assert.deepStrictEqual(answers(), ["Write Ok", "Write Ok", "Write Ok", "Open Err"])
+    })
+  )
+
+  it.effect("ends when other policies hold, and its client may connect again", () =>
+    Effect.gen(function* () {
+      const limits = { policies: { policies: [], text: "" }, outdated: Effect.succeed({ reason: "others hold" }) }
+      const { client, end } = yield* scene({ limits })
+      assert.deepStrictEqual(yield* end, { _tag: "Dropped", reason: "others hold" })
+      assert.isTrue(client.isClosed())
+    })
   )
 
   it.effect("lets what a member answers at once wait until everybody was asked", () =>

@@ -125,6 +125,20 @@ describe("wire.md §8.4: subscription results", () => {
     expect([s.later(every).toMember(b), s.has("WakeAt")]).toEqual([[], []])
   })
 
+  it("a member whose policy forbids the port is told with the policy's name, and asked again when it is back", () => {
+    const s = readyClient().client(stealPort(80)).steal(a, ok(80)).later(2000)
+    s.take()
+    const blockedAction = { _tag: "Steal", value: { _tag: "All", value: 80 } } as const
+    s.member(b, refusal({ _tag: "ForbiddenWithReason", blockedAction, policyName: "calm", reason: "no steal." }))
+    expect(logs(s.toClient())).toEqual([
+      'cluster cluster-b takes no part in the subscription of port 80: its mirrord policy "calm" forbids it: no steal'
+    ])
+    expect(s.has("WakeAt")).toEqual([])
+    expect(s.later(limits.askAgainAfter).toMember(b)).toEqual([])
+    s.lose(b).put({ _tag: "MemberConnected", member: b })
+    expect(s.toMember(b)).toContainEqual(stealPort(80))
+  })
+
   it.each<[string, (s: Scenario) => Scenario]>([
     [
       "a mirrored port, which nobody can have stolen",

@@ -38,12 +38,22 @@ describe("the spec of a new session", () => {
       key: "k \ufffd[31mRED",
       httpFilter: { headerFilter: "x: \ufffdy" }
     })
-    expect(Result.getOrThrow(sessionSpec(request, owner, chosen))).toMatchObject({ key: "k \ufffd[31mRED" })
+    expect(Result.getOrThrow(sessionSpec(request, owner, chosen))).toMatchObject({
+      key: "k \ufffd[31mRED",
+      httpFilter: { headerFilter: "x: \ufffdy" }
+    })
   })
 
   it("in one cluster: owner, target and what the client chose", () => {
     expect(sessionSpec(request, owner, params("key=mine&header_filter=x%3A+1"))).toEqual(
-      Result.succeed({ owner, namespace: "shop", target, key: "mine", clientCliVersion: "3.1.0" })
+      Result.succeed({
+        owner,
+        namespace: "shop",
+        target,
+        key: "mine",
+        httpFilter: { headerFilter: "x: 1" },
+        clientCliVersion: "3.1.0"
+      })
     )
   })
 

@@ -121,6 +121,15 @@ describe("podPlacement", () => {
     expect(problem({ status: { podIPs: [] } })).toBeUndefined()
   })
 
+  it("gives the first address of each family alone, since two of one break an agent's redirect", () => {
+    const addresses = (...ips: ReadonlyArray<string>) => {
+      const placed = podPlacement(pod({ status: { podIPs: ips.map((ip) => ({ ip })) } }), undefined)
+      return Result.getOrThrow(placed).podIps
+    }
+    expect(addresses("10.0.0.1", "10.0.0.2", "fd00::1", "fd00::2")).toEqual(["10.0.0.1", "fd00::1"])
+    expect(addresses("fd00::1", "", "10.0.0.300", "x", "10.0.0.2")).toEqual(["fd00::1", "10.0.0.2"])
+  })
+
   it("needs only the chosen container to be ready", () => {
     expect(problem({ status: { containerStatuses: [status("app"), status("sidecar", false)] } }, "app")).toBeUndefined()
   })

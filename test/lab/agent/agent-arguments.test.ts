@@ -15,6 +15,7 @@ describe("parseAgentArguments", () => {
         port: 40_000,
         communicationTimeoutSecs: 30,
         mode: { _tag: "Targeted", containerId: "abc" },
+        operatorCertificate: undefined,
         unsupported: []
       }
     )
@@ -27,16 +28,17 @@ describe("parseAgentArguments", () => {
       port: 5,
       mode: { _tag: "Ephemeral" }
     })
-    expect(parsed("--operator-tls-cert-pem x --test-error targetless").unsupported).toEqual([
-      "--operator-tls-cert-pem",
-      "--test-error"
-    ])
+    expect(parsed("--operator-tls-cert-pem x --test-error targetless")).toMatchObject({
+      operatorCertificate: "x",
+      unsupported: ["--test-error"]
+    })
   })
 
   it.each([
     ["", "a mode is missing: one of targetless, targeted, ephemeral"],
     ["-l 70000 targetless", '--communicate-port must be a whole number from 0 to 65535, not "70000"'],
-    ["-t -1 targetless", '--communication-timeout must be a whole number from 0 to 65535, not "-1"'],
+    ["-t 1.5 targetless", '--communication-timeout must be a whole number from 0 to 65535, not "1.5"'],
+    ["-t -1 targetless", 'option -t needs a value, and one that begins with a hyphen must follow "="'],
     ["targeted", "targeted needs --container-id"],
     ["targetless -l 5", "unexpected option -l after targetless"],
     ["--nope targetless", "unexpected option --nope"],

@@ -1,9 +1,12 @@
 /** A client of an agent for tests, over the agent's raw TCP side. */
 
 import * as net from "node:net"
+import { TLSSocket } from "node:tls"
 import { StreamDecoder } from "../../../lab/agent/stream-decoder.ts"
+import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
 import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { nodeTls } from "../../support/agent-tls.ts"
 
 /** A message with bytes as latin-1 text and maps as objects, so that expectations are easy to write. */
 const plain = (value: unknown): unknown => {
@@ -24,8 +27,10 @@ export class AgentClient {
   readonly #waiting: Array<(message: DaemonMessage | undefined) => void> = []
   #closed = false
 
-  constructor(port: number) {
-    this.socket = net.connect({ port, host: "127.0.0.1", noDelay: true })
+  /** With `tls` the client is an operator. */
+  constructor(port: number, tls?: AgentTls) {
+    const socket = net.connect({ port, host: "127.0.0.1", noDelay: true })
+    this.socket = tls === undefined ? socket : new TLSSocket(socket, { isServer: true, ...nodeTls(tls) })
     this.socket.on("data", (bytes) => {
       for (const { value } of this.#decoder.feed(bytes).messages) {
         const waiting = this.#waiting.shift()
@@ -34,10 +39,13 @@ export class AgentClient {
       }
     })
     this.socket.on("error", () => undefined)
-    this.socket.on("close", () => {
-      this.#closed = true
-      for (const waiting of this.#waiting.splice(0)) waiting(undefined)
-    })
+    // A handshake that fails ends the stream, and a write that waits for it then keeps the socket from closing.
+    for (const event of ["end", "close"]) {
+      this.socket.on(event, () => {
+        this.#closed = true
+        for (const waiting of this.#waiting.splice(0)) waiting(undefined)
+      })
+    }
   }
 
   send(...messages: ReadonlyArray<ClientMessage>): void {

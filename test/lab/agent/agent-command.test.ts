@@ -8,6 +8,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { agentProgram, runAgentCommand } from "../../../lab/agent/agent-command.ts"
 import type { AgentTarget } from "../../../lab/cluster/node/agent-target.ts"
 import type { ContainerContext } from "../../../lab/cluster/node/container-program.ts"
+import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
+import { makeAgentTls } from "../../support/agent-tls.ts"
 import { AgentClient } from "./agent-client.ts"
 
 let root: string
@@ -80,8 +82,8 @@ const run = (context: ContainerContext): Promise<number> =>
     })
   )
 
-const nameSeenBy = async (port: number): Promise<unknown> => {
-  const client = new AgentClient(port)
+const nameSeenBy = async (port: number, tls?: AgentTls): Promise<unknown> => {
+  const client = new AgentClient(port, tls)
   const answer = await client.ask({
     _tag: "GetEnvVarsRequest",
     value: { envVarsFilter: new Set(), envVarsSelect: new Set(["NAME"]) }
@@ -128,13 +130,31 @@ describe("as a container's program", () => {
       "no running container nobody on this node"
     ],
     ["ephemeral", ["-l", "1", "ephemeral"], {}, 1, "ephemeral is not supported"],
-    ["TLS", ["-l", "1", "targetless"], { AGENT_OPERATOR_CERT_ENV: "pem" }, 1, "AGENT_OPERATOR_CERT_ENV"],
+    ["no certificate", ["-l", "1", "targetless"], { AGENT_OPERATOR_CERT_ENV: "pem" }, 1, "is no PEM certificate"],
+    [
+      "a certificate that cannot be read",
+      ["--operator-tls-cert-pem=-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "targetless"],
+      {},
+      1,
+      "(AGENT_OPERATOR_CERT_ENV) cannot be read"
+    ],
     ["metrics", ["--metrics", "0.0.0.0:9", "targetless"], {}, 1, "--metrics is not supported"],
     ["a wrong command line", ["-l", "x", "targetless"], {}, 2, "--communicate-port must be a whole number"]
   ])("refuses %s", async (_what, args, env, code, text) => {
     const { context, log } = container(args, env)
     expect(await run(context)).toBe(code)
     expect(log.join("\n")).toContain(text)
+  })
+
+  it.each([
+    ["its environment", (pem: string) => container(["targetless"], { AGENT_OPERATOR_CERT_ENV: pem })],
+    ["its command line", (pem: string) => container([`--operator-tls-cert-pem=${pem}`, "targetless"])]
+  ])("serves the operator whose certificate is in %s", async (_where, containerOf) => {
+    const tls = await makeAgentTls()
+    const { context, isReady } = containerOf(tls.certificatePem)
+    const exit = run(context)
+    expect(await nameSeenBy(await isReady, tls)).toMatchObject({ value: { value: { NAME: "own" } } })
+    expect(await exit).toBe(0)
   })
 
   it("says which settings it cannot read", async () => {
@@ -151,7 +171,7 @@ describe("as a command", () => {
     expect(await Effect.runPromise(runAgentCommand(["-l", "0", "targeted", "-c", "abc"]))).toBe(1)
   })
 
-  it("refuses TLS", async () => {
+  it("refuses a certificate that is none", async () => {
     process.env["AGENT_OPERATOR_CERT_ENV"] = "pem"
     expect(await Effect.runPromise(runAgentCommand(["-l", "0", "targetless"]))).toBe(1)
   })

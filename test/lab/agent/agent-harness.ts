@@ -53,9 +53,13 @@ export const startOurs = (options: Given): Promise<RunningAgent> =>
   })
 
 /** Starts mirrord's unmodified agent as a plain process, without a target. */
-export const startReal = async (binary: string, env: Readonly<Record<string, string>>): Promise<RunningAgent> => {
+export const startReal = async (
+  binary: string,
+  env: Readonly<Record<string, string>>,
+  options: ReadonlyArray<string> = []
+): Promise<RunningAgent> => {
   const port = await freePort()
-  const child = spawn(binary, ["-l", String(port), "-t", "600", "targetless"], {
+  const child = spawn(binary, ["-l", String(port), "-t", "600", ...options, "targetless"], {
     cwd: "/",
     env: { ...env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "inherit"]

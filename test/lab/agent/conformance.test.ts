@@ -7,7 +7,14 @@ import * as fs from "node:fs"
 import * as net from "node:net"
 import type { AddressInfo } from "node:net"
 import * as os from "node:os"
+import { Effect } from "effect"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import type { TrustedOperator } from "../../../lab/agent/operator-tls.ts"
+import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
+import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { makeAgentTls } from "../../support/agent-tls.ts"
 import { AgentClient } from "./agent-client.ts"
 import { type RunningAgent, startOurs, startReal } from "./agent-harness.ts"
 import { cases, environment, type Fixture } from "./conformance-cases.ts"
@@ -85,8 +92,9 @@ const noRedirect = (): never => {
   throw new Error("a targetless agent has no incoming traffic")
 }
 
-const ours = (): Promise<RunningAgent> =>
+const ours = (operator?: TrustedOperator): Promise<RunningAgent> =>
   startOurs({
+    operator,
     target: {
       env: new Map(Object.entries(environment)),
       root: "/",
@@ -98,7 +106,7 @@ const ours = (): Promise<RunningAgent> =>
     idleTtlSecs: 60
   })
 
-const suite = (name: string, start: () => Promise<RunningAgent>): void => {
+const suite = (name: string, start: () => Promise<RunningAgent>, tls?: AgentTls): void => {
   describe(name, () => {
     let agent: RunningAgent
     let client: AgentClient
@@ -109,12 +117,12 @@ const suite = (name: string, start: () => Promise<RunningAgent>): void => {
     afterAll(() => agent.stop())
 
     it("prints the ready line", () => {
-      client = new AgentClient(agent.port)
+      client = new AgentClient(agent.port, tls)
       expect(agent.log).toContain("agent ready - version 3.250.0")
     })
 
     it.each(cases)("$name", async ({ steps, ends }) => {
-      client = new AgentClient(agent.port)
+      client = new AgentClient(agent.port, tls)
       for (const [number, [message, ...answers]] of steps({ ...network, dir: makeFiles() }).entries()) {
         client.send(message)
         expect(await client.take(answers.length), `step ${number}`).toEqual(answers)
@@ -124,8 +132,8 @@ const suite = (name: string, start: () => Promise<RunningAgent>): void => {
     })
 
     it("drops a client that sends garbage, and only that one", async () => {
-      client = new AgentClient(agent.port)
-      const other = new AgentClient(agent.port)
+      client = new AgentClient(agent.port, tls)
+      const other = new AgentClient(agent.port, tls)
       expect(await other.ask({ _tag: "Ping" })).toEqual({ _tag: "Pong" })
       client.socket.write(Buffer.from("06ff", "hex"))
       expect(await client.next()).toBeUndefined()
@@ -134,7 +142,7 @@ const suite = (name: string, start: () => Promise<RunningAgent>): void => {
     })
 
     it("answers DNS requests in their order, whatever each takes", async () => {
-      client = new AgentClient(agent.port)
+      client = new AgentClient(agent.port, tls)
       const nodes = ["no-such-host.invalid", "localhost", "10.0.0.1"]
       client.send(...nodes.map((node) => ({ _tag: "GetAddrInfoRequest", value: { node } }) as const))
       expect(await client.take(3)).toMatchObject([
@@ -145,7 +153,7 @@ const suite = (name: string, start: () => Promise<RunningAgent>): void => {
     })
 
     it("takes messages in any chunking", async () => {
-      client = new AgentClient(agent.port)
+      client = new AgentClient(agent.port, tls)
       const bytes = Buffer.from("070a06312e32392e3007", "hex")
       for (const byte of bytes) client.socket.write(Buffer.of(byte))
       expect(await client.take(3)).toEqual([
@@ -157,10 +165,60 @@ const suite = (name: string, start: () => Promise<RunningAgent>): void => {
   })
 }
 
+const tls = await makeAgentTls()
+const stranger = await makeAgentTls()
+const { certificatePem, serverName } = tls
+
+/** An agent that speaks TLS serves its operator and nobody else. */
+const tlsSuite = (name: string, start: () => Promise<RunningAgent>): void => {
+  describe(name, () => {
+    it.each([
+      ["an operator with another key", () => stranger],
+      ["an operator without TLS", () => undefined]
+    ])("does not serve %s, and goes on", async (_what, operator) => {
+      const agent = await start()
+      const other = new AgentClient(agent.port, operator())
+      // More than the head of a TLS record, so that an agent can see that it is none.
+      other.send(...Array.from({ length: 10 }, () => ({ _tag: "Ping" }) as const))
+      expect(await other.next()).toBeUndefined()
+      const client = new AgentClient(agent.port, tls)
+      expect(await client.ask({ _tag: "Ping" })).toEqual({ _tag: "Pong" })
+      client.close()
+      other.close()
+      await agent.stop()
+    })
+
+    it("knows its operator through dialAgent", async () => {
+      const agent = await start()
+      const channel = await Effect.runPromise(dialAgent("127.0.0.1", agent.port, { tls }))
+      const heard = new Promise<Uint8Array>((resolve) => {
+        channel.open({ message: resolve, ended: () => undefined, drained: () => undefined, ignored: () => undefined })
+      })
+      channel.send(clientMessage.encode({ _tag: "Ping" }))
+      expect(Buffer.from(await heard)).toEqual(Buffer.from(daemonMessage.encode({ _tag: "Pong" })))
+      const error = await Effect.runPromise(
+        Effect.flip(dialAgent("127.0.0.1", agent.port, { tls: { ...stranger, serverName } }))
+      )
+      expect(error.detail).toMatch(/the TLS handshake failed \(.+\): it refuses the operator's certificate/)
+      channel.close()
+      await agent.stop()
+    })
+  })
+}
+
+const trusted = { certificatePem, name: serverName }
 suite("our agent", ours)
+suite("our agent, over TLS", () => ours(trusted), tls)
+tlsSuite("our agent that speaks TLS", () => ours(trusted))
 
 const binary = process.env["MIRRORD_AGENT_BIN"]
-if (binary !== undefined) suite("the real agent", () => startReal(binary, environment))
+if (binary !== undefined) {
+  // Not in the environment, which the cases compare.
+  const real = () => startReal(binary, environment, [`--operator-tls-cert-pem=${certificatePem}`])
+  suite("the real agent", () => startReal(binary, environment))
+  suite("the real agent, over TLS", real, tls)
+  tlsSuite("the real agent that speaks TLS", real)
+}
 
 it("runs against the real agent too, in CI without exception", () => {
   expect(process.env["CI"] !== "true" || binary !== undefined).toBe(true)

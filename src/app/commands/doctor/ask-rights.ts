@@ -72,7 +72,7 @@ const askVerb = (
 
 /** Every needed right of a cluster with the API server's answer, in the order of the needed rights. */
 export const askRights = (probe: ClusterProbe, examined: ExaminedCluster): Effect.Effect<ReadonlyArray<RightFact>> => {
-  const needed = examined.part === "own" ? ownRights(examined.role, examined.ownCertificate) : memberRights
+  const needed = examined.part === "own" ? ownRights(examined.role, examined.kept) : memberRights
   const verbs = needed.flatMap((right) => right.verbs.map((verb) => ({ right, verb })))
   return Effect.forEach(verbs, ({ right, verb }) => askVerb(probe, examined, right, verb), { concurrency })
 }

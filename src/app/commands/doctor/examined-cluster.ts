@@ -7,6 +7,7 @@
 
 import type { KubeConfig } from "@kubernetes/client-node"
 import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
+import type { KeptSecrets } from "../../../domain/doctor/needed-rights.ts"
 import type { Role } from "../../../domain/fleet/roles.ts"
 
 export interface ExaminedCluster {
@@ -18,8 +19,8 @@ export interface ExaminedCluster {
   readonly namespace: string
   /** Namespace of the agents. Rights in it are asked for only in the operator's own cluster. */
   readonly agentNamespace: string
-  /** Whether the operator keeps its own serving certificate. Asked for only in the operator's own cluster. */
-  readonly ownCertificate: boolean
+  /** The Secrets that the operator keeps. Asked for only in the operator's own cluster. */
+  readonly kept: KeptSecrets
   /** Mistakes in the configuration of this cluster, as whole sentences. */
   readonly problems: ReadonlyArray<string>
   readonly credentials: CredentialFacts

@@ -75,7 +75,7 @@ export const examinedMember = (
       role: { _tag: "Single" },
       namespace: member.namespace ?? "mirrord",
       agentNamespace: "",
-      ownCertificate: false,
+      kept: { ownCertificate: false, agentTls: false },
       problems: member.problems,
       config,
       account: undefined

@@ -44,7 +44,7 @@ const describe = (config: KubeConfig): CredentialFacts => {
 
 export interface ExaminedSelfOptions extends Pick<
   ExaminedCluster,
-  "account" | "agentNamespace" | "config" | "namespace" | "ownCertificate"
+  "account" | "agentNamespace" | "config" | "kept" | "namespace"
 > {
   readonly fleet: FleetConfiguration | undefined
 }
@@ -55,8 +55,8 @@ export const examinedSelf = ({
   agentNamespace,
   config,
   fleet,
-  namespace,
-  ownCertificate
+  kept,
+  namespace
 }: ExaminedSelfOptions): ExaminedCluster => ({
   name: fleet?.clusterName ?? "local",
   part: "own",
@@ -64,7 +64,7 @@ export const examinedSelf = ({
   role: roleOf(fleet),
   namespace,
   agentNamespace,
-  ownCertificate,
+  kept,
   problems: [],
   credentials: describe(config),
   config,

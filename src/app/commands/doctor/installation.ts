@@ -7,9 +7,10 @@
 
 import { basename } from "node:path"
 import type { KubeConfig } from "@kubernetes/client-node"
-import { type Config, ConfigProvider, Effect, Result, type Scope } from "effect"
+import { Config, ConfigProvider, Effect, Result, type Scope } from "effect"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { failed, type Finding, warning } from "../../../domain/doctor/finding.ts"
+import type { KeptSecrets } from "../../../domain/doctor/needed-rights.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { parseFleetConfiguration } from "../../../domain/fleet/parse-configuration.ts"
 import { asObjects, asString, at } from "../../../domain/json.ts"
@@ -17,7 +18,7 @@ import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
-import { documentOf, primaryManagementOnly, readSettings } from "../../operator/settings.ts"
+import { agentTls, documentOf, ownCertificate, primaryManagementOnly, readSettings } from "../../operator/settings.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 
@@ -29,7 +30,7 @@ export interface Installation {
   readonly own: KubeApi
   readonly namespace: string
   readonly agentNamespace: string
-  readonly ownCertificate: boolean
+  readonly kept: KeptSecrets
   readonly fleet: FleetConfiguration | undefined
   readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
@@ -87,7 +88,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
     own: yield* makeKubeApi(config, "own"),
     namespace: settings.namespace,
     agentNamespace: settings.agents.namespace,
-    ownCertificate: settings.ownCertificate,
+    kept: { ownCertificate: settings.ownCertificate, agentTls: settings.agentTls },
     fleet: settings.fleet,
     account: undefined,
     findings: []
@@ -173,17 +174,25 @@ export const installationByKubeConfig = (
       return {
         ...known,
         agentNamespace: namespace,
-        ownCertificate: false,
+        kept: { ownCertificate: false, agentTls: false },
         fleet: undefined,
         account: account(operatorName),
         findings: unread(deployment.failure, `Deployment ${operatorName}`, namespace)
       }
     }
     const env = environment(deployment.success)
+    // A variable without text counts as left out, as in the operator.
+    const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
+    const { kept, managementOnly } = yield* Config.all({
+      kept: Config.all({ ownCertificate, agentTls }),
+      managementOnly: primaryManagementOnly
+    })
+      .parse(given)
+      .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
     const installed = {
       ...known,
       agentNamespace: env.get("MIRRORD_AGENT_NAMESPACE") ?? namespace,
-      ownCertificate: env.get("OPERATOR_OWN_CERTIFICATE") === "true",
+      kept,
       account: account(
         asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName
       )
@@ -196,9 +205,6 @@ export const installationByKubeConfig = (
         fleet: undefined,
         findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
       }
-    const managementOnly = yield* primaryManagementOnly
-      .parse(ConfigProvider.fromEnv({ env: Object.fromEntries(env) }))
-      .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
     const fleet = configurationOf(configMap.success, env, managementOnly)
     return Result.isSuccess(fleet)
       ? { ...installed, fleet: fleet.success, findings: [] }

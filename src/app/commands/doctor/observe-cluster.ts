@@ -127,13 +127,7 @@ const askAsUser = (
 export const observeCluster = (examined: ExaminedCluster, timeoutSecs: number): Effect.Effect<ClusterFacts> =>
   Effect.gen(function* (): Effect.gen.Return<ClusterFacts, never, Scope.Scope> {
     const probe = yield* makeClusterProbe(examined.config, timeoutSecs * 1000)
-    const {
-      account,
-      config: _config,
-      agentNamespace: _agentNamespace,
-      ownCertificate: _ownCertificate,
-      ...known
-    } = examined
+    const { account, config: _config, agentNamespace: _agentNamespace, kept: _kept, ...known } = examined
     const unasked = {
       ...known,
       ...nothingAsked,

@@ -11,11 +11,14 @@ import { memberName } from "../../../domain/routing/member.ts"
 import { observeChild } from "../../../domain/session/child-observation.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
 import { explainFailure } from "../../../domain/session/session-failure.ts"
+import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
 import type { Agents, AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { askedBy } from "../../api/asked-by.ts"
+import type { SessionLimits } from "../../api/capability.ts"
 import type { AcceptedConnection } from "../../api/operator-facade.ts"
+import type { AskLimits } from "../../api/session-limits.ts"
 import { ApiError, internalError, reconnectNotPossible } from "../../api/status.ts"
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
@@ -46,6 +49,8 @@ export interface MemberSessionsOptions {
   readonly sockets: SocketRegistry
   readonly notifier: SessionNotifier
   readonly remoteSessionTimeoutSecs: number
+  /** Asks for the limits of a session here. */
+  readonly limits: AskLimits
 }
 
 export interface MemberSessionsState {
@@ -76,6 +81,8 @@ export interface AttachingClient {
   readonly isUser: boolean
   readonly identity: ClientIdentity
   readonly policy: AgentUser["policy"]
+  /** Connect parameter `profile`. */
+  readonly profile: string | undefined
   readonly asked: ReturnType<typeof askedBy>
   readonly term?: string | undefined
 }
@@ -93,6 +100,7 @@ interface AttachedClient {
   /** The connection to the representative. */
   readonly first: FrameChannel
   readonly locks: SessionLocks
+  readonly limits: SessionLimits | undefined
   /** Whether the client has connected again since. */
   readonly hasYounger: () => boolean
   /** Completes when a later leader of the primary has linked the session. */
@@ -169,7 +177,7 @@ const relayOptions = (
   channel: FrameChannel
 ): ClientConnectionOptions => {
   const { notifier, controller } = state.options
-  const { agents, client, first, hasYounger, locks, user } = attached
+  const { agents, client, first, hasYounger, limits, locks, user } = attached
   const representative = memberName(agents[0].pod)
   return {
     router: {
@@ -192,6 +200,7 @@ const relayOptions = (
         ? Effect.fail({ message: `${member} has no agent now` })
         : connectAgent(state, agent, user)
     },
+    limits,
     locks,
     hasYounger,
     isUser: client.isUser,
@@ -211,6 +220,19 @@ const serveAttached = (
     Effect.andThen(() => serveClient(relayOptions(state, attached, channel))),
     Effect.flatMap((end) => audit({ act: "disconnected", ...about, message: `${end._tag}: ${end.reason}` }))
   )
+}
+
+/** The limits of the session with the containers that its agents work on. */
+const limitsOf = (
+  { limits }: MemberSessionsOptions,
+  { profile, title }: AttachingClient,
+  { spec }: MirrordClusterSession,
+  agents: ReadonlyArray<SessionAgent>
+): ReturnType<AskLimits> => {
+  const target = fromKubeTarget(spec.target)
+  if (target === undefined) return Effect.fail(internalError(`${title} has a target that cannot be read.`))
+  const containers = agents.flatMap(({ placement }) => placement?.containerName ?? [])
+  return limits({ namespace: spec.namespace, target, containers, profile })
 }
 
 /** Waits for the client's session to become usable, then connects to its representative agent. */
@@ -234,6 +256,7 @@ const waitForAgent = (
     const { agents, name } = yield* Effect.fromResult(admitted)
     const [representative, ...others] = agents
     if (representative === undefined) return yield* notInTime(state.options, title)
+    const limits = yield* limitsOf(state.options, client, session, agents)
     const user: AgentUser = { session: name, link: ++state.links, policy: client.policy }
     const first = yield* retrying(connectAgent(state, representative, user), () => true).pipe(
       Effect.mapError((error) => internalError(`${error.message}.`)),
@@ -253,6 +276,7 @@ const waitForAgent = (
       agents: [representative, ...others],
       first,
       locks,
+      limits,
       hasYounger,
       succeeded
     }

@@ -16,6 +16,7 @@ import type { ProtectedNamespaces } from "../../../domain/target/protected-names
 import type { Agents } from "../../../ports/agents.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
+import { askLimits } from "../../api/session-limits.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import type { ChangeFeed } from "../../kernel/change-feed.ts"
@@ -85,7 +86,7 @@ const attachTo =
     }
   }
 
-/** `earlier`: the capabilities that sessions in this cluster may have to wait for. */
+/** `earlier`: the capabilities that sessions in this cluster may have to wait for, and those that limit them. */
 export const makeMemberCapability = (
   ground: MemberGround,
   earlier: ReadonlyArray<Capability>
@@ -109,7 +110,8 @@ export const makeMemberCapability = (
       controller,
       sockets,
       notifier,
-      remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs
+      remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs,
+      limits: askLimits(earlier)
     })
     return {
       features: [

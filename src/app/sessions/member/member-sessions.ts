@@ -18,7 +18,7 @@ import { type ConnectParams, parseConnectQuery } from "../../../domain/session/c
 import { ownerLabel, parentName } from "../../../domain/session/names.ts"
 import { type SessionId, sessionIdName } from "../../../domain/session/session-id.ts"
 import { sessionSpec } from "../../../domain/session/session-spec.ts"
-import { isSameTarget } from "../../../domain/target/kube-target.ts"
+import { fromKubeTarget, isSameTarget } from "../../../domain/target/kube-target.ts"
 import { Agents } from "../../../ports/agents.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import { mayDo } from "../../api/access-review.ts"
@@ -90,6 +90,7 @@ const attachChild = (
       isUser: false,
       identity: identityOf(request),
       policy: policyOf(params.success),
+      profile: params.success.values.profile,
       asked: askedBy(request),
       term: request.term
     })
@@ -141,6 +142,20 @@ const checkRequest = (
   return Effect.void
 }
 
+/** Refuses a session that may not be, before anything is made for it. Its container is not chosen yet. */
+const mayBegin = (
+  { options: { limits } }: MemberSessionsState,
+  { namespace, target }: MirrordClusterSessionSpec,
+  { values: { profile } }: ConnectParams
+): Effect.Effect<void, ApiError> => {
+  const named = fromKubeTarget(target)
+  if (named === undefined) return Effect.void
+  const container = named._tag === "Targetless" ? undefined : named.container
+  return Effect.asVoid(
+    limits({ namespace, target: named, containers: container === undefined ? [] : [container], profile })
+  )
+}
+
 const attachUser = (
   state: MemberSessionsState,
   own: OwnSessionRequest
@@ -151,7 +166,10 @@ const attachUser = (
     const find = () => controller.session(name)
     const asked = askedBy(request, owner)
     const spec = yield* Effect.fromResult(Result.mapError(sessionSpec(request, owner, params), badRequest))
-    if (find() === undefined) yield* createSession(state, name, spec, asked)
+    if (find() === undefined) {
+      yield* mayBegin(state, spec, params)
+      yield* createSession(state, name, spec, asked)
+    }
     const session = yield* notifier.until(name, find).pipe(
       Effect.timeoutOrElse({
         duration: remoteSessionTimeoutSecs * 1_000,
@@ -166,6 +184,7 @@ const attachUser = (
       isUser: true,
       identity: identityOf(request),
       policy: policyOf(params),
+      profile: params.values.profile,
       asked
     })
   })

@@ -51,11 +51,11 @@ export interface SessionAgent {
   readonly pod: string
   readonly handle: AgentHandle
   readonly hold: Pick<AgentHold, "health">
+  /** The container that it works on; nothing for a targetless one. */
+  readonly placement: AgentPlacement | undefined
 }
 
 export interface RunningAgent extends SessionAgent {
-  /** The container that it works on; nothing for a targetless one. */
-  readonly placement: AgentPlacement | undefined
   readonly hold: AgentHold
   /** Epoch ms. */
   readonly startedAt: number

@@ -4,6 +4,7 @@
  */
 
 import { Data, Effect, Option, Result, type Scope } from "effect"
+import { quotation } from "../../../domain/clean-text.ts"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { type MemberName, memberName } from "../../../domain/routing/member.ts"
@@ -115,27 +116,43 @@ export const linkDefault = (
     return [parent, channel] as const
   }).pipe(Effect.retry({ while: (error): error is NotLinkedYet => error._tag === "NotLinkedYet" }))
 
+/** Links to members other than the default, and sentences for the user about members that refuse the session. */
+interface OtherLinks {
+  readonly links: ReadonlyArray<readonly [MemberName, FrameChannel]>
+  readonly refusals: ReadonlyArray<string>
+}
+
+/** The sentence for a member that would give the same answer again. */
+const refusalOf = (cluster: ClusterName, { code, message }: LinkFailure): ReadonlyArray<string> =>
+  finalReasons.has(code) ? [`cluster ${cluster} takes no part in the session: ${quotation(message)}`] : []
+
 /** Links to the ready members other than the default; a member that does not answer in time joins later. */
 export const linkOthers = (
   options: PrimarySessionsOptions,
   connection: UserConnection,
   parent: MirrordMultiClusterSession,
   defaultCluster: ClusterName
-): Effect.Effect<ReadonlyArray<readonly [MemberName, FrameChannel]>, never, Scope.Scope> => {
+): Effect.Effect<OtherLinks, never, Scope.Scope> => {
   const others = parent.spec.clusters
     .map(clusterName)
     .filter((cluster) => cluster !== defaultCluster && isReady(parent, cluster))
-  const linkOne = (cluster: ClusterName) =>
+  const linkOne = (cluster: ClusterName): Effect.Effect<OtherLinks, never, Scope.Scope> =>
     linkMember(options, connection, parent, cluster).pipe(
       Effect.tap(closedAtEnd),
       Effect.timeoutOption(linkBound),
-      Effect.catch(({ message }) =>
-        Effect.as(
-          logWarning("member not linked", { session: connection.name, cluster, problem: message }),
-          Option.none<FrameChannel>()
-        )
-      ),
-      Effect.map((channel) => (Option.isSome(channel) ? [[memberName(cluster), channel.value] as const] : []))
+      Effect.map((channel) => ({
+        links: Option.isSome(channel) ? [[memberName(cluster), channel.value] as const] : [],
+        refusals: []
+      })),
+      Effect.catch((failure) =>
+        Effect.as(logWarning("member not linked", { session: connection.name, cluster, problem: failure.message }), {
+          links: [],
+          refusals: refusalOf(cluster, failure)
+        })
+      )
     )
-  return Effect.map(Effect.forEach(others, linkOne, { concurrency: "unbounded" }), (links) => links.flat())
+  return Effect.map(Effect.forEach(others, linkOne, { concurrency: "unbounded" }), (linked) => ({
+    links: linked.flatMap(({ links }) => links),
+    refusals: linked.flatMap(({ refusals }) => refusals)
+  }))
 }

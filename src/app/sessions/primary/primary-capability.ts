@@ -17,6 +17,7 @@ import type { ProtectedNamespaces } from "../../../domain/target/protected-names
 import { ClusterConnector } from "../../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
+import { type AskLimits, askLimits } from "../../api/session-limits.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
 import { type Fleet, makeFleet } from "../../fleet/fleet.ts"
@@ -176,7 +177,7 @@ const admit =
       : Effect.void
   }
 
-const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.Scope> =>
+const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { configuration, fleet, ground, manager, sockets, stopped } = primary
     const { api: ownApi, ends, notifier } = ground
@@ -193,7 +194,8 @@ const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.
       locks,
       notifier,
       ends,
-      remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs
+      remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs,
+      limits
     })
     return {
       features: ["MultiClusterPrimary"],
@@ -221,7 +223,11 @@ const capabilityOf = (primary: Primary): Effect.Effect<Capability, never, Scope.
     }
   })
 
+/** `earlier`: the capabilities that may limit sessions. */
 export const makePrimaryCapability = (
-  ground: PrimaryGround
+  ground: PrimaryGround,
+  earlier: ReadonlyArray<Capability>
 ): Effect.Effect<Capability, never, ClusterConnector | Scope.Scope> =>
-  ground.fleet === undefined ? Effect.succeed({}) : Effect.flatMap(makePrimary(ground.fleet, ground), capabilityOf)
+  ground.fleet === undefined
+    ? Effect.succeed({})
+    : Effect.flatMap(makePrimary(ground.fleet, ground), (primary) => capabilityOf(primary, askLimits(earlier)))

@@ -17,6 +17,7 @@ import { reconnectNotPossible } from "../../../domain/session/failure-status.ts"
 import { ownerLabel, parentFinalizer, parentName } from "../../../domain/session/names.ts"
 import type { SessionId } from "../../../domain/session/session-id.ts"
 import { parentSpec } from "../../../domain/session/session-spec.ts"
+import { parseTargetName } from "../../../domain/target/target-path.ts"
 import { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection, ConnectRequest } from "../../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, ofAnotherTarget } from "../../api/status.ts"
@@ -88,6 +89,21 @@ const checkRequest = (
   return Effect.void
 }
 
+/** The limits that this cluster sets for the session as a whole, for whichever container it may use. */
+const limitsOf = (
+  { limits }: PrimarySessionsOptions,
+  { params: { values }, request: { namespace, target: named } }: UserConnection
+): ReturnType<PrimarySessionsOptions["limits"]> =>
+  Effect.gen(function* () {
+    const target = yield* Effect.fromResult(
+      Result.mapError(parseTargetName(named, values.label_target), ({ message }) => badRequest(message))
+    )
+    const container = target._tag === "Targetless" ? undefined : target.container
+    const isAny = target._tag !== "Targetless" && container === undefined
+    const containers = isAny ? undefined : container === undefined ? [] : [container]
+    return yield* limits({ namespace, target, containers, profile: values.profile })
+  })
+
 /** Waits for the session to become usable, and links its members. */
 const linkConnection = (
   options: PrimarySessionsOptions,
@@ -96,6 +112,7 @@ const linkConnection = (
 ): Effect.Effect<LinkedConnection, ApiError, Scope.Scope> =>
   Effect.gen(function* () {
     const { name, request } = connection
+    const limits = yield* limitsOf(options, connection)
     const locks = yield* options.locks.use(name)
     const hasYounger = yield* arrive(locks, clientIdentity(request.clientName, request.clientHostname))
     const tooLate = asApiError(reconnectNotPossible(`Session ${name} did not become usable in time.`))
@@ -107,9 +124,9 @@ const linkConnection = (
     )
     yield* closedAtEnd(first)
     const defaultCluster = clusterName(parent.spec.defaultCluster ?? "")
-    const others = yield* linkOthers(options, connection, parent, defaultCluster)
-    const connected = new Map([[memberName(defaultCluster), first], ...others])
-    return { ...connection, parent, defaultCluster, connected, wasServed, locks, hasYounger }
+    const { links, refusals } = yield* linkOthers(options, connection, parent, defaultCluster)
+    const connected = new Map([[memberName(defaultCluster), first], ...links])
+    return { ...connection, parent, defaultCluster, connected, wasServed, locks, limits, refusals, hasYounger }
   })
 
 const attachUser = (
@@ -122,7 +139,11 @@ const attachUser = (
     const known = manager.parent(name)
     const wasServed = known?.status?.phase === "Ready" && known.status.connectedTimestamp !== undefined
     yield* sockets.track(name)
-    if (known === undefined) yield* createParent(options, connection)
+    if (known === undefined) {
+      // A session that may not be is refused before anything is made for it.
+      yield* limitsOf(options, connection)
+      yield* createParent(options, connection)
+    }
     const { spec } = known ?? (yield* notifier.until(name, () => manager.parent(name)))
     yield* checkRequest(connection, spec)
     const linked = yield* linkConnection(options, connection, wasServed)

@@ -12,7 +12,9 @@ import type { SessionId } from "../../../domain/session/session-id.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { askedBy } from "../../api/asked-by.ts"
+import type { SessionLimits } from "../../api/capability.ts"
 import type { ConnectRequest } from "../../api/operator-facade.ts"
+import type { AskLimits } from "../../api/session-limits.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { SessionLocks, SessionLockTable } from "../../relay/session-locks.ts"
@@ -31,6 +33,8 @@ export interface PrimarySessionsOptions {
   readonly notifier: SessionNotifier
   readonly ends: SessionEnds
   readonly remoteSessionTimeoutSecs: number
+  /** Asks for the limits that this cluster sets for whole sessions. */
+  readonly limits: AskLimits
 }
 
 /** A connection that a user has asked for. */
@@ -55,6 +59,10 @@ export interface LinkedConnection extends UserConnection {
   /** Whether a client was connected to the session before. */
   readonly wasServed: boolean
   readonly locks: SessionLocks
+  /** The limits for the session as a whole; each member has its own for what happens there. */
+  readonly limits: SessionLimits | undefined
+  /** Sentences for the user about members that refuse the session. */
+  readonly refusals: ReadonlyArray<string>
   /** Whether the client has connected again since. */
   readonly hasYounger: () => boolean
 }

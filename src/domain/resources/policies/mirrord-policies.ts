@@ -1,4 +1,8 @@
-/** The published kinds MirrordPolicy and MirrordClusterPolicy. Here they only make definitions in `crds/`. */
+/**
+ * The published kinds MirrordPolicy and MirrordClusterPolicy.
+ *
+ * Not here: what a policy means (domain/policy).
+ */
 
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
@@ -10,7 +14,7 @@ const patterns = (description: string) => Schema.optionalKey(texts(description).
 const off = (description: string) => Schema.optionalKey(truth(description).annotate({ default: false }))
 
 const OutgoingRule = Schema.Struct({
-  hostname: nullable(text("Host name, `*` for any part.")),
+  hostname: nullable(text("Regular expression for host names.")),
   ipBlock: nullable(
     Schema.Struct({ cidr: text("Network in CIDR form."), except: patterns("Networks inside it that do not count.") })
   ),
@@ -30,7 +34,9 @@ const PolicySpec = Schema.Struct({
   block: Schema.Array(
     literals(["steal", "steal-without-filter", "mirror", "copy-target-scale-down"], "Something that sessions can do.")
   ).annotate({ description: "What sessions may not do. May be empty." }),
-  targetPath: nullable(text("Only targets whose name, such as `deployment.my-app`, matches this pattern.")),
+  targetPath: nullable(
+    text("Only targets whose path, such as `deploy/my-app`, matches this pattern with `*` and `?`.")
+  ),
   selector: nullable(LabelSelector),
   appliesToCopyTargets: off("Whether copies of the targets are meant too."),
   requireProfile: off("Whether a session must use a profile."),

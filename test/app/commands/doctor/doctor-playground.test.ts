@@ -32,7 +32,7 @@ it(
             // As the chart does; the playground's own roles are narrower.
             const own = ownRights(
               description.isPrimary ? { _tag: "Primary", managementOnly: true, isDefault: false } : { _tag: "Single" },
-              false
+              { ownCertificate: false, agentTls: false }
             )
             cluster.apply(
               [...grant("mirrord-operator", own), ...grant("mirrord-operator-envoy", memberRights)]

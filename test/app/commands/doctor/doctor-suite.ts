@@ -43,7 +43,9 @@ const crd = (plural: string): Promise<string> =>
 const primaryRole = { _tag: "Primary", managementOnly: true, isDefault: false } as const
 /** The right that the operator of this cluster lacks. */
 const taken = "mirrordclustersessions/status"
-const granted = ownRights(primaryRole, false).filter(({ resource }) => resource !== taken)
+const granted = ownRights(primaryRole, { ownCertificate: false, agentTls: false }).filter(
+  ({ resource }) => resource !== taken
+)
 
 /** However slow this machine is, ms. */
 const patience = 300_000

@@ -1,699 +1,102 @@
-/** Stealing and mirroring over real sockets, from the peer's request to the client's messages and back. */
+/** The reference agent passes the suite of incoming traffic. */
 
 import * as fs from "node:fs"
-import * as http from "node:http"
 import * as os from "node:os"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import type { ClientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import type { HttpFilter } from "../../../../src/domain/protocol/http-filter-messages.ts"
-import type { BodyFrame, ChunkedResponse } from "../../../../src/domain/protocol/http-messages.ts"
-import type { LayerTcpSteal } from "../../../../src/domain/protocol/incoming-messages.ts"
 import { AgentClient } from "../agent-client.ts"
 import { type RunningAgent, startOurs } from "../agent-harness.ts"
-import { fetchFrom, rawPeer } from "../http-peer.ts"
 import { type LoopbackTarget, loopbackTarget, podIp, targetPort } from "../loopback-target.ts"
+import { makeApplication } from "./application.ts"
+import { incomingSuite, type IncomingWorld } from "./incoming-suite.ts"
 
-let root: string
-let world: LoopbackTarget
-let agent: RunningAgent
-let application: http.Server
-const clients: Array<AgentClient> = []
-
-/** The application echoes each request, so that a test sees which side served it. */
-const serve = (request: http.IncomingMessage, response: http.ServerResponse): void => {
-  let body = ""
-  request.setEncoding("latin1")
-  request.on("data", (text: string) => {
-    body += text
-  })
-  request.on("end", () => {
-    response.writeHead(200, { "x-served-by": "application", "Cache-Control": "max-age=60" })
-    response.end(`application ${request.method} ${request.url} ${body}`)
-  })
+const startWorld = async (): Promise<IncomingWorld> => {
+  const root = fs.mkdtempSync(`${os.tmpdir()}/agent-root-`)
+  const application = makeApplication()
+  const { close, entry, redirected, target } = await loopbackTarget(application, { root })
+  return {
+    entry,
+    peerIp: podIp,
+    podIp,
+    redirected,
+    startAgent: (httpDetectionTimeoutSecs) => startOurs({ target, idleTtlSecs: 600, httpDetectionTimeoutSecs }),
+    stopApplication: () => new Promise((resolve) => application.close(() => resolve())),
+    close: () => {
+      close()
+      fs.rmSync(root, { recursive: true, force: true })
+    }
+  }
 }
 
-beforeEach(async () => {
-  root = fs.mkdtempSync(`${os.tmpdir()}/agent-root-`)
-  application = http.createServer(serve)
-  application.on("upgrade", (_request, socket) => {
-    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-    socket.pipe(socket)
-  })
-  application.on("clientError", (_error, socket) => socket.end("application: not HTTP"))
-  world = await loopbackTarget(application, { root })
-  // Idle connections stay open, and no peer is too slow to be HTTP, however long this process stands still.
-  application.keepAliveTimeout = 0
-  agent = await startOurs({ target: world.target, idleTtlSecs: 600, httpDetectionTimeoutSecs: 600 })
+describe("the reference agent", () => {
+  incomingSuite(startWorld)
 })
 
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.close()
-  await agent.stop()
-  world.close()
-  fs.rmSync(root, { recursive: true, force: true })
-})
-
-const newClient = async (version?: string, logs = false): Promise<AgentClient> => {
-  const client = new AgentClient(agent.port)
-  clients.push(client)
-  if (version !== undefined) await client.ask({ _tag: "SwitchProtocolVersion", value: version })
-  if (logs) client.send({ _tag: "ReadyForLogs" })
-  return client
-}
-
-const steal = (value: LayerTcpSteal): ClientMessage => ({ _tag: "TcpSteal", value })
-const stealAll = steal({ _tag: "PortSubscribe", value: { _tag: "All", value: targetPort } })
-const stealFiltered = (filter: HttpFilter) =>
-  steal({ _tag: "PortSubscribe", value: { _tag: "FilteredHttpEx", port: targetPort, filter } })
-const header = (value: string): HttpFilter => ({ _tag: "Header", value })
-const mirrorAll: ClientMessage = { _tag: "Tcp", value: { _tag: "PortSubscribe", value: targetPort } }
-const confirmed = (_tag: "Tcp" | "TcpSteal") => ({
-  _tag,
-  value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: targetPort } }
-})
-const data = (connectionId: bigint, text: string) =>
-  steal({ _tag: "Data", value: { connectionId, bytes: Buffer.from(text) } })
-
-const frame = (text: string): BodyFrame => ({ _tag: "Data", value: Buffer.from(text) })
-const response = (connectionId: bigint, text: string, status = 200, headers: Readonly<Record<string, string>> = {}) =>
-  steal({
-    _tag: "HttpResponseFramed",
-    value: {
-      port: targetPort,
-      connectionId,
-      requestId: 0,
-      internalResponse: {
-        status,
-        version: "HTTP/1.1",
-        headers: Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)] as const),
-        body: [frame(text)]
-      }
-    }
+describe("the reference agent alone", () => {
+  let root: string
+  let world: LoopbackTarget
+  let agent: RunningAgent
+  let client: AgentClient
+  beforeEach(async () => {
+    root = fs.mkdtempSync(`${os.tmpdir()}/agent-root-`)
+    world = await loopbackTarget(makeApplication(), { root })
+    agent = await startOurs({ target: world.target, idleTtlSecs: 600 })
+    client = new AgentClient(agent.port)
+    await client.ask({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
   })
-const chunked = (value: ChunkedResponse) => steal({ _tag: "HttpResponseChunked", value })
-const chunkedStart = (connectionId: bigint) =>
-  chunked({
-    _tag: "Start",
-    value: {
-      port: targetPort,
-      connectionId,
-      requestId: 0,
-      internalResponse: { status: 200, version: "HTTP/1.1", headers: [], body: [frame("one ")] }
-    }
-  })
-const chunkedBody = (connectionId: bigint, frames: ReadonlyArray<BodyFrame>, isLast: boolean) =>
-  chunked({ _tag: "Body", value: { frames, isLast, connectionId, requestId: 0 } })
-
-const start = (connectionId: bigint, more: object = {}) => ({
-  _tag: "TcpSteal",
-  value: { _tag: "HttpRequestChunked", value: { _tag: "StartV2", value: { connectionId, requestId: 0, ...more } } }
-})
-const body = (connectionId: bigint, isLast: boolean, _tag = "TcpSteal") => ({
-  _tag,
-  value: { _tag: "HttpRequestChunked", value: { _tag: "Body", value: { isLast, connectionId, requestId: 0 } } }
-})
-const over = (connectionId: bigint, _tag = "TcpSteal") => ({ _tag, value: { _tag: "Close", value: { connectionId } } })
-const received = (connectionId: bigint, bytes: string, _tag = "TcpSteal") => ({
-  _tag,
-  value: { _tag: "Data", value: { connectionId, bytes } }
-})
-
-describe("stealing HTTP", () => {
-  it("hands over every request of an unfiltered port, each under its own number", async () => {
-    const client = await newClient("1.29.0")
-    expect(await client.ask(stealAll)).toEqual(confirmed("TcpSteal"))
-    const keepAlive = new http.Agent({ keepAlive: true, maxSockets: 1 })
-    const first = fetchFrom(world.entry, { path: "/a?b=c", headers: { "X-Dup": "1" }, agent: keepAlive })
-    const seen = await client.next()
-    expect(seen).toMatchObject(
-      start(0n, {
-        request: { method: "GET", uri: "/a?b=c", version: "HTTP/1.1", body: { frames: [], isLast: true } },
-        metadata: { _tag: "V1", source: { ip: podIp }, destination: { ip: podIp, port: targetPort } },
-        transport: { _tag: "Tcp" }
-      })
-    )
-    client.send(response(0n, "mine", 201, { "x-mine": "yes" }))
-    expect(await first).toMatchObject({
-      status: 201,
-      body: "mine",
-      headers: { "x-mine": "yes", "content-length": "4" }
-    })
-    expect(await client.take(1)).toEqual([over(0n)])
-    const second = fetchFrom(world.entry, { path: "/second", agent: keepAlive })
-    expect(await client.take(1)).toMatchObject([start(1n, { request: { uri: "/second" } })])
-    client.send(response(1n, "again"))
-    expect(await second).toMatchObject({ body: "again" })
-    keepAlive.destroy()
-  })
-
-  it("asks caches to forget", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealFiltered(header("^x-user: ann$")))
-    expect((await fetchFrom(world.entry)).headers["cache-control"]).toBe("no-cache, no-store, must-revalidate")
-  })
-
-  it("hands over what a filter matches and gives the rest to the application, on one connection", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(
-      stealFiltered({
-        _tag: "Composite",
-        all: true,
-        filters: [
-          header("^X-User: ANN$"),
-          { _tag: "Path", value: "^/api/" },
-          { _tag: "Method", value: { _tag: "Get" } }
-        ]
-      })
-    )
-    const keepAlive = new http.Agent({ keepAlive: true, maxSockets: 1 })
-    const get = (path: string, user: string, method = "GET") =>
-      fetchFrom(world.entry, { path, method, headers: { "x-user": user }, agent: keepAlive })
-    expect(await get("/api/x", "bob")).toMatchObject({
-      body: "application GET /api/x ",
-      headers: { "x-served-by": "application" }
-    })
-    const stolen = get("/api/x", "ann")
-    expect(await client.take(1)).toMatchObject([start(0n)])
-    client.send(response(0n, "ann's"))
-    expect((await stolen).body).toBe("ann's")
-    expect((await get("/other", "ann")).body).toBe("application GET /other ")
-    expect((await get("/api/x", "ann", "DELETE")).body).toBe("application DELETE /api/x ")
-    keepAlive.destroy()
-  })
-
-  it("streams a body with its trailers", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const asked = fetchFrom(world.entry, {
-      method: "POST",
-      headers: { "transfer-encoding": "chunked", trailer: "x-sum" },
-      body: ["a".repeat(20_000)],
-      trailers: { "x-sum": "42" }
-    })
-    expect(await client.take(1)).toMatchObject([start(0n, { request: { method: "POST", body: { isLast: false } } })])
-    let text = ""
-    let trailers: unknown
-    for (let last = false; !last;) {
-      const message = await client.next()
-      if (
-        message?._tag !== "TcpSteal" ||
-        message.value._tag !== "HttpRequestChunked" ||
-        message.value.value._tag !== "Body"
-      ) {
-        return expect.fail(`a piece of the body was expected, not ${message?._tag}`)
-      }
-      for (const piece of message.value.value.value.frames) {
-        if (piece._tag === "Data") text += Buffer.from(piece.value).toString()
-        else trailers = piece.value.map(([name, value]) => [name, Buffer.from(value).toString()])
-      }
-      last = message.value.value.value.isLast
-    }
-    expect(text).toBe("a".repeat(20_000))
-    expect(trailers).toEqual([["x-sum", "42"]])
-    client.send(response(0n, ""))
-    expect((await asked).status).toBe(200)
-  })
-
-  it("streams an answer with its trailers", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const asked = fetchFrom(world.entry)
-    await client.next()
-    client.send(
-      chunkedStart(0n),
-      chunkedBody(0n, [frame("two ")], false),
-      chunkedBody(0n, [frame("three"), { _tag: "Trailers", value: [["x-sum", Buffer.from("7")]] }], true)
-    )
-    expect(await asked).toMatchObject({ status: 200, body: "one two three", trailers: { "x-sum": "7" } })
-    expect(await client.take(1)).toEqual([over(0n)])
-  })
-
-  it("takes the oldest form of an answer", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const asked = fetchFrom(world.entry)
-    await client.next()
-    const internalResponse = { status: 502, version: "HTTP/1.1", headers: [], body: Buffer.from("local failure") }
-    client.send(
-      steal({ _tag: "HttpResponse", value: { port: targetPort, connectionId: 0n, requestId: 0, internalResponse } })
-    )
-    expect(await asked).toMatchObject({ status: 502, body: "local failure" })
-  })
-
-  it("ignores answers to other requests", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const asked = fetchFrom(world.entry)
-    await client.next()
-    const internalResponse = { status: 500, version: "HTTP/1.1", headers: [], body: [] }
-    client.send(
-      steal({
-        _tag: "HttpResponseFramed",
-        value: { port: targetPort, connectionId: 0n, requestId: 1, internalResponse }
-      })
-    )
-    client.send(response(9n, "nobody asked"), response(0n, "right"))
-    expect((await asked).body).toBe("right")
-  })
-
-  it("answers 502 for a client that leaves, and gives the port back at once", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const asked = fetchFrom(world.entry)
-    await client.next()
-    client.socket.end()
-    expect(await asked).toMatchObject({ status: 502, body: "mirrord-agent v3.250.0: the request was dropped" })
-    expect(world.redirected()).toBe(false)
-    expect((await fetchFrom(world.entry)).body).toBe("application GET / ")
-  })
-
-  it("answers 502 for a request that its client does not want", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const asked = fetchFrom(world.entry)
-    await client.next()
-    client.send(steal({ _tag: "ConnectionUnsubscribe", value: 0n }))
-    expect((await asked).status).toBe(502)
-    expect(await client.settle()).toEqual([])
-  })
-
-  it("cuts an answer that its client cannot finish", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const asked = fetchFrom(world.entry)
-    await client.next()
-    client.send(chunkedStart(0n), chunked({ _tag: "Error", value: { connectionId: 0n, requestId: 0 } }))
-    await expect(asked).rejects.toThrow(/aborted|hang up|ECONNRESET/)
-    expect(await client.settle()).toEqual([])
-  })
-
-  it("tells the client when the peer is gone", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const peer = rawPeer(world.entry)
-    peer.socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-    expect(await client.take(1)).toMatchObject([start(0n)])
-    peer.socket.destroy()
-    expect(await client.take(1)).toEqual([over(0n)])
-  })
-
-  it("carries large bodies both ways, with the application and with a client", async () => {
-    const large = "x".repeat(3_000_000)
-    const client = await newClient("1.29.0")
-    await client.ask(stealFiltered(header("x-steal: yes")))
-    expect((await fetchFrom(world.entry, { method: "PUT", body: [large] })).body).toBe(`application PUT / ${large}`)
-    const asked = fetchFrom(world.entry, { method: "PUT", headers: { "x-steal": "yes" }, body: [large] })
-    let size = 0
-    for (let last = false; !last;) {
-      const message = await client.next()
-      if (message?._tag !== "TcpSteal" || message.value._tag !== "HttpRequestChunked") return expect.fail("no body")
-      if (message.value.value._tag !== "Body") continue
-      for (const piece of message.value.value.value.frames) if (piece._tag === "Data") size += piece.value.length
-      last = message.value.value.value.isLast
-    }
-    expect(size).toBe(large.length)
-    client.send(response(0n, large))
-    expect((await asked).body).toBe(large)
-  })
-
-  it("lets one filtered client have a request that two want, and tells the other", async () => {
-    const [one, two] = [await newClient("1.29.0", true), await newClient("1.29.0", true)]
-    await one.ask(stealFiltered(header("x-a")))
-    await two.ask(stealFiltered(header("x-b")))
-    const asked = fetchFrom(world.entry, { headers: { "x-a": "1", "x-b": "1" } })
-    expect(await one.take(1)).toMatchObject([start(0n)])
-    expect(await two.take(1)).toMatchObject([{ _tag: "LogMessage", value: { level: { _tag: "Warn" } } }])
-    one.send(response(0n, "one"))
-    expect((await asked).body).toBe("one")
-  })
-
-  it("evicts silently", async () => {
-    const [one, two] = [await newClient("1.29.0"), await newClient("1.29.0")]
-    await one.ask(stealAll)
-    expect(await two.ask(stealAll)).toEqual(confirmed("TcpSteal"))
-    const asked = fetchFrom(world.entry)
-    expect(await two.take(1)).toMatchObject([start(0n)])
-    two.send(response(0n, "two"))
-    expect((await asked).body).toBe("two")
-    expect(await one.settle()).toEqual([])
-    one.send(steal({ _tag: "PortUnsubscribe", value: targetPort }))
-    await one.settle()
-    expect(world.redirected()).toBe(true)
-  })
-})
-
-describe("filters that cannot be", () => {
-  const bad: ReadonlyArray<HttpFilter> = [
-    header("("),
-    { _tag: "HeaderJq", value: "." },
-    { _tag: "Body", value: { _tag: "Json", query: "$", matches: "." } }
-  ]
-
-  it.each(bad)("a steal with %j is refused with Close, and the connection stays", async (filter) => {
-    const client = await newClient("1.29.0")
-    expect(await client.ask(stealFiltered(filter))).toMatchObject({ _tag: "Close" })
-    expect(await client.settle()).toEqual([])
-    expect(world.redirected()).toBe(false)
-  })
-
-  it.each(bad)("a mirror with %j ends the connection", async (filter) => {
-    const client = await newClient("1.29.0")
-    const message: ClientMessage = {
-      _tag: "Tcp",
-      value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter }
-    }
-    expect(await client.ask(message)).toMatchObject({ _tag: "Close" })
-    expect(await client.next()).toBeUndefined()
+  afterEach(async () => {
+    client.close()
+    await agent.stop()
+    world.close()
+    fs.rmSync(root, { recursive: true, force: true })
   })
 
   it("a port that cannot be redirected ends the connection", async () => {
-    const client = await newClient("1.29.0")
-    expect(await client.ask(steal({ _tag: "PortSubscribe", value: { _tag: "All", value: 9 } }))).toMatchObject({
+    const all = { _tag: "PortSubscribe", value: { _tag: "All", value: 9 } } as const
+    expect(await client.ask({ _tag: "TcpSteal", value: all })).toMatchObject({
       _tag: "Close",
       value: expect.stringContaining("port redirector failed")
     })
     expect(await client.next()).toBeUndefined()
   })
-})
 
-describe("versions", () => {
-  const filtered = stealFiltered(header("x-steal"))
-  const post = () => fetchFrom(world.entry, { method: "POST", headers: { "x-steal": "1" }, body: ["in", "put"] })
-  const head = { method: "POST", uri: "/", version: "HTTP/1.1" }
-  const answer = async (client: AgentClient, asked: ReturnType<typeof post>): Promise<void> => {
-    client.send(response(0n, "ok"))
-    expect((await asked).body).toBe("ok")
-  }
-
-  it("1.7.0 gets StartV1 and Body", async () => {
-    const client = await newClient("1.7.0")
-    await client.ask(filtered)
-    const asked = post()
-    expect(await client.take(1)).toMatchObject([
-      {
-        value: {
-          value: { _tag: "StartV1", value: { internalRequest: head, connectionId: 0n, requestId: 0, port: targetPort } }
-        }
-      }
-    ])
-    expect(await client.take(1)).toMatchObject([{ value: { value: { _tag: "Body" } } }])
-    await answer(client, asked)
-  })
-
-  it("1.3.0 gets the whole request, framed", async () => {
-    const client = await newClient("1.3.0")
-    await client.ask(filtered)
-    const asked = post()
-    const message = await client.next()
-    expect(message).toMatchObject({
-      value: { _tag: "HttpRequestFramed", value: { internalRequest: head, connectionId: 0n } }
-    })
-    await answer(client, asked)
-  })
-
-  it("who has announced nothing gets the whole request in one piece", async () => {
-    const client = await newClient()
-    await client.ask(
-      steal({ _tag: "PortSubscribe", value: { _tag: "FilteredHttp", port: targetPort, filter: "x-steal" } })
-    )
-    const asked = post()
-    expect(await client.take(1)).toMatchObject([
-      {
-        _tag: "TcpSteal",
-        value: { _tag: "HttpRequest", value: { internalRequest: { ...head, body: "input" }, port: targetPort } }
-      }
-    ])
-    await answer(client, asked)
-  })
-
-  it("below 1.19.4 requests on an unfiltered port go to the application, with a word in the log", async () => {
-    const client = await newClient("1.19.3", true)
-    await client.ask(stealAll)
-    expect((await fetchFrom(world.entry)).body).toBe("application GET / ")
-    expect(await client.settle()).toMatchObject([{ _tag: "LogMessage", value: { level: { _tag: "Error" } } }])
-  })
-
-  it("below 1.19.4 connections come as NewConnectionV1", async () => {
-    const client = await newClient("1.19.3")
-    await client.ask(stealAll)
-    rawPeer(world.entry).socket.end("\0binary")
-    expect(await client.take(1)).toMatchObject([
-      {
-        _tag: "TcpSteal",
-        value: {
-          _tag: "NewConnectionV1",
-          value: { connectionId: 0n, destinationPort: targetPort, localAddress: podIp }
-        }
-      }
-    ])
-  })
-
-  it("below 1.19.4 requests are not mirrored, with a word in the log", async () => {
-    const client = await newClient("1.19.3", true)
-    await client.ask(mirrorAll)
-    await fetchFrom(world.entry)
-    expect(await client.settle()).toMatchObject([{ _tag: "LogMessage", value: { level: { _tag: "Error" } } }])
-  })
-})
-
-describe("other than HTTP", () => {
-  const opened = (connectionId: bigint, _tag = "TcpSteal") => ({
-    _tag,
-    value: {
-      _tag: "NewConnectionV2",
-      value: {
-        connection: { connectionId, remoteAddress: podIp, destinationPort: targetPort, localAddress: podIp },
-        transport: { _tag: "Tcp" }
-      }
-    }
-  })
-
-  it("steals a connection: data, half-close and close", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const peer = rawPeer(world.entry)
-    peer.socket.write("\x16hello")
-    expect(await client.take(2)).toMatchObject([opened(0n), received(0n, "\x16hello")])
-    client.send(data(0n, "back"))
-    await peer.hears("back")
-    peer.socket.end("more")
-    expect(await client.take(2)).toEqual([received(0n, "more"), received(0n, "")])
+  it.each<HttpFilter>([
+    { _tag: "HeaderJq", value: "." },
+    { _tag: "Body", value: { _tag: "Json", query: "$", matches: "." } }
+  ])("has no jq and no JSONPath, which the real agent has: a steal with %j is refused with Close", async (filter) => {
+    const filtered = { _tag: "FilteredHttpEx", port: targetPort, filter } as const
+    const value = { _tag: "PortSubscribe", value: filtered } as const
+    expect(await client.ask({ _tag: "TcpSteal", value })).toMatchObject({ _tag: "Close" })
     expect(await client.settle()).toEqual([])
-    client.send(data(0n, "rest"), data(0n, ""))
-    await peer.ends()
-    expect(peer.text()).toBe("backrest")
-    expect(await client.take(1)).toEqual([over(0n)])
+    const mirrored = { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter } as const
+    expect(await client.ask({ _tag: "Tcp", value: mirrored })).toMatchObject({ _tag: "Close" })
+    expect(await client.next()).toBeUndefined()
   })
 
-  it("reports a silent peer after the detection time-out", async () => {
-    await agent.stop()
-    agent = await startOurs({ target: world.target, idleTtlSecs: 600, httpDetectionTimeoutSecs: 0.05 })
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const peer = rawPeer(world.entry)
-    expect(await client.take(1)).toMatchObject([opened(0n)])
-    client.send(data(0n, "220 welcome"))
-    await peer.hears("220 welcome")
-    client.send(steal({ _tag: "ConnectionUnsubscribe", value: 0n }))
-    await peer.ends()
-    expect(await client.settle()).toEqual([])
-  })
-
-  it("ends a stolen connection of a client that leaves", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const peer = rawPeer(world.entry)
-    peer.socket.write("\0")
-    await client.take(2)
-    client.close()
-    await peer.ends()
-  })
-
-  it("gives it to the application on a filtered port", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealFiltered(header("x")))
-    const peer = rawPeer(world.entry)
-    peer.socket.write("\x16\x03\x01 not HTTP\r\n\r\n")
-    await peer.hears("application: not HTTP")
-    expect(await client.settle()).toEqual([])
-  })
-
-  it("treats HTTP/2 as such: whole where the port is stolen whole", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealAll)
-    const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-    rawPeer(world.entry).socket.write(preface)
-    expect(await client.take(2)).toMatchObject([opened(0n), received(0n, preface)])
-  })
-
-  it("mirrors a connection while the application answers", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(mirrorAll)
-    const peer = rawPeer(world.entry)
-    peer.socket.write("\x16not HTTP\r\n\r\n")
-    await peer.hears("application: not HTTP")
-    expect(await client.take(2)).toMatchObject([opened(0n, "Tcp"), received(0n, "\x16not HTTP\r\n\r\n", "Tcp")])
-    peer.socket.end()
-    expect(await client.take(2)).toEqual([received(0n, "", "Tcp"), over(0n, "Tcp")])
-  })
-})
-
-describe("mirroring HTTP", () => {
-  it("copies requests while the application answers", async () => {
-    const client = await newClient("1.29.0")
-    expect(await client.ask(mirrorAll)).toEqual(confirmed("Tcp"))
-    const answer = await fetchFrom(world.entry, { method: "POST", path: "/m", body: ["data"] })
-    expect(answer.body).toBe("application POST /m data")
-    const [head, piece, last, close] = await client.take(4)
-    expect(head).toMatchObject({
-      _tag: "Tcp",
-      value: { value: { _tag: "StartV2", value: { connectionId: 0n, request: { method: "POST", uri: "/m" } } } }
-    })
-    expect(piece).toMatchObject({ value: { value: { value: { frames: [{ _tag: "Data", value: "data" }] } } } })
-    expect(last).toMatchObject(body(0n, true, "Tcp"))
-    expect(close).toEqual(over(0n, "Tcp"))
-  })
-
-  it("copies only what a filter matches, and stolen requests too", async () => {
-    const [mirror, thief] = [await newClient("1.29.0"), await newClient("1.29.0")]
-    const filter: HttpFilter = { _tag: "Path", value: "^/a" }
-    await mirror.ask({ _tag: "Tcp", value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter } })
-    await thief.ask(stealAll)
-    const asked = [fetchFrom(world.entry, { path: "/a" })]
-    expect(await thief.take(1)).toMatchObject([start(0n)])
-    asked.push(fetchFrom(world.entry, { path: "/b" }))
-    expect(await thief.take(1)).toMatchObject([start(1n)])
-    thief.send(response(0n, ""), response(1n, ""))
-    await Promise.all(asked)
-    expect(await mirror.take(2)).toMatchObject([
-      { _tag: "Tcp", value: { value: { _tag: "StartV2", value: { request: { uri: "/a" } } } } },
-      over(0n, "Tcp")
-    ])
-    expect(await mirror.settle()).toEqual([])
-  })
-
-  it("stops a copy that the client does not want", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(mirrorAll)
-    const peer = rawPeer(world.entry)
-    peer.socket.write("\0one")
-    await client.take(2)
-    client.send({ _tag: "Tcp", value: { _tag: "ConnectionUnsubscribe", value: 0n } })
-    await client.settle()
-    peer.socket.end("two")
-    await peer.ends()
-    expect(await client.settle()).toEqual([])
-  })
-
-  it("ends with the subscription", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(mirrorAll)
-    client.send({ _tag: "Tcp", value: { _tag: "PortUnsubscribe", value: targetPort } })
-    await client.settle()
-    expect(world.redirected()).toBe(false)
-  })
-})
-
-describe("upgrades", () => {
-  const handshake = "GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\nX-Steal: 1\r\n\r\n"
-
-  it("turns a stolen request into a raw connection", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealFiltered(header("x-steal")))
-    const peer = rawPeer(world.entry)
-    peer.socket.write(handshake)
-    expect(await client.take(1)).toMatchObject([start(0n, { request: { uri: "/ws", body: { isLast: true } } })])
-    client.send(data(0n, "too early"), response(0n, "", 101, { connection: "upgrade", upgrade: "echo" }))
-    await peer.hears("upgrade: echo\r\n\r\n")
-    peer.socket.write("frames")
-    expect(await client.take(1)).toEqual([received(0n, "frames")])
-    client.send(data(0n, "answers"))
-    await peer.hears("answers")
-    expect(peer.text()).not.toContain("too early")
-    peer.socket.end()
-    expect(await client.take(1)).toEqual([received(0n, "")])
-    client.send(data(0n, ""))
-    expect(await client.take(1)).toEqual([over(0n)])
-  })
-
-  it("can be declined", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealFiltered(header("x-steal")))
-    const peer = rawPeer(world.entry)
-    peer.socket.write(handshake)
-    await client.next()
-    client.send(response(0n, "no", 403))
-    await peer.ends()
-    expect(peer.text()).toMatch(/^HTTP\/1.1 403 Forbidden\r\n[^]*\r\n\r\nno$/)
-    expect(await client.take(1)).toEqual([over(0n)])
-  })
-
-  it("reaches the application when nobody steals it", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealFiltered(header("x-other")))
-    const peer = rawPeer(world.entry)
-    peer.socket.write(handshake)
-    await peer.hears("Upgrade: echo\r\n\r\n")
-    peer.socket.write("echoed")
-    await peer.hears("echoed")
-    peer.socket.end()
-    await peer.ends()
-  })
-
-  it("reaches the application for a client older than 1.5.0", async () => {
-    const client = await newClient("1.4.0")
-    await client.ask(stealFiltered(header("x-steal")))
-    const peer = rawPeer(world.entry)
-    peer.socket.write(handshake)
-    await peer.hears("101 Switching Protocols")
-    peer.socket.destroy()
-  })
-
-  it("gets a 502 from a client that leaves before it answers", async () => {
-    const client = await newClient("1.29.0")
-    await client.ask(stealFiltered(header("x-steal")))
-    const peer = rawPeer(world.entry)
-    peer.socket.write(handshake)
-    await client.next()
-    client.close()
-    await peer.ends()
-    expect(peer.text()).toMatch(/^HTTP\/1.1 502[^]*the request was dropped$/)
-  })
-})
-
-it("answers 502 when the application cannot be reached", async () => {
-  const client = await newClient("1.29.0")
-  await client.ask(stealFiltered(header("x-steal")))
-  await new Promise((resolve) => application.close(resolve))
-  const answer = await fetchFrom(world.entry)
-  expect(answer.status).toBe(502)
-  expect(answer.body).toContain("mirrord-agent v3.250.0: Connection refused (os error 111)")
-})
-
-it("stops reading a client that does not read, and takes up again", async () => {
-  const client = await newClient("1.29.0")
-  fs.writeFileSync(`${root}/large`, "y".repeat(1_000_000))
-  client.socket.pause()
-  client.send({
-    _tag: "FileRequest",
-    value: {
-      _tag: "Open",
-      value: {
-        path: "/large",
-        openOptions: { read: true, write: false, append: false, truncate: false, create: false, createNew: false }
-      }
-    }
-  })
-  for (let i = 0; i < 20; i++) {
+  it("stops reading a client that does not read, and takes up again", async () => {
+    fs.writeFileSync(`${root}/large`, "y".repeat(1_000_000))
+    client.socket.pause()
     client.send({
       _tag: "FileRequest",
-      value: { _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 1_000_000n, startFrom: 0n } }
+      value: {
+        _tag: "Open",
+        value: {
+          path: "/large",
+          openOptions: { read: true, write: false, append: false, truncate: false, create: false, createNew: false }
+        }
+      }
     })
-  }
-  client.socket.resume()
-  const messages = await client.settle()
-  expect(messages).toHaveLength(21)
-  expect(messages.at(-1)).toMatchObject({
-    value: { _tag: "ReadLimited", value: { _tag: "Ok", value: { readAmount: 1_000_000n } } }
+    for (let i = 0; i < 20; i++) {
+      client.send({
+        _tag: "FileRequest",
+        value: { _tag: "ReadLimited", value: { remoteFd: 0n, bufferSize: 1_000_000n, startFrom: 0n } }
+      })
+    }
+    client.socket.resume()
+    const messages = await client.settle()
+    expect(messages).toHaveLength(21)
+    expect(messages.at(-1)).toMatchObject({
+      value: { _tag: "ReadLimited", value: { _tag: "Ok", value: { readAmount: 1_000_000n } } }
+    })
   })
 })

@@ -1,0 +1,100 @@
+/**
+ * The rules of policies about outgoing connections, by the address and by the names under which it was looked up.
+ *
+ * Not here: the answer that a client gets (policing.ts).
+ */
+
+import { parseIp } from "../protocol/ip-address.ts"
+import type { SocketAddress } from "../protocol/network-messages.ts"
+import type { Forbidden } from "./incoming-rules.ts"
+import { isInBlock } from "./network-block.ts"
+import type { OutgoingRule, PolicyRules } from "./policy-rules.ts"
+
+export type OutgoingProtocol = "TCP" | "UDP" | "Seqpacket"
+
+/** The most pairs of name and address that are remembered of a connection's look-ups. */
+const mostPairs = 20_000
+/** A host name has at most 253 characters. */
+export const longestName = 253
+
+/** The form in which names are compared: `Example.com.` is `example.com`. */
+const nameForm = (name: string): string => {
+  const lower = name.toLowerCase()
+  return lower.endsWith(".") ? lower.slice(0, -1) : lower
+}
+
+/**
+ * The names under which a session has looked addresses up. A connection says its address alone, so a rule with a host
+ * name holds for the addresses that this session was given for that name.
+ */
+export class SeenNames {
+  readonly #names = new Map<string, Set<string>>()
+  #pairs = 0
+  #isFull = false
+
+  /** Whether names were forgotten for want of room: then a name that is not known proves nothing. */
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  saw(name: string, address: string): void {
+    const names = this.#names.get(address) ?? new Set()
+    const known = nameForm(name)
+    if (names.has(known)) return
+    if (known.length > longestName || this.#pairs >= mostPairs) {
+      this.#isFull = true
+      return
+    }
+    this.#pairs++
+    this.#names.set(address, names.add(known))
+  }
+
+  of(address: string): ReadonlySet<string> {
+    return this.#names.get(address) ?? nobody
+  }
+}
+
+const nobody: ReadonlySet<string> = new Set()
+
+interface Connection {
+  readonly protocol: OutgoingProtocol
+  readonly address: SocketAddress
+  readonly names: SeenNames
+}
+
+/** Whether a rule for host names holds; `otherwise`: the answer where names were forgotten. */
+const isNamed = ({ hostname }: OutgoingRule, { address, names }: Connection, otherwise: boolean): boolean => {
+  if (hostname === undefined) return true
+  if (address._tag !== "Ip") return false
+  for (const name of names.of(address.value.ip)) if (hostname.matches(name)) return true
+  return names.isFull && otherwise
+}
+
+const isInNetwork = ({ network }: OutgoingRule, { address }: Connection): boolean => {
+  if (network === undefined) return true
+  const octets = address._tag === "Ip" ? parseIp(address.value.ip) : undefined
+  if (octets === undefined) return false
+  return isInBlock(network.block, octets) && !network.except.some((block) => isInBlock(block, octets))
+}
+
+const isAtPort = ({ ports }: OutgoingRule, { address, protocol }: Connection): boolean =>
+  ports.length === 0 ||
+  (address._tag === "Ip" && ports.some((one) => one.port === address.value.port && one.protocol === protocol))
+
+const matches = (rule: OutgoingRule, connection: Connection, otherwise: boolean): boolean =>
+  isAtPort(rule, connection) && isInNetwork(rule, connection) && isNamed(rule, connection, otherwise)
+
+/** Each policy must permit a connection: by one of its `allow` rules, if it has any, and by no `block` rule. */
+export const forbiddenConnection = (
+  policies: ReadonlyArray<PolicyRules>,
+  connection: Connection
+): Forbidden | undefined => {
+  for (const { name, outgoing } of policies) {
+    const { allow, block } = outgoing
+    if (allow.length > 0 && !allow.some((rule) => matches(rule, connection, false)))
+      return { policy: name, reason: "none of its network.outgoing.allow rules permits this address" }
+    if (block.some((rule) => matches(rule, connection, true)))
+      return { policy: name, reason: "one of its network.outgoing.block rules forbids this address" }
+  }
+  return undefined
+}

@@ -1,0 +1,195 @@
+/**
+ * A policy as it is enforced: its patterns compiled, and everything in it understood. A policy with a part that is not
+ * understood is no policy with less in it: nobody may connect until it is put right.
+ *
+ * Not here: what the rules mean for a message (incoming-rules.ts, file-rules.ts, outgoing-rules.ts).
+ */
+
+import * as Result from "effect/Result"
+import { quoted } from "../clean-text.ts"
+import { asObject, isObject } from "../json.ts"
+import type { Policy } from "../resources/policies/mirrord-policies.ts"
+import { type NetworkBlock, parseNetworkBlock } from "./network-block.ts"
+import { compileRegex, type Regex } from "./regex.ts"
+import { readPathPattern, type TargetPattern } from "./target-pattern.ts"
+
+/** The most patterns and rules of one policy, and the longest text of one. */
+const mostEntries = 500
+const longestText = 1_000
+
+/** A rule for outgoing connections: all parts that are there must match. */
+export interface OutgoingRule {
+  readonly hostname: Regex | undefined
+  readonly network: { readonly block: NetworkBlock; readonly except: ReadonlyArray<NetworkBlock> } | undefined
+  /** None: all ports of all protocols. */
+  readonly ports: ReadonlyArray<{ readonly port: number; readonly protocol: "TCP" | "UDP" }>
+}
+
+/** One policy. */
+export interface PolicyRules {
+  /** Name of the object. */
+  readonly name: string
+  readonly target: TargetPattern
+  readonly blocks: ReadonlySet<Policy["spec"]["block"][number]>
+  /** Matches a header filter of each subscription to steal. */
+  readonly headerFilter: Regex | undefined
+  readonly requiresProfile: boolean
+  /** `undefined`: any profile. */
+  readonly profiles: ReadonlySet<string> | undefined
+  /** Patterns of names. */
+  readonly hiddenVariables: ReadonlyArray<string>
+  readonly files: {
+    readonly local: ReadonlyArray<Regex>
+    readonly notFound: ReadonlyArray<Regex>
+    readonly readOnly: ReadonlyArray<Regex>
+  }
+  readonly outgoing: { readonly allow: ReadonlyArray<OutgoingRule>; readonly block: ReadonlyArray<OutgoingRule> }
+  /** The same for policies that say the same, and different for others. */
+  readonly text: string
+}
+
+/** The problem of a policy while it is read. */
+class Unusable extends Error {}
+
+const refuse = (path: string, problem: string): never => {
+  throw new Unusable(`${path}: ${problem}`)
+}
+
+const regex = (path: string, pattern: string, ignoreCase: boolean): Regex => {
+  const compiled = compileRegex(pattern, { ignoreCase })
+  return Result.isSuccess(compiled) ? compiled.success : refuse(path, compiled.failure)
+}
+
+const bounded = <A>(path: string, entries: ReadonlyArray<A>): ReadonlyArray<A> =>
+  entries.length <= mostEntries
+    ? entries
+    : refuse(path, `it has ${entries.length} entries, and at most ${mostEntries} are taken`)
+
+const short = (path: string, text: string): string =>
+  text.length <= longestText ? text : refuse(path, `it has more than ${longestText} characters`)
+
+/** Cases do not count in patterns of paths, as in the configuration of the client: more files match then. */
+const paths = (path: string, patterns: ReadonlyArray<string> = []): ReadonlyArray<Regex> =>
+  bounded(path, patterns).map((pattern, i) => regex(`${path}[${i}]`, pattern, true))
+
+const networkBlock = (path: string, cidr: string): NetworkBlock =>
+  parseNetworkBlock(cidr) ?? refuse(path, `${quoted(cidr)} is no network such as 10.0.0.0/8`)
+
+type OutgoingSpec = NonNullable<NonNullable<Policy["spec"]["network"]>["outgoing"]>
+
+const outgoingRules = (path: string, rules: OutgoingSpec["allow"] = []): ReadonlyArray<OutgoingRule> =>
+  bounded(path, rules).map(({ hostname, ipBlock, ports = [] }, i) => {
+    const at = `${path}[${i}]`
+    return {
+      hostname: hostname === undefined || hostname === null ? undefined : regex(`${at}.hostname`, hostname, true),
+      network:
+        ipBlock === undefined || ipBlock === null
+          ? undefined
+          : {
+              block: networkBlock(`${at}.ipBlock.cidr`, ipBlock.cidr),
+              except: bounded(`${at}.ipBlock.except`, ipBlock.except ?? []).map((cidr, j) =>
+                networkBlock(`${at}.ipBlock.except[${j}]`, cidr)
+              )
+            },
+      ports: bounded(`${at}.ports`, ports)
+    }
+  })
+
+/** The fields that are understood, by the path of the object that has them. */
+const knownFields: Readonly<Record<string, ReadonlyArray<string>>> = {
+  spec: [
+    "block",
+    "targetPath",
+    "selector",
+    "appliesToCopyTargets",
+    "requireProfile",
+    "profileAllowlist",
+    "env",
+    "fs",
+    "network"
+  ],
+  "spec.selector": ["matchLabels", "matchExpressions"],
+  "spec.env": ["exclude"],
+  "spec.fs": ["readOnly", "local", "notFound"],
+  "spec.network": ["incoming", "outgoing"],
+  "spec.network.incoming": ["httpFilter"],
+  "spec.network.incoming.httpFilter": ["headerFilter"],
+  "spec.network.outgoing": ["allow", "block"]
+}
+
+/** Whether a field asks for nothing, as a newer definition's default does. */
+const isNothing = (value: unknown): boolean => {
+  if (Array.isArray(value)) return value.length === 0
+  if (isObject(value)) return Object.values(value).every(isNothing)
+  return value === undefined || value === null || value === false
+}
+
+/** A newer definition than ours may have fields that our view does not show. */
+const checkFields = (path: string, value: unknown): void => {
+  const known = knownFields[path]
+  if (known === undefined) return
+  for (const [field, inner] of Object.entries(asObject(value))) {
+    if (known.includes(field)) checkFields(`${path}.${field}`, inner)
+    else if (!isNothing(inner)) refuse(`${path}.${field}`, "this operator does not know this field")
+  }
+}
+
+type Spec = Policy["spec"]
+
+const headerFilterOf = ({ network }: Spec): Regex | undefined => {
+  const pattern = network?.incoming?.httpFilter?.headerFilter ?? undefined
+  return pattern === undefined ? undefined : regex("spec.network.incoming.httpFilter.headerFilter", pattern, false)
+}
+
+const filesOf = ({ fs }: Spec): PolicyRules["files"] => ({
+  local: paths("spec.fs.local", fs?.local),
+  notFound: paths("spec.fs.notFound", fs?.notFound),
+  readOnly: paths("spec.fs.readOnly", fs?.readOnly)
+})
+
+const outgoingOf = ({ network }: Spec): PolicyRules["outgoing"] => ({
+  allow: outgoingRules("spec.network.outgoing.allow", network?.outgoing?.allow),
+  block: outgoingRules("spec.network.outgoing.block", network?.outgoing?.block)
+})
+
+const targetOf = ({ metadata, spec: { selector, targetPath } }: Policy): TargetPattern => ({
+  namespace: metadata.namespace,
+  paths: typeof targetPath === "string" ? readPathPattern(short("spec.targetPath", targetPath)) : undefined,
+  selector: selector ?? undefined
+})
+
+const compile = (policy: Policy): PolicyRules => {
+  const { metadata, spec } = policy
+  const { block, env, profileAllowlist, requireProfile } = spec
+  return {
+    name: metadata.name,
+    target: targetOf(policy),
+    blocks: new Set(block),
+    headerFilter: headerFilterOf(spec),
+    requiresProfile: requireProfile === true,
+    profiles: profileAllowlist === undefined || profileAllowlist === null ? undefined : new Set(profileAllowlist),
+    hiddenVariables: bounded("spec.env.exclude", env?.exclude ?? []).map((name, i) =>
+      short(`spec.env.exclude[${i}]`, name)
+    ),
+    files: filesOf(spec),
+    outgoing: outgoingOf(spec),
+    text: JSON.stringify([metadata.namespace ?? null, metadata.name, spec])
+  }
+}
+
+/**
+ * Compiles a policy. `raw`: the object as the API server has it, with the fields that our view does not show. The
+ * failure names the field, what was found and what would be right.
+ */
+export const readPolicy = (
+  policy: Policy,
+  raw: { readonly [field: string]: unknown }
+): Result.Result<PolicyRules, string> => {
+  try {
+    checkFields("spec", raw["spec"])
+    return Result.succeed(compile(policy))
+  } catch (error) {
+    if (error instanceof Unusable) return Result.fail(error.message)
+    throw error
+  }
+}

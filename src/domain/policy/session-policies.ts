@@ -1,0 +1,39 @@
+/**
+ * The policies that apply to one session, out of all that there are.
+ *
+ * Not here: reading them (app/policies), and enforcing them on messages (policing.ts).
+ */
+
+import { quotation } from "../clean-text.ts"
+import type { PolicyRules } from "./policy-rules.ts"
+import { appliesTo, needsLineage, type PolicySubject } from "./target-pattern.ts"
+
+/** The policies of a session, in one order whatever the order in which they came. */
+export interface SessionPolicies {
+  readonly policies: ReadonlyArray<PolicyRules>
+  /** The same for the same policies. */
+  readonly text: string
+}
+
+const byText = (a: PolicyRules, b: PolicyRules): number => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
+
+/** The policies that apply to a target. */
+export const policiesFor = (all: ReadonlyArray<PolicyRules>, subject: PolicySubject): SessionPolicies => {
+  const policies = all.filter(({ target }) => appliesTo(target, subject)).toSorted(byText)
+  return { policies, text: JSON.stringify(policies.map(({ text }) => text)) }
+}
+
+/** Whether it must be known which labels the target has and which objects own it. */
+export const mustKnowLineage = (all: ReadonlyArray<PolicyRules>, namespace: string): boolean =>
+  all.some(({ target }) => (target.namespace ?? namespace) === namespace && needsLineage(target))
+
+/** The sentences that a user gets at the start of a session, about what its program would otherwise miss silently. */
+export const policyNotes = ({ policies }: SessionPolicies): ReadonlyArray<string> =>
+  policies.flatMap(({ hiddenVariables, name }) =>
+    hiddenVariables.length === 0
+      ? []
+      : [
+          `the mirrord policy "${name}" keeps environment variables of the target from this session: ` +
+            quotation(hiddenVariables.join(", "))
+        ]
+  )

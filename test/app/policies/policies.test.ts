@@ -1,0 +1,270 @@
+/** Policies from their objects to the messages of a session, in a single cluster and in a fleet. */
+
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { deployments, pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { mirrordClusterPolicies, mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
+import { pass, request } from "../../support/connect-request.ts"
+import { virtualTime } from "../../support/effect-it.ts"
+import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
+import { type MemoryCluster, openConnection } from "../../support/memory-world.ts"
+import { certificateOf } from "../../support/user-certificate.ts"
+
+const allow = (cluster: MemoryCluster, name: string, spec: object, namespace?: string): void => {
+  cluster.api.write(
+    namespace === undefined ? mirrordClusterPolicies : mirrordPolicies,
+    name,
+    { spec: { block: [], ...spec } },
+    namespace
+  )
+}
+
+const objectsOf = ({ api }: MemoryCluster): number =>
+  api.peekAll(mirrordMultiClusterSessions).length + api.peekAll(mirrordClusterSessions).length
+
+/** A client that went through its handshake, and the messages that it got since. */
+const client = (channel: FrameChannel) =>
+  Effect.gen(function* () {
+    const got: Array<DaemonMessage> = []
+    let ended: string | undefined
+    channel.open({
+      message: (bytes) => {
+        const decoded = daemonMessage.decode(bytes)
+        if (decoded._tag === "Decoded") got.push(decoded.value)
+      },
+      ended: (reason) => {
+        ended = reason
+      },
+      drained: () => {},
+      ignored: () => {}
+    })
+    const say = (message: ClientMessage) =>
+      Effect.andThen(
+        Effect.sync(() => channel.send(clientMessage.encode(message))),
+        pass("1 second")
+      )
+    yield* say({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
+    yield* say({ _tag: "ReadyForLogs" })
+    return { got, say, ended: () => ended }
+  })
+
+const steal: ClientMessage = { _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }
+const variables: ClientMessage = {
+  _tag: "GetEnvVarsRequest",
+  value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
+}
+
+const refusalOf = (got: ReadonlyArray<DaemonMessage>) => {
+  for (const message of got) {
+    if (message._tag !== "TcpSteal" || message.value._tag !== "SubscribeResult") continue
+    const { value: result } = message.value
+    if (result._tag === "Err" && result.error._tag === "ForbiddenWithReason") return result.error
+  }
+  return undefined
+}
+
+const logs = (got: ReadonlyArray<DaemonMessage>): ReadonlyArray<string> =>
+  got.flatMap((message) => (message._tag === "LogMessage" ? [message.value.message] : []))
+
+describe("a policy of a single cluster", () => {
+  it.live("forbids stealing with its name, and holds at once for a session that has begun", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      const certificate = yield* certificateOf(cluster)
+      const before = yield* client(opened(yield* connectTo(cluster, request(certificate))))
+      yield* before.say(steal)
+      assert.isUndefined(refusalOf(before.got))
+      allow(cluster, "calm", { block: ["steal"], targetPath: "deploy/my*" }, "default")
+      yield* pass("1 second")
+      assert.isDefined(before.ended())
+      const after = yield* client(opened(yield* connectTo(cluster, request(certificate))))
+      yield* after.say(steal)
+      assert.deepInclude(refusalOf(after.got), { policyName: "calm", reason: "it blocks stealing" })
+      // Another namespace's policy, and one for another target, are none of this session's business.
+      allow(cluster, "other", { block: ["mirror"] }, "elsewhere")
+      allow(cluster, "another", { block: ["mirror"], targetPath: "deploy/other" })
+      yield* pass("1 second")
+      assert.isUndefined(after.ended())
+      cluster.api.erase(mirrordPolicies, "calm", "default")
+      yield* pass("1 second")
+      assert.isDefined(after.ended())
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("keeps variables from the program and tells the user", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      allow(cluster, "quiet", { env: { exclude: ["CLUS*"] } })
+      yield* pass("1 second")
+      const certificate = yield* certificateOf(cluster)
+      const { got, say } = yield* client(opened(yield* connectTo(cluster, request(certificate))))
+      yield* say(variables)
+      const answer = got.find(({ _tag }) => _tag === "GetEnvVarsResponse")
+      assert.deepStrictEqual(answer, { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map() } })
+      assert.isTrue(logs(got).some((line) => line.includes('policy "quiet"') && line.includes("CLUS*")))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("wants a profile before anything is made, with 403 and a sentence", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      allow(cluster, "tidy", { requireProfile: true, profileAllowlist: ["team"] })
+      yield* pass("1 second")
+      const certificate = yield* certificateOf(cluster)
+      const ask = (query: string) => Effect.result(openConnection(cluster, request(certificate, { query })))
+      const without = refusedWith(yield* ask("connect=true"))
+      assert.deepStrictEqual([without.code, without.reason], [403, "Forbidden"])
+      assert.match(without.message, /^The mirrord policy "tidy" wants every session .* \(allowed: "team"\)\.$/)
+      assert.match(refusedWith(yield* ask("connect=true&profile=mine")).message, /does not allow profile "mine"/)
+      assert.strictEqual(objectsOf(cluster), 0)
+      opened(yield* connectTo(cluster, request(certificate, { query: "connect=true&profile=team" })))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("for a deployment holds for its pods, and for the container that is chosen", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      const owner = (kind: string, name: string) => ({ apiVersion: "apps/v1", kind, name, uid: name })
+      cluster.api.write(
+        replicaSets,
+        "myapp-1",
+        { metadata: { ownerReferences: [owner("Deployment", "myapp")] } },
+        "default"
+      )
+      const owned = { metadata: { ownerReferences: [owner("ReplicaSet", "myapp-1")] } }
+      cluster.api.write(pods, "myapp-1", owned, "default")
+      allow(cluster, "calm", { block: ["steal"], targetPath: "deploy/myapp/container/myapp" })
+      yield* pass("1 second")
+      const certificate = yield* certificateOf(cluster)
+      const wanted = request(certificate, { target: "pod.myapp-1" })
+      const { got, say } = yield* client(opened(yield* connectTo(cluster, wanted)))
+      yield* say(steal)
+      assert.deepInclude(refusalOf(got), { policyName: "calm" })
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("that cannot be read refuses everybody in its namespace, and lets running sessions be", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      const certificate = yield* certificateOf(cluster)
+      const before = yield* client(opened(yield* connectTo(cluster, request(certificate, { sessionId: "1" }))))
+      allow(cluster, "broken", { fs: { notFound: ["("] } }, "default")
+      yield* pass("1 second")
+      const refused = refusedWith(yield* connectTo(cluster, request(certificate)))
+      assert.strictEqual(refused.code, 403)
+      assert.match(refused.message, /^MirrordPolicy default\/broken cannot be enforced: spec\.fs\.notFound\[0\]: "\("/)
+      assert.isUndefined(before.ended())
+      cluster.api.erase(mirrordPolicies, "broken", "default")
+      yield* pass("1 second")
+      opened(yield* connectTo(cluster, request(certificate)))
+      assert.isUndefined(before.ended())
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("of which an API server does not say whether it applies holds as soon as that is known", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      const certificate = yield* certificateOf(cluster)
+      const { ended } = yield* client(opened(yield* connectTo(cluster, request(certificate))))
+      const gone = new KubeError({ cluster: "a", operation: "get", reason: "Unreachable", detail: "gone" })
+      cluster.api.before = ({ plural, verb }) =>
+        plural === deployments.plural && verb === "get" ? Effect.fail(gone) : Effect.void
+      allow(cluster, "calm", { block: ["steal"], targetPath: "deploy/my*" })
+      yield* pass("60 seconds")
+      assert.isUndefined(ended())
+      cluster.api.before = () => Effect.void
+      yield* pass("30 seconds")
+      assert.isDefined(ended())
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is not known while the operator may not list: nobody is served, and the sentence says why", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      const certificate = yield* certificateOf(cluster)
+      cluster.api.before = ({ plural, verb }) =>
+        plural === mirrordClusterPolicies.plural && (verb === "list" || verb === "watch")
+          ? Effect.fail(
+              new KubeError({ cluster: "a", operation: verb, reason: "Forbidden", code: 403, detail: "no right" })
+            )
+          : Effect.void
+      cluster.api.endWatches()
+      yield* pass("2 seconds")
+      const refused = refusedWith(yield* connectTo(cluster, request(certificate)))
+      assert.strictEqual(refused.code, 500)
+      assert.include(refused.message, "The objects of kind MirrordClusterPolicy cannot be read: no right.")
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
+describe("a policy in a fleet", () => {
+  it.live("of the primary holds for the whole session, before anything is made", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      allow(world.primary, "tidy", { requireProfile: true })
+      yield* pass("1 second")
+      assert.match(refusedWith(yield* connectTo(world.primary, request(certificate))).message, /policy "tidy"/)
+      assert.strictEqual(objectsOf(world.primary), 0)
+      allow(world.primary, "calm", { block: ["steal"], targetPath: "deploy/myapp" })
+      yield* pass("1 second")
+      const wanted = request(certificate, { query: "connect=true&profile=any" })
+      const { got, say } = yield* client(opened(yield* connectTo(world.primary, wanted)))
+      yield* say(steal)
+      assert.deepInclude(refusalOf(got), { policyName: "calm" })
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("of a member holds there: for the default's variables, and for a steal that only one member forbids", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      allow(memberOf(world, "a"), "quiet", { env: { exclude: ["*"] } }, "default")
+      allow(memberOf(world, "b"), "calm", { block: ["steal"] }, "default")
+      yield* pass("1 second")
+      const { got, say } = yield* client(opened(yield* connectTo(world.primary, request(certificate))))
+      yield* say(variables)
+      const answer = got.find(({ _tag }) => _tag === "GetEnvVarsResponse")
+      assert.deepStrictEqual(answer, { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map() } })
+      yield* say(steal)
+      yield* pass("3 seconds")
+      assert.deepInclude(refusalOf(got), { policyName: "calm" })
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("of a member that refuses the session leaves that member out, with a sentence for the user", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      allow(memberOf(world, "b"), "tidy", { requireProfile: true })
+      yield* pass("1 second")
+      const { got } = yield* client(opened(yield* connectTo(world.primary, request(certificate))))
+      yield* pass("1 second")
+      assert.isTrue(logs(got).some((line) => line.includes("cluster b takes no part") && line.includes('"tidy"')))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("of the default that refuses the session refuses the user, with the member's sentence", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      allow(memberOf(world, "a"), "tidy", { requireProfile: true })
+      yield* pass("1 second")
+      const result = yield* connectTo(world.primary, request(certificate))
+      assert.isTrue(Result.isFailure(result))
+      const refused = refusedWith(result)
+      assert.strictEqual(refused.code, 403)
+      assert.include(refused.message, 'policy "tidy"')
+      opened(yield* connectTo(world.primary, request(certificate, { query: "connect=true&profile=team" })))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})

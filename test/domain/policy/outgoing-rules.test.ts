@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest"
+import { forbiddenConnection, type OutgoingProtocol, SeenNames } from "../../../src/domain/policy/outgoing-rules.ts"
+import type { SocketAddress } from "../../../src/domain/protocol/network-messages.ts"
+import { policy } from "./policies.ts"
+
+const outgoing = (rules: object) => policy({ network: { outgoing: rules } })
+const to = (ip: string, port: number): SocketAddress => ({ _tag: "Ip", value: { ip, port } })
+const unix: SocketAddress = { _tag: "Unix", value: { _tag: "Pathname", value: "/run/x.sock" } }
+const example = outgoing({
+  allow: [
+    {
+      ipBlock: { cidr: "10.0.0.0/16", except: ["10.0.5.0/24"] },
+      ports: [
+        { port: 80, protocol: "TCP" },
+        { port: 53, protocol: "UDP" }
+      ]
+    },
+    { hostname: "^metalbear\\.(co|com)$", ports: [{ port: 443, protocol: "TCP" }] }
+  ],
+  block: [{ ipBlock: { cidr: "0.0.0.0/0" }, ports: [{ port: 22, protocol: "TCP" }] }]
+})
+
+describe("an outgoing connection", () => {
+  const names = new SeenNames()
+  names.saw("MetalBear.com.", "1.2.3.4")
+
+  it.each([
+    ["TCP", to("10.0.1.1", 80), true],
+    ["UDP", to("10.0.1.1", 80), false],
+    ["UDP", to("10.0.1.1", 53), true],
+    ["TCP", to("10.0.5.1", 80), false],
+    ["TCP", to("1.2.3.4", 443), true],
+    ["TCP", to("1.2.3.5", 443), false],
+    ["TCP", to("10.0.1.1", 22), false],
+    ["TCP", unix, false],
+    ["Seqpacket", unix, false]
+  ] as ReadonlyArray<readonly [OutgoingProtocol, SocketAddress, boolean]>)(
+    "by the published example: %s %j is allowed: %s",
+    (protocol, address, allowed) => {
+      expect(forbiddenConnection([example], { protocol, address, names }) === undefined).toBe(allowed)
+    }
+  )
+
+  it("needs the permission of each policy", () => {
+    const policies = [outgoing({ allow: [{ ports: [{ port: 80, protocol: "TCP" }] }] }), outgoing({ block: [{}] })]
+    const connection = { protocol: "TCP", address: to("10.0.1.1", 80), names } as const
+    expect(forbiddenConnection(policies.slice(0, 1), connection)).toBeUndefined()
+    expect(forbiddenConnection(policies, connection)?.reason).toContain("network.outgoing.block")
+    expect(forbiddenConnection([outgoing({})], connection)).toBeUndefined()
+  })
+
+  it("is forbidden by any blocked name once names had to be forgotten", () => {
+    const many = new SeenNames()
+    const blocked = [outgoing({ block: [{ hostname: "evil" }] })]
+    const connection = { protocol: "TCP", address: to("9.9.9.9", 80), names: many } as const
+    for (let i = 0; i < 20_000; i++) many.saw(`host-${i}`, "1.1.1.1")
+    expect(forbiddenConnection(blocked, connection)).toBeUndefined()
+    many.saw("evil", "9.9.9.9")
+    expect(forbiddenConnection(blocked, connection)).toBeDefined()
+  })
+})

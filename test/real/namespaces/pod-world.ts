@@ -1,0 +1,136 @@
+/**
+ * A playground whose agents are mirrord's own, and whose workload `deployment/web` has pods with network namespaces:
+ * two in cluster-a, one in cluster-b.
+ */
+
+import * as http from "node:http"
+import { beforeAll } from "vitest"
+import { stringify } from "yaml"
+import { subnetOf } from "../../address-plan.ts"
+import { selfSigned } from "../../lab/cluster/node/self-signed.ts"
+import { listenLocally } from "../../support/listen-locally.ts"
+import { fleetIs } from "../fleet-health.ts"
+import { type RealPlayground, until, usePlayground } from "../harness.ts"
+import { usePodNode } from "./pod-node.ts"
+import { podApp, realAgent } from "./pod-programs.ts"
+
+const image = "pod-app"
+const replicas: Readonly<Record<string, number>> = { "cluster-a": 2, "cluster-b": 1 }
+
+const manifest = (cluster: string, tls: { readonly cert: string; readonly key: string }): string => {
+  const labels = { app: "web" }
+  return stringify({
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "web", namespace: "default", labels },
+    spec: {
+      replicas: replicas[cluster],
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          containers: [
+            {
+              name: "web",
+              image,
+              env: [
+                { name: "CLUSTER", value: cluster },
+                { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+                { name: "TLS_CERT", value: tls.cert },
+                { name: "TLS_KEY", value: tls.key }
+              ],
+              ports: [80, 443, 8080].map((containerPort) => ({ containerPort }))
+            }
+          ]
+        }
+      }
+    }
+  })
+}
+
+export interface WebPod {
+  readonly cluster: string
+  readonly name: string
+  /** The address at which requests reach the pod from outside. */
+  readonly ip: string
+  /** The workload's process, and with it the pod's network namespace. */
+  readonly pid: number
+}
+
+export interface PodWorld {
+  readonly real: RealPlayground
+  /** All pods of the workload: those of cluster-a first. */
+  readonly pods: () => ReadonlyArray<WebPod>
+  /** The requests that the workload in a pod has served so far: `METHOD PATH` each. */
+  readonly served: (pod: WebPod) => Promise<ReadonlyArray<string>>
+}
+
+/** Starts it before the tests of the calling `describe`, and removes everything after them. */
+export const usePodWorld = (agent: string): PodWorld => {
+  // Before the playground's own hooks: its end comes first.
+  const node = usePodNode()
+  const real = usePlayground({
+    topology: "management",
+    subnet: subnetOf("real client, real agent in the target's network"),
+    agent: realAgent(node, agent),
+    images: new Map([[image, podApp(node)]]),
+    containerRuntime: "docker"
+  })
+  const pods = (): ReadonlyArray<WebPod> =>
+    Object.keys(replicas).flatMap((cluster) =>
+      real
+        .cluster(cluster)
+        .kubelet.containers()
+        .filter(({ container }) => container === "web")
+        .map(({ containerId, pod, podIp }) => {
+          const pid = node().runtime.pidOf(containerId.replace("docker://", ""))
+          if (pid === undefined) throw new Error(`the process of ${pod} is not known`)
+          return { cluster, name: pod, ip: podIp, pid }
+        })
+    )
+  beforeAll(async () => {
+    const tls = await selfSigned()
+    for (const cluster of Object.keys(replicas)) real.cluster(cluster).cluster.apply(manifest(cluster, tls))
+    for (const [name, count] of Object.entries(replicas)) {
+      const { store } = real.cluster(name).cluster
+      await until(`${count} ready pods in ${name}`, () => {
+        const web = store.get({ group: "apps", version: "v1", resource: "deployments" }, "default", "web")
+        return (web?.["status"] as { readyReplicas?: number } | undefined)?.readyReplicas === count ? true : undefined
+      })
+    }
+    await fleetIs(real.playground())
+  })
+  const served = async ({ cluster, name }: WebPod): Promise<ReadonlyArray<string>> => {
+    const answer = real.cluster(cluster).kubelet.podLogs("default", name, undefined)
+    if (answer._tag !== "Lines") throw new Error(answer.message)
+    const lines: Array<string> = []
+    for await (const line of answer.lines) lines.push(line)
+    return lines.filter((line) => /^[A-Z]+ \//.test(line))
+  }
+  return { real, pods, served }
+}
+
+/** An HTTP server of this machine, as a developer runs it. */
+export interface LocalServer {
+  readonly port: number
+  /** The requests so far: `METHOD PATH` each. */
+  readonly received: ReadonlyArray<string>
+  readonly close: () => void
+}
+
+/** Answers each request with `local`, its path and its body. */
+export const startLocalServer = async (): Promise<LocalServer> => {
+  const received: Array<string> = []
+  const server = http.createServer((request, response) => {
+    let body = ""
+    request.setEncoding("utf8")
+    request.on("data", (text: string) => {
+      body += text
+    })
+    request.on("end", () => {
+      received.push(`${request.method ?? ""} ${request.url ?? ""}`)
+      response.end(`local ${request.url ?? ""} ${body}`)
+    })
+  })
+  return { port: await listenLocally(server), received, close: () => server.close() }
+}
