@@ -110,11 +110,10 @@ export const refusal = (request: FileRequest, error: ResponseError): FileRespons
 /** Whether a request is answered at all. */
 export const isAnswered = ({ _tag }: FileRequest): boolean => _tag !== "Close" && _tag !== "CloseDir"
 
-/** Drops what leads from a path of `/proc` back to the root: `/proc/1/root/etc` is `/etc`. */
-const withoutRoots = (segments: ReadonlyArray<string>): ReadonlyArray<string> => {
-  if (segments[0] !== "proc") return segments
-  if (segments[2] === "root") return withoutRoots(segments.slice(3))
-  return segments[2] === "task" && segments[4] === "root" ? withoutRoots(segments.slice(5)) : segments
+/** Whether the segments are a path of `/proc` that leads back to the root: `/proc/1/root/etc` is `/etc`. */
+const isRoot = (segments: ReadonlyArray<string>): boolean => {
+  if (segments[0] !== "proc" || segments.at(-1) !== "root") return false
+  return segments.length === 3 || (segments.length === 5 && segments[2] === "task")
 }
 
 /** The path from the root without detours, as far as it can be told without looking at links. */
@@ -123,8 +122,10 @@ export const plainPath = (path: string): string => {
   for (const segment of path.split("/")) {
     if (segment === "..") segments.pop()
     else if (segment !== "" && segment !== ".") segments.push(segment)
+    // At once: a `..` behind it goes up from the root, and not from `/proc/1`.
+    if (isRoot(segments)) segments.length = 0
   }
-  return `/${withoutRoots(segments).join("/")}`
+  return `/${segments.join("/")}`
 }
 
 /** A file that is kept from a session. `how` is a part of a sentence for the user. */

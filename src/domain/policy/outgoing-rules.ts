@@ -7,7 +7,7 @@
 import { parseIp } from "../protocol/ip-address.ts"
 import type { SocketAddress } from "../protocol/network-messages.ts"
 import type { Forbidden } from "./incoming-rules.ts"
-import { isInBlock } from "./network-block.ts"
+import { isInBlock, loopbackOf, reachedAddress } from "./network-block.ts"
 import type { OutgoingRule, PolicyRules } from "./policy-rules.ts"
 
 export type OutgoingProtocol = "TCP" | "UDP" | "Seqpacket"
@@ -38,7 +38,8 @@ export class SeenNames {
   }
 
   saw(name: string, address: string): void {
-    const names = this.#names.get(address) ?? new Set()
+    const reached = reachedAddress(address)
+    const names = this.#names.get(reached) ?? new Set()
     const known = nameForm(name)
     if (names.has(known)) return
     if (known.length > longestName || this.#pairs >= mostPairs) {
@@ -46,11 +47,11 @@ export class SeenNames {
       return
     }
     this.#pairs++
-    this.#names.set(address, names.add(known))
+    this.#names.set(reached, names.add(known))
   }
 
   of(address: string): ReadonlySet<string> {
-    return this.#names.get(address) ?? nobody
+    return this.#names.get(reachedAddress(address)) ?? nobody
   }
 }
 
@@ -62,27 +63,32 @@ interface Connection {
   readonly names: SeenNames
 }
 
-/** Whether a rule for host names holds; `otherwise`: the answer where names were forgotten. */
-const isNamed = ({ hostname }: OutgoingRule, { address, names }: Connection, otherwise: boolean): boolean => {
+/** Whether a rule for host names holds. Where names were forgotten, a rule that blocks does. */
+const isNamed = ({ hostname }: OutgoingRule, { address, names }: Connection, isBlocking: boolean): boolean => {
   if (hostname === undefined) return true
   if (address._tag !== "Ip") return false
   for (const name of names.of(address.value.ip)) if (hostname.matches(name)) return true
-  return names.isFull && otherwise
+  return names.isFull && isBlocking
 }
 
-const isInNetwork = ({ network }: OutgoingRule, { address }: Connection): boolean => {
+/** `isBlocking`: an address that reaches another one is in the network if either is, and not only if both are. */
+const isInNetwork = ({ network }: OutgoingRule, { address }: Connection, isBlocking: boolean): boolean => {
   if (network === undefined) return true
   const octets = address._tag === "Ip" ? parseIp(address.value.ip) : undefined
   if (octets === undefined) return false
-  return isInBlock(network.block, octets) && !network.except.some((block) => isInBlock(block, octets))
+  const has = (form: Uint8Array): boolean =>
+    isInBlock(network.block, form) && !network.except.some((block) => isInBlock(block, form))
+  const reached = loopbackOf(octets)
+  if (reached === undefined) return has(octets)
+  return isBlocking ? has(octets) || has(reached) : has(octets) && has(reached)
 }
 
 const isAtPort = ({ ports }: OutgoingRule, { address, protocol }: Connection): boolean =>
   ports.length === 0 ||
   (address._tag === "Ip" && ports.some((one) => one.port === address.value.port && one.protocol === protocol))
 
-const matches = (rule: OutgoingRule, connection: Connection, otherwise: boolean): boolean =>
-  isAtPort(rule, connection) && isInNetwork(rule, connection) && isNamed(rule, connection, otherwise)
+const matches = (rule: OutgoingRule, connection: Connection, isBlocking: boolean): boolean =>
+  isAtPort(rule, connection) && isInNetwork(rule, connection, isBlocking) && isNamed(rule, connection, isBlocking)
 
 /** Each policy must permit a connection: by one of its `allow` rules, if it has any, and by no `block` rule. */
 export const forbiddenConnection = (

@@ -27,6 +27,8 @@ describe("a file of the target", () => {
     ["/etc/../home/a", "Open", "local by one"],
     ["//home//./a", "Open", "local by one"],
     ["/proc/1/root/home/a", "Open", "local by one"],
+    ["/proc/1/root/../home/a", "Open", "local by one"],
+    ["/proc/1/task/7/root/../../home/a", "Open", "local by one"],
     ["/proc/self/task/7/root/proc/1/root/var/log", "Change", "read-only by two"],
     [`/etc/${"a".repeat(5_000)}`, "Open", "not found by one"],
     [undefined, "Open", "not found by one"]

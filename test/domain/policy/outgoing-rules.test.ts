@@ -49,6 +49,31 @@ describe("an outgoing connection", () => {
     expect(forbiddenConnection([outgoing({})], connection)).toBeUndefined()
   })
 
+  it("to an IPv4 address in its IPv6 form has the names of the IPv4 one, and the other way round", () => {
+    const seen = new SeenNames()
+    seen.saw("db.internal", "10.0.0.7")
+    seen.saw("queue.internal", "::ffff:10.0.0.8")
+    const rules = [{ hostname: "internal$" }]
+    for (const ip of ["10.0.0.7", "::ffff:10.0.0.7", "10.0.0.8", "::ffff:10.0.0.8"]) {
+      const connection = { protocol: "TCP", address: to(ip, 80), names: seen } as const
+      expect(forbiddenConnection([outgoing({ block: rules })], connection), ip).toBeDefined()
+      expect(forbiddenConnection([outgoing({ allow: rules })], connection), ip).toBeUndefined()
+    }
+  })
+
+  it.each([
+    ["0.0.0.0", "127.0.0.0/8"],
+    ["0.0.0.0", "0.0.0.0/32"],
+    ["::ffff:0.0.0.0", "127.0.0.1/32"],
+    ["::", "::1/128"]
+  ])("to %s reaches the target itself, so a rule about %s holds", (ip, cidr) => {
+    const family = cidr.includes(":") ? "::/0" : "0.0.0.0/0"
+    const connection = { protocol: "TCP", address: to(ip, 80), names } as const
+    expect(forbiddenConnection([outgoing({ block: [{ ipBlock: { cidr } }] })], connection)).toBeDefined()
+    const allBut = [{ ipBlock: { cidr: family, except: [cidr] } }]
+    expect(forbiddenConnection([outgoing({ allow: allBut })], connection)).toBeDefined()
+  })
+
   it("is forbidden by any blocked name once names had to be forgotten", () => {
     const many = new SeenNames()
     const blocked = [outgoing({ block: [{ hostname: "evil" }] })]
