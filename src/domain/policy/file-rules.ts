@@ -8,7 +8,7 @@
 import type { FileRequest, FileResponse } from "../protocol/file-messages.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
 import type { PolicyRules } from "./policy-rules.ts"
-import type { Regex } from "./regex.ts"
+import { type Effort, newEffort, type Regex } from "./regex.ts"
 
 /** The longest path that the system opens, in bytes; counted in UTF-16 code units here, which are never more. */
 export const longestPath = 4_096
@@ -164,8 +164,9 @@ const lists = [
   ["read-only", "readOnly"]
 ] as const
 
-const matchesAny = (patterns: ReadonlyArray<Regex>, forms: ReadonlyArray<string>): boolean =>
-  patterns.some((pattern) => forms.some((form) => pattern.matches(form)))
+/** True where no effort is left. */
+const matchesAny = (patterns: ReadonlyArray<Regex>, forms: ReadonlyArray<string>, effort: Effort): boolean =>
+  patterns.some((pattern) => forms.some((form) => pattern.matches(form, effort, true)))
 
 /**
  * Whether the policies keep a file from a session. `path`: as the request names it, from the root; `undefined`: it is
@@ -178,6 +179,7 @@ export const keptFile = (
 ): KeptFile | undefined => {
   const isTooLong = path !== undefined && path.length > longestPath
   const forms = path === undefined || isTooLong ? [] : [...new Set([path, plainPath(path)])]
+  const effort = newEffort()
   for (const [how, list] of lists) {
     const error = errorFor(how, use)
     if (error === undefined) continue
@@ -185,8 +187,9 @@ export const keptFile = (
       const patterns = files[list]
       if (patterns.length === 0) continue
       // Where a pattern cannot be asked, opening the file on the user's machine would be a guess: it is not there.
-      if (forms.length === 0) return { policy: name, how: "not found", error: notThere }
-      if (matchesAny(patterns, forms)) return { policy: name, how, error }
+      const isKept = forms.length > 0 && matchesAny(patterns, forms, effort)
+      if (forms.length === 0 || effort.left <= 0) return { policy: name, how: "not found", error: notThere }
+      if (isKept) return { policy: name, how, error }
     }
   }
   return undefined

@@ -9,11 +9,13 @@ import type { SocketAddress } from "../protocol/network-messages.ts"
 import type { Forbidden } from "./incoming-rules.ts"
 import { isInBlock, loopbackOf, reachedAddress } from "./network-block.ts"
 import type { OutgoingRule, PolicyRules } from "./policy-rules.ts"
+import { type Effort, newEffort } from "./regex.ts"
 
 export type OutgoingProtocol = "TCP" | "UDP" | "Seqpacket"
 
-/** The most pairs of name and address that are remembered of a connection's look-ups. */
+/** The most pairs of name and address that are remembered of a connection's look-ups, and the most of one address. */
 const mostPairs = 20_000
+const mostNames = 200
 /** A host name has at most 253 characters. */
 export const longestName = 253
 
@@ -31,10 +33,12 @@ export class SeenNames {
   readonly #names = new Map<string, Set<string>>()
   #pairs = 0
   #isFull = false
+  /** Addresses with more names than are remembered. */
+  readonly #full = new Set<string>()
 
-  /** Whether names were forgotten for want of room: then a name that is not known proves nothing. */
-  get isFull(): boolean {
-    return this.#isFull
+  /** Whether names of an address may have been forgotten for want of room: then one that is not known proves nothing. */
+  isFull(address: string): boolean {
+    return this.#isFull || this.#full.has(reachedAddress(address))
   }
 
   saw(name: string, address: string): void {
@@ -46,6 +50,7 @@ export class SeenNames {
       this.#isFull = true
       return
     }
+    if (names.size >= mostNames) return void this.#full.add(reached)
     this.#pairs++
     this.#names.set(reached, names.add(known))
   }
@@ -62,13 +67,18 @@ interface Connection {
   readonly address: SocketAddress
   readonly names: SeenNames
 }
+/** A connection that is judged. */
+interface Judged extends Connection {
+  readonly effort: Effort
+}
 
 /** Whether a rule for host names holds. Where names were forgotten, a rule that blocks does. */
-const isNamed = ({ hostname }: OutgoingRule, { address, names }: Connection, isBlocking: boolean): boolean => {
+const isNamed = ({ hostname }: OutgoingRule, { address, effort, names }: Judged, isBlocking: boolean): boolean => {
   if (hostname === undefined) return true
   if (address._tag !== "Ip") return false
-  for (const name of names.of(address.value.ip)) if (hostname.matches(name)) return true
-  return names.isFull && isBlocking
+  const { ip } = address.value
+  for (const name of names.of(ip)) if (hostname.matches(name, effort, isBlocking)) return true
+  return isBlocking && names.isFull(ip)
 }
 
 /** `isBlocking`: an address that reaches another one is in the network if either is, and not only if both are. */
@@ -87,7 +97,7 @@ const isAtPort = ({ ports }: OutgoingRule, { address, protocol }: Connection): b
   ports.length === 0 ||
   (address._tag === "Ip" && ports.some((one) => one.port === address.value.port && one.protocol === protocol))
 
-const matches = (rule: OutgoingRule, connection: Connection, isBlocking: boolean): boolean =>
+const matches = (rule: OutgoingRule, connection: Judged, isBlocking: boolean): boolean =>
   isAtPort(rule, connection) && isInNetwork(rule, connection, isBlocking) && isNamed(rule, connection, isBlocking)
 
 /** Each policy must permit a connection: by one of its `allow` rules, if it has any, and by no `block` rule. */
@@ -95,11 +105,12 @@ export const forbiddenConnection = (
   policies: ReadonlyArray<PolicyRules>,
   connection: Connection
 ): Forbidden | undefined => {
+  const judged: Judged = { ...connection, effort: newEffort() }
   for (const { name, outgoing } of policies) {
     const { allow, block } = outgoing
-    if (allow.length > 0 && !allow.some((rule) => matches(rule, connection, false)))
+    if (allow.length > 0 && !allow.some((rule) => matches(rule, judged, false)))
       return { policy: name, reason: "none of its network.outgoing.allow rules permits this address" }
-    if (block.some((rule) => matches(rule, connection, true)))
+    if (block.some((rule) => matches(rule, judged, true)))
       return { policy: name, reason: "one of its network.outgoing.block rules forbids this address" }
   }
   return undefined

@@ -39,6 +39,14 @@ describe("a file of the target", () => {
     }
   )
 
+  it("is not there where its path would keep the operator busy, and is not the user's own file", () => {
+    const slow = [policy({ fs: { local: ["(a|b)*a(a|b){480}c"] } })]
+    const path = Array.from({ length: 4_000 }, (_, i) => ((Math.imul(i, 2_654_435_761) >>> 30) & 1 ? "a" : "b")).join(
+      ""
+    )
+    expect(keptFile(slow, path, "Open")?.how).toBe("not found")
+  })
+
   it("has a plain path that stays below the root", () => {
     expect(plainPath("/../../etc/./x//y/..")).toBe("/etc/x")
     expect(plainPath("etc/x")).toBe("/etc/x")

@@ -78,9 +78,22 @@ describe("an outgoing connection", () => {
     const many = new SeenNames()
     const blocked = [outgoing({ block: [{ hostname: "evil" }] })]
     const connection = { protocol: "TCP", address: to("9.9.9.9", 80), names: many } as const
-    for (let i = 0; i < 20_000; i++) many.saw(`host-${i}`, "1.1.1.1")
+    for (let i = 0; i < 20_000; i++) many.saw(`host-${i}`, `1.1.${i >> 8}.${i & 0xff}`)
     expect(forbiddenConnection(blocked, connection)).toBeUndefined()
     many.saw("evil", "9.9.9.9")
     expect(forbiddenConnection(blocked, connection)).toBeDefined()
+  })
+
+  it("to an address with very many names is forbidden by any blocked name, and others are not", () => {
+    const many = new SeenNames()
+    const rules = [{ hostname: "evil" }]
+    const connectionTo = (ip: string) => ({ protocol: "TCP", address: to(ip, 80), names: many }) as const
+    for (let i = 0; i < 200; i++) many.saw(`host-${i}`, "1.1.1.1")
+    expect(forbiddenConnection([outgoing({ block: rules })], connectionTo("1.1.1.1"))).toBeUndefined()
+    many.saw("evil", "1.1.1.1")
+    expect(many.of("1.1.1.1").size).toBe(200)
+    expect(forbiddenConnection([outgoing({ block: rules })], connectionTo("1.1.1.1"))).toBeDefined()
+    expect(forbiddenConnection([outgoing({ block: rules })], connectionTo("2.2.2.2"))).toBeUndefined()
+    expect(forbiddenConnection([outgoing({ allow: rules })], connectionTo("1.1.1.1"))).toBeDefined()
   })
 })
