@@ -13,8 +13,8 @@ import { type Effort, newEffort, type Regex } from "./regex.ts"
 /** The longest path that the system opens, in bytes; counted in UTF-16 code units here, which are never more. */
 export const longestPath = 4_096
 
-/** The use that a request makes of a file. */
-type FileUse = "Open" | "OpenToWrite" | "Look" | "Change"
+/** The use that a request makes of a file. What is moved takes along everything below it. */
+type FileUse = "Open" | "OpenToWrite" | "Look" | "Change" | "Move"
 
 /** A path in a request: below the directory of an open file, if it names one. `undefined`: the file itself. */
 export interface NamedFile {
@@ -50,7 +50,7 @@ const changedFiles = (request: FileRequest): ReadonlyArray<NamedFile> => {
     case "UnlinkAt":
       return named(request.value.pathname, "Change", request.value.dirfd ?? undefined)
     case "Rename":
-      return [...named(request.value.oldPath, "Change"), ...named(request.value.newPath, "Change")]
+      return [...named(request.value.oldPath, "Move"), ...named(request.value.newPath, "Move")]
     case "Ftruncate":
     case "Futimens":
     case "Fchown":
@@ -143,13 +143,14 @@ const ioError = (rawOsError: number, kind: "NotFound" | "PermissionDenied"): Res
 const notThere = ioError(2, "NotFound")
 const mayNot = ioError(13, "PermissionDenied")
 
-const isWrite = (use: FileUse): boolean => use === "OpenToWrite" || use === "Change"
+const isChange = (use: FileUse): boolean => use === "Change" || use === "Move"
+const isWrite = (use: FileUse): boolean => use === "OpenToWrite" || isChange(use)
 const isOpen = (use: FileUse): boolean => use === "OpenToWrite" || use === "Open"
 
 const errorFor = (how: KeptFile["how"], use: FileUse): ResponseError | undefined => {
   switch (how) {
     case "local":
-      return isOpen(use) ? { _tag: "OpenLocal" } : use === "Change" ? mayNot : undefined
+      return isOpen(use) ? { _tag: "OpenLocal" } : isChange(use) ? mayNot : undefined
     case "not found":
       return notThere
     case "read-only":
@@ -163,6 +164,12 @@ const lists = [
   ["not found", "notFound"],
   ["read-only", "readOnly"]
 ] as const
+
+/** The forms in which a path is compared. A directory that is moved counts as what is below it, as in `^/etc/`. */
+const formsOf = (path: string, use: FileUse): ReadonlyArray<string> => {
+  const plain = plainPath(path)
+  return [...new Set([path, plain, ...(use === "Move" ? [`${plain}/`] : [])])]
+}
 
 /** True where no effort is left. */
 const matchesAny = (patterns: ReadonlyArray<Regex>, forms: ReadonlyArray<string>, effort: Effort): boolean =>
@@ -178,7 +185,7 @@ export const keptFile = (
   use: FileUse
 ): KeptFile | undefined => {
   const isTooLong = path !== undefined && path.length > longestPath
-  const forms = path === undefined || isTooLong ? [] : [...new Set([path, plainPath(path)])]
+  const forms = path === undefined || isTooLong ? [] : formsOf(path, use)
   const effort = newEffort()
   for (const [how, list] of lists) {
     const error = errorFor(how, use)

@@ -24,6 +24,10 @@ describe("a file of the target", () => {
     ["/var/log", "Look", undefined],
     ["/var/log", "OpenToWrite", "read-only by two"],
     ["/var/log", "Change", "read-only by two"],
+    ["/var", "Change", undefined],
+    ["/app/../var", "Move", "read-only by two"],
+    ["/home", "Move", "local by one"],
+    ["/app", "Move", undefined],
     ["/etc/../home/a", "Open", "local by one"],
     ["//home//./a", "Open", "local by one"],
     ["/proc/1/root/home/a", "Open", "local by one"],
@@ -32,7 +36,7 @@ describe("a file of the target", () => {
     ["/proc/self/task/7/root/proc/1/root/var/log", "Change", "read-only by two"],
     [`/etc/${"a".repeat(5_000)}`, "Open", "not found by one"],
     [undefined, "Open", "not found by one"]
-  ] as ReadonlyArray<readonly [string | undefined, "Open" | "OpenToWrite" | "Look" | "Change", string | undefined]>)(
+  ] as ReadonlyArray<readonly [string | undefined, Parameters<typeof keptFile>[2], string | undefined]>)(
     "%s, %s: %s",
     (path, use, expected) => {
       expect(how(path, use)).toBe(expected)
