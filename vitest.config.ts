@@ -10,7 +10,13 @@ const long = process.env["BRAID_TEST_LONG"] === "true"
  * Suites that start whole systems of real programs: clients, agents, operators, control planes, Helm. How long these
  * take, nobody promises, and what they do depends on what else the machine does.
  */
-const programs = ["test/real/**", "test/kubernetes/**", "test/charts/**", "test/lab/playground/**"]
+const programs = [
+  "test/real/**",
+  "test/kubernetes/**",
+  "test/charts/**",
+  "test/lab/playground/**",
+  "test/lab/fuzz/fuzz.test.ts"
+]
 const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
 
 /** Minutes each. vitest would begin with the largest files, and these are small. */

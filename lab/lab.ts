@@ -12,6 +12,7 @@ import { Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { runs, teardown } from "../src/app/commands/run-command.ts"
 import { version } from "../src/app/kernel/version.ts"
+import { fuzzFlags } from "./fuzz/fuzz-flags.ts"
 import { simulateFlags } from "./simulation/command/simulate-flags.ts"
 
 const playground = Command.make(
@@ -68,6 +69,17 @@ const simulate = Command.make("simulate", simulateFlags, (flags) =>
   )
 )
 
+const fuzz = Command.make("fuzz", fuzzFlags, (flags) =>
+  runs(
+    () => import("./fuzz/fuzz-command.ts"),
+    ({ runFuzz }) => runFuzz(flags)
+  )
+).pipe(
+  Command.withDescription(
+    "Sends hostile input to operators from all sides, with live sessions beside it, and looks for what it does to them."
+  )
+)
+
 const agent = Command.make(
   "agent",
   { arguments: Argument.String("arguments").pipe(Argument.variadic()) },
@@ -91,7 +103,7 @@ const lab = Command.make("braid-lab").pipe(
   Command.withDescription(
     "The workshop of braid: clusters to play with, a simulation, a stand-in for mirrord's agent."
   ),
-  Command.withSubcommands([playground, simulate, agent])
+  Command.withSubcommands([playground, simulate, fuzz, agent])
 )
 
 const [command, ...rest] = process.argv.slice(2)

@@ -71,6 +71,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   "lab/agent": ["src/**", "lab/cluster/**"],
   "lab/simulation": ["src/**", "lab/memory", "lab/client", "lab/agent"],
   "lab/playground": ["src/**", "lab/memory", "lab/client", "lab/cluster/**", "lab/agent"],
+  "lab/fuzz": ["src/**", "lab/client", "lab/cluster/**", "lab/agent", "lab/playground"],
   lab: ["src/**", "lab/**"]
 })
 

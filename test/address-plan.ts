@@ -7,6 +7,8 @@ const networks = {
   "playground, management": [20, 3],
   "playground, primary-default": [24, 2],
   "playground, kubernetes": [50, 6],
+  "fuzz, unless told otherwise": [60, 2],
+  fuzz: [64, 2],
   "real client, management": [70, 3],
   "real client, primary-default": [80, 2],
   "real client, labels": [86, 2],

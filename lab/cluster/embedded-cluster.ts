@@ -81,6 +81,8 @@ export interface EmbeddedCluster {
     readonly groups?: ReadonlyArray<string>
     readonly path: string
   }) => Effect.Effect<void, EmbeddedClusterError>
+  /** The aggregation layer's client certificate. */
+  readonly frontProxy: () => KeyPair
   /** Replaces the aggregation layer's client certificate. The trusted authorities stay those of the ConfigMap. */
   readonly useFrontProxy: (identity: KeyPair) => void
   /** Sets the source of container logs. */
@@ -318,6 +320,7 @@ export const startEmbeddedCluster = (
       callers: () => [...audit],
       serviceAccountToken: (namespace, account, ttlSeconds) => tokens.issue(namespace, account, ttlSeconds).token,
       userKubeconfig: ({ user, groups = [], path }) => attempt("kubeconfig")(() => writeKubeconfig(user, groups, path)),
+      frontProxy: () => identity,
       useFrontProxy: (other) => {
         identity = other
       },

@@ -54,6 +54,8 @@ export interface PlaygroundOptions {
   readonly agentTls?: boolean
   /** The program that runs as the operator; this repository's unless given. */
   readonly operator?: ContainerProgram
+  /** Called for each cluster once its API server serves, before its operator is installed. */
+  readonly started?: (cluster: EmbeddedCluster) => void
   /** More images of the clusters' nodes, by name; none unless given. */
   readonly images?: ImageRegistry
   /** The container runtime that the nodes name; containerd unless given. */
@@ -73,6 +75,7 @@ const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster
   Effect.gen(function* () {
     const { directory } = options
     const cluster = yield* startEmbeddedCluster({ name: description.name, directory })
+    options.started?.(cluster)
     const kubelet = yield* startKubelet({
       store: localNodeStore(cluster.store),
       nodeName: `${description.name}-node`,

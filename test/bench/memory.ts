@@ -4,8 +4,8 @@
  */
 
 import { setTimeout as pause } from "node:timers/promises"
+import type { RawSession } from "../../lab/client/raw-session.ts"
 import { download, source } from "../charts/attacks.ts"
-import type { RawSession } from "../charts/raw-session.ts"
 import { clusterNames, type ClusterName, type Memory, Operators, roles } from "./memory/operators.ts"
 import { spread } from "./spread.ts"
 

@@ -4,9 +4,9 @@ import { createServer, type Server, type Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
 import { connect, type TLSSocket } from "node:tls"
 import { KubeConfig } from "@kubernetes/client-node"
+import { connectOut, type RawSession } from "../../lab/client/raw-session.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { marker } from "../../src/domain/protocol/reader.ts"
-import { connectOut, type RawSession } from "./raw-session.ts"
 
 const mebibyte = 1024 * 1024
 /** Bytes that may wait in this process before a sender pauses. */

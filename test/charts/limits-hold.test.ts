@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { connectOut, newUser, openRawSession, type RawSession, type User } from "../../lab/client/raw-session.ts"
 import { processProgram } from "../../lab/cluster/node/process-program.ts"
 import type { Playground } from "../../lab/playground/local-cluster.ts"
 import { startPlayground } from "../../lab/playground/playground.ts"
@@ -29,7 +30,6 @@ import {
   unfinishedHeaders
 } from "./attacks.ts"
 import { memoryLimit } from "./memory-limit.ts"
-import { connectOut, newUser, openRawSession, type RawSession, type User } from "./raw-session.ts"
 
 const mebibyte = 1024 * 1024
 /** Size of each download in MiB; a gigabyte each takes minutes. */
@@ -110,7 +110,9 @@ describe.runIf(problem === undefined)("operators within exactly the chart's memo
       }).pipe(Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
     )
     for (let number = 0; number < 6; number++)
-      users.push(await run(newUser(playground, `user-${number}`, join(directory, `user-${number}.kubeconfig`))))
+      users.push(
+        await run(newUser(playground.primary.cluster, `user-${number}`, join(directory, `user-${number}.kubeconfig`)))
+      )
   })
   afterAll(async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))

@@ -12,8 +12,9 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import type { Facade } from "./facade-gate.ts"
+import { endWith, refusalText } from "./last-words.ts"
 import { type TakenByCallers, weightOf } from "./request-bounds.ts"
-import { ApiError, badRequest, failureBody, internalError } from "./status.ts"
+import { ApiError, badRequest, internalError } from "./status.ts"
 import { refused, routeUpgrade } from "./upgrade-routes.ts"
 
 /** The parts that all upgrades of a server share. */
@@ -95,28 +96,6 @@ const servePending = (upgrades: Upgrades, pending: PendingUpgrade): Effect.Effec
       Effect.tap(openChannel(upgrades, pending, pings), () => Effect.sync(answered))
     yield* routeUpgrade(facade, { gone: clientGone(pending), open }, { request, caller, path, query: query.join("?") })
   })
-
-/** The bytes of a refusal. No router writes them, because the socket has left it. */
-const refusalText = (error: ApiError): string => {
-  const body = JSON.stringify(failureBody(error))
-  return [
-    `HTTP/1.1 ${error.code} ${error.reason}`,
-    "Content-Type: application/json",
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    "Connection: close",
-    "",
-    body
-  ].join("\r\n")
-}
-
-/** Ends a socket with a last text. A client that does not close its own side, or goes on sending, is cut off. */
-const endWith = (socket: Duplex, text: string, patience: number): void => {
-  socket.end(text)
-  // Only a socket that is read notices that its other side has closed.
-  socket.resume()
-  const timer = setTimeout(() => socket.destroy(), patience).unref()
-  socket.once("close", () => clearTimeout(timer))
-}
 
 /** Tells a client that was not upgraded why, and logs unexpected failures. */
 const refuse = (

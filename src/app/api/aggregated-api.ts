@@ -21,6 +21,7 @@ import { type RequestBounds, TakenByCallers, usualRequestBounds } from "./reques
 import { Authenticator, orStatus, routes } from "./routes.ts"
 import type { ServingCertificateSource } from "./served-certificate.ts"
 import { divertStrangers, mostStrangers, type Strangers } from "./strangers.ts"
+import { answerUnread } from "./unread-requests.ts"
 
 /**
  * Largest headers of a request of the front proxy, in bytes: they may hold connect parameters with protobuf descriptors
@@ -131,6 +132,8 @@ const makeServer = (options: ApiServerOptions, { connections }: RequestBounds): 
     requestCert: true,
     rejectUnauthorized: false,
     minVersion: "TLSv1.2",
+    // Nothing here depends on it, and Node would refuse a request without it in words of its own.
+    requireHostHeader: false,
     maxHeaderSize: largestHeaders,
     requestTimeout: longestRequest,
     keepAliveTimeout: idleBound,
@@ -218,7 +221,10 @@ export const serveApi = (
     }
     yield* Effect.acquireRelease(
       Effect.suspend(() => {
-        for (const one of [server, strangers.server]) one.on("request", handler).on("upgrade", onUpgrade)
+        for (const one of [server, strangers.server]) {
+          answerUnread(one, patience)
+          one.on("request", handler).on("upgrade", onUpgrade)
+        }
         return listenAtOneOf(server, options, options.fallback)
       }),
       () => stopServer(running, run)

@@ -85,7 +85,7 @@ export interface Strangers {
  * own.
  */
 export const divertStrangers = (main: https.Server, { isFrontProxy, patience }: StrangersOptions): Strangers => {
-  const server = createServer({ maxHeaderSize: largestHeaders })
+  const server = createServer({ maxHeaderSize: largestHeaders, requireHostHeader: false })
   server.on("request", (_request, response) => response.setHeader("connection", "close"))
   const waiting = new Waiting(patience)
   main.on("connection", (socket: Duplex) => {

@@ -179,6 +179,23 @@ describe("a target in a protected namespace", () => {
   )
 })
 
+describe("a stranger with the id of a session", () => {
+  it.live("is refused, and keeps the session alive for no moment", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      const { leave, result } = yield* session(world.primary, request(certificate))
+      opened(result)
+      const stranger = yield* certificateOf(world.primary)
+      yield* leave
+      for (let i = 0; i < 11; i++) yield* pass("5 seconds")
+      assert.strictEqual(objectsOf(world.primary), 1)
+      assert.strictEqual(refusedWith((yield* session(world.primary, request(stranger))).result).code, 403)
+      for (let i = 0; i < 5; i++) yield* pass("5 seconds")
+      assert.strictEqual(objectsOf(world.primary), 0)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
 describe("a session of the longest time", () => {
   it.live("ends although its client is there, and no other of its id begins", () =>
     Effect.gen(function* () {

@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { newUser, openRawSession, type RawSession, type User } from "../../../lab/client/raw-session.ts"
 import { processProgram } from "../../../lab/cluster/node/process-program.ts"
 import { startPlayground } from "../../../lab/playground/playground.ts"
 import { topology } from "../../../lab/playground/topology.ts"
@@ -16,7 +17,6 @@ import { image } from "../../../scripts/image.mjs"
 import { asString, at } from "../../../src/domain/json.ts"
 import { subnetOf } from "../../address-plan.ts"
 import { memoryLimit } from "../../charts/memory-limit.ts"
-import { newUser, openRawSession, type RawSession, type User } from "../../charts/raw-session.ts"
 import { cgroupProblem, memoryCgroup, type MemoryCgroup } from "../../support/memory-cgroup.ts"
 import { until } from "../../support/until.ts"
 
@@ -66,7 +66,9 @@ export class Operators {
     )
     for (let number = 0; number < users; number++) {
       const name = `user-${number}`
-      this.#users.push(await this.#run(newUser(playground, name, join(this.#folder, `${name}.kubeconfig`))))
+      this.#users.push(
+        await this.#run(newUser(playground.primary.cluster, name, join(this.#folder, `${name}.kubeconfig`)))
+      )
     }
     this.#pings = setInterval(() => {
       for (const session of this.sessions) session.say({ _tag: "Ping" })

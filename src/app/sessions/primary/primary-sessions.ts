@@ -138,14 +138,16 @@ const attachUser = (
     const { name } = connection
     const known = manager.parent(name)
     const wasServed = known?.status?.phase === "Ready" && known.status.connectedTimestamp !== undefined
+    // First, because even the end of a stranger's request would count as that of the session's client.
+    if (known !== undefined) yield* checkRequest(connection, known.spec)
     yield* sockets.track(name)
     if (known === undefined) {
       // A session that may not be is refused before anything is made for it.
       yield* limitsOf(options, connection)
       yield* createParent(options, connection)
+      const made = yield* notifier.until(name, () => manager.parent(name))
+      yield* checkRequest(connection, made.spec)
     }
-    const { spec } = known ?? (yield* notifier.until(name, () => manager.parent(name)))
-    yield* checkRequest(connection, spec)
     const linked = yield* linkConnection(options, connection, wasServed)
     return { serve: (client) => serveUser(options, linked, client) }
   })

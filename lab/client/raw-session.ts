@@ -1,13 +1,17 @@
+/**
+ * A client that says whatever a test or the fuzzer wants, over a real WebSocket, and keeps to no rule of the protocol.
+ * The client that keeps to all of them is `session-client.ts`.
+ */
+
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Schedule, type Scope } from "effect"
 import type WebSocket from "ws"
-import { requestUserCertificate } from "../../lab/client/request-user-certificate.ts"
-import { openSessionSocket } from "../../lab/client/session-client.ts"
-import type { Playground } from "../../lab/playground/local-cluster.ts"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { clientMessage, type ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
+import { requestUserCertificate } from "./request-user-certificate.ts"
+import { openSessionSocket } from "./session-client.ts"
 
 /** A person with a kubeconfig and a user certificate. */
 export interface User {
@@ -15,9 +19,18 @@ export interface User {
   readonly certificate: string
 }
 
-export const newUser = (playground: Playground, name: string, path: string): Effect.Effect<User, unknown> =>
+/** A cluster that writes kubeconfigs. */
+interface UsersCluster {
+  readonly userKubeconfig: (options: {
+    readonly user: string
+    readonly groups: ReadonlyArray<string>
+    readonly path: string
+  }) => Effect.Effect<void, unknown>
+}
+
+export const newUser = (cluster: UsersCluster, name: string, path: string): Effect.Effect<User, unknown> =>
   Effect.gen(function* () {
-    yield* playground.primary.cluster.userKubeconfig({ user: name, groups: ["system:masters"], path })
+    yield* cluster.userKubeconfig({ user: name, groups: ["system:masters"], path })
     const config = new KubeConfig()
     config.loadFromFile(path)
     const api = yield* makeKubeApi(config, "primary")

@@ -1,0 +1,182 @@
+/**
+ * Fuzzing in rounds: attackers on all surfaces at once for some seconds, then a look at whether the arena is as before.
+ * A failure is shrunk to its smallest input. Prints nothing.
+ */
+
+import { createHash } from "node:crypto"
+import * as fc from "fast-check"
+import type { Arena } from "./arena.ts"
+import { type Base, growthOf, problemsOf, takeBase } from "./health.ts"
+import type { LiveSessions } from "./live-sessions.ts"
+import { type Attack, type Surface, surfaces, Tally } from "./surfaces.ts"
+
+export interface FuzzOptions {
+  readonly seed: number
+  readonly seconds: number
+  /** Only this surface; `seed` is then that of its first attacker, as a failure names it. */
+  readonly surface: string | undefined
+  /** Only the input with this path of fast-check, below the seed. */
+  readonly path: string | undefined
+}
+
+export interface FuzzFailure {
+  readonly surface: string | undefined
+  readonly seed: number
+  readonly path: string | undefined
+  readonly problems: ReadonlyArray<string>
+  /** The smallest input that was found, as text. */
+  readonly input: string | undefined
+}
+
+export interface FuzzResult {
+  readonly inputs: number
+  readonly rounds: number
+  /** How often came what of the inputs, by surface. */
+  readonly tallies: ReadonlyMap<string, ReadonlyMap<string, number>>
+  readonly failure: FuzzFailure | undefined
+}
+
+/** How long attackers work between two looks, in ms. */
+const roundMs = 8_000
+/** How long a failure may be made smaller, in ms. */
+const shrinkMs = 120_000
+
+interface Lane {
+  readonly surface: Surface
+  readonly seed: number
+}
+
+interface Place {
+  readonly arena: Arena
+  readonly live: LiveSessions
+  readonly base: Base
+}
+
+class Wrong extends Error {}
+
+const seedOf = (...parts: ReadonlyArray<string | number>): number =>
+  createHash("sha256").update(parts.join("/")).digest().readUInt32BE(0) >>> 1
+
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** Runs one attacker. `checked`: looks at the arena after each input. */
+const attack = async (
+  { arena, base, live }: Place,
+  { seed, surface }: Lane,
+  tally: Tally,
+  options: { readonly ms: number; readonly path?: string; readonly checked?: boolean; readonly shrinks?: boolean }
+): Promise<fc.RunDetails<[Attack]>> => {
+  // The input that was running when time was up goes on, and is over before the arena is looked at.
+  let running: Promise<unknown> = Promise.resolve()
+  const property = fc.asyncProperty(surface.attack, async (one) => {
+    const attacking = one.run(arena, tally)
+    running = attacking.catch(() => undefined)
+    const problem = await attacking
+    if (problem !== undefined) throw new Wrong(problem)
+    const problems = options.checked === true ? await problemsOf(arena, base, live) : []
+    if (problems.length > 0) throw new Wrong(problems.join("\n"))
+  })
+  const details = await fc.check(property, {
+    seed,
+    numRuns: options.path === undefined ? 1_000_000 : 1,
+    interruptAfterTimeLimit: options.ms,
+    markInterruptAsFailure: false,
+    endOnFailure: options.shrinks !== true,
+    ...(options.path === undefined ? {} : { path: options.path })
+  })
+  await running
+  return details
+}
+
+/** A check that was interrupted before its first input has ended counts as failed to fast-check, but tells nothing. */
+const hasFailed = ({ counterexample }: fc.RunDetails<[Attack]>): boolean => counterexample !== null
+
+const failureOf = ({ seed, surface }: Lane, details: fc.RunDetails<[Attack]>): FuzzFailure => ({
+  surface: surface.name,
+  seed,
+  path: details.counterexamplePath ?? undefined,
+  problems: message(details.errorInstance).split("\n"),
+  input: details.counterexample === null ? undefined : details.counterexample[0].show()
+})
+
+/** Looks for the smallest input beside a failed one. */
+const shrunk = async (
+  place: Place,
+  lane: Lane,
+  found: fc.RunDetails<[Attack]>,
+  checked: boolean
+): Promise<FuzzFailure> => {
+  const path = found.counterexamplePath
+  if (path === null) return failureOf(lane, found)
+  const smaller = await attack(place, lane, new Tally(), { ms: shrinkMs, path, checked, shrinks: true })
+  return failureOf(lane, hasFailed(smaller) ? smaller : found)
+}
+
+/** Looks for the input that has left the arena in another state: the attackers once more, one at a time. */
+const blamed = async (
+  place: Place,
+  lanes: ReadonlyArray<Lane>,
+  problems: ReadonlyArray<string>
+): Promise<FuzzFailure> => {
+  // The words of a broken arena about the next input are worth nothing.
+  const isWell = (await problemsOf(place.arena, place.base, place.live)).length === 0
+  for (const lane of isWell ? lanes : []) {
+    const found = await attack(place, lane, new Tally(), { ms: shrinkMs, checked: true })
+    if (hasFailed(found)) return shrunk(place, lane, found, true)
+  }
+  return { surface: undefined, seed: 0, path: undefined, problems, input: undefined }
+}
+
+const lanesOf = ({ seed, surface }: FuzzOptions, round: number): ReadonlyArray<Lane> =>
+  surfaces
+    .filter(({ name }) => surface === undefined || surface === name)
+    .flatMap((one) =>
+      Array.from({ length: one.lanes }, (_, lane) => ({
+        surface: one,
+        seed: surface !== undefined && round === 0 && lane === 0 ? seed : seedOf(seed, round, one.name, lane)
+      }))
+    )
+
+/** `progress` is called after each round. */
+export const fuzz = async (
+  arena: Arena,
+  live: LiveSessions,
+  options: FuzzOptions,
+  progress: (result: FuzzResult) => void
+): Promise<FuzzResult> => {
+  const tallies = new Map(surfaces.map(({ name }) => [name, new Tally()]))
+  let [inputs, rounds] = [0, 0]
+  const result = (failure?: FuzzFailure): FuzzResult => ({
+    inputs,
+    rounds,
+    tallies: new Map([...tallies].map(([name, { counts }]) => [name, counts])),
+    failure
+  })
+  const place = { arena, live, base: await takeBase(arena) }
+  const end = performance.now() + options.seconds * 1000
+  do {
+    const lanes = lanesOf(options, rounds)
+    const found = await Promise.all(
+      lanes.map(async (lane) => {
+        const path = options.path === undefined ? {} : { path: options.path }
+        const ms = Math.min(roundMs, options.seconds * 1000)
+        const details = await attack(place, lane, tallies.get(lane.surface.name) ?? new Tally(), { ms, ...path })
+        inputs += details.numRuns
+        return { lane, details }
+      })
+    )
+    rounds++
+    const wrong = found.find(({ details }) => hasFailed(details))
+    if (wrong !== undefined) return result(await shrunk(place, wrong.lane, wrong.details, false))
+    const problems = await problemsOf(arena, place.base, live)
+    if (problems.length > 0) {
+      const blame = await blamed(place, lanes, problems)
+      return result(blame.surface === undefined ? { ...blame, seed: options.seed } : blame)
+    }
+    progress(result())
+  } while (performance.now() < end && options.path === undefined)
+  const problems = await growthOf(arena, place.base)
+  return problems.length === 0
+    ? result()
+    : result({ surface: options.surface, seed: options.seed, path: undefined, problems, input: undefined })
+}
