@@ -13,7 +13,7 @@ import { type Effort, newEffort, type Regex } from "./regex.ts"
 /** The longest path that the system opens, in bytes; counted in UTF-16 code units here, which are never more. */
 export const longestPath = 4_096
 
-/** The use that a request makes of a file. What is moved takes along everything below it. */
+/** The use that a request makes of a file. A directory is moved with everything below it. */
 type FileUse = "Open" | "OpenToWrite" | "Look" | "Change" | "Move"
 
 /** A path in a request: below the directory of an open file, if it names one. `undefined`: the file itself. */

@@ -36,7 +36,7 @@ export class SeenNames {
   /** Addresses with more names than are remembered. */
   readonly #full = new Set<string>()
 
-  /** Whether names of an address may have been forgotten for want of room: then one that is not known proves nothing. */
+  /** Whether names of an address may have been forgotten: then a name that is not known proves nothing. */
   isFull(address: string): boolean {
     return this.#isFull || this.#full.has(reachedAddress(address))
   }
