@@ -27,6 +27,7 @@ const networks = {
   "real client, real agent in the target's network": [154, 3],
   "limits of the chart": [144, 3],
   "memory of operators": [148, 3],
+  "real client, copies": [152, 2],
   "kubelet, pod network and probes": [200, 40]
 } as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>
 

@@ -124,6 +124,8 @@ const targetOf = (mode: AgentMode, container: ContainerContext): AgentTarget | u
 
 const runInContainer = (container: ContainerContext): Effect.Effect<number, never, Scope.Scope> =>
   Effect.suspend(() => {
+    // The image has a `sleep` for containers of copied targets.
+    if (container.args[0] === "sleep") return Effect.andThen(Effect.sync(container.ready), Effect.never)
     const setup = setUp(container.args, container.env, container.log)
     if (Result.isFailure(setup)) return Effect.succeed(setup.failure)
     const { mode, port } = setup.success.arguments

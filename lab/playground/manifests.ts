@@ -67,7 +67,15 @@ const operatorRules = (primary: boolean): ReadonlyArray<object> => [
   rule("", ["pods"], ["get", "list", "watch"]),
   rule("", ["services", "nodes"], ["get"]),
   rule("apps", ["deployments", "replicasets", "statefulsets"], ["get"]),
-  rule("batch", ["jobs"], ["get"]),
+  rule("batch", ["jobs", "cronjobs"], ["get"]),
+  // Copies of targets, which a primary does not make.
+  ...(primary
+    ? []
+    : [
+        rule("", ["pods"], ["create", "delete"]),
+        rule("apps", ["deployments", "statefulsets"], ["list", "patch"]),
+        rule("argoproj.io", ["rollouts"], ["get", "list", "patch"])
+      ]),
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["patch"]),
   rule("policies.mirrord.metalbear.co", ["mirrordpolicies", "mirrordclusterpolicies"], ["list", "watch"]),

@@ -31,6 +31,10 @@ const cleanup = Command.make(
         "How long a running operator gets to end the sessions itself, children in other clusters included"
       )
     ),
+    copies: Flag.Boolean("copies").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("End copies of targets too, and give scaled-down workloads their pods back")
+    ),
     bestEffort: Flag.Boolean("best-effort").pipe(
       Flag.withDefault(false),
       Flag.withDescription("End with code 0 even if something is left, as an uninstall wants it")

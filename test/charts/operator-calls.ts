@@ -8,6 +8,8 @@ import { operatorNamespace } from "../../lab/simulation/world/operator-replica.t
 import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
+import { makeCopyTargetCapability } from "../../src/app/copy-targets/copy-target-capability.ts"
+import { scalableKinds } from "../../src/app/copy-targets/scaled-down-workloads.ts"
 import { ensureAgentIdentity } from "../../src/app/operator/agent-identity.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
 import {
@@ -17,13 +19,17 @@ import {
 } from "../../src/app/operator/own-certificate.ts"
 import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
-import { apiServices, configMaps, secrets } from "../../src/domain/resources/core-kinds.ts"
+import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
+import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
+import { apiServices, configMaps, pods, secrets, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import {
   mirrordClusterSessions,
   type MirrordClusterSession
 } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentFinalizer } from "../../src/domain/session/names.ts"
+import { usualBounds } from "../../src/domain/session/session-bounds.ts"
+import { protectedNamespaces } from "../../src/domain/target/protected-namespaces.ts"
 import { kindAddress, targetKinds } from "../../src/domain/target/target.ts"
 import type { KubeApi } from "../../src/ports/kube-api.ts"
 import { virtualTime } from "../support/effect-it.ts"
@@ -35,18 +41,30 @@ import type { ApiCall } from "./api-call.ts"
 
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
- * same), of a primary with and without workloads, each in its own cluster; the primary in its members' clusters; an
- * operator whose agents speak TLS, as far as that is more; the hooks of the chart.
+ * same), the same where it makes copies of targets, which a primary does not; of a primary with and without workloads,
+ * each in its own cluster; the primary in its members' clusters; an operator whose agents speak TLS, as far as that is
+ * more; the hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
+  "operator-with-copies",
   "primary-with-workloads",
   "primary-management-only",
   "primary-at-a-member",
   "operator-with-agent-tls",
-  "hooks"
+  "hooks",
+  "hooks-with-copies"
 ] as const
 export type ApiUser = (typeof callers)[number]
+
+/** Kinds of targets that copies are made of, each with objects of its own. */
+const copiedKinds = ["deployment", "statefulset", "rollout", "job", "cronjob"] as const
+const copiedKey = (kind: (typeof copiedKinds)[number]): string =>
+  kind === "statefulset" ? "stateful_set" : kind === "cronjob" ? "cron_job" : kind
+
+/** Only what was left of copies is looked for in the whole cluster. */
+const isAboutCopies = ({ namespace, resource, verb }: ApiCall): boolean =>
+  verb === "list" && namespace === undefined && ["pods", "deployments", "statefulsets", "rollouts"].includes(resource)
 
 const scenarios = new URL("../../lab/simulation/scenarios/", import.meta.url)
 
@@ -98,11 +116,16 @@ const ofTargets = Promise.all(
   })
 )
 
-const ofCleanup = (): Promise<ReadonlyArray<ApiCall>> => {
+const ofCleanup = (copies: boolean): Promise<ReadonlyArray<ApiCall>> => {
   const api = new MemoryKubeApi("recorded")
+  api.write(pods, "x", { metadata: { labels: { [copyLabel]: "true" } } }, "default")
+  for (const kind of Object.values(scalableKinds)) {
+    const metadata = { labels: { [scaledDownFrom]: "1" } }
+    api.write(kind, "x", { metadata, spec: { replicas: 0 } }, "default")
+  }
   api.write(mirrordMultiClusterSessions, "mc-1", { metadata: { finalizers: [parentFinalizer] } })
   api.write(mirrordClusterSessions, "1", {})
-  return callsOf((recorded) => cleanup(recorded, { waitSecs: 2 }), api)
+  return callsOf((recorded) => cleanup(recorded, { waitSecs: 2, copies }), api)
 }
 
 /** A user's own session in one cluster, which no scenario has, from its start until it is stopped. */
@@ -142,6 +165,58 @@ const ofUserSession = (): Promise<ReadonlyArray<ApiCall>> =>
     }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([]))))
   )
 
+/** A copy of a target and its end: of each kind, and for workloads that are scaled down. */
+const ofCopies = (): Promise<ReadonlyArray<ApiCall>> => {
+  const calls: Array<ApiCall> = []
+  const api = new MemoryKubeApi("recorded")
+  const recorded = recordingKubeApi(api, calls)
+  return Effect.runPromise(
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 0, 1))
+      const template = { spec: { containers: [{ name: "x" }] } }
+      for (const kind of copiedKinds)
+        api.write(
+          { ...kindAddress(kind), scope: "Namespaced" },
+          "x",
+          { spec: { template, jobTemplate: { spec: { template } } } },
+          "default"
+        )
+      const { copyTargets } = yield* makeCopyTargetCapability(
+        {
+          api: {
+            ...recorded,
+            create: (ref, object, namespace) =>
+              ref.plural === subjectAccessReviews.plural
+                ? Effect.succeed({ metadata: { name: "" }, status: { allowed: true } })
+                : recorded.create(ref, object, namespace)
+          },
+          fleet: undefined,
+          bounds: usualBounds,
+          protectedNamespaces: protectedNamespaces({ operator: "mirrord", agents: "mirrord", allowed: [] }),
+          copyImage: undefined
+        },
+        []
+      )
+      const owner = { userId: "u", username: "", hostname: "", k8sUsername: "ann" }
+      for (const kind of copiedKinds) {
+        const target = { [copiedKey(kind)]: "x", container: null }
+        const asked = {
+          caller: { user: "ann", groups: [], extra: {} },
+          certificate: undefined,
+          clientName: undefined,
+          clientHostname: undefined,
+          namespace: "default",
+          body: { spec: { target, scale_down: kind !== "job" && kind !== "cronjob" } }
+        }
+        yield* Effect.forkChild(copyTargets?.create(asked, owner) ?? Effect.void, { startImmediately: true })
+        yield* TestClock.adjust("1 minute")
+      }
+      yield* TestClock.adjust("5 minutes")
+      return calls
+    }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([]))))
+  )
+}
+
 /**
  * The operator's own certificate is made, and made anew when the Secret cannot be used any more. In the machine's time,
  * which making keys takes.
@@ -176,11 +251,13 @@ const ofAgentKey = (): Promise<Array<ApiCall>> => {
 export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, ReadonlyArray<ApiCall>>>> => {
   const found: Record<ApiUser, Array<ApiCall>> = {
     "operator-with-workloads": [],
+    "operator-with-copies": [],
     "primary-with-workloads": [],
     "primary-management-only": [],
     "primary-at-a-member": [],
     "operator-with-agent-tls": await ofAgentKey(),
-    hooks: []
+    hooks: [],
+    "hooks-with-copies": []
   }
   const record = (name: string, faults?: FaultPlan): void => {
     const story = {
@@ -197,10 +274,9 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
       if (event._tag !== "Called") continue
       const call = inSimulation(event.call)
       const { operator, to } = event.call
-      if (call !== undefined)
-        found[
-          operator !== plan.primary ? "operator-with-workloads" : to === operator ? own : "primary-at-a-member"
-        ].push(call)
+      if (call === undefined) continue
+      const member = isAboutCopies(call) ? "operator-with-copies" : "operator-with-workloads"
+      found[operator !== plan.primary ? member : to === operator ? own : "primary-at-a-member"].push(call)
     }
   }
   for (const file of readdirSync(scenarios))
@@ -237,6 +313,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   for (const user of ["operator-with-workloads", "primary-with-workloads"] as const)
     found[user].push(...(await ofTargets).flat())
   found["operator-with-workloads"].push(...(await ofUserSession()))
-  found.hooks.push(...(await ofCleanup()))
+  found["operator-with-copies"].push(...(await ofCopies()))
+  found.hooks.push(...(await ofCleanup(false)))
+  found["hooks-with-copies"].push(...(await ofCleanup(true)))
   return found
 }

@@ -28,14 +28,21 @@ const tablesOf = (
     ...(running.description === primary.description ? ["primary-management-only"] : []),
     ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
   ]
+  const copies = running.description === primary.description ? [] : ["operator-with-copies"]
   const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
   const doctor = runsDoctor ? ["doctor"] : []
   return {
-    [operator]: [...roles, ...(roles.length === 2 ? ["primary-with-workloads"] : []), ...agentTls, ...doctor],
+    [operator]: [
+      ...roles,
+      ...copies,
+      ...(roles.length === 2 ? ["primary-with-workloads"] : []),
+      ...agentTls,
+      ...doctor
+    ],
     [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],
     [primaryUser]: ["primary-at-a-member", ...doctor],
-    [`${accounts}mirrord-hooks`]: ["hooks"]
+    [`${accounts}mirrord-hooks`]: [copies.length === 0 ? "hooks" : "hooks-with-copies"]
   }
 }
 

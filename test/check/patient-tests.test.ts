@@ -66,6 +66,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "real/failover-cases.ts": { clock: "from when on an audit log is read" },
   "real/namespaces/application-program.ts": { timer: "a process that stays" },
   "real/harness.ts": { timer: "ends a command of the client that does not", clock: "how long such a command took" },
+  "support/agent-tls.ts": { clock: "a certificate that is valid now" },
   "support/changed-api-server.ts": { clock: "when certificates end" },
   "support/effect-it.ts": { "hasty virtual time": "the helper" },
   "support/turns.ts": { sleep: "the helper", timer: "the helper" },

@@ -384,7 +384,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
           "exec with a copy of the target",
           ["exec", ...target, "-f", { feature: { copy_target: true } }, "--", "env"],
           1,
-          "does not serve POST"
+          "primary of several clusters"
         ],
         [
           "exec with a profile that does not exist",

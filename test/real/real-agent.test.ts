@@ -8,6 +8,8 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { processProgram } from "../../lab/cluster/node/process-program.ts"
 import type { RunningCluster } from "../../lab/playground/local-cluster.ts"
 import { at } from "../../src/domain/json.ts"
+import { clientMessage } from "../../src/domain/protocol/client-message.ts"
+import { daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { subnetOf } from "../address-plan.ts"
 import { listenLocally } from "../support/listen-locally.ts"
 import { fleetIs } from "./fleet-health.ts"
@@ -16,19 +18,18 @@ import { children, nothingLeft, parentNames, readySession } from "./sessions.ts"
 
 /** The first byte of a record of a TLS handshake. */
 const handshake = 0x16
+const [pong] = daemonMessage.encode({ _tag: "Pong" })
 
-/** The first bytes that an agent says to somebody who says nothing; nothing within a second. */
+/** The first bytes that an agent says to somebody who pings in clear text. An agent of TLS does not wait for the ping. */
 const firstWords = (host: string, port: number): Promise<Buffer> =>
-  new Promise((resolve) => {
-    const socket = net.connect({ host, port })
-    const done = (bytes: Buffer): void => {
-      clearTimeout(timer)
+  new Promise((resolve, reject) => {
+    const socket = net.connect({ host, port }, () => socket.write(clientMessage.encode({ _tag: "Ping" })))
+    socket.once("data", (bytes) => {
       socket.destroy()
       resolve(bytes)
-    }
-    const timer = setTimeout(() => done(Buffer.alloc(0)), 1_000)
-    socket.once("data", done)
-    socket.once("error", () => done(Buffer.alloc(0)))
+    })
+    socket.once("error", reject)
+    socket.once("end", () => reject(new Error("the agent ended the connection and said nothing")))
   })
 
 const suite = (name: string, agentTls: boolean): void =>
@@ -162,7 +163,7 @@ const suite = (name: string, agentTls: boolean): void =>
       expect(text).not.toContain("PRIVATE KEY")
       const [, port] = /"-l","(\d+)"/u.exec(text) ?? []
       const [first] = await firstWords(String(at(pod, "status", "podIP")), Number(port))
-      expect(first).toBe(agentTls ? handshake : undefined)
+      expect(first).toBe(agentTls ? handshake : pong)
       await works(running, member)
     })
 

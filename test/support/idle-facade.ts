@@ -10,5 +10,8 @@ export const idleFacade: OperatorFacade["Service"] = {
   listSessions: () => Effect.succeed([]),
   deleteSession: () => Effect.fail(notFound("There is no session.")),
   deleteSessions: () => Effect.succeed(0),
+  createCopyTarget: () => Effect.fail(forbidden("nobody may")),
+  listCopyTargets: () => Effect.succeed([]),
+  copyTarget: () => Effect.fail(notFound("There is no copy target.")),
   connect: () => Effect.fail(forbidden("nobody may"))
 }

@@ -30,7 +30,22 @@ export interface MemoryCluster {
   agentConnections: number
   /** Makes every start of an agent fail with this text. */
   agentProblem: string | undefined
+  /** The pods that agents were asked for, in order. */
+  readonly agentPods: Array<string>
+  /** Users who may do everything that an operator asks its API server about. */
+  readonly trusted: Set<string>
 }
+
+/** A cluster without an operator. */
+export const memoryCluster = (name: string): MemoryCluster => ({
+  name,
+  api: new MemoryKubeApi(name),
+  operator: undefined,
+  agentConnections: 0,
+  agentProblem: undefined,
+  agentPods: [],
+  trusted: new Set([primaryIdentity.user])
+})
 
 /** The least of an agent: what a session's start needs. */
 const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
@@ -59,15 +74,18 @@ const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
 }
 
 const memoryAgents = (cluster: MemoryCluster): Agents["Service"] => ({
-  ensure: (placement) =>
-    cluster.agentProblem === undefined
+  ensure: (placement) => {
+    const pod = placement?.podName ?? "nobody"
+    cluster.agentPods.push(pod)
+    return cluster.agentProblem === undefined
       ? Effect.succeed({
-          name: `agent-of-${placement?.podName ?? "nobody"}`,
+          name: `agent-of-${pod}`,
           uid: placement?.containerId ?? "nobody",
           host: "10.0.0.1",
           port: 1
         })
-      : Effect.fail(new AgentFailed({ agent: "agent", detail: cluster.agentProblem })),
+      : Effect.fail(new AgentFailed({ agent: "agent", detail: cluster.agentProblem }))
+  },
   giveUp: () => Effect.void,
   connect: () =>
     Effect.sync(() => {
@@ -109,7 +127,7 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
     create: (ref, object, namespace) => {
       if (ref.plural !== subjectAccessReviews.plural) return api.create(ref, object, namespace)
       const { spec } = object as { readonly spec: { readonly user: string } }
-      return Effect.succeed({ metadata: { name: "" }, status: { allowed: spec.user === primaryIdentity.user } })
+      return Effect.succeed({ metadata: { name: "" }, status: { allowed: cluster.trusted.has(spec.user) } })
     }
   }
 }
@@ -201,15 +219,8 @@ export const memoryWorld = (
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const make = (name: string): MemoryCluster => ({
-      name,
-      api: new MemoryKubeApi(name),
-      operator: undefined,
-      agentConnections: 0,
-      agentProblem: undefined
-    })
-    const primary = make("primary")
-    const members = new Map(["a", "b"].map((name) => [name, make(name)]))
+    const primary = memoryCluster("primary")
+    const members = new Map(["a", "b"].map((name) => [name, memoryCluster(name)]))
     for (const [name, member] of members) {
       deploy(member, "myapp")
       giveCredentials(primary.api, name)
@@ -221,11 +232,28 @@ export const memoryWorld = (
       ).pipe(
         Effect.provideService(ClusterConnector, {
           own: access(cluster, scope),
-          member: ({ name }) => Effect.succeed(access(members.get(name) ?? make(name), scope))
+          member: ({ name }) => Effect.succeed(access(members.get(name) ?? memoryCluster(name), scope))
         }),
         Effect.provideService(Agents, memoryAgents(cluster))
       )
     for (const member of members.values()) member.operator = yield* start(member, undefined)
     primary.operator = yield* start(primary, configurationOf([...members.keys()], settings))
     return { primary, members }
+  })
+
+/** Starts the operator of a cluster that is in no fleet; it ends with the scope, and another one may come after it. */
+export const startSingleOperator = (
+  cluster: MemoryCluster,
+  limits: MemoryWorldOptions["limits"] = {}
+): Effect.Effect<void, KubeError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const options = { namespace: operatorNamespace, version: "test", fleet: undefined, ...usualLimits, ...limits }
+    cluster.operator = yield* makeOperator(options).pipe(
+      Effect.provideService(ClusterConnector, {
+        own: access(cluster, scope),
+        member: () => Effect.die("an operator without a fleet has no members")
+      }),
+      Effect.provideService(Agents, memoryAgents(cluster))
+    )
   })

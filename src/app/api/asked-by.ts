@@ -1,16 +1,16 @@
 /**
- * Describes a client that connects, for the audit. Nothing is decided by it.
+ * Describes a client that asks for something, for the audit. Nothing is decided by it.
  */
 
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { AuditedCaller } from "../../domain/session/session-act.ts"
-import type { ConnectRequest } from "./operator-facade.ts"
+import type { Asker } from "./operator-facade.ts"
 
 /**
  * The client of a connection, for the audit: the verified caller, and apart from it the client's own claims. `owner`:
  * from a verified certificate.
  */
-export const askedBy = ({ caller, clientHostname, clientName }: ConnectRequest, owner?: SessionOwner) => {
+export const askedBy = ({ caller, clientHostname, clientName }: Asker, owner?: SessionOwner) => {
   const by: AuditedCaller = caller
   return {
     by,

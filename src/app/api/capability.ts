@@ -20,7 +20,7 @@ import type { SessionId } from "../../domain/session/session-id.ts"
 import type { Target } from "../../domain/target/target.ts"
 import type { Change } from "../kernel/change-feed.ts"
 import type { StoppedLedger } from "../kernel/stopped-ledger.ts"
-import type { AcceptedConnection, ConnectRequest } from "./operator-facade.ts"
+import type { AcceptedConnection, ConnectRequest, CopyTargetRequest } from "./operator-facade.ts"
 import type { ApiError } from "./status.ts"
 
 /** A connect request that could be read. */
@@ -48,6 +48,8 @@ export interface ServedSession {
   readonly isInactive: (now: number) => boolean
   /** The session's part of the audit line when it is stopped. */
   readonly audited: AuditedSession
+  /** The pod of the copy that it runs on, as `namespace/name`. */
+  readonly copyTarget?: string
 }
 
 /** Sessions of one sort. */
@@ -59,6 +61,19 @@ export interface ServedSessions {
   readonly find: (name: string) => ServedSession | undefined
   /** Which of them were stopped, and stay so. */
   readonly stopped: StoppedLedger
+}
+
+/** Copies of targets (operator-api.md §9). */
+export interface CopyTargets {
+  readonly create: (request: CopyTargetRequest, owner: SessionOwner) => Effect.Effect<object, ApiError>
+  readonly list: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+  readonly get: (namespace: string, name: string) => Effect.Effect<object, ApiError>
+  /** The target of a session on a copy, as a connect URL names targets, and whether the copy replaces its workload. */
+  readonly connect: (
+    namespace: string,
+    name: string,
+    owner: SessionOwner
+  ) => Effect.Effect<{ readonly target: string; readonly scaledown: boolean }, ApiError>
 }
 
 /** A session whose limits are asked for. */
@@ -94,6 +109,7 @@ export interface Capability {
   /** The capability's part of the status of the `MirrordOperator` object. */
   readonly status?: (now: number) => FurtherStatus
   readonly sessions?: ServedSessions
+  readonly copyTargets?: CopyTargets
   /** Takes a change from which its sessions are planned. */
   readonly hear?: (change: Change) => void
   /**

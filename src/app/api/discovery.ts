@@ -22,7 +22,7 @@ export const apiResourceList = {
     resource("mirrordoperators/certificate", "MirrordOperator", false, ["create"]),
     resource("mirrordclusteroperatorusercredentials", "MirrordClusterOperatorUserCredential", false, ["create"]),
     resource("targets", "Target", true, ["list", "proxy"]),
-    resource("copytargets", "CopyTarget", true, ["list"]),
+    resource("copytargets", "CopyTarget", true, ["create", "get", "list", "proxy"]),
     resource("sessions", "Session", true, ["list", "delete", "deletecollection"])
   ]
 }

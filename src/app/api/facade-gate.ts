@@ -32,6 +32,9 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     listSessions: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listSessions(namespace))),
     deleteSession: (...stop) => write(Effect.flatMap(behind, (facade) => facade.deleteSession(...stop))),
     deleteSessions: (which, caller) => write(Effect.flatMap(behind, (facade) => facade.deleteSessions(which, caller))),
+    createCopyTarget: (request) => write(Effect.flatMap(behind, (facade) => facade.createCopyTarget(request))),
+    listCopyTargets: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listCopyTargets(namespace))),
+    copyTarget: (...which) => read(Effect.flatMap(behind, (facade) => facade.copyTarget(...which))),
     connect: (request) => connect(Effect.flatMap(behind, (facade) => facade.connect(request)))
   }
 }

@@ -8,21 +8,36 @@ import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { ApiError } from "./status.ts"
 
-/** A request to connect, as read from the upgrade (operator-api.md §7). */
-export interface ConnectRequest {
+/** The user of a request: vouched for by the API server, and as the client's headers say. */
+export interface Asker {
   readonly caller: Caller
+  /** `x-client-der`, not yet checked. */
+  readonly certificate: string | undefined
+  readonly clientName: string | undefined
+  readonly clientHostname: string | undefined
+}
+
+/** A request for a copy of a target (operator-api.md §9.2). */
+export interface CopyTargetRequest extends Asker {
+  readonly namespace: string
+  /** The CopyTarget as it was sent, not yet checked. */
+  readonly body: unknown
+}
+
+/** A request to connect, as read from the upgrade (operator-api.md §7). */
+export interface ConnectRequest extends Asker {
   /** The verb that the API server has authorized: `proxy` below the path prefix `proxy/`, otherwise only `get`. */
   readonly checked: "proxy" | "get"
   readonly namespace: string
-  /** The target as the URL names it, such as `deployment.foo.container.bar`. */
+  /** The target as the URL names it, such as `deployment.foo.container.bar`; or the name of a copy target. */
   readonly target: string
+  /** Whether the URL names a copy target. */
+  readonly isCopy?: boolean
+  /** Once it is known that the target is a copy: whether that copy replaces its workload. */
+  readonly copyTarget?: { readonly scaledown: boolean }
   /** `x-session-id`, not yet checked. */
   readonly sessionId: string | undefined
-  /** `x-client-der`, not yet checked. */
-  readonly certificate: string | undefined
   readonly clientVersion: string | undefined
-  readonly clientName: string | undefined
-  readonly clientHostname: string | undefined
   /** `x-braid-term`: the term of the primary's leader that asks. */
   readonly term?: string | undefined
   /** The connect parameters, from the header if there is one, else from the URL. Not yet checked. */
@@ -57,6 +72,11 @@ export class OperatorFacade extends Context.Service<
     readonly deleteSession: (reference: string, caller: Caller, namespace?: string) => Effect.Effect<void, ApiError>
     /** Ends sessions for good and returns their number. */
     readonly deleteSessions: (which: SessionSelection, caller: Caller) => Effect.Effect<number, ApiError>
+    /** Makes a copy of a target; the result is a CopyTarget object that is on its way (operator-api.md §9). */
+    readonly createCopyTarget: (request: CopyTargetRequest) => Effect.Effect<object, ApiError>
+    /** `CopyTarget` objects, all or those of a namespace. */
+    readonly listCopyTargets: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+    readonly copyTarget: (namespace: string, name: string) => Effect.Effect<object, ApiError>
     /** Completes when the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
   }

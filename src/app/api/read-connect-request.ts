@@ -19,8 +19,12 @@ export interface UpgradeRequest {
   readonly query: string
 }
 
-/** The path of a target below the API's root; with `proxy/` the API server has checked the right to connect. */
-export const targetPath = /^\/(?<proxy>proxy\/)?namespaces\/(?<namespace>[^/]+)\/targets\/(?<target>[^/]+)$/
+/**
+ * The path of a target, or of a copy of one, below the API's root; with `proxy/` the API server has checked the right
+ * to connect.
+ */
+export const targetPath =
+  /^\/(?<proxy>proxy\/)?namespaces\/(?<namespace>[^/]+)\/(?<copy>copy)?targets\/(?<target>[^/]+)$/
 
 const single = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headersDistinct[name]?.[0]
@@ -73,6 +77,7 @@ export const readConnectRequest = (
     checked: parts["proxy"] === undefined ? "get" : "proxy",
     namespace,
     target,
+    ...(parts["copy"] === undefined ? {} : { isCopy: true }),
     sessionId: single(request, "x-session-id"),
     certificate: single(request, "x-client-der"),
     clientVersion: single(request, "x-mirrord-cli-version"),

@@ -144,6 +144,37 @@ const listOperators = Effect.gen(function* () {
   })
 })
 
+const listCopyTargets = Effect.gen(function* () {
+  yield* authenticated
+  const namespace = (yield* HttpRouter.params)["namespace"]
+  const items = yield* (yield* OperatorFacade).listCopyTargets(namespace)
+  return yield* json({ apiVersion: operatorGroupVersion, kind: "CopyTargetList", metadata: {}, items })
+})
+
+const getCopyTarget = Effect.gen(function* () {
+  yield* authenticated
+  const parameter = yield* parameters
+  return yield* json(yield* (yield* OperatorFacade).copyTarget(parameter("namespace"), parameter("name")))
+})
+
+/** POST of a copy target (operator-api.md §9.2). The user's certificate says whose copy it becomes. */
+const createCopyTarget = Effect.gen(function* () {
+  const caller = yield* authenticated
+  const { headers } = yield* HttpServerRequest.HttpServerRequest
+  const body = yield* bodyText.pipe(Effect.flatMap(parseJson))
+  const namespace = (yield* parameters)("namespace")
+  const made = yield* (yield* OperatorFacade).createCopyTarget({
+    caller,
+    namespace,
+    body,
+    // Some clients send it twice, joined on the way (operator-api.md §2.2).
+    certificate: headers["x-client-der"]?.split(",")[0]?.trim(),
+    clientName: headers["x-client-name"],
+    clientHostname: headers["x-client-hostname"]
+  })
+  return yield* json(made, 201)
+})
+
 /**
  * An empty list for kinds that clients know but that hold nothing yet: `kubectl get` and the deletion of namespaces
  * need it.
@@ -190,8 +221,10 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions`, deleteSessions("All")),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, emptyList("TargetList")),
   HttpRouter.add("GET", `${operatorApiRoot}/targets`, emptyList("TargetList")),
-  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/copytargets`, emptyList("CopyTargetList")),
-  HttpRouter.add("GET", `${operatorApiRoot}/copytargets`, emptyList("CopyTargetList")),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/copytargets`, listCopyTargets),
+  HttpRouter.add("GET", `${operatorApiRoot}/copytargets`, listCopyTargets),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/copytargets/:name`, getCopyTarget),
+  HttpRouter.add("POST", `${operatorApiRoot}/namespaces/:namespace/copytargets`, createCopyTarget),
   HttpRouter.add("*", "/*", (request) =>
     Effect.andThen(authenticated, () =>
       Effect.fail(notFound(`The operator does not serve ${request.method} ${request.url.split("?")[0]}.`))

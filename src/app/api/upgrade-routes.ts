@@ -11,7 +11,7 @@ import { audit } from "../kernel/audit.ts"
 import type { Facade } from "./facade-gate.ts"
 import { readConnectRequest, targetPath, type UpgradeRequest } from "./read-connect-request.ts"
 import { serveConnect } from "./serve-connect.ts"
-import { ApiError, badRequest, notFound } from "./status.ts"
+import { ApiError, notFound } from "./status.ts"
 
 /** How a waiting client is watched, and upgraded in the end. */
 export interface Upgrade {
@@ -49,13 +49,7 @@ const connectToTarget: UpgradeRoute["accept"] = (facade, upgrade, asked, parts) 
   return serveConnect(facade, connect, upgrade.gone, upgrade.open(connect.certificate === undefined))
 }
 
-const refuseCopyTarget: UpgradeRoute["accept"] = (_facade, _upgrade, { caller }) =>
-  refused(badRequest("Copy targets are not supported yet; connect to the target itself."), caller)
-
-const upgradeRoutes: ReadonlyArray<UpgradeRoute> = [
-  { path: targetPath, accept: connectToTarget },
-  { path: /^\/(proxy\/)?namespaces\/[^/]+\/copytargets\/[^/]+$/, accept: refuseCopyTarget }
-]
+const upgradeRoutes: ReadonlyArray<UpgradeRoute> = [{ path: targetPath, accept: connectToTarget }]
 
 /** Hands an upgrade to the route of its path. */
 export const routeUpgrade = (

@@ -85,7 +85,8 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         fleet: settings.fleet,
         bounds: settings.bounds,
         longestSessionSecs: settings.longestSessionSecs,
-        protectedNamespaces: settings.protectedNamespaces
+        protectedNamespaces: settings.protectedNamespaces,
+        copyImage: settings.copyImage
       },
       connector,
       agents: (api) => agentsOf(settings, retryingApi(api), room),

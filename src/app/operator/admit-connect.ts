@@ -5,6 +5,7 @@
 
 import { type Clock, Effect, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
+import { noCopiesOnPrimary } from "../../domain/copy-target/copy-request.ts"
 import type { Role } from "../../domain/fleet/roles.ts"
 import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import { parseConnectQuery } from "../../domain/session/connect-request.ts"
@@ -39,9 +40,11 @@ export interface Reception {
   readonly problems: Effect.Effect<ReadonlyArray<string>>
 }
 
-const connectTo = ({ namespace, target }: ConnectRequest): Deed => ({
+type UserAttempt = Exclude<ConnectAttempt, { readonly _tag: "Child" }>
+
+const connectTo = ({ isCopy, namespace, target }: ConnectRequest): Deed => ({
   group: operatorGroup,
-  resource: "targets",
+  resource: isCopy === true ? "copytargets" : "targets",
   verb: "proxy",
   namespace,
   name: target
@@ -54,8 +57,9 @@ const connectTo = ({ namespace, target }: ConnectRequest): Deed => ({
 const authorized = (api: KubeApi, request: ConnectRequest): Effect.Effect<void, ApiError> =>
   Effect.gen(function* () {
     if (request.checked === "proxy" || (yield* mayDo(api, request.caller, connectTo(request)))) return
+    const deed = connectTo(request)
     return yield* forbidden(
-      `User ${request.caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in ` +
+      `User ${request.caller.user} cannot proxy resource "${deed.resource}" in API group "${operatorGroup}" in ` +
         `the namespace "${request.namespace}".`
     )
   })
@@ -74,13 +78,17 @@ const readAttempt = (
     const unserved = unservedFeatures(params.success.values)
     if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
     const attempt = { request, id: id.success, params: params.success }
-    if (request.certificate === undefined) return { _tag: "Child", ...attempt }
+    if (request.certificate === undefined) {
+      if (request.isCopy === true) return yield* forbidden("A copy target is connected to with a user certificate.")
+      return { _tag: "Child", ...attempt }
+    }
     const owner = yield* ownerOf(authority, wall, request, request.certificate)
-    return { _tag: connectRoute(role, request.target, attempt.params), ...attempt, owner }
+    const route = request.isCopy === true ? "SingleCluster" : connectRoute(role, request.target, attempt.params)
+    return { _tag: route, ...attempt, owner }
   })
 
 /** Waits shortly for a starting operator to be ready, then fails with its problems. */
-const usable = ({ capabilities, problems }: Reception): Effect.Effect<void, ApiError> =>
+export const usable = ({ capabilities, problems }: Reception): Effect.Effect<void, ApiError> =>
   Effect.forEach(capabilities, ({ started }) => started ?? Effect.void, { discard: true }).pipe(
     Effect.timeoutOption(patience),
     Effect.andThen(() => problems),
@@ -99,7 +107,7 @@ const usable = ({ capabilities, problems }: Reception): Effect.Effect<void, ApiE
  */
 const counted = (
   { capabilities, names, quota, users, wall }: Reception,
-  { id, owner, request, _tag: route }: Exclude<ConnectAttempt, { readonly _tag: "Child" }>
+  { id, owner, request, _tag: route }: UserAttempt
 ): Effect.Effect<void, ApiError, Scope.Scope> =>
   Effect.gen(function* () {
     const session = sessionName(route, id)
@@ -122,6 +130,40 @@ const counted = (
     users.saw(owner.userId, yield* wall.currentTimeMillis)
   })
 
+/** Whether a session has been, and so cannot begin anew: it exists, or it was stopped. */
+const hasBeen = ({ capabilities }: Reception, { id, _tag: route }: UserAttempt): Effect.Effect<boolean, ApiError> =>
+  Effect.gen(function* () {
+    const session = sessionName(route, id)
+    for (const { sessions } of capabilities) {
+      if (sessions?.nameOf(id) !== session) continue
+      if (sessions.find(session) !== undefined) return true
+      const isStopped = yield* Effect.mapError(sessions.stopped.has(session), ({ message }) =>
+        internalError(`It is not known whether session ${session} was stopped: ${message}. Try again in a moment.`)
+      )
+      if (isStopped) return true
+    }
+    return false
+  })
+
+/**
+ * The attempt with the copy's pod as its target, if it is for a copy. A client that has a session already is told to
+ * give up when its copy is gone; without a session it makes a new copy (operator-api.md §9.6).
+ */
+const onCopy = (reception: Reception, attempt: ConnectAttempt): Effect.Effect<ConnectAttempt, ApiError> =>
+  Effect.gen(function* () {
+    const { request } = attempt
+    if (request.isCopy !== true || attempt._tag === "Child") return attempt
+    const copies = reception.capabilities.find(({ copyTargets }) => copyTargets !== undefined)?.copyTargets
+    if (copies === undefined) return yield* badRequest(noCopiesOnPrimary)
+    const found = yield* Effect.result(copies.connect(request.namespace, request.target, attempt.owner))
+    if (Result.isFailure(found)) {
+      const isOver = found.failure.code === 404 && (yield* hasBeen(reception, attempt))
+      return yield* isOver ? reconnectNotPossible(found.failure.message) : found.failure
+    }
+    const { scaledown, target } = found.success
+    return { ...attempt, request: { ...request, target, copyTarget: { scaledown } } }
+  })
+
 /** Completes when the session is usable. */
 export const admitConnect = (
   reception: Reception,
@@ -129,8 +171,9 @@ export const admitConnect = (
 ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
   Effect.gen(function* () {
     const { capabilities } = reception
-    const attempt = yield* readAttempt(reception, request)
+    const asked = yield* readAttempt(reception, request)
     yield* usable(reception)
+    const attempt = yield* onCopy(reception, asked)
     for (const { admit } of capabilities) if (admit !== undefined) yield* admit(attempt)
     if (attempt._tag !== "Child") yield* counted(reception, attempt)
     for (const { attach } of capabilities) {

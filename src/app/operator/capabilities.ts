@@ -7,12 +7,13 @@ import { Effect, type Scope } from "effect"
 import type { Agents } from "../../ports/agents.ts"
 import type { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { Capability } from "../api/capability.ts"
+import { type CopyTargetGround, makeCopyTargetCapability } from "../copy-targets/copy-target-capability.ts"
 import { makePolicyCapability, type PolicyGround } from "../policies/policy-capability.ts"
 import { makeMemberCapability, type MemberGround } from "../sessions/member/member-capability.ts"
 import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
 
 /** The ground that every capability may build on; each capability names the part that it needs. */
-export interface Ground extends PolicyGround, MemberGround, PrimaryGround {}
+export interface Ground extends PolicyGround, MemberGround, PrimaryGround, CopyTargetGround {}
 
 /** `earlier`: the capabilities before this one in the list, which it may ask. */
 export type MakeCapability = (
@@ -22,12 +23,13 @@ export type MakeCapability = (
 
 /**
  * The capabilities in the order in which they are made. A capability that sessions may wait for stands before the
- * sessions.
+ * sessions, and one that asks which sessions there are stands after them.
  */
 export const operatorCapabilities: ReadonlyArray<MakeCapability> = [
   makePolicyCapability,
   makeMemberCapability,
-  makePrimaryCapability
+  makePrimaryCapability,
+  makeCopyTargetCapability
 ]
 
 /** Makes each capability after those that it may ask, and subscribes it to changes at once. */

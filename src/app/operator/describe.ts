@@ -68,6 +68,7 @@ export const describeOperator = ({
     default_namespace: "default",
     supported_features: [...ownFeatures, ...features],
     protocol_version: protocolVersion,
+    copy_target_enabled: features.includes("CopyTarget"),
     license: {
       // No licence is needed or checked; the client wants the block all the same (operator-api.md §3.3).
       name: "braid",

@@ -5,6 +5,7 @@
 
 import { Clock, Context, Effect, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
+import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
 import type { SessionBounds } from "../../domain/session/session-bounds.ts"
@@ -24,6 +25,7 @@ import { steadyClock } from "../kernel/steady-clock.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
 import { admitConnect } from "./admit-connect.ts"
 import { type Ground, makeCapabilities, type MakeCapability, operatorCapabilities } from "./capabilities.ts"
+import { copyTargetRequests } from "./copy-target-requests.ts"
 import { describeOperator, operatorVersion, sessionObject } from "./describe.ts"
 import { NameMismatches } from "./name-mismatches.ts"
 import { makeSessionQuota, type SessionQuota } from "./session-quota.ts"
@@ -41,6 +43,8 @@ export interface OperatorOptions {
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs?: number | undefined
   readonly protectedNamespaces: ProtectedNamespaces
+  /** The image of copied containers; without it they keep their own. */
+  readonly copyImage?: CopyImage | undefined
 }
 
 type Making = Effect.Effect<Facade, KubeError, Agents | ClusterConnector | Scope.Scope>
@@ -72,7 +76,7 @@ export const makeOperator = (
 
 /** The ground that capabilities are made on. */
 const makeGround = (
-  { bounds, fleet, longestSessionSecs, namespace, protectedNamespaces, version }: OperatorOptions,
+  { bounds, copyImage, fleet, longestSessionSecs, namespace, protectedNamespaces, version }: OperatorOptions,
   { fingerprint }: UserAuthority
 ) =>
   Effect.gen(function* () {
@@ -88,6 +92,7 @@ const makeGround = (
       bounds,
       longestSessionSecs,
       protectedNamespaces,
+      copyImage,
       feed: new ChangeFeed(),
       notifier,
       ends: new SessionEnds(),
@@ -133,6 +138,7 @@ const facadeOf = (operator: Operator): Facade => {
   return {
     problems,
     connect: (request) => admitConnect(reception, request),
+    ...copyTargetRequests(reception),
     describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace) => Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, namespace, now)),

@@ -12,6 +12,7 @@ import {
   extraEnvironment,
   parseAgentConfiguration
 } from "../../domain/agent/agent-configuration.ts"
+import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
@@ -52,6 +53,8 @@ export interface Settings {
   readonly longestSessionSecs: number | undefined
   /** Namespaces without targets. */
   readonly protectedNamespaces: ProtectedNamespaces
+  /** The image of copied containers: the agent's, unless they keep their own. */
+  readonly copyImage: CopyImage | undefined
   /** How this process takes part in the election of the leader; missing if it does not know its pod. */
   readonly candidacy: Candidacy | undefined
   readonly jsonLog: boolean
@@ -201,6 +204,7 @@ const environment = Config.all({
     agentsPerUser: bound("OPERATOR_AGENTS_PER_USER", usualBounds.agentsPerUser),
     agents: bound("OPERATOR_AGENTS", usualBounds.agents)
   }),
+  copiesUseAgentImage: Config.Boolean("OPERATOR_COPY_TARGET_USE_AGENT_IMAGE").pipe(Config.withDefault(true)),
   longestSession: Config.option(wholeNumber("OPERATOR_MAX_SESSION_TIME_SECONDS", greatestSessionTime)),
   allowedNamespaces: Config.option(Config.schema(Namespaces, "OPERATOR_ALLOWED_TARGET_NAMESPACES")),
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
@@ -321,6 +325,7 @@ export const readSettings = (
         agents: agents.namespace,
         allowed: Option.getOrElse(env.allowedNamespaces, () => "").split(",")
       }),
+      copyImage: env.copiesUseAgentImage ? agents : undefined,
       fleet: fleet?.success
     }
   })

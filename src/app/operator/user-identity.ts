@@ -12,7 +12,7 @@ import {
 } from "../../adapters/x509/user-certificates.ts"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
-import type { ConnectRequest } from "../api/operator-facade.ts"
+import type { Asker } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden } from "../api/status.ts"
 
 /** Signs a user's certificate request; PEM in, PEM out. `now`: epoch ms. */
@@ -25,7 +25,7 @@ export const issueCertificate = (authority: UserAuthority, csr: string, now: num
 export const ownerOf = (
   authority: UserAuthority,
   wall: Clock.Clock,
-  request: ConnectRequest,
+  request: Asker,
   certificate: string
 ): Effect.Effect<SessionOwner, ApiError> =>
   Effect.flatMap(wall.currentTimeMillis, (now) =>

@@ -70,6 +70,19 @@ const workloads: ReadonlyArray<NeededRight> = [
   }
 ]
 
+const noCopies = "no copy of a target is made, so jobs and cronjobs are no targets"
+const noScaleDown = "no copy can replace a workload of that kind, and none gets its pods back"
+
+/** Rights for copies of targets, which operators of one cluster make. */
+const copies: ReadonlyArray<NeededRight> = [
+  { scope: "cluster", group: "", resource: "pods", verbs: ["watch", "create", "delete"], without: noCopies },
+  { scope: "cluster", group: "batch", resource: "jobs", verbs: ["get"], without: noCopies },
+  { scope: "cluster", group: "batch", resource: "cronjobs", verbs: ["get"], without: noCopies },
+  { scope: "cluster", group: "apps", resource: "deployments", verbs: ["list", "patch"], without: noScaleDown },
+  { scope: "cluster", group: "apps", resource: "statefulsets", verbs: ["list", "patch"], without: noScaleDown },
+  { scope: "cluster", group: "argoproj.io", resource: "rollouts", verbs: ["list", "patch"], without: noScaleDown }
+]
+
 /** Rights of every operator, whatever its role. */
 const everyOperator: ReadonlyArray<NeededRight> = [
   {
@@ -288,6 +301,7 @@ export const ownRights = (role: Role, { agentTls, ownCertificate }: KeptSecrets)
     ...(ownCertificate ? keepingACertificate : []),
     ...(hasAgents ? workloads : []),
     ...(hasAgents && agentTls ? keepingAKey : []),
+    ...(role._tag === "Primary" ? [] : copies),
     ...(role._tag === "Primary" ? primaryOperator : [])
   ]
 }

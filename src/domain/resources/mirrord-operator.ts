@@ -4,6 +4,7 @@
  */
 
 import * as Schema from "effect/Schema"
+import { CopyTarget } from "./copy-target.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { operatorGroup } from "./operator-api.ts"
 import type { ResourceDescriptor } from "./resource-descriptor.ts"
@@ -108,6 +109,8 @@ export type MultiClusterSessionInfo = typeof MultiClusterSessionInfo.Type
 const MirrordOperatorStatus = Schema.Struct({
   sessions: Schema.Array(SessionInfo),
   statistics: optional(Schema.Struct({ dau: Count, mau: Count })),
+  /** Only where copies of targets are made. */
+  copy_targets: optional(Schema.Array(Schema.Struct({ pod_name: Schema.String, copy_target: CopyTarget }))),
   /** This field and the next exist only on a primary. */
   connected_clusters: optional(Schema.Array(ConnectedCluster)),
   multi_cluster_sessions: optional(Schema.Array(MultiClusterSessionInfo))

@@ -63,6 +63,10 @@ export type SessionAct =
    * Somebody deleted the object without asking the operator, for example with `kubectl`. Only the API server knows who.
    */
   | (AuditedSession & { readonly act: "ended"; readonly cause: "Deleted"; readonly message: string })
+  /** A user's copy of a target was made, for a first session. `copy`: name of its pod. */
+  | (AuditedSession & Asked & { readonly act: "copied"; readonly copy: string; readonly scaleDown: boolean })
+  /** The operator has deleted a copy that no session used. */
+  | (AuditedSession & { readonly act: "copyDeleted"; readonly copy: string; readonly message: string })
 
 /** A value of a line in the log. */
 export type AuditValue = string | number | boolean | ReadonlyArray<string>
@@ -76,6 +80,7 @@ const clean = (value: AuditValue): AuditValue => {
 
 /** The request behind an act; empty if nobody asked this operator for it. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
+  if (act.act === "copyDeleted") return {}
   if (act.act !== "ended") return act
   return "by" in act ? act : {}
 }
@@ -93,12 +98,20 @@ const endMessageOf = (act: Extract<SessionAct, { readonly act: "ended" }>): stri
   }
 }
 
+/** The fields about a copy of a target. */
+const copyOf = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
+  if (act.act === "copied") return { copy: act.copy, scaleDown: act.scaleDown }
+  return act.act === "copyDeleted" ? { copy: act.copy } : {}
+}
+
 const whyOf = (act: SessionAct): string | undefined => {
   switch (act.act) {
     case "created":
     case "connected":
     case "reconnected":
+    case "copied":
       return undefined
+    case "copyDeleted":
     case "disconnected":
     case "refused":
       return act.message
@@ -131,6 +144,7 @@ export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue
     namespace: act.namespace,
     target: act.target,
     clusters: act.clusters,
+    ...copyOf(act),
     cause,
     code: refusal?.code,
     reason: refusal?.reason,

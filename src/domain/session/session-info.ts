@@ -19,7 +19,8 @@ import { sessionIdHex } from "./session-id.ts"
 /** Objects may have been made by others, so a text in them is not clean of itself. */
 const name = (text: string): string => cleanText(text, textLimits.name)
 
-const ownerText = (owner: SessionOwner): string =>
+/** The user of a session in one line. */
+export const ownerText = (owner: SessionOwner): string =>
   `${name(owner.username)}/${name(owner.k8sUsername)}@${name(owner.hostname)}`
 
 const targetText = (target: KubeResourceTarget | null | undefined, otherwise: string): string => {

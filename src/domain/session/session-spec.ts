@@ -21,6 +21,8 @@ export interface SessionRequest {
   /** The target as the URL names it, such as `deployment.foo.container.bar`. */
   readonly target: string
   readonly clientVersion: string | undefined
+  /** Set for a copy of a target, whose pod is the target. */
+  readonly copyTarget?: { readonly scaledown: boolean }
 }
 
 /** The clusters of a new multi-cluster session. */
@@ -88,6 +90,7 @@ export const sessionSpec = (
       namespace: request.namespace,
       owner,
       ...(target === undefined ? {} : { target }),
-      ...chosen(params, request)
+      ...chosen(params, request),
+      ...(request.copyTarget === undefined ? {} : { copyTarget: { scaledown: request.copyTarget.scaledown } })
     }
   })

@@ -73,7 +73,10 @@ const describe = (error: TargetError): string => {
     case "PodNotUsable":
       return `pod ${error.pod} cannot be targeted: ${describePodProblem(error.problem)}`
     case "CopyTargetRequired":
-      return `${error.target} can only be used with a copy of it, which this operator does not make yet`
+      return (
+        `${error.target} can only be used with a copy of it, and copies are made in one cluster only, by its ` +
+        "own operator"
+      )
     case "Forbidden":
       return `the operator may not look up ${error.target}: ${error.detail}`
   }

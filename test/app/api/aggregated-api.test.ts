@@ -116,6 +116,10 @@ const start = async (options: StartOptions = {}) => {
           ? Effect.fail(notFound("There is no session missing."))
           : Effect.sync(() => void fake.seen.push(["delete", reference, caller.user])),
     deleteSessions: (which, { user }) => Effect.sync(() => (fake.seen.push(["delete", which, user]), 3)),
+    createCopyTarget: ({ caller, certificate, namespace }) =>
+      Effect.sync(() => (fake.seen.push(["copy", namespace, caller.user, certificate]), { kind: "CopyTarget" })),
+    listCopyTargets: (namespace) => Effect.sync(() => (fake.seen.push(["copies", namespace]), [])),
+    copyTarget: (namespace, name) => Effect.succeed({ metadata: { namespace, name } }),
     connect: (request) => Effect.suspend(() => fake.connect(request))
   }
   const scope = Effect.runSync(Scope.make())
@@ -537,6 +541,23 @@ describe("requests", () => {
     expect([status, body["kind"], body["reason"], body["status"]]).toEqual([404, "Status", "NotFound", "Failure"])
     expect(headers["content-type"]).toContain("application/json")
   })
+
+  it("make, list and read copy targets", async () => {
+    const { call, fake } = await start()
+    const path = `${root}/namespaces/my-ns/copytargets`
+    const headers = { "X-Client-Der": "AAAA, AAAA" }
+    const made = await call("POST", `${path}?`, { headers, body: JSON.stringify({ spec: {} }) })
+    expect([made.status, made.body]).toEqual([201, { kind: "CopyTarget" }])
+    expect((await call("GET", path)).body).toMatchObject({ kind: "CopyTargetList", items: [] })
+    expect((await call("GET", `${root}/copytargets`)).status).toBe(200)
+    expect((await call("GET", `${path}/x`)).body).toEqual({ metadata: { namespace: "my-ns", name: "x" } })
+    expect((await call("POST", path, { body: "{" })).status).toBe(400)
+    expect(fake.seen).toEqual([
+      ["copy", "my-ns", "dev", "AAAA"],
+      ["copies", "my-ns"],
+      ["copies", undefined]
+    ])
+  })
 })
 
 describe("an upgrade", () => {
@@ -599,6 +620,8 @@ describe("an upgrade", () => {
       query
     })
     expect(seen[1]).toMatchObject({ target: "targetless", query, term: "3" })
+    await answerOf(await upgrade(`${root}/proxy/namespaces/my-ns/copytargets/mirrord-copy-x?${query}`))
+    expect(seen[2]).toMatchObject({ isCopy: true, checked: "proxy", namespace: "my-ns", target: "mirrord-copy-x" })
   })
 
   it("loses nothing that an eager client says or does with its very request", async () => {
@@ -653,7 +676,6 @@ describe("an upgrade", () => {
     ["an unknown path", `${root}/namespaces/a/pods/b`, {}, [], 404],
     ["a path with a bad escape", `${root}/proxy/namespaces/a/targets/%zz`, {}, [], 400],
     ["the path //", "//", {}, [], 404],
-    ["a copy target", `${root}/proxy/namespaces/a/copytargets/b`, {}, [], 400],
     ["parameters that are not base64", target, { "x-mirrord-connect-params": "$$$" }, [], 400],
     ["no key", target, {}, ["Sec-WebSocket-Key"], 400],
     ["a bad key", target, { "Sec-WebSocket-Key": "abc" }, [], 400],

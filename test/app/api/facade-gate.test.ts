@@ -11,14 +11,27 @@ const behind: Facade = {
   listSessions: (namespace) => Effect.succeed([{ namespace }]),
   deleteSession: () => Effect.void,
   deleteSessions: () => Effect.succeed(2),
+  createCopyTarget: ({ namespace }) => Effect.succeed({ namespace }),
+  listCopyTargets: (namespace) => Effect.succeed([{ namespace }]),
+  copyTarget: (namespace, name) => Effect.succeed({ namespace, name }),
   connect: () => Effect.succeed({ serve: () => Effect.void })
 }
 const { caller } = request(undefined)
 const requests: Readonly<
   Record<"read" | "write" | "connect", (facade: Facade) => ReadonlyArray<Effect.Effect<unknown, unknown>>>
 > = {
-  read: (facade) => [facade.describe, facade.issueCertificate("csr"), facade.listSessions("a")],
-  write: (facade) => [facade.deleteSession("1", caller, "a"), facade.deleteSessions("All", caller)],
+  read: (facade) => [
+    facade.describe,
+    facade.issueCertificate("csr"),
+    facade.listSessions("a"),
+    facade.listCopyTargets("a"),
+    facade.copyTarget("a", "b")
+  ],
+  write: (facade) => [
+    facade.deleteSession("1", caller, "a"),
+    facade.deleteSessions("All", caller),
+    facade.createCopyTarget({ ...request(undefined), body: {} })
+  ],
   connect: (facade) => [Effect.scoped(facade.connect(request(undefined)))]
 }
 

@@ -101,6 +101,16 @@ describe("settings", () => {
       expect(Exit.isFailure(await read({ [name]: value }))).toBe(true)
   })
 
+  it("give copies of targets the agent's image, unless they keep their own", async () => {
+    const imageOf = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read(env)
+      return Exit.isSuccess(exit) ? exit.value.copyImage : exit
+    }
+    expect(await imageOf({ MIRRORD_AGENT_IMAGE: "agent:9" })).toMatchObject({ image: "agent:9", imagePullSecrets: [] })
+    expect(await imageOf({ OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "false" })).toBeUndefined()
+    expect(Exit.isFailure(await read({ OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "maybe" }))).toBe(true)
+  })
+
   it("of agents are those of the environment, else those of their file", async () => {
     const path = file(
       "agent-config.yaml",

@@ -11,6 +11,7 @@ import type { ResourceDescriptor } from "../../../domain/resources/resource-desc
 import { parentFinalizer } from "../../../domain/session/names.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
+import { cleanUpCopies } from "./cleanup-copies.ts"
 
 /** Time between two lists of the sessions that still exist. */
 const listEvery = "1 second"
@@ -54,6 +55,8 @@ const released = (api: KubeApi, name: string): Effect.Effect<void, KubeError> =>
 export interface CleanupOptions {
   /** How long a running operator gets to end the sessions itself, children in other clusters included; in seconds. */
   readonly waitSecs: number
+  /** Whether copies of targets end too. A primary makes none, and its hook may not look for them. */
+  readonly copies?: boolean
 }
 
 /**
@@ -63,7 +66,10 @@ export interface CleanupOptions {
  *
  * A refusal does not stop the rest. Returns the problems, one sentence each; no problem means that nothing is left.
  */
-export const cleanup = (api: KubeApi, { waitSecs }: CleanupOptions): Effect.Effect<ReadonlyArray<string>> =>
+export const cleanup = (
+  api: KubeApi,
+  { copies = false, waitSecs }: CleanupOptions
+): Effect.Effect<ReadonlyArray<string>> =>
   Effect.gen(function* () {
     const problems: Array<string> = []
     const tell = <A>(doing: string, effect: Effect.Effect<A, KubeError>, otherwise: A): Effect.Effect<A> =>
@@ -109,6 +115,7 @@ export const cleanup = (api: KubeApi, { waitSecs }: CleanupOptions): Effect.Effe
     for (const session of sessions) {
       yield* tell(`deleting session ${session.metadata.name}`, deleted(api, mirrordClusterSessions, session), undefined)
     }
+    if (copies) problems.push(...(yield* cleanUpCopies(api, tell)))
     yield* logInfo("sessions ended", { multiCluster: parents.length, here: sessions.length, problems: problems.length })
     return problems
   })

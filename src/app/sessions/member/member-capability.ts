@@ -54,6 +54,12 @@ const ownSessions = ({ session, sessions }: ClusterSessionController): ReadonlyA
     return read === undefined || (read.spec.multiClusterParentName ?? undefined) !== undefined ? [] : [read]
   })
 
+/** The copy that a session runs on: the pod that is its target. */
+const usedCopy = ({
+  spec: { copyTarget, namespace, target }
+}: MirrordClusterSession): { readonly copyTarget?: string } =>
+  (copyTarget ?? undefined) === undefined || target?.kind !== "Pod" ? {} : { copyTarget: `${namespace}/${target.name}` }
+
 const served =
   (members: MemberSessions, { isInactive }: ClusterSessionController) =>
   (session: MirrordClusterSession): ServedSession => ({
@@ -63,7 +69,8 @@ const served =
     owner: session.spec.owner,
     info: (now) => sessionInfo(session, members.ports(session.metadata.name), now),
     isInactive: (now) => isInactive(session, now),
-    audited: auditedChild(session.metadata.name, session.spec)
+    audited: auditedChild(session.metadata.name, session.spec),
+    ...usedCopy(session)
   })
 
 const attachTo =

@@ -5,6 +5,7 @@
 
 import { Effect, Result } from "effect"
 import { quoted } from "../../../domain/clean-text.ts"
+import { isCopy } from "../../../domain/copy-target/copy-record.ts"
 import { type Pod, pods, services, type Workload } from "../../../domain/resources/core-kinds.ts"
 import * as kinds from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
@@ -83,7 +84,7 @@ const listPods = (lookUp: LookUp, labels: PodLabels): Effect.Effect<ReadonlyArra
     Effect.map(({ items }) =>
       items.flatMap((item) => {
         const pod = readResource(pods, item)
-        return Result.isSuccess(pod) ? [pod.success] : []
+        return Result.isSuccess(pod) && !isCopy(pod.success.metadata) ? [pod.success] : []
       })
     )
   )

@@ -2,6 +2,9 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { cleanup } from "../../../../src/app/commands/cleanup/cleanup.ts"
+import { copyLabel } from "../../../../src/domain/copy-target/copy-record.ts"
+import { scaledDownFrom } from "../../../../src/domain/copy-target/scaled-down.ts"
+import { deployments, pods } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentFinalizer } from "../../../../src/domain/session/names.ts"
@@ -112,6 +115,31 @@ describe("cleanup", () => {
       const api = withSessions()
       api.setReachable(false)
       expect(yield* ended(api)).toHaveLength(2)
+    })
+  )
+
+  it.effect("ends copies of targets and gives workloads their pods back, if it is to", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("single")
+      const labels = (from: string) => ({ [scaledDownFrom]: from, "operator.metalbear.co/scaled-down-by": "copy" })
+      api.write(pods, "copy", { metadata: { labels: { [copyLabel]: "true" } } }, "default")
+      api.write(pods, "other", {}, "default")
+      for (const [name, from] of [
+        ["ours", "3"],
+        ["spoilt", "many"]
+      ] as const)
+        api.write(deployments, name, { metadata: { labels: labels(from) }, spec: { replicas: 0 } }, "default")
+      expect(yield* ended(api)).toEqual([])
+      expect(names(api, pods)).toEqual(["copy", "other"])
+      const problems = yield* cleanup(api, { waitSecs: 30, copies: true })
+      expect(problems).toHaveLength(1)
+      expect(problems[0]).toContain("deployments spoilt in namespace default its pods back: its label")
+      expect(names(api, pods)).toEqual(["other"])
+      expect(api.peek(deployments, "ours", "default")).toMatchObject({
+        metadata: { labels: {} },
+        spec: { replicas: 3 }
+      })
+      expect(api.peek(deployments, "spoilt", "default")?.["spec"]).toEqual({ replicas: 0 })
     })
   )
 })

@@ -1,0 +1,195 @@
+/**
+ * The pods of copies: remembers them, and ends those that no session has used for a while.
+ * `domain/copy-target/copy-life.ts` decides; create-copy.ts makes them.
+ */
+
+import { Clock, Effect, type Scope } from "effect"
+import {
+  type CopyAction,
+  copyPlan,
+  type CopyState,
+  copyState,
+  type ObservedCopy
+} from "../../domain/copy-target/copy-life.ts"
+import { copyLabel, type CopyRecord, copyRecord } from "../../domain/copy-target/copy-record.ts"
+import { type Pod, pods } from "../../domain/resources/core-kinds.ts"
+import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
+import { leaderGrace } from "../../domain/session/liveness.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { audit } from "../kernel/audit.ts"
+import { countHolding } from "../kernel/holdings.ts"
+import { logWarning } from "../kernel/log.ts"
+import {
+  keyOfObject,
+  makePlannedController,
+  type PlannedController,
+  type PlannedTurns,
+  type Turn
+} from "../kernel/planned-controller.ts"
+import { makeScaledDownWorkloads, type PlacedWorkload, type ScaledDownWorkloads } from "./scaled-down-workloads.ts"
+
+/** A copy as this process knows it. */
+export interface Copy {
+  /** `namespace/name`. */
+  readonly key: string
+  readonly pod: Pod
+  readonly record: CopyRecord
+}
+
+/** The uses of a copy that this process has seen. Times are epoch ms. */
+interface CopyUse {
+  readonly uid: string | undefined
+  readonly since: number
+  usedAt: number
+}
+
+export interface CopiedPods {
+  /** Completes when the copies have been read. */
+  readonly started: Effect.Effect<void>
+  /** The copies that are not being deleted. */
+  readonly all: () => ReadonlyArray<Copy>
+  readonly find: (namespace: string, name: string) => Copy | undefined
+  readonly state: (copy: Copy, now: number) => CopyState
+  /** Its user has just asked for it. */
+  readonly use: (copy: Copy, now: number) => void
+  /** Takes the pod of a copy that this process has just made. */
+  readonly made: (pod: KubeObject, now: number) => void
+  readonly workloads: ScaledDownWorkloads
+}
+
+export interface CopiedPodsOptions {
+  readonly api: KubeApi
+  /** `api` with retries, for calls that a client waits for. */
+  readonly awaited: KubeApi
+  /** The copies that sessions use, by `namespace/name`; nothing as long as the sessions have not been read. */
+  readonly inUse: () => ReadonlySet<string> | undefined
+}
+
+type CopyTurn = Turn<Pod, CopyUse>
+type Performed = Exclude<CopyAction, { readonly _tag: "RequeueAt" }>
+
+interface State {
+  readonly options: CopiedPodsOptions
+  readonly uses: Map<string, CopyUse>
+  readonly workloads: ScaledDownWorkloads
+}
+
+const copyOf = (key: string, pod: Pod | undefined): Copy | undefined => {
+  const record = pod === undefined ? undefined : copyRecord(pod.metadata)
+  return pod === undefined || record === undefined || isBeingDeleted(pod.metadata) ? undefined : { key, pod, record }
+}
+
+/** The workload that a copy replaces. */
+const replacedBy = ({ pod, record }: Pick<Copy, "pod" | "record">): PlacedWorkload | undefined =>
+  record.replaces === undefined ? undefined : { ...record.replaces, namespace: pod.metadata.namespace ?? "" }
+
+/** A copy of an earlier process may have a user who is in a pause between two tries, as a session may. */
+const useOf = (uses: State["uses"], key: string, uid: string | undefined, now: number): CopyUse => {
+  const known = uses.get(key)
+  if (known !== undefined && known.uid === uid) return known
+  const fresh = { uid, since: now, usedAt: now + leaderGrace }
+  uses.set(key, fresh)
+  return fresh
+}
+
+const observed = ({ options }: State, { key, known, now, view }: CopyTurn): ObservedCopy => {
+  const used = options.inUse()
+  const isInUse = used === undefined || used.has(key)
+  if (isInUse) known.usedAt = Math.max(known.usedAt, now)
+  const idleTtl = copyRecord(view.metadata)?.spec["idle_ttl"]
+  return {
+    uid: view.metadata.uid ?? "",
+    isInUse,
+    usedAt: known.usedAt,
+    idleTtl: typeof idleTtl === "number" ? idleTtl : undefined
+  }
+}
+
+const deleteCopy = (
+  { options: { api } }: State,
+  { view: { metadata } }: CopyTurn,
+  why: string
+): Effect.Effect<void, KubeError> => {
+  const { name, namespace, uid } = metadata
+  const record = copyRecord(metadata)
+  const address = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) }
+  return api.delete(pods, name, address).pipe(
+    Effect.andThen(
+      audit({
+        act: "copyDeleted",
+        copy: name,
+        message: why,
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(record === undefined ? {} : { target: record.target, owner: record.owner.k8sUsername })
+      })
+    ),
+    Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
+  )
+}
+
+const turnsOf = (state: State, self: PlannedController<Pod>): PlannedTurns<Pod, CopyUse, ObservedCopy, Performed> => ({
+  changed: ({ metadata }) => {
+    self.enqueue(`${metadata.namespace ?? ""}/${metadata.name}`)
+    const replaces = copyRecord(metadata)?.replaces
+    // A pod that is gone may leave a workload to give its pods back to; so may one that another process has made.
+    if (replaces !== undefined) state.workloads.look({ ...replaces, namespace: metadata.namespace ?? "" })
+  },
+  forget: (key) => Effect.sync(() => void state.uses.delete(key)),
+  unreadable: (key, problem) => logWarning("copy of a target ignored", { pod: key, problem }),
+  isOver: ({ metadata }) => isBeingDeleted(metadata),
+  known: (key, { metadata }) => Effect.map(Clock.currentTimeMillis, (now) => useOf(state.uses, key, metadata.uid, now)),
+  observe: (turn) => observed(state, turn),
+  plan: copyPlan,
+  perform: (turn, { why }) => deleteCopy(state, turn, why),
+  order: "InOrder"
+})
+
+export const makeCopiedPods = (options: CopiedPodsOptions): Effect.Effect<CopiedPods, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { api, awaited } = options
+    const uses = new Map<string, CopyUse>()
+    yield* countHolding("copies of targets", () => uses.size)
+    // The workloads are there before the pods that tell of them.
+    let controller: PlannedController<Pod> | undefined
+    const find = (namespace: string, name: string): Copy | undefined =>
+      copyOf(`${namespace}/${name}`, controller?.view(`${namespace}/${name}`))
+    const all = (): ReadonlyArray<Copy> =>
+      controller?.cache.all().flatMap(({ metadata }) => find(metadata.namespace ?? "", metadata.name) ?? []) ?? []
+    const workloads: ScaledDownWorkloads = yield* makeScaledDownWorkloads(api, awaited, (workload) =>
+      all().some((copy) => {
+        const replaced = replacedBy(copy)
+        return (
+          replaced?.kind === workload.kind &&
+          replaced.name === workload.name &&
+          replaced.namespace === workload.namespace
+        )
+      })
+    )
+    const state: State = { options, uses, workloads }
+    controller = yield* makePlannedController(
+      { name: "CopyTarget", api, resource: pods, selection: { labelSelector: copyLabel } },
+      (self) => turnsOf(state, self)
+    )
+    const { cache } = controller
+    return {
+      started: cache.awaitSynced,
+      all,
+      find,
+      state: (copy, now) => {
+        const { key, pod, record } = copy
+        const replaced = replacedBy(copy)
+        const replacement = replaced === undefined ? "NotWanted" : workloads.replacement(replaced, pod.metadata.name)
+        const { since } = useOf(uses, key, pod.metadata.uid, now)
+        return copyState(pod, record.container, replacement, now - since)
+      },
+      use: ({ key, pod }, now) => {
+        const use = useOf(uses, key, pod.metadata.uid, now)
+        use.usedAt = Math.max(use.usedAt, now)
+      },
+      made: (pod, now) => {
+        uses.set(keyOfObject(pod), { uid: pod.metadata.uid, since: now, usedAt: now })
+        cache.wrote(pod)
+      },
+      workloads
+    }
+  })

@@ -1,0 +1,242 @@
+/**
+ * Makes a copy of a target at a user's request: reads the target, creates the pod, and scales the workload down that it
+ * replaces. Everything that can be refused is refused before a workload loses its pods.
+ */
+
+import { Clock, Effect, Random, Result } from "effect"
+import { copiedPod, type CopyImage, copyName, jobSelector } from "../../domain/copy-target/copied-pod.ts"
+import { copyBoundProblem } from "../../domain/copy-target/copy-bounds.ts"
+import { copyTarget, sharedCopyTarget } from "../../domain/copy-target/copy-info.ts"
+import { copyRecord } from "../../domain/copy-target/copy-record.ts"
+import { type CopyRequest, readCopyRequest } from "../../domain/copy-target/copy-request.ts"
+import { copySource, replacedWorkload, type ScalableWorkload } from "../../domain/copy-target/copy-source.ts"
+import { jsonEqual, type JsonObject } from "../../domain/json.ts"
+import type { CopyTarget } from "../../domain/resources/copy-target.ts"
+import { pods } from "../../domain/resources/core-kinds.ts"
+import { operatorGroup } from "../../domain/resources/operator-api.ts"
+import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import { failureStatus } from "../../domain/session/failure-status.ts"
+import type { SessionBounds } from "../../domain/session/session-bounds.ts"
+import { explainFailure, type SessionFailure } from "../../domain/session/session-failure.ts"
+import { type SessionId, sessionId, sessionIdHex, sessionIdName } from "../../domain/session/session-id.ts"
+import { type ProtectedNamespaces, protectedTarget } from "../../domain/target/protected-namespaces.ts"
+import { targetFailure } from "../../domain/target/target-errors.ts"
+import { formatTargetName } from "../../domain/target/target-path.ts"
+import { kindAddress, type Target, type TargetKind } from "../../domain/target/target.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { mayDo } from "../api/access-review.ts"
+import { askedBy } from "../api/asked-by.ts"
+import type { CopyTargetRequest } from "../api/operator-facade.ts"
+import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import { audit } from "../kernel/audit.ts"
+import type { CopiedPods, Copy } from "./copied-pods.ts"
+
+export interface CreateCopyOptions {
+  /** The API with retries, since the user waits. */
+  readonly awaited: KubeApi
+  readonly copies: CopiedPods
+  readonly bounds: SessionBounds
+  readonly protectedNamespaces: ProtectedNamespaces
+  readonly image: CopyImage | undefined
+  /** Fails if the target may not be copied because of mirrord policies. */
+  readonly permitted: (namespace: string, target: Target) => Effect.Effect<void, ApiError>
+}
+
+/** One request for a copy, as far as it has been read. */
+interface Wanted {
+  readonly asked: CopyTargetRequest
+  readonly owner: SessionOwner
+  readonly request: CopyRequest
+}
+
+const failWith = (failure: SessionFailure): ApiError => {
+  const { code, message, reason } = failureStatus({ ...failure, message: explainFailure(undefined, failure) })
+  return new ApiError({ code, reason, message })
+}
+
+const lookedUp = (
+  { awaited }: CreateCopyOptions,
+  { asked: { namespace }, request: { path } }: Wanted,
+  kind: TargetKind,
+  name: string
+): Effect.Effect<KubeObject, ApiError> =>
+  Effect.mapError(awaited.get({ ...kindAddress(kind), scope: "Namespaced" }, name, namespace), (error) => {
+    if (error.reason === "NotFound") return failWith(targetFailure({ _tag: "NoSuchTarget", target: path, namespace }))
+    if (error.reason === "Forbidden")
+      return failWith(targetFailure({ _tag: "Forbidden", target: path, detail: error.detail }))
+    return internalError(`Looking up ${path} failed: ${error.detail}.`)
+  })
+
+/** The template of a copy, and the workload that it is to replace. */
+interface Original {
+  readonly template: JsonObject
+  readonly selector: ReadonlyArray<string>
+  readonly replaces: ScalableWorkload | undefined
+}
+
+const original = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<Original, ApiError> =>
+  Effect.gen(function* () {
+    const { path, scaleDown, target } = wanted.request
+    const object = yield* lookedUp(options, wanted, target.kind, target.name)
+    const source = yield* Effect.fromResult(Result.mapError(copySource(path, target.kind, object), badRequest))
+    const replaces = scaleDown ? replacedWorkload(target, object) : undefined
+    const selector = jobSelector(target.kind, object)
+    if (source._tag === "Template") return { template: source.template, selector, replaces }
+    const referred = yield* lookedUp(options, wanted, source.kind, source.name)
+    const template = yield* Effect.fromResult(Result.mapError(copySource(path, "rollout", referred), badRequest))
+    if (template._tag === "Template") return { template: template.template, selector, replaces }
+    return yield* badRequest(`${path} cannot be copied: it has no pod template.`)
+  })
+
+/** The copy that the same user has asked for already: the answer was lost, or another process of theirs was faster. */
+const earlierCopy = (
+  { copies }: CreateCopyOptions,
+  { asked: { namespace }, owner, request }: Wanted,
+  now: number
+): Copy | undefined =>
+  !request.scaleDown
+    ? undefined
+    : copies
+        .all()
+        .find(
+          (copy) =>
+            copy.pod.metadata.namespace === namespace &&
+            copy.record.owner.userId === owner.userId &&
+            jsonEqual(copy.record.spec, request.sent) &&
+            copies.state(copy, now).phase !== "Failed"
+        )
+
+/** A copy shows what its target has, so whoever may not connect to the target gets no copy of it. */
+const allowed = (options: CreateCopyOptions, { asked, request }: Wanted): Effect.Effect<void, ApiError> =>
+  Effect.gen(function* () {
+    const { awaited, protectedNamespaces } = options
+    const { caller, namespace } = asked
+    const failure = protectedTarget(protectedNamespaces, namespace, false)
+    if (failure !== undefined) return yield* forbidden(explainFailure(undefined, failure))
+    const name = formatTargetName({ ...request.target, container: undefined })
+    const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace, name }
+    if (yield* mayDo(awaited, caller, deed)) return
+    return yield* forbidden(
+      `User ${caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in the namespace ` +
+        `"${namespace}", and so gets no copy of ${request.path}.`
+    )
+  })
+
+const bounded = (
+  { bounds, copies }: CreateCopyOptions,
+  { asked: { caller } }: Wanted
+): Effect.Effect<void, ApiError> => {
+  const users = copies.all().map(({ record }) => record.owner.k8sUsername)
+  const problem = copyBoundProblem(bounds, caller.user, users)
+  return problem === undefined ? Effect.void : Effect.fail(forbidden(problem))
+}
+
+/** Random bits for a session's id, which is no secret: a session belongs to the user of its certificate. */
+const newSessionId: Effect.Effect<SessionId> = Effect.map(
+  Effect.all([0, 1, 2, 3].map(() => Random.nextIntBetween(0, 65_535))),
+  (parts) => sessionId(parts.reduce((id, part) => (id << 16n) | BigInt(part), 0n))
+)
+
+const refusedPod = (path: string, { detail, reason }: KubeError): ApiError => {
+  const message = `The copy of ${path} cannot be made: ${detail}.`
+  if (reason === "Forbidden") return forbidden(message)
+  return reason === "Invalid" ? badRequest(message) : internalError(message)
+}
+
+const createPod = (
+  { awaited, copies }: CreateCopyOptions,
+  { asked: { namespace }, request: { path } }: Wanted,
+  name: string,
+  pod: JsonObject
+): Effect.Effect<KubeObject, ApiError> =>
+  awaited.create(pods, pod, namespace).pipe(
+    // Nobody else makes this name: the answer to our own first try was lost.
+    Effect.catch((error) =>
+      error.reason === "AlreadyExists" ? awaited.get(pods, name, namespace) : Effect.fail(error)
+    ),
+    Effect.mapError((error) => refusedPod(path, error)),
+    Effect.tap((made) => Effect.map(Clock.currentTimeMillis, (now) => copies.made(made, now)))
+  )
+
+/** Takes the pods from the workload that a copy replaces; does nothing if it has none for this copy already. */
+const takePods = (
+  { copies }: CreateCopyOptions,
+  { asked: { namespace }, request: { path } }: Wanted,
+  workload: ScalableWorkload,
+  copy: string
+): Effect.Effect<void, ApiError> =>
+  copies.workloads.scaleDown({ ...workload, namespace }, copy).pipe(
+    Effect.mapError(({ detail }) => internalError(`${path} cannot be scaled down: ${detail}.`)),
+    Effect.flatMap((other) =>
+      other === undefined
+        ? Effect.void
+        : Effect.fail(
+            new ApiError({
+              code: 409,
+              reason: "Conflict",
+              message:
+                `${workload.kind}/${workload.name} is scaled down already, for the copy ${other} of another session. ` +
+                "Wait until that session has ended and its copy is gone, or take feature.copy_target.scale_down out."
+            })
+          )
+    )
+  )
+
+/** An earlier copy once more. The process that made it may have ended before it took the workload's pods. */
+const sameCopy = (options: CreateCopyOptions, wanted: Wanted, copy: Copy): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { metadata } = copy.pod
+    const { replaces } = copy.record
+    if (replaces !== undefined) yield* takePods(options, wanted, replaces, metadata.name)
+    const now = yield* Clock.currentTimeMillis
+    options.copies.use(copy, now)
+    return sharedCopyTarget(copyTarget(metadata, copy.record, options.copies.state(copy, now), now))
+  })
+
+const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { asked, owner, request } = wanted
+    const { namespace } = asked
+    yield* bounded(options, wanted)
+    const { replaces, selector, template } = yield* original(options, wanted)
+    const id = yield* newSessionId
+    const name = copyName(request.target.name, sessionIdName(id))
+    const record = { owner, session: sessionIdHex(id), ...(replaces === undefined ? {} : { replaces }) }
+    const { awaited, image } = options
+    const pod = yield* Effect.fromResult(
+      Result.mapError(copiedPod({ name, namespace, request, template, selector, record, image }), badRequest)
+    )
+    const made = yield* createPod(options, wanted, name, pod)
+    const kept = copyRecord(made.metadata)
+    if (kept === undefined) return yield* internalError(`The copy ${name} has lost its annotation to a webhook.`)
+    if (replaces !== undefined)
+      yield* Effect.tapError(takePods(options, wanted, replaces, name), () =>
+        Effect.ignore(awaited.delete(pods, name, { namespace }))
+      )
+    yield* audit({
+      act: "copied",
+      ...askedBy(asked, owner),
+      session: sessionIdName(id),
+      namespace,
+      target: formatTargetName(request.target),
+      owner: owner.k8sUsername,
+      copy: name,
+      scaleDown: request.scaleDown
+    })
+    return copyTarget(made.metadata, kept, { phase: "InProgress" }, yield* Clock.currentTimeMillis)
+  })
+
+/** Makes the copy; the result is a copy target that is on its way. */
+export const createCopy = (
+  options: CreateCopyOptions,
+  asked: CopyTargetRequest,
+  owner: SessionOwner
+): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const request = yield* Effect.fromResult(Result.mapError(readCopyRequest(asked.body), badRequest))
+    const wanted: Wanted = { asked, owner, request }
+    yield* allowed(options, wanted)
+    yield* options.permitted(asked.namespace, request.target)
+    const earlier = earlierCopy(options, wanted, yield* Clock.currentTimeMillis)
+    return yield* earlier === undefined ? newCopy(options, wanted) : sameCopy(options, wanted, earlier)
+  })

@@ -1,0 +1,51 @@
+/**
+ * Takes requests for copies of targets through the operator: identifies the user, and hands the request to the
+ * capability that makes copies. Knows no pods.
+ */
+
+import { Effect } from "effect"
+import { noCopiesOnPrimary } from "../../domain/copy-target/copy-request.ts"
+import { boundedTexts } from "../../domain/session/connect-texts.ts"
+import { askedBy } from "../api/asked-by.ts"
+import type { CopyTargets } from "../api/capability.ts"
+import type { Facade } from "../api/facade-gate.ts"
+import type { CopyTargetRequest } from "../api/operator-facade.ts"
+import { type ApiError, badRequest, forbidden, notFound } from "../api/status.ts"
+import { audit } from "../kernel/audit.ts"
+import { type Reception, usable } from "./admit-connect.ts"
+import { ownerOf } from "./user-identity.ts"
+
+const copyTargetsOf = ({ capabilities }: Reception): CopyTargets | undefined =>
+  capabilities.find(({ copyTargets }) => copyTargets !== undefined)?.copyTargets
+
+const create = (reception: Reception, asked: CopyTargetRequest): Effect.Effect<object, ApiError> =>
+  Effect.gen(function* () {
+    const copies = copyTargetsOf(reception)
+    if (copies === undefined) return yield* badRequest(noCopiesOnPrimary)
+    const bounded = boundedTexts({ ...asked, target: "", clientVersion: undefined })
+    const request = yield* Effect.mapError(Effect.fromResult(bounded), badRequest)
+    if (request.certificate === undefined)
+      return yield* forbidden("A copy of a target belongs to the user of a certificate (header x-client-der).")
+    yield* usable(reception)
+    const owner = yield* ownerOf(reception.authority, reception.wall, request, request.certificate)
+    return yield* copies.create(request, owner)
+  }).pipe(
+    Effect.tapError(({ code, message, reason }) =>
+      audit({ act: "refused", ...askedBy(asked), namespace: asked.namespace, code, reason, message })
+    )
+  )
+
+export const copyTargetRequests = (
+  reception: Reception
+): Pick<Facade, "createCopyTarget" | "listCopyTargets" | "copyTarget"> => {
+  const copies = copyTargetsOf(reception)
+  return {
+    createCopyTarget: (request) => create(reception, request),
+    listCopyTargets: (namespace) =>
+      copies === undefined ? Effect.succeed([]) : Effect.andThen(usable(reception), () => copies.list(namespace)),
+    copyTarget: (namespace, name) =>
+      copies === undefined
+        ? Effect.fail(notFound(`There is no copy target ${name}: a primary makes none.`))
+        : Effect.andThen(usable(reception), () => copies.get(namespace, name))
+  }
+}

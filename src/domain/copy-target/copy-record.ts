@@ -1,0 +1,53 @@
+/**
+ * All that the operator has to remember of a copy, in an annotation of its pod: so it goes with the pod, and a new
+ * leader knows as much as its predecessor did.
+ *
+ * Not here: the pod (copied-pod.ts), and what clients see of the copy (copy-info.ts).
+ */
+
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type { ObjectMeta } from "../resources/object-meta.ts"
+import { SessionOwner } from "../resources/session-shapes.ts"
+
+/** Label of every copy's pod. */
+export const copyLabel = "operator.metalbear.co/copy-target"
+const annotation = "operator.metalbear.co/copy-target"
+
+const CopyRecord = Schema.Struct({
+  /** The client's spec as it came. */
+  spec: Schema.Record(Schema.String, Schema.Unknown),
+  owner: SessionOwner,
+  /** The id of the session that the copy was made for, as listed. */
+  session: Schema.String,
+  /** Path form of the copied target. */
+  target: Schema.String,
+  /** The container that sessions use. */
+  container: Schema.String,
+  /** The workload that has no pods while the copy is there. */
+  replaces: Schema.optionalKey(
+    Schema.Struct({ kind: Schema.Literals(["deployment", "statefulset", "rollout"]), name: Schema.String })
+  )
+})
+export type CopyRecord = typeof CopyRecord.Type
+
+export const recordAnnotation = (record: CopyRecord): Readonly<Record<string, string>> => ({
+  [annotation]: JSON.stringify(record)
+})
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** The record of a copy's pod; nothing for a pod that has none, or whose record somebody has spoilt. */
+export const copyRecord = ({ annotations }: ObjectMeta): CopyRecord | undefined => {
+  const read = Schema.decodeUnknownResult(CopyRecord)(parsed(annotations?.[annotation] ?? ""))
+  return Result.isSuccess(read) ? read.success : undefined
+}
+
+/** Whether a pod is a copy. It belongs to the sessions of one user, so it is no pod of its target for others. */
+export const isCopy = ({ labels }: ObjectMeta): boolean => labels?.[copyLabel] !== undefined

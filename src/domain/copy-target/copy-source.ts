@@ -1,0 +1,80 @@
+/**
+ * Where the pod of a copy comes from: the pod template of a workload, or the pod that is the target itself; and which
+ * workload a copy replaces.
+ *
+ * Not here: reading the objects (app/copy-targets), and the copied pod (copied-pod.ts).
+ */
+
+import * as Result from "effect/Result"
+import { asObject, asObjects, asString, at, isObject, type JsonObject } from "../json.ts"
+import type { TargetKind } from "../target/target.ts"
+import type { CopiedTarget } from "./copy-request.ts"
+
+/** A workload whose number of pods can be set. */
+export interface ScalableWorkload {
+  readonly kind: "deployment" | "statefulset" | "rollout"
+  readonly name: string
+}
+
+/** The object that holds the pod template of a target. */
+export type CopySource =
+  | { readonly _tag: "Template"; readonly template: JsonObject }
+  /** An Argo Rollout whose pods have the template of another workload. */
+  | { readonly _tag: "Reference"; readonly kind: "deployment" | "statefulset" | "replicaset"; readonly name: string }
+
+const templatePaths: Readonly<Partial<Record<TargetKind, ReadonlyArray<string>>>> = {
+  deployment: ["spec", "template"],
+  statefulset: ["spec", "template"],
+  replicaset: ["spec", "template"],
+  rollout: ["spec", "template"],
+  job: ["spec", "template"],
+  cronjob: ["spec", "jobTemplate", "spec", "template"],
+  pod: []
+}
+
+const referenceKinds = { Deployment: "deployment", StatefulSet: "statefulset", ReplicaSet: "replicaset" } as const
+
+const isReferenceKind = (kind: string | undefined): kind is keyof typeof referenceKinds =>
+  kind !== undefined && Object.hasOwn(referenceKinds, kind)
+
+/** The owner that decides how many pods a replica set has. */
+const ownerOf = (replicaSet: unknown): ScalableWorkload | undefined => {
+  const owner = asObjects(at(replicaSet, "metadata", "ownerReferences")).find(({ controller }) => controller === true)
+  const name = asString(owner?.["name"])
+  if (owner === undefined || name === undefined) return undefined
+  if (owner["kind"] === "Deployment") return { kind: "deployment", name }
+  return owner["kind"] === "Rollout" ? { kind: "rollout", name } : undefined
+}
+
+const problemOf = (path: string, kind: TargetKind, object: unknown): string | undefined => {
+  if (kind === "statefulset" && asObjects(at(object, "spec", "volumeClaimTemplates")).length > 0)
+    return (
+      `${path} cannot be copied: each of its pods has volumes of its own (spec.volumeClaimTemplates), and a copy has ` +
+      "none of them. Target one of its pods to copy that pod with its volumes, or take feature.copy_target out."
+    )
+  if (kind === "replicaset" && ownerOf(object) === undefined)
+    return (
+      `${path} cannot be copied: it belongs to no deployment and no rollout, and it would take the copy for one of ` +
+      "its own pods. Take feature.copy_target out."
+    )
+  return undefined
+}
+
+/** The pod template in the object of a target; fails with a sentence. */
+export const copySource = (path: string, kind: TargetKind, object: unknown): Result.Result<CopySource, string> => {
+  const problem = problemOf(path, kind, object)
+  if (problem !== undefined) return Result.fail(problem)
+  const template = at(object, ...(templatePaths[kind] ?? []))
+  if (isObject(template) && isObject(template["spec"])) return Result.succeed({ _tag: "Template", template })
+  const reference = asObject(at(object, "spec", "workloadRef"))
+  const [name, referred] = [asString(reference["name"]), asString(reference["kind"])]
+  return kind === "rollout" && name !== undefined && isReferenceKind(referred)
+    ? Result.succeed({ _tag: "Reference", kind: referenceKinds[referred], name })
+    : Result.fail(`${path} cannot be copied: it has no pod template.`)
+}
+
+/** The workload that a copy of the target replaces. The owner of a replica set would give it its pods back at once. */
+export const replacedWorkload = ({ kind, name }: CopiedTarget, object: unknown): ScalableWorkload | undefined => {
+  if (kind === "deployment" || kind === "statefulset" || kind === "rollout") return { kind, name }
+  return kind === "replicaset" ? ownerOf(object) : undefined
+}

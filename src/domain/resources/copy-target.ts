@@ -1,0 +1,49 @@
+/**
+ * The virtual object CopyTarget, which a client makes to get a copy of a target's pod, and polls until it is ready
+ * (operator-api.md §9). The operator keeps it in the annotations of the copied pod.
+ */
+
+import * as Schema from "effect/Schema"
+import { SessionInfo } from "./session.ts"
+
+const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+const Names = optional(Schema.Array(Schema.String))
+
+/** `spec`, snake_case (operator-api.md §9.2). The client compares all of it, so it is given back as it came. */
+export const CopyTargetSpec = Schema.Struct({
+  /** Read by domain/target/target-json.ts. */
+  target: Schema.Unknown,
+  /** Seconds that the copy lives without a session. */
+  idle_ttl: optional(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
+  scale_down: optional(Schema.Boolean),
+  split_queues: Schema.optionalKey(Schema.Unknown),
+  exclude_containers: Names,
+  exclude_init_containers: Names,
+  auto_queue_splitting: optional(Schema.Boolean),
+  session_key: optional(Schema.String)
+})
+export type CopyTargetSpec = typeof CopyTargetSpec.Type
+
+/** How far a copy is; the client waits while it is `InProgress` and gives up when it is `Failed`. */
+export const CopyTargetPhase = Schema.Literals(["InProgress", "Ready", "Failed"])
+export type CopyTargetPhase = typeof CopyTargetPhase.Type
+
+/** A copy target as clients read it. */
+export const CopyTarget = Schema.Struct({
+  apiVersion: Schema.String,
+  kind: Schema.Literal("CopyTarget"),
+  metadata: Schema.Struct({
+    name: Schema.String,
+    namespace: Schema.String,
+    uid: Schema.optionalKey(Schema.String),
+    creationTimestamp: optional(Schema.String)
+  }),
+  spec: Schema.Record(Schema.String, Schema.Unknown),
+  status: Schema.Struct({
+    /** The session that the copy was made for. Without an id the client makes one at random. */
+    creator_session: SessionInfo,
+    phase: CopyTargetPhase,
+    failure_message: Schema.optionalKey(Schema.String)
+  })
+})
+export type CopyTarget = typeof CopyTarget.Type
