@@ -6,7 +6,7 @@
  */
 
 import type { Socket } from "node:net"
-import { createServer, type TLSSocket } from "node:tls"
+import { createServer, type Server, type TLSSocket } from "node:tls"
 import { Redacted } from "effect"
 
 /** The operator towards one agent. */
@@ -24,23 +24,34 @@ export interface Handshake {
 }
 
 /** OpenSSL's word for a mistake is in `reason`; the message around it is for programmers. */
-const wordOf = (error: Error): string =>
-  "reason" in error && typeof error.reason === "string" ? error.reason : error.message
+const wordOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return "no reason given"
+  return "reason" in error && typeof error.reason === "string" ? error.reason : error.message
+}
 
-/**
- * Makes a fresh connection one with TLS. The agent proves nothing but that it has read its own certificate: it asks for
- * the name in it. The caller bounds the time, and ends the socket when the handshake fails.
- */
-export const secureAgent = (socket: Socket, tls: AgentTls, { failed, secured }: Handshake): void => {
-  const { certificatePem, keyPem, serverName } = tls
-  // A server that never listens: the public way to the server's side of TLS on a connection that was dialled.
-  const server = createServer({
+/** A server that never listens: the public way to the server's side of TLS on a connection that was dialled. */
+const serverWith = ({ certificatePem, keyPem }: AgentTls): Server =>
+  createServer({
     cert: certificatePem,
     key: Redacted.value(keyPem),
     // Not asked for, and given only so that no system authorities are loaded.
     ca: certificatePem,
     minVersion: "TLSv1.2"
   })
+
+/**
+ * Makes a fresh connection one with TLS. The agent proves nothing but that it has read its own certificate: it asks for
+ * the name in it. The caller bounds the time, and ends the socket when the handshake fails.
+ */
+export const secureAgent = (socket: Socket, tls: AgentTls, { failed, secured }: Handshake): void => {
+  const { serverName } = tls
+  let server: Server
+  try {
+    server = serverWith(tls)
+  } catch (error) {
+    // The certificate comes from a Job, which others may have written to.
+    return failed(`the operator's certificate in its Job cannot be used (${wordOf(error)})`)
+  }
   server.once("secureConnection", (secure) => {
     const { servername } = secure
     if (servername === serverName) return secured(secure)

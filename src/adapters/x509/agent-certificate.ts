@@ -58,13 +58,16 @@ export const makeAgentCertificate = async (key: AgentKey, agent: string, life: S
   })
 }
 
+const withoutBlanks = (text: string): string => text.replaceAll(/\s/gu, "")
+
 /** Judges the certificate of an agent's Job for the holder of this key. */
 export const readAgentCertificate = (certificatePem: string | undefined, { key }: AgentKey): AgentCertificate => {
   if (certificatePem === undefined) return { _tag: "None" }
   try {
     const certificate = new X509Certificate(certificatePem)
     const [, serverName] = /^DNS:([-a-z0-9.]+)$/u.exec(certificate.subjectAltName ?? "") ?? []
-    if (serverName === undefined || !certificate.checkPrivateKey(key)) return { _tag: "Foreign" }
+    const isAlone = withoutBlanks(certificate.toString()) === withoutBlanks(certificatePem)
+    if (serverName === undefined || !isAlone || !certificate.checkPrivateKey(key)) return { _tag: "Foreign" }
     const life = { from: certificate.validFromDate.getTime(), until: certificate.validToDate.getTime() }
     return { _tag: "Ours", serverName, life }
   } catch {

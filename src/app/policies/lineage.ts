@@ -3,7 +3,8 @@
  * apply is decided in `domain/policy/target-pattern.ts`. Reads only.
  */
 
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
+import { copyRecord } from "../../domain/copy-target/copy-record.ts"
 import { type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
 import * as kinds from "../../domain/resources/core-kinds.ts"
 import type { ObjectMeta, OwnerReference } from "../../domain/resources/object-meta.ts"
@@ -13,6 +14,7 @@ import {
   type UnreadableResource
 } from "../../domain/resources/resource-descriptor.ts"
 import { labelSelectorText, type PodLabels } from "../../domain/target/pod-selector.ts"
+import { parseTargetJson } from "../../domain/target/target-json.ts"
 import type { Target } from "../../domain/target/target.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 
@@ -48,11 +50,21 @@ const add = ({ found }: LookUp, resource: Resource): boolean => {
 const read = <T>(descriptor: ResourceDescriptor<T>, object: unknown): Reading<T> =>
   Effect.fromResult(readResource(descriptor, object))
 
-/** Adds an object and its owners. */
+/** Adds an object and its owners. The pod of a copy has no owner, and shows what the copied target has. */
 const addObject = (lookUp: LookUp, kind: string, metadata: ObjectMeta, depth = 0): Reading<void> => {
   const { labels, name, ownerReferences = [] } = metadata
   if (!add(lookUp, { kind, name, labels: labels ?? {} }) || depth >= mostOwners) return Effect.void
-  return Effect.forEach(ownerReferences, (owner) => addOwner(lookUp, owner, depth + 1), { discard: true })
+  const owners = Effect.forEach(ownerReferences, (owner) => addOwner(lookUp, owner, depth + 1), { discard: true })
+  const copied = kind === "pod" ? copiedTarget(metadata) : undefined
+  return copied === undefined
+    ? owners
+    : Effect.andThen(owners, () => addNamed(lookUp, copied.kind, copied.name, depth + 1))
+}
+
+const copiedTarget = (metadata: ObjectMeta): Extract<Target, { readonly _tag: "Workload" }> | undefined => {
+  const record = copyRecord(metadata)
+  const target = record && Result.getOrUndefined(parseTargetJson(record.spec["target"]))
+  return target?._tag === "Workload" ? target : undefined
 }
 
 /** Adds an owner, unless it is of a kind that only has the name of one that is known here. */

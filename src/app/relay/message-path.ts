@@ -56,7 +56,7 @@ const heardFromClient = (connection: ClientConnection, received: Uint8Array): vo
   locks.current = locked.locks
   for (const holder of locked.replaced ?? []) locks.holders.get(holder)?.replaced()
   if (locked.answer === undefined) feed(connection, { _tag: "FromClient", bytes })
-  else sendToClient(connection, locked.answer)
+  else answerHere(connection, locked.answer)
 }
 
 /** The frame as the session's policies let it go on; `undefined` if it goes no further. */
@@ -69,7 +69,7 @@ const policed = (connection: ClientConnection, bytes: Uint8Array): Uint8Array | 
     case "PassChanged":
       return found.bytes
     case "Answered":
-      for (const answer of found.answers) deliverToClient(connection, answer)
+      for (const answer of found.answers) answerHere(connection, answer)
       if (found.warning !== undefined) feed(connection, { _tag: "WarnUser", message: found.warning })
       return undefined
     case "TooMuch":
@@ -189,18 +189,19 @@ const heardFromMember = (connection: ClientConnection, member: MemberName, bytes
 
 /** Sends a frame to the client, and behind it the answers of policies that had to wait for it. */
 const sendToClient = (connection: ClientConnection, bytes: Uint8Array): void => {
-  deliverToClient(connection, bytes)
-  const { policing } = connection
+  const { options, policing, self } = connection
+  options.locks.current = lockToClient(options.locks.current, self, bytes)
+  answerHere(connection, bytes)
   if (policing === undefined) return
-  for (const answer of policing.answered(bytes)) deliverToClient(connection, answer)
+  for (const answer of policing.answered(bytes)) answerHere(connection, answer)
 }
 
-/** A client whose queue is full brakes all members. */
-const deliverToClient = (connection: ClientConnection, bytes: Uint8Array): void => {
-  const { options, self } = connection
-  const { client, locks } = options
-  locks.current = lockToClient(locks.current, self, bytes)
-  client.send(bytes)
+/**
+ * Sends a frame to the client that no member has a part in. A refused subscription is none that had claimed its port,
+ * so the port stays with an earlier one. A client whose queue is full brakes all members.
+ */
+const answerHere = (connection: ClientConnection, bytes: Uint8Array): void => {
+  connection.options.client.send(bytes)
   brakeForClient(connection)
 }
 

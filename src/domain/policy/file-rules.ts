@@ -8,13 +8,13 @@
 import type { FileRequest, FileResponse } from "../protocol/file-messages.ts"
 import type { ResponseError } from "../protocol/response-error.ts"
 import type { PolicyRules } from "./policy-rules.ts"
-import type { Regex } from "./regex.ts"
+import { type Effort, newEffort, type Regex } from "./regex.ts"
 
 /** The longest path that the system opens, in bytes; counted in UTF-16 code units here, which are never more. */
 export const longestPath = 4_096
 
-/** The use that a request makes of a file. */
-type FileUse = "Open" | "OpenToWrite" | "Look" | "Change"
+/** The use that a request makes of a file. A directory is moved with everything below it. */
+type FileUse = "Open" | "OpenToWrite" | "Look" | "Change" | "Move"
 
 /** A path in a request: below the directory of an open file, if it names one. `undefined`: the file itself. */
 export interface NamedFile {
@@ -50,7 +50,7 @@ const changedFiles = (request: FileRequest): ReadonlyArray<NamedFile> => {
     case "UnlinkAt":
       return named(request.value.pathname, "Change", request.value.dirfd ?? undefined)
     case "Rename":
-      return [...named(request.value.oldPath, "Change"), ...named(request.value.newPath, "Change")]
+      return [...named(request.value.oldPath, "Move"), ...named(request.value.newPath, "Move")]
     case "Ftruncate":
     case "Futimens":
     case "Fchown":
@@ -110,11 +110,10 @@ export const refusal = (request: FileRequest, error: ResponseError): FileRespons
 /** Whether a request is answered at all. */
 export const isAnswered = ({ _tag }: FileRequest): boolean => _tag !== "Close" && _tag !== "CloseDir"
 
-/** Drops what leads from a path of `/proc` back to the root: `/proc/1/root/etc` is `/etc`. */
-const withoutRoots = (segments: ReadonlyArray<string>): ReadonlyArray<string> => {
-  if (segments[0] !== "proc") return segments
-  if (segments[2] === "root") return withoutRoots(segments.slice(3))
-  return segments[2] === "task" && segments[4] === "root" ? withoutRoots(segments.slice(5)) : segments
+/** Whether the segments are a path of `/proc` that leads back to the root: `/proc/1/root/etc` is `/etc`. */
+const isRoot = (segments: ReadonlyArray<string>): boolean => {
+  if (segments[0] !== "proc" || segments.at(-1) !== "root") return false
+  return segments.length === 3 || (segments.length === 5 && segments[2] === "task")
 }
 
 /** The path from the root without detours, as far as it can be told without looking at links. */
@@ -123,8 +122,10 @@ export const plainPath = (path: string): string => {
   for (const segment of path.split("/")) {
     if (segment === "..") segments.pop()
     else if (segment !== "" && segment !== ".") segments.push(segment)
+    // At once: a `..` behind it goes up from the root, and not from `/proc/1`.
+    if (isRoot(segments)) segments.length = 0
   }
-  return `/${withoutRoots(segments).join("/")}`
+  return `/${segments.join("/")}`
 }
 
 /** A file that is kept from a session. `how` is a part of a sentence for the user. */
@@ -142,13 +143,14 @@ const ioError = (rawOsError: number, kind: "NotFound" | "PermissionDenied"): Res
 const notThere = ioError(2, "NotFound")
 const mayNot = ioError(13, "PermissionDenied")
 
-const isWrite = (use: FileUse): boolean => use === "OpenToWrite" || use === "Change"
+const isChange = (use: FileUse): boolean => use === "Change" || use === "Move"
+const isWrite = (use: FileUse): boolean => use === "OpenToWrite" || isChange(use)
 const isOpen = (use: FileUse): boolean => use === "OpenToWrite" || use === "Open"
 
 const errorFor = (how: KeptFile["how"], use: FileUse): ResponseError | undefined => {
   switch (how) {
     case "local":
-      return isOpen(use) ? { _tag: "OpenLocal" } : use === "Change" ? mayNot : undefined
+      return isOpen(use) ? { _tag: "OpenLocal" } : isChange(use) ? mayNot : undefined
     case "not found":
       return notThere
     case "read-only":
@@ -163,8 +165,15 @@ const lists = [
   ["read-only", "readOnly"]
 ] as const
 
-const matchesAny = (patterns: ReadonlyArray<Regex>, forms: ReadonlyArray<string>): boolean =>
-  patterns.some((pattern) => forms.some((form) => pattern.matches(form)))
+/** The forms in which a path is compared. A directory that is moved counts as what is below it, as in `^/etc/`. */
+const formsOf = (path: string, use: FileUse): ReadonlyArray<string> => {
+  const plain = plainPath(path)
+  return [...new Set([path, plain, ...(use === "Move" ? [`${plain}/`] : [])])]
+}
+
+/** True where no effort is left. */
+const matchesAny = (patterns: ReadonlyArray<Regex>, forms: ReadonlyArray<string>, effort: Effort): boolean =>
+  patterns.some((pattern) => forms.some((form) => pattern.matches(form, effort, true)))
 
 /**
  * Whether the policies keep a file from a session. `path`: as the request names it, from the root; `undefined`: it is
@@ -176,7 +185,8 @@ export const keptFile = (
   use: FileUse
 ): KeptFile | undefined => {
   const isTooLong = path !== undefined && path.length > longestPath
-  const forms = path === undefined || isTooLong ? [] : [...new Set([path, plainPath(path)])]
+  const forms = path === undefined || isTooLong ? [] : formsOf(path, use)
+  const effort = newEffort()
   for (const [how, list] of lists) {
     const error = errorFor(how, use)
     if (error === undefined) continue
@@ -184,8 +194,9 @@ export const keptFile = (
       const patterns = files[list]
       if (patterns.length === 0) continue
       // Where a pattern cannot be asked, opening the file on the user's machine would be a guess: it is not there.
-      if (forms.length === 0) return { policy: name, how: "not found", error: notThere }
-      if (matchesAny(patterns, forms)) return { policy: name, how, error }
+      const isKept = forms.length > 0 && matchesAny(patterns, forms, effort)
+      if (forms.length === 0 || effort.left <= 0) return { policy: name, how: "not found", error: notThere }
+      if (isKept) return { policy: name, how, error }
     }
   }
   return undefined

@@ -7,7 +7,7 @@
 import { quoted } from "../clean-text.ts"
 import type { HttpFilter, StealType } from "../protocol/http-filter-messages.ts"
 import type { PolicyRules } from "./policy-rules.ts"
-import type { Regex } from "./regex.ts"
+import { type Effort, newEffort, type Regex } from "./regex.ts"
 
 /** Something that a policy forbids. The reason is a part of a sentence for the user. */
 export interface Forbidden {
@@ -39,24 +39,28 @@ const filters = (filter: HttpFilter, depth = 0): boolean =>
  * Whether a header filter, itself a regular expression, matches a policy's pattern. Its own anchor does not count: the
  * published example wants `^baggage: .+` and takes the filter `^baggage: .*mirrord-session=alice.*`.
  */
-const isWanted = (filter: string, pattern: Regex): boolean =>
+const isWanted = (filter: string, pattern: Regex, effort: Effort): boolean =>
   filter.length <= longestFilter &&
-  (pattern.matches(filter) || (filter.startsWith("^") && pattern.matches(filter.slice(1))))
+  (pattern.matches(filter, effort) || (filter.startsWith("^") && pattern.matches(filter.slice(1), effort)))
 
 /**
  * Whether at least one header filter matches the pattern. That is the published rule, for filters that must all hold
  * and for those of which any is enough.
  */
-const hasWanted = (filter: HttpFilter, pattern: Regex, depth = 0): boolean => {
-  if (filter._tag === "Header") return isWanted(filter.value, pattern)
+const hasWanted = (filter: HttpFilter, pattern: Regex, effort: Effort, depth = 0): boolean => {
+  if (filter._tag === "Header") return isWanted(filter.value, pattern, effort)
   if (filter._tag !== "Composite" || depth >= deepestFilter) return false
-  return filter.filters.some((inner) => hasWanted(inner, pattern, depth + 1))
+  return filter.filters.some((inner) => hasWanted(inner, pattern, effort, depth + 1))
 }
 
-const stealReason = ({ blocks, headerFilter }: PolicyRules, filter: HttpFilter | undefined): string | undefined => {
+const stealReason = (
+  { blocks, headerFilter }: PolicyRules,
+  filter: HttpFilter | undefined,
+  effort: Effort
+): string | undefined => {
   if (blocks.has("steal")) return "it blocks stealing"
   const isFiltered = filter !== undefined && filters(filter)
-  if (headerFilter !== undefined && (filter === undefined || !hasWanted(filter, headerFilter)))
+  if (headerFilter !== undefined && (filter === undefined || !hasWanted(filter, headerFilter, effort)))
     return `stealing needs an HTTP header filter that matches ${quoted(headerFilter.pattern)}`
   return blocks.has("steal-without-filter") && !isFiltered ? "stealing needs an HTTP filter" : undefined
 }
@@ -74,7 +78,8 @@ const first = (
 
 export const forbiddenSteal = (policies: ReadonlyArray<PolicyRules>, steal: StealType): Forbidden | undefined => {
   const filter = filterOf(steal)
-  return first(policies, (policy) => stealReason(policy, filter))
+  const effort = newEffort()
+  return first(policies, (policy) => stealReason(policy, filter, effort))
 }
 
 export const forbiddenMirror = (policies: ReadonlyArray<PolicyRules>): Forbidden | undefined =>

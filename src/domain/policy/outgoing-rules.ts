@@ -7,13 +7,15 @@
 import { parseIp } from "../protocol/ip-address.ts"
 import type { SocketAddress } from "../protocol/network-messages.ts"
 import type { Forbidden } from "./incoming-rules.ts"
-import { isInBlock } from "./network-block.ts"
+import { isInBlock, loopbackOf, reachedAddress } from "./network-block.ts"
 import type { OutgoingRule, PolicyRules } from "./policy-rules.ts"
+import { type Effort, newEffort } from "./regex.ts"
 
 export type OutgoingProtocol = "TCP" | "UDP" | "Seqpacket"
 
-/** The most pairs of name and address that are remembered of a connection's look-ups. */
+/** The most pairs of name and address that are remembered of a connection's look-ups, and the most of one address. */
 const mostPairs = 20_000
+const mostNames = 200
 /** A host name has at most 253 characters. */
 export const longestName = 253
 
@@ -31,26 +33,30 @@ export class SeenNames {
   readonly #names = new Map<string, Set<string>>()
   #pairs = 0
   #isFull = false
+  /** Addresses with more names than are remembered. */
+  readonly #full = new Set<string>()
 
-  /** Whether names were forgotten for want of room: then a name that is not known proves nothing. */
-  get isFull(): boolean {
-    return this.#isFull
+  /** Whether names of an address may have been forgotten: then a name that is not known proves nothing. */
+  isFull(address: string): boolean {
+    return this.#isFull || this.#full.has(reachedAddress(address))
   }
 
   saw(name: string, address: string): void {
-    const names = this.#names.get(address) ?? new Set()
+    const reached = reachedAddress(address)
+    const names = this.#names.get(reached) ?? new Set()
     const known = nameForm(name)
     if (names.has(known)) return
     if (known.length > longestName || this.#pairs >= mostPairs) {
       this.#isFull = true
       return
     }
+    if (names.size >= mostNames) return void this.#full.add(reached)
     this.#pairs++
-    this.#names.set(address, names.add(known))
+    this.#names.set(reached, names.add(known))
   }
 
   of(address: string): ReadonlySet<string> {
-    return this.#names.get(address) ?? nobody
+    return this.#names.get(reachedAddress(address)) ?? nobody
   }
 }
 
@@ -61,39 +67,50 @@ interface Connection {
   readonly address: SocketAddress
   readonly names: SeenNames
 }
-
-/** Whether a rule for host names holds; `otherwise`: the answer where names were forgotten. */
-const isNamed = ({ hostname }: OutgoingRule, { address, names }: Connection, otherwise: boolean): boolean => {
-  if (hostname === undefined) return true
-  if (address._tag !== "Ip") return false
-  for (const name of names.of(address.value.ip)) if (hostname.matches(name)) return true
-  return names.isFull && otherwise
+/** A connection that is judged. */
+interface Judged extends Connection {
+  readonly effort: Effort
 }
 
-const isInNetwork = ({ network }: OutgoingRule, { address }: Connection): boolean => {
+/** Whether a rule for host names holds. Where names were forgotten, a rule that blocks does. */
+const isNamed = ({ hostname }: OutgoingRule, { address, effort, names }: Judged, isBlocking: boolean): boolean => {
+  if (hostname === undefined) return true
+  if (address._tag !== "Ip") return false
+  const { ip } = address.value
+  for (const name of names.of(ip)) if (hostname.matches(name, effort, isBlocking)) return true
+  return isBlocking && names.isFull(ip)
+}
+
+/** `isBlocking`: an address that reaches another one is in the network if either is, and not only if both are. */
+const isInNetwork = ({ network }: OutgoingRule, { address }: Connection, isBlocking: boolean): boolean => {
   if (network === undefined) return true
   const octets = address._tag === "Ip" ? parseIp(address.value.ip) : undefined
   if (octets === undefined) return false
-  return isInBlock(network.block, octets) && !network.except.some((block) => isInBlock(block, octets))
+  const has = (form: Uint8Array): boolean =>
+    isInBlock(network.block, form) && !network.except.some((block) => isInBlock(block, form))
+  const reached = loopbackOf(octets)
+  if (reached === undefined) return has(octets)
+  return isBlocking ? has(octets) || has(reached) : has(octets) && has(reached)
 }
 
 const isAtPort = ({ ports }: OutgoingRule, { address, protocol }: Connection): boolean =>
   ports.length === 0 ||
   (address._tag === "Ip" && ports.some((one) => one.port === address.value.port && one.protocol === protocol))
 
-const matches = (rule: OutgoingRule, connection: Connection, otherwise: boolean): boolean =>
-  isAtPort(rule, connection) && isInNetwork(rule, connection) && isNamed(rule, connection, otherwise)
+const matches = (rule: OutgoingRule, connection: Judged, isBlocking: boolean): boolean =>
+  isAtPort(rule, connection) && isInNetwork(rule, connection, isBlocking) && isNamed(rule, connection, isBlocking)
 
 /** Each policy must permit a connection: by one of its `allow` rules, if it has any, and by no `block` rule. */
 export const forbiddenConnection = (
   policies: ReadonlyArray<PolicyRules>,
   connection: Connection
 ): Forbidden | undefined => {
+  const judged: Judged = { ...connection, effort: newEffort() }
   for (const { name, outgoing } of policies) {
     const { allow, block } = outgoing
-    if (allow.length > 0 && !allow.some((rule) => matches(rule, connection, false)))
+    if (allow.length > 0 && !allow.some((rule) => matches(rule, judged, false)))
       return { policy: name, reason: "none of its network.outgoing.allow rules permits this address" }
-    if (block.some((rule) => matches(rule, connection, true)))
+    if (block.some((rule) => matches(rule, judged, true)))
       return { policy: name, reason: "one of its network.outgoing.block rules forbids this address" }
   }
   return undefined

@@ -214,8 +214,8 @@ export class Policing {
 
   #lookUp(node: string): Policed {
     if (this.#lookups.isFull) return tooMuch
-    // Of a text that is too long for a name, so much is kept that it stays too long.
-    const name = node.slice(0, longestName + 1)
+    // Not the beginning of it: the engine would keep the whole text with it.
+    const name = node.length > longestName ? tooLongName : node
     this.#lookups.asked(name, name.length)
     return pass
   }
@@ -327,6 +327,9 @@ export class Policing {
 }
 
 const none: ReadonlyArray<Uint8Array> = []
+
+/** Kept in place of any text that is too long for a name. */
+const tooLongName = "?".repeat(longestName + 1)
 
 const tooMuch: Policed = {
   _tag: "TooMuch",

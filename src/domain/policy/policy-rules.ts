@@ -16,6 +16,8 @@ import { readPathPattern, type TargetPattern } from "./target-pattern.ts"
 /** The most patterns and rules of one policy, and the longest text of one. */
 const mostEntries = 500
 const longestText = 1_000
+/** The most steps that the regular expressions of one policy have together: some MB of memory. */
+const mostSteps = 50_000
 
 /** A rule for outgoing connections: all parts that are there must match. */
 export interface OutgoingRule {
@@ -158,10 +160,16 @@ const targetOf = ({ metadata, spec: { selector, targetPath } }: Policy): TargetP
   selector: selector ?? undefined
 })
 
+const sizeOf = ({ files, headerFilter, outgoing }: PolicyRules): number => {
+  const names = [...outgoing.allow, ...outgoing.block].map(({ hostname }) => hostname)
+  const all = [headerFilter, ...names, ...files.local, ...files.notFound, ...files.readOnly]
+  return all.reduce((sum, pattern) => sum + (pattern?.size ?? 0), 0)
+}
+
 const compile = (policy: Policy): PolicyRules => {
   const { metadata, spec } = policy
   const { block, env, profileAllowlist, requireProfile } = spec
-  return {
+  const rules: PolicyRules = {
     name: metadata.name,
     target: targetOf(policy),
     blocks: new Set(block),
@@ -175,6 +183,8 @@ const compile = (policy: Policy): PolicyRules => {
     outgoing: outgoingOf(spec),
     text: JSON.stringify([metadata.namespace ?? null, metadata.name, spec])
   }
+  if (sizeOf(rules) > mostSteps) refuse("spec", "its regular expressions are too large together; repeat less in them")
+  return rules
 }
 
 /**

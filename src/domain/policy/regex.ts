@@ -20,13 +20,29 @@ type Step =
   | { readonly _tag: "Split"; next: number; other: number }
   | { readonly _tag: "Match" }
 
+/**
+ * The work that the searches of one decision may still do, about one unit for each quarter of a microsecond. A search
+ * takes as long as the product of the sizes of pattern and text at worst, which keeps a whole operator waiting.
+ */
+export interface Effort {
+  left: number
+}
+
+/** For one decision about one message. Patterns and paths that somebody means take a thousandth of it. */
+export const newEffort = (): Effort => ({ left: 2_000_000 })
+
+/** The work of a character behind which it is known how the search goes on. */
+const knownCharacter = 0.05
+
 export interface Regex {
   readonly pattern: string
+  /** How many steps the pattern has, which is the memory that it takes. */
+  readonly size: number
   /**
-   * Whether the pattern matches anywhere in the text. Takes as long as the product of the lengths of pattern and text
-   * at most, so the caller bounds the text.
+   * Whether the pattern matches anywhere in the text. `otherwise`: the answer if no effort is left, also from an
+   * earlier search of the same decision.
    */
-  readonly matches: (text: string) => boolean
+  readonly matches: (text: string, effort?: Effort, otherwise?: boolean) => boolean
 }
 
 /** Writes the steps of a node behind those that are there; the steps behind it come next. */
@@ -139,11 +155,13 @@ class Searcher {
     this.#steps = steps
   }
 
-  search(text: string): boolean {
+  search(text: string, effort: Effort, otherwise: boolean): boolean {
     let state = this.#state([], "Edge")
     for (let at = 0; at < text.length;) {
+      if (effort.left <= 0) return otherwise
+      effort.left -= knownCharacter
       const codePoint = text.codePointAt(at) ?? 0
-      const next = state.next.get(codePoint) ?? this.#step(state, codePoint)
+      const next = state.next.get(codePoint) ?? this.#step(state, codePoint, effort)
       if (next === "Found") return true
       state = next
       at += codePoint > 0xffff ? 2 : 1
@@ -164,8 +182,9 @@ class Searcher {
     return state
   }
 
-  #step(state: SearchState, codePoint: number): SearchState | "Found" {
+  #step(state: SearchState, codePoint: number, effort: Effort): SearchState | "Found" {
     const reached = this.#reached(state, codePoint)
+    if (reached !== "Found") effort.left -= reached.size
     const next = reached === "Found" ? reached : this.#behind(reached, codePoint)
     if (state.next.size < mostCharacters) state.next.set(codePoint, next)
     return next
@@ -173,9 +192,14 @@ class Searcher {
 
   #behind(reached: ReadonlySet<number>, codePoint: number): SearchState {
     const threads = new Set<number>()
+    // Steps of a repetition have one test, which may be a long list.
+    const tested = new Map<CharacterTest, boolean>()
     for (const thread of reached) {
       const step = this.#steps[thread]
-      if (step?._tag === "Character" && step.test(codePoint)) threads.add(step.next)
+      if (step?._tag !== "Character") continue
+      const fits = tested.get(step.test) ?? step.test(codePoint)
+      tested.set(step.test, fits)
+      if (fits) threads.add(step.next)
     }
     return this.#state(
       [...threads].toSorted((a, b) => a - b),
@@ -214,7 +238,11 @@ export const compileRegex = (
     if (steps.length > mostSteps) return refuse("it is too large")
     steps.push({ _tag: "Match" })
     const searcher = new Searcher(steps)
-    return Result.succeed({ pattern, matches: (text) => searcher.search(text) })
+    return Result.succeed({
+      pattern,
+      size: steps.length,
+      matches: (text, effort = { left: Infinity }, otherwise = false) => searcher.search(text, effort, otherwise)
+    })
   } catch (error) {
     if (error instanceof RegexProblem) return refuse(error.message)
     throw error

@@ -30,7 +30,7 @@ export interface Hold {
  * The held ports, at most the session's connections times the subscriptions that a router permits each of them.
  *
  * The session passes every message of a client through {@link lockFromClient} before the connection's router sees it,
- * and every message to the client through {@link lockToClient}. When a connection ends, it calls
+ * and every message of the router to the client through {@link lockToClient}. When a connection ends, it calls
  * {@link releaseConnection}.
  */
 export type PortLocks = ReadonlyMap<number, ReadonlyMap<ConnectionName, Hold>>

@@ -78,6 +78,15 @@ describe("an agent that is to speak TLS", () => {
     expect(heard()).toHaveLength(0)
   })
 
+  it("fails, and nothing else does, when OpenSSL cannot use what stands behind its certificate", async () => {
+    const { heard, port } = await listening(() => undefined)
+    const certificatePem = `${tls.certificatePem}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`
+    const failing = dialAgent("127.0.0.1", port, { tls: { ...tls, certificatePem } })
+    const { detail } = await Effect.runPromise(Effect.flip(failing))
+    expect(detail).toMatch(/^the operator's certificate in its Job cannot be used \(.+\)$/)
+    expect(heard()).toHaveLength(0)
+  })
+
   it("is cut off when nobody waits for it any more", async () => {
     let ended: Promise<unknown> = Promise.resolve()
     const { port } = await listening((socket) => {

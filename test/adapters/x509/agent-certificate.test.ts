@@ -41,6 +41,9 @@ describe("the operator's certificate for an agent", () => {
     })
     expect(readAgentCertificate(pem, other)).toEqual({ _tag: "Foreign" })
     expect(readAgentCertificate("no certificate", key)).toEqual({ _tag: "Foreign" })
+    // TLS would read further than the first certificate.
+    const more = `${pem}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`
+    expect(readAgentCertificate(more, key)).toEqual({ _tag: "Foreign" })
     expect(readAgentCertificate(undefined, key)).toEqual({ _tag: "None" })
   })
 

@@ -2,6 +2,7 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
+import { recordAnnotation } from "../../../src/domain/copy-target/copy-record.ts"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { deployments, pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
@@ -147,6 +148,33 @@ describe("a policy of a single cluster", () => {
       yield* pass("1 second")
       const certificate = yield* certificateOf(cluster)
       const wanted = request(certificate, { target: "pod.myapp-1" })
+      const { got, say } = yield* client(opened(yield* connectTo(cluster, wanted)))
+      yield* say(steal)
+      assert.deepInclude(refusalOf(got), { policyName: "calm" })
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("for a deployment holds for a copy of it whose pod is the target, also if it comes later", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      const record = {
+        spec: { target: { deployment: "copied" } },
+        owner: { username: "u", hostname: "h", k8sUsername: "k", userId: "i" },
+        session: "1",
+        target: "deployment/copied",
+        container: "myapp"
+      }
+      cluster.api.write(pods, "myapp-1", { metadata: { annotations: recordAnnotation(record) } }, "default")
+      yield* pass("1 second")
+      const certificate = yield* certificateOf(cluster)
+      const wanted = request(certificate, { target: "pod.myapp-1" })
+      const before = yield* client(opened(yield* connectTo(cluster, wanted)))
+      yield* before.say(steal)
+      assert.isUndefined(refusalOf(before.got))
+      allow(cluster, "calm", { block: ["steal"], targetPath: "deploy/copied" })
+      yield* pass("1 second")
+      assert.isDefined(before.ended())
       const { got, say } = yield* client(opened(yield* connectTo(cluster, wanted)))
       yield* say(steal)
       assert.deepInclude(refusalOf(got), { policyName: "calm" })

@@ -653,6 +653,32 @@ describe("the shell around the router", () => {
     })
   )
 
+  it.effect("leaves a port with its holder when a further subscription to it is refused here", () =>
+    Effect.gen(function* () {
+      const filtering = policy({ block: ["steal-without-filter"] }, "filtering")
+      const locks = makeSessionLocks()
+      const limits = { policies: { policies: [filtering], text: "" }, outdated: Effect.never }
+      const { client, first, second } = yield* scene({ limits, locks })
+      client.receive(
+        say({
+          _tag: "TcpSteal",
+          value: { _tag: "PortSubscribe", value: { _tag: "FilteredHttp", port: 80, filter: "x-user: a" } }
+        })
+      )
+      const subscribed = answer({
+        _tag: "TcpSteal",
+        value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } }
+      })
+      for (const member of [first, second]) member.receive(subscribed)
+      client.receive(say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))
+      assert.lengthOf(
+        toClient(client).filter(({ _tag }) => _tag === "TcpSteal"),
+        2
+      )
+      assert.deepStrictEqual([...locks.current.keys()], [80])
+    })
+  )
+
   it.effect("ends when other policies hold, and its client may connect again", () =>
     Effect.gen(function* () {
       const limits = { policies: { policies: [], text: "" }, outdated: Effect.succeed({ reason: "others hold" }) }

@@ -24,18 +24,32 @@ describe("a file of the target", () => {
     ["/var/log", "Look", undefined],
     ["/var/log", "OpenToWrite", "read-only by two"],
     ["/var/log", "Change", "read-only by two"],
+    ["/var", "Change", undefined],
+    ["/app/../var", "Move", "read-only by two"],
+    ["/home", "Move", "local by one"],
+    ["/app", "Move", undefined],
     ["/etc/../home/a", "Open", "local by one"],
     ["//home//./a", "Open", "local by one"],
     ["/proc/1/root/home/a", "Open", "local by one"],
+    ["/proc/1/root/../home/a", "Open", "local by one"],
+    ["/proc/1/task/7/root/../../home/a", "Open", "local by one"],
     ["/proc/self/task/7/root/proc/1/root/var/log", "Change", "read-only by two"],
     [`/etc/${"a".repeat(5_000)}`, "Open", "not found by one"],
     [undefined, "Open", "not found by one"]
-  ] as ReadonlyArray<readonly [string | undefined, "Open" | "OpenToWrite" | "Look" | "Change", string | undefined]>)(
+  ] as ReadonlyArray<readonly [string | undefined, Parameters<typeof keptFile>[2], string | undefined]>)(
     "%s, %s: %s",
     (path, use, expected) => {
       expect(how(path, use)).toBe(expected)
     }
   )
+
+  it("is not there where its path would keep the operator busy, and is not the user's own file", () => {
+    const slow = [policy({ fs: { local: ["(a|b)*a(a|b){480}c"] } })]
+    const path = Array.from({ length: 4_000 }, (_, i) => ((Math.imul(i, 2_654_435_761) >>> 30) & 1 ? "a" : "b")).join(
+      ""
+    )
+    expect(keptFile(slow, path, "Open")?.how).toBe("not found")
+  })
 
   it("has a plain path that stays below the root", () => {
     expect(plainPath("/../../etc/./x//y/..")).toBe("/etc/x")

@@ -22,7 +22,10 @@ describe("a network", () => {
     ["fd00::/8", "fe00::1", false],
     ["::/0", "1.2.3.4", false],
     // The same machine by its other name.
-    ["10.0.0.0/8", "::ffff:10.1.2.3", true]
+    ["10.0.0.0/8", "::ffff:10.1.2.3", true],
+    ["::ffff:10.0.0.0/104", "10.1.2.3", true],
+    ["::ffff:10.0.0.0/104", "::ffff:11.1.2.3", false],
+    ["::ffff:10.0.0.0/95", "10.1.2.3", false]
   ])("%s has %s: %s", (cidr, address, has) => {
     expect(isIn(cidr, address)).toBe(has)
   })

@@ -49,13 +49,51 @@ describe("an outgoing connection", () => {
     expect(forbiddenConnection([outgoing({})], connection)).toBeUndefined()
   })
 
+  it("to an IPv4 address in its IPv6 form has the names of the IPv4 one, and the other way round", () => {
+    const seen = new SeenNames()
+    seen.saw("db.internal", "10.0.0.7")
+    seen.saw("queue.internal", "::ffff:10.0.0.8")
+    const rules = [{ hostname: "internal$" }]
+    for (const ip of ["10.0.0.7", "::ffff:10.0.0.7", "10.0.0.8", "::ffff:10.0.0.8"]) {
+      const connection = { protocol: "TCP", address: to(ip, 80), names: seen } as const
+      expect(forbiddenConnection([outgoing({ block: rules })], connection), ip).toBeDefined()
+      expect(forbiddenConnection([outgoing({ allow: rules })], connection), ip).toBeUndefined()
+    }
+  })
+
+  it.each([
+    ["0.0.0.0", "127.0.0.0/8"],
+    ["0.0.0.0", "0.0.0.0/32"],
+    ["::ffff:0.0.0.0", "127.0.0.1/32"],
+    ["::", "::1/128"]
+  ])("to %s reaches the target itself, so a rule about %s holds", (ip, cidr) => {
+    const family = cidr.includes(":") ? "::/0" : "0.0.0.0/0"
+    const connection = { protocol: "TCP", address: to(ip, 80), names } as const
+    expect(forbiddenConnection([outgoing({ block: [{ ipBlock: { cidr } }] })], connection)).toBeDefined()
+    const allBut = [{ ipBlock: { cidr: family, except: [cidr] } }]
+    expect(forbiddenConnection([outgoing({ allow: allBut })], connection)).toBeDefined()
+  })
+
   it("is forbidden by any blocked name once names had to be forgotten", () => {
     const many = new SeenNames()
     const blocked = [outgoing({ block: [{ hostname: "evil" }] })]
     const connection = { protocol: "TCP", address: to("9.9.9.9", 80), names: many } as const
-    for (let i = 0; i < 20_000; i++) many.saw(`host-${i}`, "1.1.1.1")
+    for (let i = 0; i < 20_000; i++) many.saw(`host-${i}`, `1.1.${i >> 8}.${i & 0xff}`)
     expect(forbiddenConnection(blocked, connection)).toBeUndefined()
     many.saw("evil", "9.9.9.9")
     expect(forbiddenConnection(blocked, connection)).toBeDefined()
+  })
+
+  it("to an address with very many names is forbidden by any blocked name, and others are not", () => {
+    const many = new SeenNames()
+    const rules = [{ hostname: "evil" }]
+    const connectionTo = (ip: string) => ({ protocol: "TCP", address: to(ip, 80), names: many }) as const
+    for (let i = 0; i < 200; i++) many.saw(`host-${i}`, "1.1.1.1")
+    expect(forbiddenConnection([outgoing({ block: rules })], connectionTo("1.1.1.1"))).toBeUndefined()
+    many.saw("evil", "1.1.1.1")
+    expect(many.of("1.1.1.1").size).toBe(200)
+    expect(forbiddenConnection([outgoing({ block: rules })], connectionTo("1.1.1.1"))).toBeDefined()
+    expect(forbiddenConnection([outgoing({ block: rules })], connectionTo("2.2.2.2"))).toBeUndefined()
+    expect(forbiddenConnection([outgoing({ allow: rules })], connectionTo("1.1.1.1"))).toBeDefined()
   })
 })

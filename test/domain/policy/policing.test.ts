@@ -9,6 +9,7 @@ import { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incoming-m
 import { LayerTcpOutgoing } from "../../../src/domain/protocol/outgoing-messages.ts"
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import { readableError } from "../../../src/domain/routing/versions.ts"
+import { collectGarbage } from "../../support/collect-garbage.ts"
 import { arbitraryOf } from "../protocol/arbitrary.ts"
 import { anyPolicy, policy } from "./policies.ts"
 
@@ -229,6 +230,19 @@ describe("outgoing connections", () => {
     for (let i = 0; i < 3; i++) expect(ask(made, longest)).toEqual({ _tag: "Pass" })
     made.answered(daemonMessage.encode(found))
     expect(ask(made, connect)._tag, "any name may have been the forbidden one").toBe("Answered")
+  })
+
+  it("keep nothing of names that are too long while nobody answers", () => {
+    const made = policing(blocking)
+    const used = (): number => {
+      collectGarbage()
+      return process.memoryUsage().heapUsed
+    }
+    const before = used()
+    const endless: ClientMessage = { _tag: "GetAddrInfoRequest", value: { node: "a".repeat(1_000_000) } }
+    for (let i = 0; i < 100; i++) ask(made, endless)
+    expect(used() - before).toBeLessThan(50_000_000)
+    expect(made.answered(daemonMessage.encode(found))).toEqual([])
   })
 
   it("of old clients are answered in the order of their requests", () => {

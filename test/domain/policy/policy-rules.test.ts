@@ -24,6 +24,10 @@ describe("a policy that cannot be enforced", () => {
     ],
     [{ splitQueues: { requireFilter: true } }, "spec.splitQueues: this operator does not know this field"],
     [{ env: { exclude: [], include: ["A"] } }, "spec.env.include: this operator does not know this field"],
+    [
+      { fs: { notFound: Array.from({ length: 30 }, () => "a{1000}b{990}") } },
+      "spec: its regular expressions are too large together"
+    ],
     [{ targetPath: "x".repeat(1_001) }, "spec.targetPath: it has more than 1000 characters"],
     [{ env: { exclude: Array.from({ length: 501 }, () => "A") } }, "spec.env.exclude: it has 501 entries"]
   ])("%j names the field", (spec, expected) => {

@@ -1,7 +1,7 @@
 import * as Result from "effect/Result"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { compileRegex } from "../../../src/domain/policy/regex.ts"
+import { compileRegex, newEffort } from "../../../src/domain/policy/regex.ts"
 
 const compile = (pattern: string, ignoreCase = false) =>
   Result.getOrThrowWith(compileRegex(pattern, { ignoreCase }), (problem) => new Error(problem))
@@ -47,6 +47,23 @@ describe("a regular expression of a policy", () => {
       ),
       { numRuns: 2_000 }
     )
+  })
+
+  it("gives up a text that would take it seconds, and gives the answer that the caller wants then", () => {
+    const slow = compile(`(a|b)*a[ab${"\u4e00\u4e02".repeat(200)}]{480}c`, true)
+    // No two states are the same, so nothing that was seen before helps.
+    const text = Array.from({ length: 4_096 }, (_, i) => (Math.imul(i, 2_654_435_761) >>> 30) & 1)
+      .map((bit) => (bit === 0 ? "a" : "b"))
+      .join("")
+    for (const otherwise of [true, false]) {
+      const effort = newEffort()
+      expect(slow.matches(text.repeat(3), effort, otherwise)).toBe(otherwise)
+      expect(effort.left).toBeLessThanOrEqual(0)
+      expect(slow.matches("a", effort, otherwise), "no effort is left for another search").toBe(otherwise)
+    }
+    const effort = newEffort()
+    expect(compile("^/etc/").matches(`/app/${"a".repeat(4_000)}`, effort, true)).toBe(false)
+    expect(effort.left).toBeGreaterThan(1_900_000)
   })
 
   it("matches the same after more states than it remembers", () => {
