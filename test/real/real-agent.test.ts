@@ -20,7 +20,7 @@ import { children, nothingLeft, parentNames, readySession } from "./sessions.ts"
 const handshake = 0x16
 const [pong] = daemonMessage.encode({ _tag: "Pong" })
 
-/** The first bytes that an agent says to somebody who pings in clear text. An agent of TLS does not wait for the ping. */
+/** The first bytes that an agent says to somebody who pings in clear text. An agent of TLS waits for no ping. */
 const firstWords = (host: string, port: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const socket = net.connect({ host, port }, () => socket.write(clientMessage.encode({ _tag: "Ping" })))

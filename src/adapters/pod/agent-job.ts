@@ -27,7 +27,7 @@ export interface AgentSettings extends AgentConfiguration {
 }
 
 /** The variable that turns TLS on in an agent, and holds the certificate of its operator. */
-const certificateVariable = "AGENT_OPERATOR_CERT_ENV"
+export const certificateVariable = "AGENT_OPERATOR_CERT_ENV"
 
 const meshVariables = (mesh: Mesh | undefined): Readonly<Record<string, string>> => ({
   ...(mesh === undefined ? {} : { MIRRORD_AGENT_IN_SERVICE_MESH: "true" }),

@@ -6,7 +6,7 @@
 import { readFile } from "node:fs/promises"
 import { Config, Data, Effect, Option, Result, Schema } from "effect"
 import { parseDocument } from "yaml"
-import type { AgentSettings } from "../../adapters/pod/agent-job.ts"
+import { type AgentSettings, certificateVariable } from "../../adapters/pod/agent-job.ts"
 import {
   type AgentConfiguration,
   extraEnvironment,
@@ -245,10 +245,10 @@ const leaseMistake = (problem: string): ConfigurationMistake => ({
 const certificateMistake: ConfigurationMistake = {
   file: "environment",
   field: "OPERATOR_AGENT_EXTRA_ENV",
-  value: "AGENT_OPERATOR_CERT_ENV",
+  value: certificateVariable,
   cure: "leave it out, and set OPERATOR_AGENT_CONNECTION_TLS",
   message:
-    "OPERATOR_AGENT_EXTRA_ENV names AGENT_OPERATOR_CERT_ENV, but the operator makes this certificate itself; " +
+    `OPERATOR_AGENT_EXTRA_ENV names ${certificateVariable}, but the operator makes this certificate itself; ` +
     "leave it out, and set OPERATOR_AGENT_CONNECTION_TLS to true."
 }
 
@@ -304,7 +304,7 @@ export const readSettings = (
     const certificate = Option.all({ certificatePath, keyPath })
     const pod = Option.all({ name: podName, uid: podUid })
     const agents = agentSettings(env, file.success)
-    if (agents.extraEnv["AGENT_OPERATOR_CERT_ENV"] !== undefined)
+    if (agents.extraEnv[certificateVariable] !== undefined)
       return yield* new RefusedConfiguration({ mistakes: [certificateMistake] })
     return {
       ...splitAddress(env.address),
