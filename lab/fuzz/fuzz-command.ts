@@ -59,7 +59,7 @@ const counts = ({ tallies }: FuzzResult): ReadonlyArray<string> =>
   )
 
 /** A failure for people, with the command that repeats it. */
-export const failureText = ({ input, path, problems, seed, surface }: FuzzFailure): ReadonlyArray<string> => [
+export const findingText = ({ input, path, problems, seed, surface }: FuzzFailure): ReadonlyArray<string> => [
   ...problems.map((problem) => `failed: ${problem}`),
   ...(surface === undefined ? [] : [`surface ${surface}`]),
   ...(input === undefined ? ["no single input repeats it"] : ["the smallest input:", input]),
@@ -91,7 +91,7 @@ export const runFuzz = (flags: FuzzFlags): Effect.Effect<number> =>
         if (isTerminal) process.stderr.write("\n")
         say(`${result.inputs} inputs in ${result.rounds} rounds`)
         for (const line of counts(result)) say(line)
-        for (const line of result.failure === undefined ? ["nothing found"] : failureText(result.failure)) say(line)
+        for (const line of result.failure === undefined ? ["nothing found"] : findingText(result.failure)) say(line)
         return result.failure === undefined ? 0 : 1
       }),
       Effect.catch((error) =>

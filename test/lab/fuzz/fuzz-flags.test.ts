@@ -1,6 +1,6 @@
 import { Option } from "effect"
 import { expect, it } from "vitest"
-import { failureText, readFuzzOptions } from "../../../lab/fuzz/fuzz-command.ts"
+import { findingText, readFuzzOptions } from "../../../lab/fuzz/fuzz-command.ts"
 import { subnetOf } from "../../address-plan.ts"
 
 const subnet = subnetOf("fuzz, unless told otherwise")
@@ -17,7 +17,7 @@ it("says of each flag that cannot be used what was found and what would be right
 
 it("repeats what a failure names", () => {
   const failure = { surface: "api", seed: 7, path: "0:1", problems: ["500"], input: "GET /" }
-  expect(failureText(failure)).toEqual([
+  expect(findingText(failure)).toEqual([
     "failed: 500",
     "surface api",
     "the smallest input:",

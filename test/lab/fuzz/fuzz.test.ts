@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { expect, it } from "vitest"
-import { failureText, runArena } from "../../../lab/fuzz/fuzz-command.ts"
+import { findingText, runArena } from "../../../lab/fuzz/fuzz-command.ts"
 import { fuzz } from "../../../lab/fuzz/fuzz.ts"
 import { surfaces } from "../../../lab/fuzz/surfaces.ts"
 import { subnetOf } from "../../address-plan.ts"
@@ -15,7 +15,7 @@ it("operators bear 45 seconds of hostile input from all sides, with live session
       (arena, live) => fuzz(arena, live, { seed, seconds: 45, surface: undefined, path: undefined }, () => {})
     )
   )
-  expect(result.failure === undefined ? [] : failureText(result.failure)).toEqual([])
+  expect(result.failure === undefined ? [] : findingText(result.failure)).toEqual([])
   // An attacker that never gets as far as the operator tests nothing.
   for (const { name } of surfaces) expect([...(result.tallies.get(name)?.keys() ?? [])], name).not.toEqual([])
   for (const name of ["client", "single", "primary", "member", "agent"])
