@@ -78,6 +78,7 @@ const operatorRules = (primary: boolean): ReadonlyArray<object> => [
       ]),
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["patch"]),
+  rule("mirrord.metalbear.co", ["mirrordtlsstealconfigs", "mirrordclustertlsstealconfigs"], ["list", "watch"]),
   rule("policies.mirrord.metalbear.co", ["mirrordpolicies", "mirrordclusterpolicies"], ["list", "watch"]),
   rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
   ...(primary

@@ -6,6 +6,7 @@
 import { Context, Data, type Effect } from "effect"
 import type { OwnerReference } from "../domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../domain/target/pod-choice.ts"
+import type { PortTls } from "../domain/tls-steal/tls-steal-rules.ts"
 import type { FrameChannel } from "./frame-channel.ts"
 
 /**
@@ -46,11 +47,13 @@ export class Agents extends Context.Service<
     /**
      * Makes sure that an agent runs next to the container, with `owner` among its owners; it goes when its last owner
      * is gone. Without a placement a targetless session gets an agent of its own. Completes when the agent can be
-     * dialled.
+     * dialled. `tls`: the ports of the target that serve TLS. They are fixed for the agent's life, so an agent with
+     * others is replaced if it is nobody else's; it fails if other sessions use it.
      */
     readonly ensure: (
       placement: AgentPlacement | undefined,
-      owner: OwnerReference
+      owner: OwnerReference,
+      tls?: ReadonlyArray<PortTls>
     ) => Effect.Effect<AgentHandle, AgentFailed>
     /**
      * Gives up an agent that does not answer any more: it is ended, and `ensure` starts another in its place, never

@@ -4,12 +4,14 @@
  */
 
 import { execFile } from "node:child_process"
-import { writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import * as http2 from "node:http2"
 import * as https from "node:https"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterEach, expect, it } from "vitest"
+import { stringify } from "yaml"
 import { selfSigned } from "../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../support/listen-locally.ts"
 import { eventually, request, runClient, type RunningCommand } from "./harness.ts"
@@ -227,7 +229,50 @@ describePodNetworks(
       const port = await listenLocally(server)
       const forward = await session(["port-forward", "-R", `443:${port}`], { mode: "steal" })
       for (const pod of pods()) {
-        await answers(pod, "local, over TLS", (signal) => overTls(pod, tls.cert, signal))
+        await answers(pod, "local, over TLS", (signal) => overTls(pod, { ca: tls.cert }, signal))
+      }
+      forward.stop()
+      await givenBack()
+    })
+
+    it("a filter over TLS steals the requests that match, with the certificate that the cluster's configuration names", async () => {
+      const tls = await selfSigned()
+      const server = https.createServer(tls, (request, response) => response.end(`local ${request.url ?? ""}`))
+      cleanUp.push(() => server.close())
+      const port = await listenLocally(server)
+      // Both the agent and the pod's process see the files of this machine.
+      const folder = mkdtempSync(join(tmpdir(), "tls-"))
+      cleanUp.push(() => rmSync(folder, { recursive: true, force: true }))
+      const [certPem, keyPem] = [join(folder, "cert.pem"), join(folder, "key.pem")]
+      writeFileSync(certPem, tls.cert)
+      writeFileSync(keyPem, tls.key)
+      const config = {
+        apiVersion: "mirrord.metalbear.co/v1alpha",
+        kind: "MirrordTlsStealConfig",
+        metadata: { name: "web", namespace: "default" },
+        spec: {
+          targetPath: "deploy/web",
+          ports: [
+            {
+              port: 443,
+              agentAsServer: { authentication: { certPem, keyPem }, alpnProtocols: ["http/1.1"] },
+              agentAsClient: { verification: { acceptAnyCert: true } }
+            }
+          ]
+        }
+      }
+      for (const cluster of ["cluster-a", "cluster-b"]) real.cluster(cluster).cluster.apply(stringify(config))
+      const incoming = { mode: "steal", http_filter: { header_filter: "^x-user: ann$", ports: [443] } }
+      const forward = await session(["port-forward", "-R", `443:${port}`], incoming)
+      for (const pod of pods()) {
+        const [match, other] = [`/match-${pod.name}`, `/other-${pod.name}`]
+        const ask = (path: string, user: string) => (signal: AbortSignal) =>
+          overTls(pod, { ca: tls.cert, path, headers: { "x-user": user } }, signal)
+        await answers(pod, `local ${match}`, ask(match, "ann"))
+        await answers(pod, answerOf(pod, other), ask(other, "bob"))
+        const seen = await served(pod)
+        expect(seen).toContain(`GET ${other}`)
+        expect(seen).not.toContain(`GET ${match}`)
       }
       forward.stop()
       await givenBack()
@@ -254,13 +299,17 @@ const overHttp2 = (connection: http2.ClientHttp2Session, headers: http2.Outgoing
     stream.end()
   })
 
-/** The body of the answer to `GET /`, if the other side has the certificate `ca`. */
-const overTls = (pod: WebPod, ca: string, signal: AbortSignal): Promise<string> =>
+/** The body of the answer to a `GET`, if the other side has the certificate `ca`. */
+const overTls = (
+  pod: WebPod,
+  given: { readonly ca: string } & Pick<https.RequestOptions, "headers" | "path">,
+  signal: AbortSignal
+): Promise<string> =>
   new Promise((resolve, reject) => {
     // The certificate names no address.
     const checkServerIdentity = (): undefined => undefined
-    const options = { host: pod.ip, port: 443, agent: false, ca, servername: "probe", checkServerIdentity, signal }
-    const outgoing = https.get(options, (response) => {
+    const where = { host: pod.ip, port: 443, agent: false, servername: "probe" }
+    const outgoing = https.get({ ...where, ...given, checkServerIdentity, signal }, (response) => {
       let body = ""
       response.setEncoding("utf8").on("data", (text: string) => {
         body += text

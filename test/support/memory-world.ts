@@ -10,6 +10,7 @@ import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { deployments, pods, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
+import type { PortTls } from "../../src/domain/tls-steal/tls-steal-rules.ts"
 import { AgentFailed, Agents } from "../../src/ports/agents.ts"
 import { type ClusterAccess, ClusterConnector } from "../../src/ports/cluster-connector.ts"
 import type { FrameChannel } from "../../src/ports/frame-channel.ts"
@@ -32,6 +33,8 @@ export interface MemoryCluster {
   agentProblem: string | undefined
   /** The pods that agents were asked for, in order. */
   readonly agentPods: Array<string>
+  /** The TLS ports that each of them was to have. */
+  readonly agentTls: Array<ReadonlyArray<PortTls>>
   /** Users who may do everything that an operator asks its API server about. */
   readonly trusted: Set<string>
 }
@@ -44,6 +47,7 @@ export const memoryCluster = (name: string): MemoryCluster => ({
   agentConnections: 0,
   agentProblem: undefined,
   agentPods: [],
+  agentTls: [],
   trusted: new Set([primaryIdentity.user])
 })
 
@@ -74,9 +78,10 @@ const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
 }
 
 const memoryAgents = (cluster: MemoryCluster): Agents["Service"] => ({
-  ensure: (placement) => {
+  ensure: (placement, _owner, tls = []) => {
     const pod = placement?.podName ?? "nobody"
     cluster.agentPods.push(pod)
+    cluster.agentTls.push(tls)
     return cluster.agentProblem === undefined
       ? Effect.succeed({
           name: `agent-of-${pod}`,

@@ -9,7 +9,9 @@ import { asNumber, asObjects, asString, asStrings, at } from "../../domain/json.
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import type { AgentPlacement, Mesh } from "../../domain/target/pod-choice.ts"
+import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
+import { tlsValue, tlsVariable } from "./agent-tls-variable.ts"
 
 /** How agents are made in this cluster. */
 export interface AgentSettings extends AgentConfiguration {
@@ -37,9 +39,10 @@ const meshVariables = (mesh: Mesh | undefined): Readonly<Record<string, string>>
 /** The environment of an agent: the published defaults, and what the settings say (agent.md §2.4). */
 const environment = (
   settings: AgentSettings,
-  { certificatePem, target }: AgentJobOptions
-): ReadonlyArray<{ name: string; value: string }> =>
-  Object.entries({
+  { certificatePem, target, tls = [] }: AgentJobOptions
+): ReadonlyArray<{ name: string; value: string }> => {
+  const tlsConfig = tlsValue(tls, settings.extraEnv)
+  return Object.entries({
     RUST_LOG: "info",
     MIRRORD_AGENT_STEALER_FLUSH_CONNECTIONS: "true",
     MIRRORD_AGENT_JSON_LOG: "false",
@@ -55,9 +58,12 @@ const environment = (
     ...meshVariables(target?.mesh),
     ...settings.variables,
     ...settings.extraEnv,
+    // After the cluster's own settings: this is the target's.
+    ...(tlsConfig === undefined ? {} : { [tlsVariable]: tlsConfig }),
     // Last: nobody else may say whom an agent takes for its operator.
     ...(certificatePem === undefined ? {} : { [certificateVariable]: certificatePem })
   }).map(([name, value]) => ({ name, value }))
+}
 
 /** The part of a Job that is its agent's own. */
 export interface AgentJobOptions {
@@ -77,6 +83,8 @@ export interface AgentJobOptions {
   readonly cleansUp?: boolean
   /** The certificate by which the agent knows its operator; undefined: it speaks clear text. */
   readonly certificatePem?: string | undefined
+  /** The ports of the target that serve TLS, as the administrators of the cluster know them. */
+  readonly tls?: ReadonlyArray<PortTls> | undefined
 }
 
 /** The scheduler puts the pod on this node or nowhere, so priority and room count; `nodeName` would pass it by. */

@@ -10,13 +10,17 @@ import { createHash } from "node:crypto"
 import { Clock, Effect, Random, type Redacted, Schedule, Semaphore } from "effect"
 import { type AgentCertificate, whyUnfit } from "../../domain/agent/agent-transport.ts"
 import { jobs, pods } from "../../domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
+import { type AgentOwner, otherTls } from "../../domain/tls-steal/agent-tls.ts"
+import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
 import { AgentFailed, type AgentHandle, type Agents, AgentUnreachable } from "../../ports/agents.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { agentCertificate, agentJob, agentPort, type AgentSettings, isFinished } from "./agent-job.ts"
 import { agentPodState, hasEnded } from "./agent-pod.ts"
+import { longestTlsVariable, tlsValue, tlsValueOf } from "./agent-tls-variable.ts"
 import type { AgentTls } from "./secure-agent.ts"
 
 const portRange = { least: 30_000, most: 65_535 } as const
@@ -74,6 +78,7 @@ interface AgentRequest {
   readonly name: string
   readonly target: AgentPlacement | undefined
   readonly owner: OwnerReference
+  readonly tls: ReadonlyArray<PortTls>
 }
 
 /**
@@ -94,6 +99,9 @@ const takeTurn = (turns: Map<string, Turn>, name: string): Turn => {
 const leaveTurn = (turns: Map<string, Turn>, name: string, turn: Turn): void => {
   if (--turn.users === 0) turns.delete(name)
 }
+
+const otherTlsReason =
+  "it runs with other TLS settings than MirrordTlsStealConfig and MirrordClusterTlsStealConfig have for this target now"
 
 /** Runs the effect while no other effect of the same name runs. */
 const inTurn = <A, E>(turns: Map<string, Turn>, name: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -116,10 +124,16 @@ const predecessorEnded = ({ api, settings }: AgentStarter, name: string): Effect
     }
   }).pipe(Effect.timeoutOrElse({ duration: endWithin, orElse: () => Effect.succeed(false) }))
 
-const createJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError> =>
+const createJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError | AgentFailed> =>
   Effect.gen(function* () {
     const { api, givenUp, settings } = starter
-    const { name, target } = request
+    const { name, target, tls } = request
+    const size = tlsValue(tls, settings.extraEnv)?.length ?? 0
+    if (size > longestTlsVariable)
+      return yield* new AgentFailed({
+        agent: name,
+        detail: `its TLS settings have ${size} bytes, and at most ${longestTlsVariable} can be passed; give it fewer ports`
+      })
     // Targetless agents share nothing, so nothing has to end first.
     const cleansUp = givenUp.has(name) && target !== undefined && (yield* predecessorEnded(starter, name))
     const port = settings.port ?? (yield* Random.nextIntBetween(portRange.least, portRange.most))
@@ -165,6 +179,43 @@ const unfit = ({ identity }: AgentStarter, job: KubeObject): Effect.Effect<strin
     return whyUnfit(false, { _tag: certificatePem === undefined ? "None" : "Foreign" }, now)
   })
 
+/** How the session of an owner is, for the agent that it owns with the asking session. */
+const ownerState = (
+  { api }: AgentStarter,
+  asking: OwnerReference,
+  { name, uid }: OwnerReference
+): Effect.Effect<AgentOwner, KubeError> =>
+  uid === asking.uid
+    ? Effect.succeed("Asking")
+    : Effect.map(api.get(mirrordClusterSessions, name).pipe(Effect.catch(unlessAbsent)), (session) =>
+        session?.metadata.uid === uid && session.metadata.deletionTimestamp === undefined ? "Alive" : "Gone"
+      )
+
+/** Whether the agent of a Job has to make way for one with the TLS ports of its target; fails if others use it. */
+const hasOtherTls = (
+  starter: AgentStarter,
+  { name, owner, tls }: AgentRequest,
+  job: KubeObject
+): Effect.Effect<boolean, KubeError | AgentFailed> =>
+  Effect.gen(function* () {
+    if (tlsValueOf(job) === tlsValue(tls, starter.settings.extraEnv)) return false
+    const owners = job.metadata.ownerReferences ?? []
+    const states = yield* Effect.forEach(owners, (one) => ownerState(starter, owner, one))
+    switch (otherTls(states)) {
+      case "Keep":
+        return false
+      case "Replace":
+        yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: name, reason: otherTlsReason })
+        yield* markGivenUp(starter, { name, uid: job.metadata.uid ?? "" })
+        return true
+      case "Refuse": {
+        const alive = owners.filter((_, i) => states[i] === "Alive").map((one) => one.name)
+        const detail = `${otherTlsReason}, and these sessions use it: ${alive.join(", ")}; wait for their end`
+        return yield* new AgentFailed({ agent: name, detail })
+      }
+    }
+  })
+
 /** Marks a Job's agent as given up, so that its successor waits for its end and cleans up after it. */
 const markGivenUp = (
   { givenUp }: AgentStarter,
@@ -188,12 +239,12 @@ const hasToEnd = (starter: AgentStarter, job: KubeObject): Effect.Effect<boolean
   })
 
 /** The agent's Job with the session among its owners; made if there is none. Tried anew if another write came first. */
-const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError> =>
+const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError | AgentFailed> =>
   Effect.gen(function* () {
     const { api, settings } = starter
     const existing = yield* api.get(jobs, request.name, settings.namespace).pipe(Effect.catch(unlessAbsent))
     if (existing === undefined) return yield* createJob(starter, request)
-    if (yield* hasToEnd(starter, existing)) {
+    if ((yield* hasToEnd(starter, existing)) || (yield* hasOtherTls(starter, request, existing))) {
       yield* deleteJob(starter, existing)
       return yield* Effect.andThen(Effect.sleep(pollEvery), () => ensureJob(starter, request))
     }
@@ -202,7 +253,7 @@ const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<
   }).pipe(
     Effect.retry({
       times: 5,
-      while: (error) => error.reason === "Conflict" || error.reason === "AlreadyExists",
+      while: (error) => error._tag === "KubeError" && (error.reason === "Conflict" || error.reason === "AlreadyExists"),
       schedule: Schedule.spaced(pollEvery)
     })
   )
@@ -315,7 +366,7 @@ export const podAgents = (
   const kept = identity && once(identity)
   const starter: AgentStarter = { api, settings, identity: kept, givenUp: new Map(), turns: new Map() }
   return {
-    ensure: (target, owner) => ensureAgent(starter, { name: agentName(target, owner), target, owner }),
+    ensure: (target, owner, tls = []) => ensureAgent(starter, { name: agentName(target, owner), target, owner, tls }),
     giveUp: (agent) => giveUpAgent(starter, agent),
     connect: (agent) => connectAgent(starter, dial, agent)
   }

@@ -16,8 +16,11 @@ import type { ConnectParams } from "../../domain/session/connect-request.ts"
 import type { ConnectRoute } from "../../domain/session/connect-route.ts"
 import type { Requirement } from "../../domain/session/requirement.ts"
 import type { AuditedSession } from "../../domain/session/session-act.ts"
+import type { SessionFailure } from "../../domain/session/session-failure.ts"
 import type { SessionId } from "../../domain/session/session-id.ts"
+import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
 import type { Target } from "../../domain/target/target.ts"
+import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
 import type { Change } from "../kernel/change-feed.ts"
 import type { StoppedLedger } from "../kernel/stopped-ledger.ts"
 import type { AcceptedConnection, ConnectRequest, CopyTargetRequest } from "./operator-facade.ts"
@@ -86,6 +89,13 @@ export interface LimitedSession {
   readonly profile: string | undefined
 }
 
+/** An agent that is about to be started for a session, beside a container. */
+export interface TlsSubject {
+  readonly namespace: string
+  readonly target: Target
+  readonly placement: AgentPlacement
+}
+
 /** The limits of a session. The relay holds a connection to them. */
 export interface SessionLimits {
   readonly policies: SessionPolicies
@@ -122,6 +132,8 @@ export interface Capability {
    * be, and if that cannot be told.
    */
   readonly limits?: (session: LimitedSession) => Effect.Effect<SessionLimits, ApiError>
+  /** The ports of a target that serve TLS, for its agent. Fails with a sentence if that cannot be told. */
+  readonly stealTls?: (subject: TlsSubject) => Effect.Effect<ReadonlyArray<PortTls>, SessionFailure>
   /** Refuses a connect that is impossible, such as a connect whose parameters need something that is not there. */
   readonly admit?: (attempt: ConnectAttempt) => Effect.Effect<void, ApiError>
   /** Serves an attempt of the capability's own sort; `undefined` for other attempts. */

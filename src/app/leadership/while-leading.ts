@@ -69,11 +69,11 @@ export const connectorWhileLeading = (
 })
 
 export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agents["Service"] => ({
-  ensure: (placement, owner) =>
+  ensure: (placement, owner, tls) =>
     awaited(
       gated(
         term,
-        agents.ensure(placement, owner),
+        agents.ensure(placement, owner, tls),
         () => new AgentFailed({ agent: placement?.podName ?? owner.name, detail: why })
       )
     ),

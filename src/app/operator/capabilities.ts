@@ -9,11 +9,12 @@ import type { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { Capability } from "../api/capability.ts"
 import { type CopyTargetGround, makeCopyTargetCapability } from "../copy-targets/copy-target-capability.ts"
 import { makePolicyCapability, type PolicyGround } from "../policies/policy-capability.ts"
+import { makeTlsCapability, type TlsGround } from "../policies/tls-capability.ts"
 import { makeMemberCapability, type MemberGround } from "../sessions/member/member-capability.ts"
 import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
 
 /** The ground that every capability may build on; each capability names the part that it needs. */
-export interface Ground extends PolicyGround, MemberGround, PrimaryGround, CopyTargetGround {}
+export interface Ground extends PolicyGround, TlsGround, MemberGround, PrimaryGround, CopyTargetGround {}
 
 /** `earlier`: the capabilities before this one in the list, which it may ask. */
 export type MakeCapability = (
@@ -27,6 +28,7 @@ export type MakeCapability = (
  */
 export const operatorCapabilities: ReadonlyArray<MakeCapability> = [
   makePolicyCapability,
+  makeTlsCapability,
   makeMemberCapability,
   makePrimaryCapability,
   makeCopyTargetCapability

@@ -36,6 +36,7 @@ const sessions = "mirrord.metalbear.co"
 const policies = "policies.mirrord.metalbear.co"
 
 const noPolicies = "it is not known what sessions may not do, and none is served"
+const noTls = "it is not known which ports of targets serve TLS, and no session is served"
 const noTarget = "targets of that kind are not found"
 
 /** Rights of an operator whose cluster has workloads. */
@@ -46,6 +47,20 @@ const workloads: ReadonlyArray<NeededRight> = [
   { scope: "cluster", group: "apps", resource: "replicasets", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "apps", resource: "statefulsets", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "argoproj.io", resource: "rollouts", verbs: ["get"], without: noTarget },
+  {
+    scope: "cluster",
+    group: sessions,
+    resource: "mirrordtlsstealconfigs",
+    verbs: ["list", "watch"],
+    without: noTls
+  },
+  {
+    scope: "cluster",
+    group: sessions,
+    resource: "mirrordclustertlsstealconfigs",
+    verbs: ["list", "watch"],
+    without: noTls
+  },
   {
     scope: "cluster",
     group: sessions,

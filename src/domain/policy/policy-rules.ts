@@ -7,15 +7,12 @@
 
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
-import { asObject, isObject } from "../json.ts"
 import type { Policy } from "../resources/policies/mirrord-policies.ts"
 import { type NetworkBlock, parseNetworkBlock } from "./network-block.ts"
+import { bounded, checkFields, type KnownFields, readRules, readTarget, refuse, short } from "./readable-rules.ts"
 import { compileRegex, type Regex } from "./regex.ts"
-import { readPathPattern, type TargetPattern } from "./target-pattern.ts"
+import type { TargetPattern } from "./target-pattern.ts"
 
-/** The most patterns and rules of one policy, and the longest text of one. */
-const mostEntries = 500
-const longestText = 1_000
 /** The most steps that the regular expressions of one policy have together: some MB of memory. */
 const mostSteps = 50_000
 
@@ -50,25 +47,10 @@ export interface PolicyRules {
   readonly text: string
 }
 
-/** The problem of a policy while it is read. */
-class Unusable extends Error {}
-
-const refuse = (path: string, problem: string): never => {
-  throw new Unusable(`${path}: ${problem}`)
-}
-
 const regex = (path: string, pattern: string, ignoreCase: boolean): Regex => {
   const compiled = compileRegex(pattern, { ignoreCase })
   return Result.isSuccess(compiled) ? compiled.success : refuse(path, compiled.failure)
 }
-
-const bounded = <A>(path: string, entries: ReadonlyArray<A>): ReadonlyArray<A> =>
-  entries.length <= mostEntries
-    ? entries
-    : refuse(path, `it has ${entries.length} entries, and at most ${mostEntries} are taken`)
-
-const short = (path: string, text: string): string =>
-  text.length <= longestText ? text : refuse(path, `it has more than ${longestText} characters`)
 
 /** Cases do not count in patterns of paths, as in the configuration of the client: more files match then. */
 const paths = (path: string, patterns: ReadonlyArray<string> = []): ReadonlyArray<Regex> =>
@@ -98,7 +80,7 @@ const outgoingRules = (path: string, rules: OutgoingSpec["allow"] = []): Readonl
   })
 
 /** The fields that are understood, by the path of the object that has them. */
-const knownFields: Readonly<Record<string, ReadonlyArray<string>>> = {
+const knownFields: KnownFields = {
   spec: [
     "block",
     "targetPath",
@@ -119,23 +101,6 @@ const knownFields: Readonly<Record<string, ReadonlyArray<string>>> = {
   "spec.network.outgoing": ["allow", "block"]
 }
 
-/** Whether a field asks for nothing, as a newer definition's default does. */
-const isNothing = (value: unknown): boolean => {
-  if (Array.isArray(value)) return value.length === 0
-  if (isObject(value)) return Object.values(value).every(isNothing)
-  return value === undefined || value === null || value === false
-}
-
-/** A newer definition than ours may have fields that our view does not show. */
-const checkFields = (path: string, value: unknown): void => {
-  const known = knownFields[path]
-  if (known === undefined) return
-  for (const [field, inner] of Object.entries(asObject(value))) {
-    if (known.includes(field)) checkFields(`${path}.${field}`, inner)
-    else if (!isNothing(inner)) refuse(`${path}.${field}`, "this operator does not know this field")
-  }
-}
-
 type Spec = Policy["spec"]
 
 const headerFilterOf = ({ network }: Spec): Regex | undefined => {
@@ -154,12 +119,6 @@ const outgoingOf = ({ network }: Spec): PolicyRules["outgoing"] => ({
   block: outgoingRules("spec.network.outgoing.block", network?.outgoing?.block)
 })
 
-const targetOf = ({ metadata, spec: { selector, targetPath } }: Policy): TargetPattern => ({
-  namespace: metadata.namespace,
-  paths: typeof targetPath === "string" ? readPathPattern(short("spec.targetPath", targetPath)) : undefined,
-  selector: selector ?? undefined
-})
-
 const sizeOf = ({ files, headerFilter, outgoing }: PolicyRules): number => {
   const names = [...outgoing.allow, ...outgoing.block].map(({ hostname }) => hostname)
   const all = [headerFilter, ...names, ...files.local, ...files.notFound, ...files.readOnly]
@@ -171,7 +130,7 @@ const compile = (policy: Policy): PolicyRules => {
   const { block, env, profileAllowlist, requireProfile } = spec
   const rules: PolicyRules = {
     name: metadata.name,
-    target: targetOf(policy),
+    target: readTarget(metadata.namespace, spec),
     blocks: new Set(block),
     headerFilter: headerFilterOf(spec),
     requiresProfile: requireProfile === true,
@@ -194,12 +153,8 @@ const compile = (policy: Policy): PolicyRules => {
 export const readPolicy = (
   policy: Policy,
   raw: { readonly [field: string]: unknown }
-): Result.Result<PolicyRules, string> => {
-  try {
-    checkFields("spec", raw["spec"])
-    return Result.succeed(compile(policy))
-  } catch (error) {
-    if (error instanceof Unusable) return Result.fail(error.message)
-    throw error
-  }
-}
+): Result.Result<PolicyRules, string> =>
+  readRules(() => {
+    checkFields(knownFields, "spec", raw["spec"])
+    return compile(policy)
+  })

@@ -2,6 +2,7 @@ import { Result } from "effect"
 import type { AgentSettings } from "../../../src/adapters/pod/agent-job.ts"
 import { parseAgentConfiguration, usualAgentConfiguration } from "../../../src/domain/agent/agent-configuration.ts"
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
+import type { PortTls } from "../../../src/domain/tls-steal/tls-steal-rules.ts"
 
 /** Settings with what this `agent-config.yaml` says. */
 export const settingsWith = (file: object): AgentSettings => ({
@@ -23,6 +24,12 @@ export const settings: AgentSettings = {
   startupTimeoutSecs: 30,
   imagePullSecrets: [],
   extraEnv: {}
+}
+/** A port of the target that serves TLS. */
+export const tlsPort: PortTls = {
+  port: 443,
+  agentAsServer: { authentication: { certPem: "/tls/cert.pem", keyPem: "/tls/key.pem" }, alpnProtocols: ["h2"] },
+  agentAsClient: { verification: { acceptAnyCert: false, trustRoots: ["/tls/roots"] } }
 }
 export const placement: AgentPlacement = {
   podName: "myapp-1",

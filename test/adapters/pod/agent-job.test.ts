@@ -3,7 +3,7 @@ import { agentCertificate, agentJob, agentPort, isFinished } from "../../../src/
 import { agentFields } from "../../../src/domain/agent/agent-fields.ts"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
-import { placement, settings, settingsWith } from "./agent-examples.ts"
+import { placement, settings, settingsWith, tlsPort } from "./agent-examples.ts"
 
 const owner: OwnerReference = {
   apiVersion: "mirrord.metalbear.co/v1alpha",
@@ -91,6 +91,7 @@ describe("the Job of an agent", () => {
   it.each([
     ["beside-a-target", settings, options],
     ["without-a-target", settings, { ...options, target: undefined }],
+    ["beside-a-target-with-tls", settings, { ...options, tls: [tlsPort] }],
     [
       "with-account-and-pull-secrets",
       { ...settings, serviceAccount: "agent", imagePullSecrets: ["registry", "mirror"] },

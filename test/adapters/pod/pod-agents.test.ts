@@ -2,17 +2,19 @@ import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
+import { tlsValue, tlsValueOf } from "../../../src/adapters/pod/agent-tls-variable.ts"
 import { type AgentIdentity, type DialAgent, podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
 import { type AgentCertificate, agentCertificateLife } from "../../../src/domain/agent/agent-transport.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
 import { AgentUnreachable } from "../../../src/ports/agents.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
-import { placement, settings } from "./agent-examples.ts"
+import { placement, settings, tlsPort } from "./agent-examples.ts"
 
 const dial: DialAgent = (host, port, tls) => dialAgent(host, port, { tls })
 
@@ -289,6 +291,79 @@ describe("agents as pods", () => {
       })
     })
   )
+
+  describe("whose target has ports with TLS", () => {
+    const other = { ...tlsPort, port: 8443 }
+    /** Starts `ensure` with these ports, and answers for the pod of whichever Job there is then. */
+    const withTls = (api: MemoryKubeApi, session: string, tls: ReadonlyArray<typeof tlsPort>) =>
+      Effect.gen(function* () {
+        const { metadata } = api.write(mirrordClusterSessions, `session-${session}`, {})
+        const by = { ...owner(session), uid: metadata.uid ?? "" }
+        const agents = podAgents(api, settings, dial)
+        const fiber = yield* Effect.forkChild(Effect.result(agents.ensure(placement, by, tls)))
+        yield* TestClock.adjust(400)
+        const [job] = api.peekAll(jobs)
+        if (job !== undefined) pod(api, { name: job.metadata.name, uid: job.metadata.uid }, running)
+        yield* TestClock.adjust(400)
+        return yield* Fiber.join(fiber)
+      })
+    const ownersOf = (api: MemoryKubeApi) => onlyJob(api).metadata.ownerReferences?.map(({ name }) => name)
+    const tlsOf = (api: MemoryKubeApi) => tlsValueOf(onlyJob(api))
+
+    it.effect("are told them, and shared by sessions for which the same holds", () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        for (const uid of ["1", "2"]) expect((yield* withTls(api, uid, [tlsPort]))._tag).toBe("Success")
+        expect(tlsOf(api)).toBe(tlsValue([tlsPort], {}))
+        expect(ownersOf(api)).toEqual(["session-1", "session-2"])
+      })
+    )
+
+    it.effect("are not given to a session for which something else holds while another session uses them", () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        yield* withTls(api, "1", [])
+        const { uid } = onlyJob(api)
+        const refused = yield* withTls(api, "2", [tlsPort])
+        if (refused._tag === "Success") throw new Error("it was not refused")
+        expect(refused.failure.message).toMatch(
+          /cannot be started: it runs with other TLS settings .*: session-1; wait/
+        )
+        expect([onlyJob(api).uid, ownersOf(api)]).toEqual([uid, ["session-1"]])
+      })
+    )
+
+    it.effect("are replaced once nobody else uses them", () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        yield* withTls(api, "1", [tlsPort])
+        api.erase(mirrordClusterSessions, "session-1")
+        expect((yield* withTls(api, "2", [other]))._tag).toBe("Success")
+        expect(tlsOf(api)).toBe(tlsValue([other], {}))
+        expect(ownersOf(api)).toEqual(["session-2"])
+      })
+    )
+
+    it.effect("are kept by a session that has them, whatever holds now", () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        for (const uid of ["1", "2"]) yield* withTls(api, uid, [tlsPort])
+        const { uid } = onlyJob(api)
+        expect((yield* withTls(api, "1", [other]))._tag).toBe("Success")
+        expect([onlyJob(api).uid, tlsOf(api)]).toEqual([uid, tlsValue([tlsPort], {})])
+      })
+    )
+
+    it.effect("are not made if the variable is longer than Linux takes", () =>
+      Effect.gen(function* () {
+        const api = new MemoryKubeApi("c")
+        const many = Array.from({ length: 600 }, (_, i) => ({ ...tlsPort, port: i + 1 }))
+        const refused = yield* withTls(api, "1", many)
+        expect(refused).toMatchObject({ failure: { detail: expect.stringContaining("give it fewer ports") as string } })
+        expect(api.peekAll(jobs)).toEqual([])
+      })
+    )
+  })
 
   describe("that speak TLS", () => {
     /** An operator whose certificates are texts: its mark, and the agent. */

@@ -277,6 +277,7 @@ export class SessionFleet {
           defaults: configurationOf([]),
           stopped: makeStoppedLedger(api, operatorNamespace, storedLedger(api, operatorNamespace)),
           ...usualLimits,
+          stealTls: () => Effect.succeed([]),
           requirements: () => []
         })
         onSocket = controller.enqueue

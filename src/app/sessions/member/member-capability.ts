@@ -102,6 +102,7 @@ export const makeMemberCapability = (
       sockets,
       stopped,
       defaults: times,
+      stealTls: earlier.find(({ stealTls }) => stealTls !== undefined)?.stealTls ?? (() => Effect.succeed([])),
       requirements: (session) => earlier.flatMap(({ requirement }) => requirement?.(session) ?? [])
     })
     const members = yield* makeMemberSessions({

@@ -16,9 +16,11 @@ import { type AgentEnd, afterEnd, startingPlacements } from "../../../domain/ses
 import type { PodSign } from "../../../domain/session/agent-health.ts"
 import { refreshEvery } from "../../../domain/session/child-plan.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
+import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
 import type { AgentPlacement } from "../../../domain/target/pod-choice.ts"
 import { podSign } from "../../../domain/target/pod-sign.ts"
 import { protectedTarget } from "../../../domain/target/protected-namespaces.ts"
+import type { PortTls } from "../../../domain/tls-steal/tls-steal-rules.ts"
 import type { AgentFailed, AgentUnreachable } from "../../../ports/agents.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import { logError, logWarning } from "../../kernel/log.ts"
@@ -42,7 +44,7 @@ const lookAgainAfter = 2_000
 /** Most agents of one session that are being started at a time. */
 const startedAtOnce = 8
 
-type StartedAgent = Result.Result<RunningAgent, AgentFailed | AgentUnreachable>
+type StartedAgent = Result.Result<RunningAgent, AgentFailed | AgentUnreachable | SessionFailure>
 
 /** Why a session waits before it starts agents again. */
 const failures: Readonly<Record<AgentEnd["cause"], SessionFailure>> = {
@@ -128,16 +130,30 @@ const ownerOf = ({ key: name, view }: ChildTurn): OwnerReference => ({
   uid: view.metadata.uid ?? ""
 })
 
+/** The ports of the session's target that serve TLS, for its agent beside a container. */
+const tlsOf = (
+  { options }: ClusterSessionState,
+  { view }: ChildTurn,
+  placement: AgentPlacement | undefined
+): Effect.Effect<ReadonlyArray<PortTls>, SessionFailure> => {
+  const target = fromKubeTarget(view.spec.target)
+  return placement === undefined || target === undefined
+    ? Effect.succeed([])
+    : options.stealTls({ namespace: view.spec.namespace, target, placement })
+}
+
 /** Starts one agent, connects to it, and waits for its first word. Each connection is added to `opened`. */
 const startAgent = (
-  { agents, watches }: ClusterSessionState,
+  state: ClusterSessionState,
   turn: ChildTurn,
   placement: AgentPlacement | undefined,
   opened: Set<AgentHold>
 ): Effect.Effect<StartedAgent> => {
+  const { agents, watches } = state
   const owner = ownerOf(turn)
   const answering = Effect.gen(function* () {
-    const handle = yield* agents.ensure(placement, owner)
+    const tls = yield* tlsOf(state, turn, placement)
+    const handle = yield* agents.ensure(placement, owner, tls)
     const hold = yield* Effect.map(agents.connect(handle), (channel) => {
       const made = watches.hold(handle, channel)
       opened.add(made)
@@ -148,7 +164,7 @@ const startAgent = (
   })
   return Effect.gen(function* () {
     // An agent that cannot be reached may have ended; the next try creates another agent in its place.
-    const { handle, hold } = yield* retrying(answering, (error) => error._tag === "AgentUnreachable")
+    const { handle, hold } = yield* retrying(answering, (error) => "_tag" in error && error._tag === "AgentUnreachable")
     return {
       hold,
       handle,

@@ -19,6 +19,7 @@ import type { AgentPlacement } from "../../../domain/target/pod-choice.ts"
 import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import type { AgentHandle, Agents } from "../../../ports/agents.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import type { Capability } from "../../api/capability.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import type { PlannedController, Turn } from "../../kernel/planned-controller.ts"
@@ -44,6 +45,8 @@ export interface ClusterSessionOptions {
   readonly protectedNamespaces: ProtectedNamespaces
   /** Needs of other capabilities before a session is ready. */
   readonly requirements: (session: MirrordClusterSession) => ReadonlyArray<Requirement>
+  /** The ports of a target that serve TLS, for the agent beside a container. */
+  readonly stealTls: NonNullable<Capability["stealTls"]>
 }
 
 /** One agent of a session. `pod` names it as a member in the router; the first agent is the representative. */

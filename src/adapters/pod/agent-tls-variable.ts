@@ -1,0 +1,30 @@
+/**
+ * The variable by which an agent gets the TLS ports of its target: written into a Job, and read from one.
+ *
+ * Not here: which ports there are (domain/tls-steal).
+ */
+
+import { asObjects, asString, at } from "../../domain/json.ts"
+import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
+import type { KubeObject } from "../../ports/kube-api.ts"
+
+/** JSON in base64 without padding (agent.md §9.6). It holds paths and no secret. */
+export const tlsVariable = "MIRRORD_AGENT_STEAL_TLS_CONFIG"
+
+/** The most bytes of the variable: Linux starts no program with a longer one. */
+export const longestTlsVariable = 128 * 1024 - tlsVariable.length - 2
+
+const encoded = (ports: ReadonlyArray<PortTls>): string =>
+  Buffer.from(JSON.stringify(ports)).toString("base64").replace(/=+$/u, "")
+
+/** The variable's value for an agent with these ports: none, one that the settings of all agents have, or these. */
+export const tlsValue = (
+  ports: ReadonlyArray<PortTls>,
+  extraEnv: Readonly<Record<string, string>>
+): string | undefined => (ports.length === 0 ? extraEnv[tlsVariable] : encoded(ports))
+
+/** The variable's value in an agent's Job. */
+export const tlsValueOf = (job: KubeObject): string | undefined => {
+  const [container] = asObjects(at(job, "spec", "template", "spec", "containers"))
+  return asString(asObjects(at(container, "env")).find(({ name }) => name === tlsVariable)?.["value"])
+}

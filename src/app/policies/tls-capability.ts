@@ -1,0 +1,108 @@
+/**
+ * TLS configurations as a capability of every operator with agents: tells the sessions which ports of a target serve
+ * TLS, for the agent beside each container. They stand beside the policies, with which they share how targets are
+ * selected.
+ */
+
+import { Effect, Result, type Scope } from "effect"
+import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
+import { type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
+import {
+  mirrordClusterTlsStealConfigs,
+  mirrordTlsStealConfigs,
+  type TlsStealConfig
+} from "../../domain/resources/policies/mirrord-tls-steal-configs.ts"
+import { readResource, type ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
+import type { SessionFailure } from "../../domain/session/session-failure.ts"
+import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
+import type { Target } from "../../domain/target/target.ts"
+import { agentTls, tlsNeedsLineage } from "../../domain/tls-steal/agent-tls.ts"
+import { type PortTls, readTlsSteal, type TlsStealRules } from "../../domain/tls-steal/tls-steal-rules.ts"
+import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
+import type { Capability, TlsSubject } from "../api/capability.ts"
+import { logWarning } from "../kernel/log.ts"
+import { retryingApi } from "../kernel/retrying-api.ts"
+import { type KnownRules, makeKnownRules, titleOf } from "./known-rules.ts"
+import { readLineage } from "./lineage.ts"
+
+/** The parts of the operator that this capability builds on. */
+export interface TlsGround {
+  readonly api: KubeApi
+  /** The fleet that this operator is the primary of, if it has one. */
+  readonly fleet: FleetConfiguration | undefined
+}
+
+const rulesOf = (kind: ResourceDescriptor<TlsStealConfig>, object: KubeObject): TlsStealRules => {
+  const title = titleOf(kind, object)
+  const read = readResource(kind, object)
+  if (Result.isSuccess(read)) return readTlsSteal(read.success, object, title)
+  const { namespace } = object.metadata
+  return {
+    title,
+    target: { namespace, paths: undefined, selector: undefined },
+    ports: Result.fail(read.failure.message)
+  }
+}
+
+const problemOf = ({ ports, title }: TlsStealRules): string | undefined =>
+  Result.isFailure(ports) ? `${title} cannot be used: ${ports.failure}` : undefined
+
+/**
+ * The session's target and its pod, and what owns either. With the pod's own owners all sessions on a container agree,
+ * however each of them names its target; they share its agent.
+ */
+const lineageOf = (
+  api: KubeApi,
+  namespace: string,
+  target: Target,
+  { podName }: AgentPlacement
+): Effect.Effect<ReadonlyArray<Resource>, SessionFailure> => {
+  const pod: Target = { _tag: "Workload", kind: "pod", name: podName, container: undefined }
+  return Effect.map(
+    Effect.forEach([target, pod], (one) => readLineage(api, namespace, one)),
+    (found) => found.flat()
+  ).pipe(
+    Effect.mapError((error) => {
+      const why = error._tag === "KubeError" ? error.detail : error.message
+      return { reason: "Error", message: `it cannot be told which TLS configurations hold for this target: ${why}` }
+    })
+  )
+}
+
+const tlsOf = (
+  known: KnownRules<TlsStealRules>,
+  api: KubeApi,
+  { namespace, placement, target }: TlsSubject
+): Effect.Effect<ReadonlyArray<PortTls>, SessionFailure> =>
+  Effect.gen(function* () {
+    const all = known.inNamespace(namespace)
+    if (all.length === 0) return []
+    const lineage = tlsNeedsLineage(all)
+      ? yield* lineageOf(api, namespace, target, placement)
+      : [targetResource(target)]
+    const found = agentTls(all, { namespace, lineage, containers: [placement.containerName] })
+    if (Result.isFailure(found)) return yield* Effect.fail({ reason: "Error", message: found.failure } as const)
+    const { leftOut, ports } = found.success
+    for (const problem of leftOut) yield* logWarning("TLS settings left out", { pod: placement.podName, problem })
+    return ports
+  })
+
+/** An operator without agents has nothing to do with them. */
+export const makeTlsCapability = ({ api, fleet }: TlsGround): Effect.Effect<Capability, never, Scope.Scope> =>
+  fleet?.managementOnly === true
+    ? Effect.succeed({})
+    : Effect.map(
+        makeKnownRules(api, {
+          kinds: [mirrordClusterTlsStealConfigs, mirrordTlsStealConfigs],
+          read: rulesOf,
+          problem: problemOf
+        }),
+        (known) => {
+          const reading = retryingApi(api)
+          return {
+            problems: known.problems,
+            started: known.started,
+            stealTls: (subject) => Effect.suspend(() => tlsOf(known, reading, subject))
+          }
+        }
+      )
