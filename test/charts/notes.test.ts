@@ -17,7 +17,6 @@ describeHelm("NOTES", (helm) => {
     const notes = await chart.notes({ sample: "plain" })
     expect(notes).toContain("in namespace mirrord: single cluster.")
     expect(notes).not.toMatch(/To do|without effect|token/u)
-    expect(notes).toContain("TLS steal configs (MirrordTlsStealConfig, MirrordClusterTlsStealConfig) are stored")
   })
 
   describe("name each value without effect that is set", () => {

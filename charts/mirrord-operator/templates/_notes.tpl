@@ -111,8 +111,6 @@ Accepted, without effect:
 {{ join "\n" $unused }}
 {{- end }}
 
-TLS steal configs (MirrordTlsStealConfig, MirrordClusterTlsStealConfig) are stored, and nothing acts on them yet.
-
 To uninstall, a pod of {{ include "braid.image" . }} ends all sessions first. If it cannot run, end them by hand:
   braid cleanup
   helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }} --no-hooks

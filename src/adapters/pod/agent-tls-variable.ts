@@ -8,7 +8,7 @@ import { asObjects, asString, at } from "../../domain/json.ts"
 import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
-/** JSON in base64 without padding (agent.md §9.6). It holds paths and no secret. */
+/** JSON in base64 without padding (agent.md §6.9). It holds paths and no secret. */
 export const tlsVariable = "MIRRORD_AGENT_STEAL_TLS_CONFIG"
 
 /** The most bytes of the variable: Linux starts no program with a longer one. */

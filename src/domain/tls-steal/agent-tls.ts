@@ -24,7 +24,7 @@ const byPrecedence = (a: TlsStealRules, b: TlsStealRules): number => {
 
 /**
  * The TLS ports of the agent beside a container. Objects that apply are merged; of two entries for one port the first
- * counts (agent.md §9.6). Fails with a sentence if an object that applies cannot be used: an agent without it would
+ * counts (agent.md §6.9). Fails with a sentence if an object that applies cannot be used: an agent without it would
  * take encrypted connections for plain TCP, and steal them whole or not at all.
  */
 export const agentTls = (

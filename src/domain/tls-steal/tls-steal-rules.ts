@@ -25,7 +25,7 @@ interface Authentication {
   readonly keyPem: string
 }
 
-/** One port of a target that serves TLS, in the shape that agents read (agent.md §9.6). Holds paths and no secret. */
+/** One port of a target that serves TLS, in the shape that agents read (agent.md §6.9). Holds paths and no secret. */
 export interface PortTls {
   readonly port: number
   readonly agentAsServer: {

@@ -1,6 +1,7 @@
 /**
- * The published kinds MirrordTlsStealConfig and MirrordClusterTlsStealConfig. Here they only make definitions in
- * `crds/`.
+ * The published kinds MirrordTlsStealConfig and MirrordClusterTlsStealConfig.
+ *
+ * Not here: what an agent gets of them (domain/tls-steal).
  */
 
 import * as Schema from "effect/Schema"
