@@ -261,6 +261,8 @@ describePodNetworks(
           ]
         }
       }
+      // An agent keeps its settings for life, and the sessions before this one still have it.
+      await nothingLeft(real)
       for (const cluster of ["cluster-a", "cluster-b"]) real.cluster(cluster).cluster.apply(stringify(config))
       const incoming = { mode: "steal", http_filter: { header_filter: "^x-user: ann$", ports: [443] } }
       const forward = await session(["port-forward", "-R", `443:${port}`], incoming)
