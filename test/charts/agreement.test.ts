@@ -200,6 +200,7 @@ const variables = {
   OPERATOR_AGENTS_PER_USER: bounds,
   OPERATOR_AGENTS: bounds,
   OPERATOR_MAX_SESSION_TIME_SECONDS: sessionTimes,
+  OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS: sessionTimes,
   OPERATOR_ALLOWED_TARGET_NAMESPACES: namespaceNames,
   OPERATOR_POD_NAME: words,
   OPERATOR_POD_UID: words,
@@ -322,6 +323,10 @@ const installations = fc.record({
     { weight: 4, arbitrary: fc.constantFrom(0, "", null) },
     { weight: 6, arbitrary: sessionTimes }
   ),
+  noPodTargetsSessionTimeoutMillis: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(0, "", null) },
+    { weight: 6, arbitrary: sessionTimes }
+  ),
   allowedNamespaces: mostly(
     fc.constantFrom([], null, ["kube-system"], ["a", "b"]),
     fc.constantFrom(["A"], ["a", "b c"], [1.5], [true, "-"])
@@ -352,6 +357,7 @@ const publishedEnvironment = ({
   jsonLog,
   maxSessionTimeSeconds,
   multiCluster,
+  noPodTargetsSessionTimeoutMillis,
   port,
   requireFrontProxyClientCert,
   sessionsPerUser
@@ -370,6 +376,9 @@ const publishedEnvironment = ({
     OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truth(requireFrontProxyClientCert),
     ...(isSet(agentPort) ? { OPERATOR_AGENT_PORT: String(agentPort) } : {}),
     ...(isSet(maxSessionTimeSeconds) ? { OPERATOR_MAX_SESSION_TIME_SECONDS: String(maxSessionTimeSeconds) } : {}),
+    ...(isSet(noPodTargetsSessionTimeoutMillis)
+      ? { OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS: String(noPodTargetsSessionTimeoutMillis) }
+      : {}),
     ...(isSet(sessionsPerUser) ? { OPERATOR_SESSIONS_PER_USER: String(sessionsPerUser) } : {}),
     ...(asArray(allowedNamespaces).length > 0
       ? { OPERATOR_ALLOWED_TARGET_NAMESPACES: asArray(allowedNamespaces).join(",") }

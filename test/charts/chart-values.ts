@@ -75,6 +75,7 @@ const others: Readonly<Record<string, unknown>> = {
   "bounds.agents": 7,
   "operator.port": 8443,
   "operator.maxSessionTimeSeconds": 7200,
+  "operator.noPodTargetsSessionTimeoutMillis": 90000,
   "operator.imagePullSecrets": [{ name: "registry" }],
   "tls.apiService.insecureSkipTLSVerify": true,
   "operator.extraEnv": { OPERATOR_LEASE_DURATION_SECS: "20" },

@@ -14,6 +14,8 @@ const serverCure = "write the URL of its API server, for example https://api.exa
 
 const noSessionTime = "it must be a whole number of seconds from 1 to 315360000"
 const sessionTimeCure = "write for example 28800, or leave it out."
+const noPodlessTime = "it must be a whole number of milliseconds from 1 to 315360000"
+const podlessTimeCure = "write for example 120000, or leave it out for 60000."
 const noBound = "it must be a whole number from 1 to 10000"
 const boundCure = "write for example 100, or leave it out."
 
@@ -496,6 +498,20 @@ export const refusals: ReadonlyArray<Refusal> = [
     sentences: [
       `operator.maxSessionTimeSeconds: ${noSessionTime} (found "8h"); ${sessionTimeCure}`,
       `operator.extraEnv.OPERATOR_MAX_SESSION_TIME_SECONDS: ${noSessionTime} (found "0"); ${sessionTimeCure}`
+    ]
+  },
+  {
+    name: "a time without pods that is none",
+    values: {
+      operator: {
+        noPodTargetsSessionTimeoutMillis: "1m",
+        extraEnv: { OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS: "0" }
+      }
+    },
+    sentences: [
+      `operator.noPodTargetsSessionTimeoutMillis: ${noPodlessTime} (found "1m"); ${podlessTimeCure}`,
+      `operator.extraEnv.OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS: ${noPodlessTime} (found "0"); ` +
+        podlessTimeCure
     ]
   },
   {

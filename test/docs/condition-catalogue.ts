@@ -61,6 +61,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: parent,
     type: "Failed",
     status: "True",
+    reason: "NoPods",
+    means: "the target of a running session has had no pods in the default cluster for too long"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
     reason: "NotAllowed",
     means: "the target's namespace is protected, or a bound is reached"
   },
@@ -114,6 +121,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     status: "False",
     reason: "TargetNotReady",
     means: "the target has no pod that can be used; it is looked for again"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "NoPods",
+    means: "the target had pods, and has had none for longer than a session waits"
   },
   {
     on: child,

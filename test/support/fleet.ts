@@ -13,6 +13,7 @@ export const operatorNamespace = "mirrord"
 export const usualLimits = {
   bounds: usualBounds,
   longestSessionSecs: undefined as number | undefined,
+  podlessMillis: undefined as number | undefined,
   protectedNamespaces: protectedNamespaces({ operator: operatorNamespace, agents: operatorNamespace, allowed: [] })
 }
 

@@ -157,6 +157,9 @@ lists it. Outputs nothing.
 {{- with include "braid.sessionTimeProblem" $operator.maxSessionTimeSeconds -}}
   {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.maxSessionTimeSeconds" . $operator.maxSessionTimeSeconds "write for example 28800, or leave it out")) -}}
 {{- end -}}
+{{- with include "braid.podlessTimeProblem" $operator.noPodTargetsSessionTimeoutMillis -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.noPodTargetsSessionTimeoutMillis" . $operator.noPodTargetsSessionTimeoutMillis "write for example 120000, or leave it out for 60000")) -}}
+{{- end -}}
 {{- $allowed := .Values.targets.allowedNamespaces -}}
 {{- if and $allowed (not (kindIs "slice" $allowed)) -}}
   {{- $mistakes = append $mistakes (include "braid.mistake" (list "targets.allowedNamespaces" "it must be a list of names" $allowed "write for example [kube-system]")) -}}
@@ -225,6 +228,10 @@ lists it. Outputs nothing.
   {{- else if eq $name "OPERATOR_MAX_SESSION_TIME_SECONDS" -}}
     {{- with include "braid.sessionTimeProblem" $text -}}
       {{- $problem = list . "write for example 28800, or leave it out" -}}
+    {{- end -}}
+  {{- else if eq $name "OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS" -}}
+    {{- with include "braid.podlessTimeProblem" $text -}}
+      {{- $problem = list . "write for example 120000, or leave it out for 60000" -}}
     {{- end -}}
   {{- else if eq $name "OPERATOR_ALLOWED_TARGET_NAMESPACES" -}}
     {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(,[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$" $text) -}}
@@ -354,6 +361,14 @@ lists it. Outputs nothing.
 the renew deadline is {{ $deadline }} s; it must be more than 1.2 times the retry period of {{ $retry }} s
 {{- else if le (int64 $duration) (int64 $deadline) -}}
 the lease duration is {{ $duration }} s; it must be longer than the renew deadline of {{ $deadline }} s
+{{- end -}}
+{{- end -}}
+
+{{/* Why a value cannot be the time of a session without pods, or nothing: the value, which may be missing. */}}
+{{- define "braid.podlessTimeProblem" -}}
+{{- $text := include "braid.text" . -}}
+{{- if and . (or (not (regexMatch "^[1-9][0-9]{0,8}$" $text)) (gt (int64 $text) 315360000)) -}}
+it must be a whole number of milliseconds from 1 to 315360000
 {{- end -}}
 {{- end -}}
 

@@ -85,6 +85,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         fleet: settings.fleet,
         bounds: settings.bounds,
         longestSessionSecs: settings.longestSessionSecs,
+        podlessMillis: settings.podlessMillis,
         protectedNamespaces: settings.protectedNamespaces,
         copyImage: settings.copyImage
       },

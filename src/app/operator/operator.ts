@@ -42,6 +42,8 @@ export interface OperatorOptions {
   readonly bounds: SessionBounds
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs?: number | undefined
+  /** How long the target of a session may be without pods, ms; nothing: for ever. */
+  readonly podlessMillis?: number | undefined
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
@@ -75,22 +77,21 @@ export const makeOperator = (
   })
 
 /** The ground that capabilities are made on. */
-const makeGround = (
-  { bounds, copyImage, fleet, longestSessionSecs, namespace, protectedNamespaces, version }: OperatorOptions,
-  { fingerprint }: UserAuthority
-) =>
+const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
   Effect.gen(function* () {
     const { own } = yield* ClusterConnector
+    const { bounds, copyImage, fleet, longestSessionSecs, namespace, podlessMillis, protectedNamespaces } = options
     const notifier = new SessionNotifier()
     yield* countHolding("sessions waited for", () => notifier.size)
     return {
       api: own.api,
       namespace,
-      operatorVersion: operatorVersion(version),
+      operatorVersion: operatorVersion(options.version),
       fingerprint,
       fleet,
       bounds,
       longestSessionSecs,
+      podlessMillis,
       protectedNamespaces,
       copyImage,
       feed: new ChangeFeed(),

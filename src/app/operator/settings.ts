@@ -16,6 +16,7 @@ import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
+import { usualPodlessMillis } from "../../domain/session/podless.ts"
 import { type SessionBounds, usualBounds } from "../../domain/session/session-bounds.ts"
 import { type ProtectedNamespaces, protectedNamespaces } from "../../domain/target/protected-namespaces.ts"
 import { isObjectName } from "../../domain/target/target-path.ts"
@@ -51,6 +52,8 @@ export interface Settings {
   readonly bounds: SessionBounds
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs: number | undefined
+  /** How long the target of a session may be without pods, ms. */
+  readonly podlessMillis: number
   /** Namespaces without targets. */
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers: the agent's, unless they keep their own. */
@@ -91,6 +94,8 @@ const greatestPort = 65_535
 const greatestBound = 10_000
 /** Ten years, in seconds. */
 const greatestSessionTime = 315_360_000
+/** More than three days, in ms. */
+const greatestPodlessTime = 315_360_000
 /** In s: a lease of more than a day serves nobody. */
 const greatestLeaseTime = 86_400
 
@@ -206,6 +211,9 @@ const environment = Config.all({
   }),
   copiesUseAgentImage: Config.Boolean("OPERATOR_COPY_TARGET_USE_AGENT_IMAGE").pipe(Config.withDefault(true)),
   longestSession: Config.option(wholeNumber("OPERATOR_MAX_SESSION_TIME_SECONDS", greatestSessionTime)),
+  podless: wholeNumber("OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS", greatestPodlessTime).pipe(
+    Config.withDefault(usualPodlessMillis)
+  ),
   allowedNamespaces: Config.option(Config.schema(Namespaces, "OPERATOR_ALLOWED_TARGET_NAMESPACES")),
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
@@ -319,6 +327,7 @@ export const readSettings = (
       candidacy: Option.getOrUndefined(Option.map(pod, (known) => ({ pod: known, times }))),
       requestBounds: env.requestBounds,
       bounds: env.bounds,
+      podlessMillis: env.podless,
       longestSessionSecs: Option.getOrUndefined(env.longestSession),
       protectedNamespaces: protectedNamespaces({
         operator: env.namespace,

@@ -31,12 +31,13 @@ const sessionText = ({ namespace, target }: MirrordClusterSession["spec"]): stri
     ? "a session without target"
     : `${target.kind} ${target.name} in namespace ${namespace}`
 
+/** Failures with an Event of their name. */
+const shown = ["NoSuchTarget", "TargetNotReady", "NoPods", "Forbidden", "NotAllowed"] as const
+
 const failureEvent = ({ message, reason }: Observed, place: string): SessionEvent => {
   const cause = isFailureReason(reason) ? reason : "Error"
-  const isShown =
-    cause === "NoSuchTarget" || cause === "TargetNotReady" || cause === "Forbidden" || cause === "NotAllowed"
   return {
-    reason: isShown ? cause : "Failed",
+    reason: shown.find((known) => known === cause) ?? "Failed",
     message: `Not ready in ${place}: ${quotation(message)}; ${cureOf(cause)}. It is tried again by itself.`
   }
 }

@@ -51,13 +51,14 @@ export const eventCatalogue = {
   AgentSilent: { type: "Warning", on: child, when: "the agent does not answer; if that lasts, it is replaced" },
   NoSuchTarget: { type: "Warning", on: child, when: "the target, or its container, does not exist in this cluster" },
   TargetNotReady: { type: "Warning", on: child, when: "the target has no pod that can be used" },
+  NoPods: { type: "Warning", on: child, when: "the target had pods, and has had none for longer than a session waits" },
   Forbidden: { type: "Warning", on: child, when: "the operator may not look up the target, or start agents" },
   NotAllowed: { type: "Warning", on: child, when: "the target's namespace is protected, or a bound is reached" },
   Failed: { type: "Warning", on: "both", when: "the session failed; of a child: a step failed, and is tried again" },
   Expired: {
     type: "Normal",
     on: "both",
-    when: "the operator deletes the session itself: no client for the TTL, its longest time, or a while after it failed"
+    when: "the operator deletes the session itself: no client for the TTL, its longest time, no pods, or a while after it failed"
   }
 } as const satisfies Readonly<Record<string, Entry>>
 

@@ -12,6 +12,7 @@ import { silentReason, startingReason } from "./child-observation.ts"
 import { graceAfterStart, leaderGrace, type SocketPresence } from "./liveness.ts"
 import type { MergePatch } from "./merge-patch.ts"
 import { childAnnotations } from "./names.ts"
+import { podlessEnd, type PodlessTime } from "./podless.ts"
 import { firstUnmet, met, type Requirement } from "./requirement.ts"
 import type { Precondition } from "./session-action.ts"
 import { endByAge } from "./session-age.ts"
@@ -70,6 +71,10 @@ export interface ObservedChild<P> {
   readonly defaults: SessionTimes
   /** The longest time of a session without a parent, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs?: number | undefined
+  /** What is known of the target's pods; missing: nothing. */
+  readonly pods?: PodlessTime
+  /** How long a target may be without pods, ms; nothing: for ever. */
+  readonly podlessMillis?: number | undefined
 }
 
 /** The next action of a member for one of its sessions. At most one action writes the object. */
@@ -154,16 +159,31 @@ const endOfAge = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, n
   return endByAge({ metadata, createdSeenAt, servedSince: operatorSince, longestSecs: longestSessionSecs }, now)
 }
 
+/**
+ * The end for want of pods. A child that never had pods here has none to lose: its cluster is left out, and it joins
+ * when they come.
+ */
+const endOfPods = <P>({ podlessMillis, pods }: ObservedChild<P>, child: MirrordClusterSession) =>
+  pods === undefined || (fromParent(child) && !pods.hadPods) ? undefined : podlessEnd(pods, podlessMillis)
+
 /** Why a session is over now, or the times at which to look at its ends again. */
 const endOrTimes = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, now: number) => {
   const lonely = ending(observed, child)
   if (lonely !== undefined && now >= lonely.at) return { over: { why: lonely.why } }
   const age = endOfAge(observed, child, now)
   if (age?.isReached === true) return { over: { why: age.why, staysStopped: true } as const }
+  const podless = endOfPods(observed, child)
+  // A child says so to its parent, which ends it; else the parent would make another.
+  if (podless?.isReached === true && !fromParent(child))
+    return { over: { why: podless.why, staysStopped: true } as const }
   return { times: [lonely?.at, age?.at] }
 }
 
-const targetRequirement = <P>(target: TargetObservation<P>): Requirement => {
+const targetRequirement = <P>(observed: ObservedChild<P>, child: MirrordClusterSession): Requirement => {
+  const { target } = observed
+  const podless = endOfPods(observed, child)
+  if (podless?.isReached === true && target._tag !== "Resolved")
+    return { _tag: "Failed", failure: { reason: "NoPods", message: podless.why } }
   switch (target._tag) {
     case "Resolved":
       return met
@@ -189,11 +209,12 @@ const agentRequirement = (agent: AgentObservation): Requirement => {
 }
 
 const readiness = <P>(
-  { agent, requirements, target }: ObservedChild<P>,
+  observed: ObservedChild<P>,
   child: MirrordClusterSession
 ): Omit<Condition, "lastTransitionTime"> => {
+  const { agent, requirements } = observed
   const at = { type: readyCondition, ...observedFor(child) }
-  const unmet = firstUnmet([targetRequirement(target), agentRequirement(agent), ...requirements])
+  const unmet = firstUnmet([targetRequirement(observed, child), agentRequirement(agent), ...requirements])
   switch (unmet._tag) {
     case "Met":
       return { ...at, status: "True", reason: "AgentUsable", message: "The agent is ready for clients." }
@@ -211,12 +232,19 @@ const observedFor = ({ metadata: { generation } }: MirrordClusterSession) =>
 
 /** The next step towards a running agent, and when a failed attempt is repeated. */
 const progress = <P>(
-  { target, agent }: ObservedChild<P>,
+  observed: ObservedChild<P>,
+  child: MirrordClusterSession,
   now: number
 ): { readonly act?: ChildAction<P>; readonly at?: number } => {
+  const { target, agent } = observed
   if (target._tag === "Unresolved") return { act: { _tag: "ResolveTarget" } }
-  if (target._tag === "Failed")
-    return now >= retryAt(target) ? { act: { _tag: "ResolveTarget" } } : { at: retryAt(target) }
+  if (target._tag === "Failed") {
+    const podless = endOfPods(observed, child)
+    // The last look before the end comes when it is due, however long the pause.
+    const lastLook = podless === undefined || podless.isReached ? Number.POSITIVE_INFINITY : podless.at
+    const lookAt = Math.min(retryAt(target), Math.max(lastLook, target.at + 1))
+    return now >= lookAt ? { act: { _tag: "ResolveTarget" } } : { at: lookAt }
+  }
   if (agent._tag === "None") return { act: { _tag: "StartAgent", placement: target.placement } }
   if (agent._tag === "Ready") {
     const refreshAt = agent.checkedAt + refreshEvery
@@ -239,7 +267,7 @@ export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyA
   const { over, times: ends } = endOrTimes(observed, child, now)
   if (over !== undefined) return [{ _tag: "DeleteChild", precondition, ...over }]
 
-  const { act, at } = progress(observed, now)
+  const { act, at } = progress(observed, child, now)
   const before = child.status?.conditions ?? []
   const conditions = withCondition(before, readiness(observed, child), now)
   const status: ReadonlyArray<ChildAction<P>> =

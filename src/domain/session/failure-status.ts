@@ -34,6 +34,7 @@ const kubeStatus = (code: number, reason: string, message: string): KubeStatus =
 const codes: Readonly<Record<FailureReason, readonly [code: number, reason: string]>> = {
   NoSuchTarget: [404, "NotFound"],
   TargetNotReady: [500, "InternalError"],
+  NoPods: [410, "ReconnectNotPossible"],
   Forbidden: [403, "Forbidden"],
   NotAllowed: [403, "Forbidden"],
   TimedOut: [500, "InternalError"],

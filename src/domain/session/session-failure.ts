@@ -15,6 +15,8 @@ export const failureReasons = [
   "NoSuchTarget",
   /** The target exists and has no pod that is ready, now. */
   "TargetNotReady",
+  /** The target had pods, and has had none for longer than a session waits. */
+  "NoPods",
   /** A right is missing that the session needs. */
   "Forbidden",
   /** An administrator's setting does not allow it: a protected namespace, or a bound that is reached. */
@@ -43,6 +45,7 @@ const cures: Readonly<Record<FailureReason, string>> = {
   NoSuchTarget: "check the target's name, container and namespace, and that it exists in that cluster",
   TargetNotReady:
     "wait until one of its pods is ready (`kubectl get pods` there shows how they are), then run the command again",
+  NoPods: "start a new session when the target has pods again",
   Forbidden:
     "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",
   NotAllowed: "ask the administrator of that cluster, who sets this in the values of the chart",

@@ -19,9 +19,11 @@ import { planStart } from "./session-start.ts"
 
 /**
  * Milliseconds that a failed parent stays, so that `kubectl` can show why it failed. Only a session that ran can lose
- * its default cluster. Any other never had a client: its user was told why, and it must not fill the cluster.
+ * its default cluster, or the pods there. Any other never had a client: its user was told why, and it must not fill the
+ * cluster.
  */
-export const failedRetention = (reason: FailureReason): number => (reason === "DefaultLost" ? 300_000 : 30_000)
+export const failedRetention = (reason: FailureReason): number =>
+  reason === "DefaultLost" || reason === "NoPods" ? 300_000 : 30_000
 
 /** The last action of a plan: plan again at the earliest of these times that is still to come. */
 const requeue = (times: ReadonlyArray<number | undefined>, now: number): ReadonlyArray<SessionAction> => {

@@ -110,8 +110,14 @@ const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | 
   return { cluster: notReady.cluster, failure: { reason: "TimedOut", message } }
 }
 
-/** Why a Ready session fails although its client is there: the default cluster stayed away past the bound. */
+/**
+ * Why a Ready session fails although its client is there: the default cluster stayed away past the bound, or says that
+ * its pods did.
+ */
 const lossOfDefault = (situation: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
+  const verdict = defaultCluster?.verdict
+  if (verdict?._tag === "Failed" && verdict.failure.reason === "NoPods")
+    return { cluster: situation.parent.defaultCluster, failure: verdict.failure }
   const lostAt = conditionSince(situation.parent.conditions, parentConditions.defaultReady, "False")
   const bound = situation.observed.settings.remoteSessionTimeoutSecs
   if (defaultCluster?.verdict._tag === "Ready" || lostAt === undefined || situation.now < lostAt + bound * 1000)

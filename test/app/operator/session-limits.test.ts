@@ -2,7 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Result, Scope } from "effect"
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { at } from "../../../src/domain/json.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { SessionInfo } from "../../../src/domain/resources/session.ts"
@@ -228,6 +230,67 @@ describe("a session of the longest time", () => {
   )
 })
 
+describe("a session whose target has no pods any more", () => {
+  const bringBack = (cluster: MemoryCluster) => deploy(cluster, "myapp")
+  const wait = (seconds: number) =>
+    Effect.gen(function* () {
+      for (let i = 0; i < seconds / 5; i++) yield* pass("5 seconds")
+    })
+
+  it.live("ends with a sentence, although its client is there, and no other of its id begins", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld({}, { limits: { podlessMillis: 100_000 } })
+      const cluster = memberOf(world, "a")
+      const own = yield* certificateOf(cluster)
+      opened((yield* session(cluster, request(own))).result)
+      cluster.api.erase(pods, "myapp-1", "default")
+      yield* wait(95)
+      assert.strictEqual(objectsOf(cluster), 1)
+      yield* wait(60)
+      assert.strictEqual(objectsOf(cluster), 0)
+      bringBack(cluster)
+      const gone = refusedWith(yield* connectTo(cluster, request(own)))
+      assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
+      assert.include(gone.message, "as its target had no pods any more; start a new one")
+      opened(yield* connectTo(cluster, request(own, { sessionId: "257" })))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("goes on if they come back in time", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld({}, { limits: { podlessMillis: 100_000 } })
+      const cluster = memberOf(world, "a")
+      const own = yield* certificateOf(cluster)
+      opened((yield* session(cluster, request(own))).result)
+      cluster.api.erase(pods, "myapp-1", "default")
+      yield* wait(90)
+      bringBack(cluster)
+      yield* wait(200)
+      assert.strictEqual(objectsOf(cluster), 1)
+      opened(yield* connectTo(cluster, request(own)))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("over many clusters fails when the default has none, and goes on without another cluster's", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld({}, { limits: { podlessMillis: 100_000 } })
+      opened((yield* session(world.primary, request(certificate))).result)
+      memberOf(world, "b").api.erase(pods, "myapp-1", "default")
+      yield* wait(200)
+      const [parent] = world.primary.api.peekAll(mirrordMultiClusterSessions)
+      const entryOf = (name: string) => at(parent, "status", "clusterSessions", name, "error")
+      assert.strictEqual(at(parent, "status", "phase"), "Ready")
+      assert.include(String(entryOf("b")), "The target has had no usable pod for 100 s")
+      assert.isUndefined(entryOf("a"))
+      memberOf(world, "a").api.erase(pods, "myapp-1", "default")
+      yield* wait(160)
+      const gone = refusedWith(yield* connectTo(world.primary, request(certificate)))
+      assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
+      assert.match(gone.message, /cluster a: The target has had no usable pod for 100 s .*; start a new session when/)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
 describe("a session that was stopped", () => {
   const caller = { user: "admin", groups: [], extra: {} }
 
@@ -248,7 +311,7 @@ describe("a session that was stopped", () => {
           assert.strictEqual(objectsOf(cluster), 0)
           const gone = refusedWith(yield* connectTo(cluster, request(own, { sessionId })))
           assert.deepStrictEqual([gone.code, gone.reason], [410, "ReconnectNotPossible"])
-          assert.match(gone.message, /^Session \S+ was stopped, by a user or at the end of .+; start a new one\.$/)
+          assert.match(gone.message, /^Session \S+ was stopped, by a user, at the end of .+; start a new one\.$/)
           assert.strictEqual(objectsOf(cluster), 0)
         }
         opened(yield* connectTo(cluster, request(own, { sessionId: "257" })))

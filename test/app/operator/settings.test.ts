@@ -186,12 +186,14 @@ describe("settings", () => {
       return {
         bounds: exit.value.bounds,
         longest: exit.value.longestSessionSecs,
+        podless: exit.value.podlessMillis,
         namespaces: [...exit.value.protectedNamespaces.keys()].toSorted()
       }
     }
     expect(await limitsOf({})).toEqual({
       bounds: usualBounds,
       longest: undefined,
+      podless: 60_000,
       namespaces: ["kube-system", "mirrord"]
     })
     expect(
@@ -199,6 +201,7 @@ describe("settings", () => {
         MIRRORD_AGENT_NAMESPACE: "agents",
         OPERATOR_ALLOWED_TARGET_NAMESPACES: "kube-system,other",
         OPERATOR_MAX_SESSION_TIME_SECONDS: "28800",
+        OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS: "90000",
         OPERATOR_SESSIONS_PER_USER: "1",
         OPERATOR_SESSIONS: "2",
         OPERATOR_CONNECTIONS_PER_SESSION: "3",
@@ -208,6 +211,7 @@ describe("settings", () => {
     ).toEqual({
       bounds: { sessionsPerUser: 1, sessions: 2, connectionsPerSession: 3, agentsPerUser: 4, agents: 10_000 },
       longest: 28_800,
+      podless: 90_000,
       namespaces: ["agents", "mirrord"]
     })
   })
@@ -334,6 +338,7 @@ describe("settings", () => {
     ["OPERATOR_SESSIONS_PER_USER", "0"],
     ["OPERATOR_MAX_SESSION_TIME_SECONDS", "8h"],
     ["OPERATOR_MAX_SESSION_TIME_SECONDS", "315360001"],
+    ["OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS", "1m"],
     ["OPERATOR_CONNECTIONS_PER_SESSION", "few"],
     ["OPERATOR_AGENTS", "1.5"],
     ["OPERATOR_AGENTS_PER_USER", "-1"],

@@ -132,6 +132,56 @@ describe("childPlan", () => {
     expect(conditionOf({ target: resolved, agent: failed(1) }).condition).toMatchObject({ reason: "NoSuchTarget" })
   })
 
+  describe("of a target without pods", () => {
+    const sockets = { open: 1, lastClosedAt: undefined }
+    const own = read({ spec: { multiClusterParentName: null } })
+    const noPods = (change: Partial<ObservedChild<string>> = {}) =>
+      observed({
+        child: own,
+        sockets,
+        target: failed(4, created + 45_000),
+        pods: { since: created, seenAt: created + 45_000, hadPods: true },
+        podlessMillis: 60_000,
+        ...change
+      })
+    const last = {
+      target: failed(5, created + 60_000),
+      pods: { since: created, seenAt: created + 60_000, hadPods: true }
+    }
+
+    it("looks once more when its time is over, whatever the pause, and ends then, for good", () => {
+      expect(childPlan(noPods(), created + 50_000).at(-1)).toEqual({ _tag: "RequeueAt", at: created + 60_000 })
+      expect(childPlan(noPods(), created + 60_000)[0]).toEqual({ _tag: "ResolveTarget" })
+      expect(childPlan(noPods(last), created + 60_000)).toEqual([
+        expect.objectContaining({
+          _tag: "DeleteChild",
+          staysStopped: true,
+          why: expect.stringContaining("no usable pod for 60 s") as string
+        })
+      ])
+      expect(childPlan(noPods({ ...last, podlessMillis: undefined }), created + 60_000)[0]?._tag).not.toBe(
+        "DeleteChild"
+      )
+    })
+
+    it("tells its parent instead, if it has one, and goes on to look", () => {
+      const child = read()
+      const plan = childPlan(noPods({ ...last, child }), created + 60_000)
+      expect(plan.map(({ _tag }) => _tag)).toEqual(["PatchStatus", "RequeueAt"])
+      const { condition } = conditionOf({ ...noPods({ ...last, child }) }, created + 60_000)
+      expect(condition).toMatchObject({ status: "False", reason: "NoPods" })
+      expect(childPlan(noPods({ ...last, child }), created + 400_000)[0]).toEqual({ _tag: "ResolveTarget" })
+    })
+
+    it("has nothing to lose where its part of a session never had pods", () => {
+      const child = read()
+      const never = { ...last, child, pods: { ...last.pods, hadPods: false } }
+      expect(conditionOf(noPods(never), created + 60_000).condition).toMatchObject({ reason: "NoSuchTarget" })
+      // A session of this cluster alone has nothing else.
+      expect(childPlan(noPods({ ...never, child: own }), created + 60_000)[0]?._tag).toBe("DeleteChild")
+    })
+  })
+
   it("ends when no socket ever came within remoteSessionTimeoutSecs", () => {
     expect(tags({}, created + 299_999)).not.toContain("DeleteChild")
     expect(tags({}, created + 300_000)).toEqual(["DeleteChild"])

@@ -9,6 +9,7 @@ describe("failureStatus", () => {
       failureStatus({ reason, message: explainFailure("cluster-a", { reason, message: "the cause." }) })
     expect(status("NoSuchTarget")).toMatchObject({ kind: "Status", status: "Failure", code: 404, reason: "NotFound" })
     expect(status("Forbidden")).toMatchObject({ code: 403, reason: "Forbidden" })
+    expect(status("NoPods")).toMatchObject({ code: 410, reason: "ReconnectNotPossible" })
     expect(status("DefaultLost")).toMatchObject({ code: 410, reason: "ReconnectNotPossible" })
     for (const reason of ["TimedOut", "ClusterLost", "TargetNotReady", "Error"] as const)
       expect(status(reason)).toMatchObject({ code: 500 })

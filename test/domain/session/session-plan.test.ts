@@ -353,6 +353,20 @@ describe("plan: running", () => {
     expect(recordedFailure(view(world))).toMatchObject({ reason: "DefaultLost" })
   })
 
+  it("fails at once when the default says that its pods are gone for good, and goes on without another's", () => {
+    const world = readyWorld()
+    const failure = { reason: "NoPods", message: "The target has had no usable pod for 60 s." } as const
+    Object.assign(world.child(b), { ready: false, failure })
+    world.settle()
+    expect(world.phase()).toBe("Ready")
+    expect(world.entry(b)["error"]).toBe(failure.message)
+    Object.assign(world.child(a), { ready: false, failure })
+    world.settle()
+    expect(recordedFailure(view(world))).toMatchObject({ reason: "NoPods" })
+    world.advance(299_999)
+    expect(world.parent).toBeDefined()
+  })
+
   it("takes the default back within the bound", () => {
     const world = readyWorld()
     world.member(a).reachable = false

@@ -92,19 +92,21 @@ const observedAgent = ({ agent, agents }: SessionState): AgentObservation => {
 
 /** Everything from which the next step of one session is decided. */
 const observedChild = (
-  { operatorSince, options: { defaults, longestSessionSecs, requirements, sockets }, sightings }: ClusterSessionState,
+  { operatorSince, options, sightings }: ClusterSessionState,
   { key, known, now, view }: ChildTurn
 ): ObservedChild<Placements> => ({
+  pods: known.pods,
+  podlessMillis: options.podlessMillis,
   child: view,
   createdSeenAt: sightings.seen(key).created,
   target: known.target,
   agent: observedAgent(known),
-  sockets: sockets.presence(key),
+  sockets: options.sockets.presence(key),
   heartbeatSeenAt: sightings.heartbeatSeen(key, view.status?.connectedTimestamp, now),
   operatorSince,
-  defaults,
-  longestSessionSecs,
-  requirements: requirements(view)
+  defaults: options.defaults,
+  longestSessionSecs: options.longestSessionSecs,
+  requirements: options.requirements(view)
 })
 
 const turnsOf = (

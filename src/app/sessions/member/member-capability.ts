@@ -40,6 +40,8 @@ export interface MemberGround {
   readonly bounds: SessionBounds
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs: number | undefined
+  /** How long the target of a session may be without pods, ms; nothing: for ever. */
+  readonly podlessMillis?: number | undefined
   readonly protectedNamespaces: ProtectedNamespaces
   readonly feed: ChangeFeed
   readonly notifier: SessionNotifier

@@ -31,6 +31,7 @@ import {
   type ChildTurn,
   type ClusterSessionState,
   failedAttempt,
+  lookedForPods,
   release,
   type RunningAgent,
   sessionChanged,
@@ -273,10 +274,13 @@ export const startAgents = (state: ClusterSessionState, turn: ChildTurn, placeme
   turn.known.failures === 0
     ? startSession(state, turn, placements)
     : Effect.matchEffect(findPlacements(state.options, state.options.api, turn.view), {
-        onSuccess: (found) => startSession(state, turn, found),
+        onSuccess: (found) => {
+          lookedForPods(turn.known, { _tag: "Resolved", placement: found })
+          return startSession(state, turn, found)
+        },
         onFailure: (failure) =>
           Effect.map(failNow(turn.known, failure), (failed) => {
-            turn.known.target = failed
+            lookedForPods(turn.known, failed)
             turn.known.agent = { _tag: "None" }
             sessionChanged(state, turn.key)
           })
@@ -350,10 +354,10 @@ export const lookUpTarget = (state: ClusterSessionState, { known, view }: ChildT
   Effect.matchEffect(findPlacements(state.options, state.retryingApi, view), {
     onSuccess: (placement) =>
       Effect.sync(() => {
-        known.target = { _tag: "Resolved", placement }
+        lookedForPods(known, { _tag: "Resolved", placement })
       }),
     onFailure: (failure) =>
       Effect.map(failNow(known, failure), (failed) => {
-        known.target = failed
+        lookedForPods(known, failed)
       })
   })

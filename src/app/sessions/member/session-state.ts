@@ -12,6 +12,7 @@ import {
 } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { parentNameOf } from "../../../domain/session/child-owner.ts"
 import type { AgentObservation, TargetObservation } from "../../../domain/session/child-plan.ts"
+import { afterLook, type PodlessTime, podsUnknown } from "../../../domain/session/podless.ts"
 import type { Requirement } from "../../../domain/session/requirement.ts"
 import type { SessionBounds } from "../../../domain/session/session-bounds.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
@@ -40,6 +41,8 @@ export interface ClusterSessionOptions {
   readonly defaults: SessionTimes
   /** The longest time of a session without a parent, in seconds. */
   readonly longestSessionSecs: number | undefined
+  /** How long the target of a session may be without pods, ms; nothing: for ever. */
+  readonly podlessMillis?: number | undefined
   readonly stopped: StoppedLedger
   readonly bounds: SessionBounds
   readonly protectedNamespaces: ProtectedNamespaces
@@ -69,6 +72,8 @@ export interface SessionState {
   /** The object as it was when this process first saw it. */
   readonly session: MirrordClusterSession
   target: TargetObservation<Placements>
+  /** What is known of the target's pods. */
+  pods: PodlessTime
   agent: AgentObservation
   /** Agents whose idle connection is open; the first is the representative. */
   agents: ReadonlyArray<RunningAgent>
@@ -149,6 +154,7 @@ export const forgetSession = (
 export const newSession = (session: MirrordClusterSession): SessionState => ({
   session,
   target: { _tag: "Unresolved" },
+  pods: podsUnknown,
   agent: { _tag: "None" },
   agents: [],
   starting: new Set(),
@@ -177,6 +183,14 @@ export const stateOf = (
 /** One more attempt in a row failed, at `at`. */
 export const failedAttempt = (session: SessionState, failure: SessionFailure, at: number) =>
   ({ _tag: "Failed", at, failures: ++session.failures, failure }) as const
+
+/** Records what a look for the target's pods found. */
+export const lookedForPods = (session: SessionState, target: TargetObservation<Placements>): void => {
+  session.target = target
+  if (target._tag === "Resolved") session.pods = afterLook(session.pods, { _tag: "Found" })
+  if (target._tag === "Failed")
+    session.pods = afterLook(session.pods, { _tag: "Failed", at: target.at, reason: target.failure.reason })
+}
 
 /** Writes the fields of a session's status that a patch names. */
 export const patchSessionStatus = (
