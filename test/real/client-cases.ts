@@ -286,6 +286,50 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         ).toEqual(["/match", "/match"])
       })
 
+      it("subscribe prints the requests that a session with the key steals in any cluster, and the answers", async () => {
+        const known = parentNames(real.playground())
+        const watcher = run(["subscribe", "--key", "watched"])
+        const other = run(["subscribe", "--key", "other"])
+        for (const { stderr } of [watcher, other])
+          await eventually("the subscription", () => expect(stderr()).toContain("Subscribed to events"))
+        const steal = ["--steal", "80:^x-user: ann$", "--respond", "for ann"]
+        const app = run(["exec", "--key", "watched", ...target, "--", layerApp, ...steal])
+        await readySession(real, known)
+        await app.waitForEvent("subscribed")
+        for (const cluster of ["cluster-a", "cluster-b"]) {
+          const path = `/seen-in-${cluster}`
+          expect(await request(entry(cluster), path, { "x-user": "ann" })).toBe(`for ann ${path}\n`)
+          expect(await request(entry(cluster), "/left", { "x-user": "bob" })).toContain("GET /left")
+          await eventually(`the event of ${path}`, () => {
+            const events = watcher
+              .stdout()
+              .split("\n")
+              .filter((line) => line !== "")
+              .map((line) => JSON.parse(line) as unknown)
+            expect(events.slice(-2)).toEqual([
+              expect.objectContaining({
+                service_name: "myapp",
+                session_key: "watched",
+                data: {
+                  http_request: {
+                    method: "GET",
+                    uri: path,
+                    version: "HTTP/1.1",
+                    headers: expect.objectContaining({ "x-user": "ann" }) as unknown
+                  }
+                }
+              }),
+              expect.objectContaining({
+                data: { http_response: expect.objectContaining({ status: 200, version: "HTTP/1.1" }) as unknown }
+              })
+            ])
+          })
+        }
+        expect(watcher.stdout()).not.toContain("/left")
+        expect(other.stdout()).toBe("")
+        expect(watcher.stderr()).not.toContain("rror")
+      })
+
       it.each([
         [
           "a wrong target name",
@@ -379,7 +423,6 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
 
       it.each([
         ["queues status", ["queues", "status"], 0, ""],
-        ["subscribe", ["subscribe", "--key", "none"], 1, "The operator does not"],
         [
           "exec with a copy of the target",
           ["exec", ...target, "-f", { feature: { copy_target: true } }, "--", "env"],

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import type { OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import { forbidden, notFound } from "../../src/app/api/status.ts"
 
@@ -8,6 +8,7 @@ export const idleFacade: OperatorFacade["Service"] = {
   problems: Effect.succeed([]),
   issueCertificate: () => Effect.succeed("PEM"),
   listSessions: () => Effect.succeed([]),
+  watchInterceptions: () => Effect.succeed(Stream.empty),
   deleteSession: () => Effect.fail(notFound("There is no session.")),
   deleteSessions: () => Effect.succeed(0),
   createCopyTarget: () => Effect.fail(forbidden("nobody may")),

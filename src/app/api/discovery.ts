@@ -23,6 +23,7 @@ export const apiResourceList = {
     resource("mirrordclusteroperatorusercredentials", "MirrordClusterOperatorUserCredential", false, ["create"]),
     resource("targets", "Target", true, ["list", "proxy"]),
     resource("copytargets", "CopyTarget", true, ["create", "get", "list", "proxy"]),
+    resource("events", "Event", false, ["watch"]),
     resource("sessions", "Session", true, ["list", "delete", "deletecollection"])
   ]
 }

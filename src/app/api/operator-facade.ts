@@ -3,7 +3,7 @@
  * nor capabilities.
  */
 
-import { Context, type Effect, type Scope } from "effect"
+import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { ApiError } from "./status.ts"
@@ -65,6 +65,14 @@ export class OperatorFacade extends Context.Service<
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
     /** `Session` objects (operator-api.md §4.2), all or those of a namespace. */
     readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+    /**
+     * What is stolen by the sessions of a user, with this session key or with any, as `text/event-stream`
+     * (operator-api.md §4.5). Ends when the operator does not lead any more.
+     */
+    readonly watchInterceptions: (
+      caller: Caller,
+      key: string | undefined
+    ) => Effect.Effect<Stream.Stream<string>, ApiError>
     /**
      * Ends a session for good, in any namespace or only in one. The reference is an id in any of the forms of
      * operator-api.md §4.3.

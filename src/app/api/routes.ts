@@ -5,7 +5,7 @@
 
 import { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { ByteSize, Cause, Context, Effect, Layer, type Scope } from "effect"
+import { ByteSize, Cause, Context, Effect, Layer, type Scope, Stream } from "effect"
 import {
   HttpIncomingMessage,
   HttpRouter,
@@ -157,6 +157,21 @@ const getCopyTarget = Effect.gen(function* () {
   return yield* json(yield* (yield* OperatorFacade).copyTarget(parameter("namespace"), parameter("name")))
 })
 
+/** GET of what is stolen, as a stream (operator-api.md §4.5). The API server ends it after a minute unless it watches. */
+const watchInterceptions = Effect.gen(function* () {
+  const caller = yield* authenticated
+  const { url } = yield* HttpServerRequest.HttpServerRequest
+  const asked = new URL(url, "http://operator").searchParams
+  if (asked.get("watch") !== "true")
+    return yield* badRequest("Events are served as a stream alone: ask for them with watch=true.")
+  const key = asked.get("session_key")
+  const events = yield* (yield* OperatorFacade).watchInterceptions(caller, key === null || key === "" ? undefined : key)
+  return HttpServerResponse.stream(Stream.encodeText(events), {
+    contentType: "text/event-stream",
+    headers: { "cache-control": "no-cache" }
+  })
+})
+
 /** POST of a copy target (operator-api.md §9.2). The user's certificate says whose copy it becomes. */
 const createCopyTarget = Effect.gen(function* () {
   const caller = yield* authenticated
@@ -212,6 +227,7 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordoperators/operator`, describeOperator),
   HttpRouter.add("POST", `${operatorApiRoot}/mirrordclusteroperatorusercredentials`, createCredentials),
   HttpRouter.add("POST", `${operatorApiRoot}/mirrordoperators/operator/certificate`, createCertificate),
+  HttpRouter.add("GET", `${operatorApiRoot}/events`, watchInterceptions),
   HttpRouter.add("GET", `${operatorApiRoot}/sessions`, listSessions),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/sessions`, listSessions),
   // No id: the API server has checked the right to delete sessions of the whole cluster.

@@ -5,6 +5,7 @@
 
 import { Clock, Context, Effect, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
+import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
@@ -16,12 +17,14 @@ import type { KubeError } from "../../ports/kube-api.ts"
 import type { Capability, FurtherStatus, ServedSession } from "../api/capability.ts"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import type { AcceptedConnection } from "../api/operator-facade.ts"
+import { internalError } from "../api/status.ts"
 import { ChangeFeed } from "../kernel/change-feed.ts"
 import { makeEventRecorder } from "../kernel/event-recorder.ts"
 import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
 import { SessionNotifier } from "../kernel/session-notifier.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
+import { makeInterceptions } from "../relay/interceptions.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
 import { admitConnect } from "./admit-connect.ts"
 import { type Ground, makeCapabilities, type MakeCapability, operatorCapabilities } from "./capabilities.ts"
@@ -97,6 +100,7 @@ const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
       feed: new ChangeFeed(),
       notifier,
       ends: new SessionEnds(),
+      interceptions: yield* makeInterceptions,
       // Made before the controllers: it ends after them, and so writes their last Events.
       events: yield* makeEventRecorder(own.api)
     } satisfies Ground
@@ -143,6 +147,11 @@ const facadeOf = (operator: Operator): Facade => {
     describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace) => Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, namespace, now)),
+    watchInterceptions: ({ user }, key) =>
+      Effect.mapError(
+        ground.interceptions.watch(user, key === undefined ? undefined : cleanText(key, textLimits.parameter)),
+        internalError
+      ),
     deleteSession: (reference, by, namespace) => stopSession(stopping, reference, by, namespace),
     deleteSessions: (which, by) => stopSessions(stopping, which, by)
   }

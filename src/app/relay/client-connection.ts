@@ -12,6 +12,7 @@ import { type ConnectionName, connectionName, releaseConnection } from "../../do
 import { makeRouter, type RouterInput, type RouterOptions, type RouterState } from "../../domain/routing/router.ts"
 import { mayBeReplaced, newPulse, type Pulse } from "../../domain/session/client-pulse.ts"
 import type { FrameChannel, Passage } from "../../ports/frame-channel.ts"
+import type { Watched } from "./interceptions.ts"
 import type { SessionLocks } from "./session-locks.ts"
 
 /** How long a merged answer waits for members other than the default, in ms (wire.md §10.3). */
@@ -75,6 +76,8 @@ export interface ClientConnectionOptions {
    * learns only that the link is gone, because a child that somebody deleted is created again.
    */
   readonly terminated: Effect.Effect<{ readonly reason: string }>
+  /** Those who watch what the session steals, where its user's connection ends. */
+  readonly watched?: Watched | undefined
   /** The connection's name in log lines, such as its session. */
   readonly label: string
 }

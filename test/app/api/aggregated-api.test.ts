@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { type IncomingMessage, request as httpRequest } from "node:http"
 import https from "node:https"
 import tls from "node:tls"
-import { Deferred, Effect, Exit, Latch, Redacted, Scope } from "effect"
+import { Deferred, Effect, Exit, Latch, Redacted, Scope, Stream } from "effect"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
 import WebSocket from "ws"
 import { type CertificateAuthority, createAuthority, type KeyPair } from "../../../lab/cluster/http/pki.ts"
@@ -109,6 +109,7 @@ const start = async (options: StartOptions = {}) => {
         ? Effect.succeed("PEM")
         : Effect.fail(badRequest("spec.csr: it is not PEM.")),
     listSessions: (namespace) => Effect.sync(() => (fake.seen.push(["list", namespace]), [{ kind: "Session" }])),
+    watchInterceptions: ({ user }, key) => Effect.succeed(Stream.make(`data: ${user}\n\n`, `data: ${key}\n\n`)),
     deleteSession: (reference, caller) =>
       reference === "boom"
         ? Effect.die(new Error("secret detail"))

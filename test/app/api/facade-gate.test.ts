@@ -1,4 +1,4 @@
-import { Effect, Exit } from "effect"
+import { Effect, Exit, Stream } from "effect"
 import { describe, expect, it } from "vitest"
 import { type Facade, mapFacade } from "../../../src/app/api/facade-gate.ts"
 import { internalError } from "../../../src/app/api/status.ts"
@@ -9,6 +9,7 @@ const behind: Facade = {
   problems: Effect.succeed(["behind"]),
   issueCertificate: (csr) => Effect.succeed(csr),
   listSessions: (namespace) => Effect.succeed([{ namespace }]),
+  watchInterceptions: () => Effect.succeed(Stream.empty),
   deleteSession: () => Effect.void,
   deleteSessions: () => Effect.succeed(2),
   createCopyTarget: ({ namespace }) => Effect.succeed({ namespace }),
@@ -24,6 +25,7 @@ const requests: Readonly<
     facade.describe,
     facade.issueCertificate("csr"),
     facade.listSessions("a"),
+    facade.watchInterceptions(caller, "key"),
     facade.listCopyTargets("a"),
     facade.copyTarget("a", "b")
   ],

@@ -24,6 +24,7 @@ import { audit, auditedChild } from "../../kernel/audit.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { ClientConnectionOptions } from "../../relay/client-connection.ts"
+import type { Interceptions } from "../../relay/interceptions.ts"
 import { serveClient } from "../../relay/serve-client.ts"
 import {
   arrive,
@@ -51,6 +52,7 @@ export interface MemberSessionsOptions {
   readonly remoteSessionTimeoutSecs: number
   /** Asks for the limits of a session here. */
   readonly limits: AskLimits
+  readonly interceptions: Interceptions
 }
 
 export interface MemberSessionsState {
@@ -171,6 +173,19 @@ const terminated = (
     })
   )
 
+/** A link's messages are told where its user's connection ends, at the primary. */
+const watchedBy = (
+  { interceptions }: MemberSessionsOptions,
+  { client, session: { spec } }: AttachedClient
+): ClientConnectionOptions["watched"] =>
+  client.isUser
+    ? interceptions.watched({
+        key: spec.key ?? undefined,
+        service: spec.target?.name ?? "",
+        user: spec.owner.k8sUsername
+      })
+    : undefined
+
 const relayOptions = (
   state: MemberSessionsState,
   attached: AttachedClient,
@@ -205,6 +220,7 @@ const relayOptions = (
     hasYounger,
     isUser: client.isUser,
     terminated: terminated(state.options, attached),
+    watched: watchedBy(state.options, attached),
     label: user.session
   }
 }

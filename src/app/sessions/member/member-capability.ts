@@ -25,6 +25,7 @@ import { countHolding } from "../../kernel/holdings.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { makeStoppedLedger, storedLedger } from "../../kernel/stopped-ledger.ts"
+import type { Interceptions } from "../../relay/interceptions.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry } from "../socket-registry.ts"
 import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
@@ -47,6 +48,7 @@ export interface MemberGround {
   readonly notifier: SessionNotifier
   readonly ends: SessionEnds
   readonly events: EventRecorder
+  readonly interceptions: Interceptions
 }
 
 /** Users' own sessions in this cluster, without the children of multi-cluster sessions. */
@@ -114,7 +116,8 @@ export const makeMemberCapability = (
       sockets,
       notifier,
       remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs,
-      limits: askLimits(earlier)
+      limits: askLimits(earlier),
+      interceptions: ground.interceptions
     })
     return {
       features: [

@@ -30,6 +30,7 @@ import { logWarning } from "../../kernel/log.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { cachedLedger, makeStoppedLedger, type StoppedLedger } from "../../kernel/stopped-ledger.ts"
+import type { Interceptions } from "../../relay/interceptions.ts"
 import { makeSessionLockTable, type SessionLockTable } from "../../relay/session-locks.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
@@ -54,6 +55,7 @@ export interface PrimaryGround {
   readonly notifier: SessionNotifier
   readonly ends: SessionEnds
   readonly events: EventRecorder
+  readonly interceptions: Interceptions
 }
 
 /** The parts of the capability. */
@@ -180,7 +182,7 @@ const admit =
 const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { configuration, fleet, ground, manager, sockets, stopped } = primary
-    const { api: ownApi, ends, notifier } = ground
+    const { api: ownApi, ends, interceptions, notifier } = ground
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const locks = makeSessionLockTable()
     yield* countHolding("session locks", locks.size)
@@ -195,7 +197,8 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
       notifier,
       ends,
       remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs,
-      limits
+      limits,
+      interceptions
     })
     return {
       features: ["MultiClusterPrimary"],

@@ -54,6 +54,11 @@ const relayOptions = (
       const admitted = admission(name, manager.parent(name))
       return admitted !== undefined && Result.isFailure(admitted) ? { reason: admitted.failure.message } : undefined
     }),
+    watched: options.interceptions.watched({
+      key: parent.spec.key,
+      service: parent.spec.target?.name ?? "",
+      user: parent.spec.owner.k8sUsername
+    }),
     label: name
   }
 }

@@ -17,6 +17,7 @@ import type { ConnectRequest } from "../../api/operator-facade.ts"
 import type { AskLimits } from "../../api/session-limits.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
+import type { Interceptions } from "../../relay/interceptions.ts"
 import type { SessionLocks, SessionLockTable } from "../../relay/session-locks.ts"
 import type { SessionEnds } from "../session-ends.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
@@ -35,6 +36,7 @@ export interface PrimarySessionsOptions {
   readonly remoteSessionTimeoutSecs: number
   /** Asks for the limits that this cluster sets for whole sessions. */
   readonly limits: AskLimits
+  readonly interceptions: Interceptions
 }
 
 /** A connection that a user has asked for. */

@@ -1,0 +1,148 @@
+/**
+ * Streams of what is stolen by sessions, for their own users (`mirrord subscribe`). Nothing is read or kept of a
+ * session that nobody watches.
+ *
+ * Not here: what an event says (domain/interception), and the request over HTTP (app/api/routes.ts).
+ */
+
+import { Clock, Effect, type Scope, Stream } from "effect"
+import { EventBuffer } from "../../domain/interception/event-buffer.ts"
+import {
+  eventText,
+  type InterceptedSession,
+  type Interception,
+  stolenRequest,
+  stolenResponse
+} from "../../domain/interception/interception.ts"
+import { countHolding } from "../kernel/holdings.ts"
+
+/** Most streams of one user, and of all. */
+const mostOfUser = 10
+const mostOfAll = 200
+/** After so long without an event a comment shows to both sides that the other one is there. */
+const keepAliveEvery = "15 seconds"
+
+/** A connection as its watchers see it. Called with each message; `at`: epoch ms. */
+export interface Watched {
+  readonly fromClient: (bytes: Uint8Array, at: number) => void
+  readonly toClient: (bytes: Uint8Array, at: number) => void
+}
+
+export interface Interceptions {
+  /** Shows a user's session to those who watch it. */
+  readonly watched: (session: InterceptedSession & { readonly user: string }) => Watched
+  /**
+   * The events of a user's own sessions, with one key or with any, as `text/event-stream`. Fails with a sentence at the
+   * bound of streams. Ends with the operator.
+   */
+  readonly watch: (user: string, key: string | undefined) => Effect.Effect<Stream.Stream<string>, string>
+}
+
+/** One stream. */
+interface Watcher {
+  readonly user: string
+  readonly key: string | undefined
+  readonly buffer: EventBuffer
+  /** Called when there is something to take, or when everything is over. */
+  wake: () => void
+}
+
+const comment = (text: string): string => `: ${text}\n\n`
+const line = (event: string): string => `data: ${event}\n\n`
+
+/** Completes when something waits for the watcher, or all is over. */
+const news = (watcher: Watcher, isOver: () => boolean): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const check = (): void => {
+      if (isOver() || watcher.buffer.size.events > 0) resume(Effect.void)
+    }
+    watcher.wake = check
+    check()
+    return Effect.sync(() => {
+      watcher.wake = () => {}
+    })
+  })
+
+/** What a watcher is sent next; nothing: the stream is over. */
+const next = (watcher: Watcher, isOver: () => boolean): Effect.Effect<string | undefined> =>
+  Effect.gen(function* () {
+    const came = yield* Effect.timeoutOption(news(watcher, isOver), keepAliveEvery)
+    if (isOver()) return undefined
+    if (came._tag === "None") return comment("")
+    const { dropped, events } = watcher.buffer.takeAll()
+    const now = yield* Clock.currentTimeMillis
+    const lagged: Interception = { lagged: { count: dropped } }
+    const told = dropped === 0 ? [] : [eventText(lagged, { key: undefined, service: "" }, now)]
+    return [...told, ...events].map(line).join("")
+  })
+
+const boundProblem = (watchers: ReadonlySet<Watcher>, user: string): string | undefined => {
+  const own = [...watchers].filter((watcher) => watcher.user === user).length
+  if (own >= mostOfUser)
+    return `User ${user} has ${own} streams of events open, and no more are allowed; end one of them.`
+  return watchers.size < mostOfAll
+    ? undefined
+    : `There are ${watchers.size} streams of events, and no more are allowed; try again when one of them has ended.`
+}
+
+/** Streams end with the scope. */
+export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope> = Effect.gen(function* () {
+  const watchers = new Set<Watcher>()
+  let isOver = false
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      isOver = true
+      for (const watcher of watchers) watcher.wake()
+    })
+  )
+  yield* countHolding("streams of events", () => watchers.size)
+  const follow = (user: string, key: string | undefined): Effect.Effect<Watcher, never, Scope.Scope> =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const watcher: Watcher = { user, key, buffer: new EventBuffer(), wake: () => {} }
+        watchers.add(watcher)
+        return watcher
+      }),
+      (watcher) => Effect.sync(() => watchers.delete(watcher))
+    )
+  const tell = (
+    session: InterceptedSession & { readonly user: string },
+    read: () => Interception | undefined,
+    at: number
+  ): void => {
+    let text: string | undefined
+    for (const watcher of watchers) {
+      if (watcher.user !== session.user || (watcher.key !== undefined && watcher.key !== session.key)) continue
+      // Read once, and only if somebody watches.
+      const data = text === undefined ? read() : undefined
+      if (data !== undefined) text = eventText(data, session, at)
+      if (text === undefined) return
+      watcher.buffer.add(text)
+      watcher.wake()
+    }
+  }
+  return {
+    watched: (session) => ({
+      fromClient: (bytes, at) => tell(session, () => stolenResponse(bytes), at),
+      toClient: (bytes, at) => tell(session, () => stolenRequest(bytes), at)
+    }),
+    watch: (user, key) =>
+      Effect.suspend(() => {
+        const problem = boundProblem(watchers, user)
+        if (problem !== undefined) return Effect.fail(problem)
+        return Effect.succeed(
+          Stream.unwrap(
+            Effect.map(follow(user, key), (watcher) => {
+              const events = Stream.unfold(undefined, () =>
+                Effect.map(
+                  next(watcher, () => isOver),
+                  (text) => (text === undefined ? undefined : [text, undefined])
+                )
+              )
+              return Stream.concat(Stream.succeed(comment("events of your own sessions")), events)
+            })
+          )
+        )
+      })
+  }
+})
