@@ -1,6 +1,6 @@
 /**
  * Discovery of the aggregated API (operator-api.md §1.5). Lists only what is served, because verbs have side effects
- * (§1.6); routes.ts serves it.
+ * (§1.6), and no `events`, which would be a second kind of that name; routes.ts serves it.
  */
 
 import { operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
@@ -23,7 +23,6 @@ export const apiResourceList = {
     resource("mirrordclusteroperatorusercredentials", "MirrordClusterOperatorUserCredential", false, ["create"]),
     resource("targets", "Target", true, ["list", "proxy"]),
     resource("copytargets", "CopyTarget", true, ["create", "get", "list", "proxy"]),
-    resource("events", "Event", false, ["watch"]),
     resource("sessions", "Session", true, ["list", "delete", "deletecollection"])
   ]
 }

@@ -67,7 +67,7 @@ export class OperatorFacade extends Context.Service<
     readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
     /**
      * What is stolen by the sessions of a user, with this session key or with any, as `text/event-stream`
-     * (operator-api.md §4.5). Ends when the operator does not lead any more.
+     * (operator-api.md §4.7). Ends when the operator does not lead any more.
      */
     readonly watchInterceptions: (
       caller: Caller,

@@ -399,6 +399,19 @@ describe("where it listens", () => {
 })
 
 describe("requests", () => {
+  it("events are a stream, of the caller, for the key that is asked for", async () => {
+    const { call } = await start()
+    const events = await call("GET", `${root}/events?watch=true&session_key=a+b%26c`)
+    expect(events).toMatchObject({ status: 200, body: { text: "data: dev\n\ndata: a b&c\n\n" } })
+    const all = await call("GET", `${root}/events?session_key=&watch=true`)
+    expect(all).toMatchObject({ body: { text: "data: dev\n\ndata: undefined\n\n" } })
+    for (const path of ["events", "events?watch=false&session_key=k"])
+      expect(await call("GET", `${root}/${path}`)).toMatchObject({
+        status: 400,
+        body: { message: "Events are served as a stream alone: ask for them with watch=true." }
+      })
+  })
+
   it("discovery lists only what is served", async () => {
     const { call } = await start()
     expect(await call("GET", "/apis/operator.metalbear.co")).toMatchObject({ status: 200, body: { kind: "APIGroup" } })
