@@ -286,7 +286,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         ).toEqual(["/match", "/match"])
       })
 
-      it("subscribe prints the requests that a session with the key steals in any cluster, and the answers", async () => {
+      it("subscribe prints the requests that a session with the key steals, and the answers", async () => {
         const known = parentNames(real.playground())
         const watcher = run(["subscribe", "--key", "watched"])
         const other = run(["subscribe", "--key", "other"])

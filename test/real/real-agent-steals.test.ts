@@ -235,7 +235,7 @@ describePodNetworks(
       await givenBack()
     })
 
-    it("a filter over TLS steals the requests that match, with the certificate that the cluster's configuration names", async () => {
+    it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", async () => {
       const tls = await selfSigned()
       const server = https.createServer(tls, (request, response) => response.end(`local ${request.url ?? ""}`))
       cleanUp.push(() => server.close())

@@ -15,7 +15,7 @@ export const tlsVariable = "MIRRORD_AGENT_STEAL_TLS_CONFIG"
 export const longestTlsVariable = 128 * 1024 - tlsVariable.length - 2
 
 const encoded = (ports: ReadonlyArray<PortTls>): string =>
-  Buffer.from(JSON.stringify(ports)).toString("base64").replace(/=+$/u, "")
+  Buffer.from(JSON.stringify(ports)).toString("base64").replaceAll("=", "")
 
 /** The variable's value for an agent with these ports: none, one that the settings of all agents have, or these. */
 export const tlsValue = (

@@ -132,7 +132,7 @@ const createJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<
     if (size > longestTlsVariable)
       return yield* new AgentFailed({
         agent: name,
-        detail: `its TLS settings have ${size} bytes, and at most ${longestTlsVariable} can be passed; give it fewer ports`
+        detail: `its TLS settings have ${size} bytes, and ${longestTlsVariable} can be passed; give it fewer ports`
       })
     // Targetless agents share nothing, so nothing has to end first.
     const cleansUp = givenUp.has(name) && target !== undefined && (yield* predecessorEnded(starter, name))

@@ -66,7 +66,7 @@ export class OperatorFacade extends Context.Service<
     /** `Session` objects (operator-api.md §4.2), all or those of a namespace. */
     readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
     /**
-     * What is stolen by the sessions of a user, with this session key or with any, as `text/event-stream`
+     * A stream of what the sessions of a user steal, with this session key or with any, as `text/event-stream`
      * (operator-api.md §4.7). Ends when the operator does not lead any more.
      */
     readonly watchInterceptions: (

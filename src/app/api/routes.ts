@@ -157,7 +157,9 @@ const getCopyTarget = Effect.gen(function* () {
   return yield* json(yield* (yield* OperatorFacade).copyTarget(parameter("namespace"), parameter("name")))
 })
 
-/** GET of what is stolen, as a stream (operator-api.md §4.7). The API server ends it after a minute unless it watches. */
+/**
+ * GET of what is stolen, as a stream (operator-api.md §4.7). Without `watch` an API server ends it after a minute.
+ */
 const watchInterceptions = Effect.gen(function* () {
   const caller = yield* authenticated
   const { url } = yield* HttpServerRequest.HttpServerRequest

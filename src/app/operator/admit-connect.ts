@@ -123,8 +123,8 @@ const counted = (
       )
       if (isStopped)
         return yield* reconnectNotPossible(
-          `Session ${session} was stopped, by a user, at the end of the longest time allowed, or as its target had no ` +
-            "pods any more; start a new one."
+          `Session ${session} was stopped, by a user, at the end of the longest time allowed, or as its target had ` +
+            "no pods any more; start a new one."
         )
     }
     yield* quota.take({ session, user: request.caller.user }, owner.userId)

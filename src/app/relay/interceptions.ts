@@ -63,7 +63,7 @@ const news = (watcher: Watcher, isOver: () => boolean): Effect.Effect<void> =>
     })
   })
 
-/** What a watcher is sent next; nothing: the stream is over. */
+/** The next piece of a stream; nothing: the stream is over. */
 const next = (watcher: Watcher, isOver: () => boolean): Effect.Effect<string | undefined> =>
   Effect.gen(function* () {
     const came = yield* Effect.timeoutOption(news(watcher, isOver), keepAliveEvery)

@@ -58,7 +58,7 @@ export const eventCatalogue = {
   Expired: {
     type: "Normal",
     on: "both",
-    when: "the operator deletes the session itself: no client for the TTL, its longest time, no pods, or a while after it failed"
+    when: "the operator deletes the session itself: no client for the TTL, no pods, its longest time, after a failure"
   }
 } as const satisfies Readonly<Record<string, Entry>>
 

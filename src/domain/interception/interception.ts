@@ -1,6 +1,6 @@
 /**
- * What `mirrord subscribe` shows of a session: each stolen HTTP request and its response, as the published operator
- * tells them. Bodies are not shown.
+ * The events that `mirrord subscribe` shows of a session: each stolen HTTP request and its response, in the shape of
+ * the published operator. Bodies are not shown.
  *
  * Not here: the readers of such events (event-buffer.ts, app/relay/interceptions.ts).
  */

@@ -71,7 +71,7 @@ export interface ObservedChild<P> {
   readonly defaults: SessionTimes
   /** The longest time of a session without a parent, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs?: number | undefined
-  /** What is known of the target's pods; missing: nothing. */
+  /** The knowledge about the target's pods; missing: none. */
   readonly pods?: PodlessTime
   /** How long a target may be without pods, ms; nothing: for ever. */
   readonly podlessMillis?: number | undefined

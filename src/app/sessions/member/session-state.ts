@@ -72,7 +72,7 @@ export interface SessionState {
   /** The object as it was when this process first saw it. */
   readonly session: MirrordClusterSession
   target: TargetObservation<Placements>
-  /** What is known of the target's pods. */
+  /** The knowledge about the target's pods. */
   pods: PodlessTime
   agent: AgentObservation
   /** Agents whose idle connection is open; the first is the representative. */
