@@ -415,7 +415,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(command.stderr().replaceAll(/\s+│?\s*/g, " ")).toContain(text)
       })
 
-      it("session list shows sessions; operator session and braid sessions end them by id, and all at once", async () => {
+      it("session list shows sessions; operator session and braid sessions end them by id, and all", async () => {
         const apps: Array<RunningCommand> = []
         const ids: Array<string> = []
         for (const _ of ["by braid", "by id", "with all"]) {
