@@ -23,7 +23,7 @@ const direct = 10
 /** Time for what the start and the end of sessions leave behind, ms. */
 const settle = 10_000
 
-/** What came back, and how long it took in ms. */
+/** Times of echoes in ms, and the bytes of all traffic. */
 interface Figures {
   readonly through: Array<number>
   readonly directly: Array<number>

@@ -41,7 +41,7 @@ export interface Memory {
   readonly external: number
 }
 
-/** What an operator has after a collection of garbage. */
+/** The memory, sockets and timers of an operator after a collection of garbage. */
 export interface Left extends Memory {
   readonly sockets: number
   readonly timers: number
@@ -141,7 +141,7 @@ export class Operators {
     return stores.flatMap((store) => kinds.map((kind) => store.list(kind).items.length)).reduce((a, b) => a + b, 0)
   }
 
-  /** What is left after a collection of garbage. */
+  /** Collects garbage, and tells what is left. */
   async collected(cluster: ClusterName): Promise<Left> {
     const file = this.#report(cluster)
     rmSync(file, { force: true })
