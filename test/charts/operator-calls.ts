@@ -130,7 +130,7 @@ const ofCleanup = (copies: boolean): Promise<ReadonlyArray<ApiCall>> => {
   return callsOf((recorded) => cleanup(recorded, { waitSecs: 2, copies }), api)
 }
 
-/** A user's own session in one cluster, which no scenario has, from its start until its cluster or a primary stops it. */
+/** A user's own session in one cluster, which no scenario has, until its cluster or a primary stops it. */
 const ofUserSession = (stoppedBy: "own cluster" | "primary"): Promise<ReadonlyArray<ApiCall>> =>
   Effect.runPromise(
     Effect.gen(function* () {
