@@ -5,6 +5,7 @@
  */
 
 import type { Effect, Scope } from "effect"
+import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { Feature, MirrordOperatorStatus } from "../../domain/resources/mirrord-operator.ts"
@@ -20,7 +21,8 @@ import type { SessionId } from "../../domain/session/session-id.ts"
 import type { Target } from "../../domain/target/target.ts"
 import type { Change } from "../kernel/change-feed.ts"
 import type { StoppedLedger } from "../kernel/stopped-ledger.ts"
-import type { AcceptedConnection, ConnectRequest, CopyTargetRequest } from "./operator-facade.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
+import type { AcceptedConnection, ConnectRequest, CopySelection, CopyTargetRequest } from "./operator-facade.ts"
 import type { ApiError } from "./status.ts"
 
 /** A connect request that could be read. */
@@ -48,8 +50,6 @@ export interface ServedSession {
   readonly isInactive: (now: number) => boolean
   /** The session's part of the audit line when it is stopped. */
   readonly audited: AuditedSession
-  /** The pod of the copy that it runs on, as `namespace/name`. */
-  readonly copyTarget?: string
 }
 
 /** Sessions of one sort. */
@@ -63,17 +63,44 @@ export interface ServedSessions {
   readonly stopped: StoppedLedger
 }
 
+/** A session on a copy, for which its user asks to be connected. */
+export interface CopyConnect {
+  readonly namespace: string
+  /** Name of the copy target. */
+  readonly name: string
+  readonly owner: SessionOwner
+  /** Whether there is a session of its id already. */
+  readonly hasBegun: boolean
+}
+
+/** The target of a session on a copy. */
+export interface ConnectedCopy {
+  /** The copied pod, as a connect URL names targets. */
+  readonly target: string
+  /** Whether the copy replaces its workload. */
+  readonly scaledown: boolean
+  /** Sentences for the user about clusters that have no copy. */
+  readonly notices: ReadonlyArray<string>
+}
+
 /** Copies of targets (operator-api.md §9). */
 export interface CopyTargets {
   readonly create: (request: CopyTargetRequest, owner: SessionOwner) => Effect.Effect<object, ApiError>
-  readonly list: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+  /** Makes a copy that a primary orders here, for the user whom its order names. */
+  readonly createOrdered: (request: CopyTargetRequest) => Effect.Effect<object, ApiError>
+  readonly list: (selection: CopySelection) => Effect.Effect<ReadonlyArray<object>, ApiError>
   readonly get: (namespace: string, name: string) => Effect.Effect<object, ApiError>
-  /** The target of a session on a copy, as a connect URL names targets, and whether the copy replaces its workload. */
-  readonly connect: (
-    namespace: string,
-    name: string,
-    owner: SessionOwner
-  ) => Effect.Effect<{ readonly target: string; readonly scaledown: boolean }, ApiError>
+  readonly connect: (session: CopyConnect) => Effect.Effect<ConnectedCopy, ApiError>
+}
+
+/** A workload cluster that a primary reaches. */
+export interface ReachedCluster {
+  readonly name: ClusterName
+  readonly isDefault: boolean
+  /** Missing while the cluster cannot be asked. */
+  readonly api: () => KubeApi | undefined
+  /** Why the cluster counts as lost, if it does; one sentence. */
+  readonly lost: () => string | undefined
 }
 
 /** A session whose limits are asked for. */
@@ -110,6 +137,10 @@ export interface Capability {
   readonly status?: (now: number) => FurtherStatus
   readonly sessions?: ServedSessions
   readonly copyTargets?: CopyTargets
+  /** The pods of copies that its sessions run on, as `namespace/name`. */
+  readonly usedCopies?: () => ReadonlyArray<string>
+  /** The workload clusters of a primary. */
+  readonly clusters?: () => ReadonlyArray<ReachedCluster>
   /** Takes a change from which its sessions are planned. */
   readonly hear?: (change: Change) => void
   /**

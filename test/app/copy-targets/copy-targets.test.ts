@@ -271,7 +271,7 @@ describe("copies", () => {
         ["list pods", "list deployments", "list statefulsets", "list rollouts"]
       )
       assert.deepStrictEqual((yield* describeOperator(copied)).status?.copy_targets, [])
-      assert.deepStrictEqual(yield* copied.facade.listCopyTargets("default"), [])
+      assert.deepStrictEqual(yield* copied.facade.listCopyTargets({ namespace: "default" }), [])
     })
   )
 
@@ -318,7 +318,7 @@ describe("copies", () => {
       const error = Result.isFailure(answer) ? answer.failure : undefined
       assert.instanceOf(error, ApiError)
       assert.deepStrictEqual([error.code, error.message.includes("primary of several clusters")], [400, true])
-      assert.deepStrictEqual(yield* facade.listCopyTargets("default"), [])
+      assert.deepStrictEqual(yield* facade.listCopyTargets({ namespace: "default" }), [])
       const connect = refusedWith(yield* connectTo(world.primary, request(certificate, { isCopy: true, target: "x" })))
       assert.strictEqual(connect.code, 400)
       const { supported_features } = ((yield* facade.describe) as MirrordOperator).spec

@@ -54,11 +54,12 @@ const ownSessions = ({ session, sessions }: ClusterSessionController): ReadonlyA
     return read === undefined || (read.spec.multiClusterParentName ?? undefined) !== undefined ? [] : [read]
   })
 
-/** The copy that a session runs on: the pod that is its target. */
-const usedCopy = ({
-  spec: { copyTarget, namespace, target }
-}: MirrordClusterSession): { readonly copyTarget?: string } =>
-  (copyTarget ?? undefined) === undefined || target?.kind !== "Pod" ? {} : { copyTarget: `${namespace}/${target.name}` }
+/** The pods of copies that sessions run on, as `namespace/name`: of users' own sessions and of primaries' children. */
+const usedCopies = ({ session, sessions }: ClusterSessionController): ReadonlyArray<string> =>
+  sessions.all().flatMap(({ metadata }) => {
+    const { copyTarget, namespace, target } = session(metadata.name)?.spec ?? {}
+    return (copyTarget ?? undefined) === undefined || target?.kind !== "Pod" ? [] : [`${namespace}/${target.name}`]
+  })
 
 const served =
   (members: MemberSessions, { isInactive }: ClusterSessionController) =>
@@ -69,8 +70,7 @@ const served =
     owner: session.spec.owner,
     info: (now) => sessionInfo(session, members.ports(session.metadata.name), now),
     isInactive: (now) => isInactive(session, now),
-    audited: auditedChild(session.metadata.name, session.spec),
-    ...usedCopy(session)
+    audited: auditedChild(session.metadata.name, session.spec)
   })
 
 const attachTo =
@@ -130,6 +130,7 @@ export const makeMemberCapability = (
         },
         stopped
       },
+      usedCopies: () => usedCopies(controller),
       admit: ({ _tag, request }) =>
         _tag === "SingleCluster" ? unlessProtected(protectedNamespaces, request, fleet?.clusterName) : Effect.void,
       hear: (change) => {
