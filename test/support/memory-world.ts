@@ -285,7 +285,8 @@ export const memoryWorld = (
     const kill = (cluster: MemoryCluster) =>
       Effect.suspend(() => {
         cluster.operator = undefined
-        return Scope.close(operators.get(cluster) ?? scope, Exit.void)
+        const own = operators.get(cluster)
+        return own === undefined ? Effect.void : Scope.close(own, Exit.void)
       })
     for (const member of members.values()) yield* start(member)
     yield* start(primary)

@@ -79,8 +79,8 @@ export interface ConnectedCopy {
   readonly target: string
   /** Whether the copy replaces its workload. */
   readonly scaledown: boolean
-  /** Sentences for the user about clusters that have no copy. */
-  readonly notices: ReadonlyArray<string>
+  /** Why clusters have no copy, by cluster. */
+  readonly leftOut: ReadonlyMap<string, string>
 }
 
 /** Copies of targets (operator-api.md §9). */

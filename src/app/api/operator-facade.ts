@@ -43,8 +43,13 @@ export interface ConnectRequest extends Asker {
   readonly target: string
   /** Whether the URL names a copy target. */
   readonly isCopy?: boolean
-  /** Once it is known that the target is a copy: whether that copy replaces its workload. */
-  readonly copyTarget?: { readonly scaledown: boolean; readonly notices: ReadonlyArray<string> }
+  /** Once it is known that the target is a copy. */
+  readonly copyTarget?: {
+    /** Whether the copy replaces its workload. */
+    readonly scaledown: boolean
+    /** Why clusters have no copy, by cluster. */
+    readonly leftOut: ReadonlyMap<string, string>
+  }
   /** `x-session-id`, not yet checked. */
   readonly sessionId: string | undefined
   readonly clientVersion: string | undefined

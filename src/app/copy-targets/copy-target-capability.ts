@@ -13,9 +13,8 @@ import { formatTargetPath } from "../../domain/target/target-path.ts"
 import type { Target } from "../../domain/target/target.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability, CopyTargets, FurtherStatus } from "../api/capability.ts"
-import type { CopySelection } from "../api/operator-facade.ts"
 import { askLimits } from "../api/session-limits.ts"
-import { type ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import { type ApiError, forbidden, internalError } from "../api/status.ts"
 import { makeInTurn } from "../kernel/in-turn.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
@@ -76,10 +75,11 @@ interface Here {
 
 /**
  * The copies in this cluster. An operator without copies follows no pods: it begins with the first request, or when it
- * finds what another process has left.
+ * finds what another process has left. One that only manages sessions has no rights to look until it is a member of
+ * another fleet too, whose primary asks it for copies; so it looks with the first request.
  */
 const makeHere = (
-  { api, bounds, copyImage, protectedNamespaces }: CopyTargetGround,
+  { api, bounds, copyImage, fleet, protectedNamespaces }: CopyTargetGround,
   earlier: ReadonlyArray<Capability>
 ): Effect.Effect<Here, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -89,17 +89,21 @@ const makeHere = (
     const wake = yield* Effect.cached(
       makeCopiedPods({ api, awaited, inUse: () => usedCopies(earlier) }).pipe(
         Effect.tap((made) => Effect.sync(() => (copies = made))),
+        Effect.tap(() => (fleet?.managementOnly === true ? leftovers : Effect.void)),
         Effect.uninterruptible,
         Effect.provideContext(ground)
       )
     )
-    yield* findLeftovers({
-      api,
-      isAwake: () => copies !== undefined,
-      copies: Effect.asVoid(wake),
-      workloads: (found) =>
-        found.length === 0 ? Effect.void : Effect.map(wake, ({ workloads }) => found.forEach(workloads.look))
-    })
+    const leftovers: Effect.Effect<void, never, Scope.Scope> = Effect.suspend(() =>
+      findLeftovers({
+        api,
+        isAwake: () => copies !== undefined,
+        copies: Effect.asVoid(wake),
+        workloads: (found) =>
+          found.length === 0 ? Effect.void : Effect.map(wake, ({ workloads }) => found.forEach(workloads.look))
+      })
+    )
+    if (fleet?.managementOnly !== true) yield* leftovers
     const permitted = permittedBy(earlier)
     const inTurn = makeInTurn()
     const served = copiesHere(Effect.flatMap(wake, whenRead), (made) => ({
@@ -118,15 +122,11 @@ const makeHere = (
 const clustersOf = (capabilities: ReadonlyArray<Capability>) =>
   capabilities.flatMap(({ clusters }) => clusters?.() ?? [])
 
-const noWorkloads = (): Effect.Effect<never, ApiError> =>
-  Effect.fail(badRequest("This cluster only manages sessions and runs no workloads, so it has no copies of targets."))
-
-/** The copies of a primary: those over many clusters for users, and its own cluster's part for the primary itself. */
-const inFleet = (fleet: FleetCopies, here: Here | undefined): CopyTargets => ({
+/** The copies of a primary: those over many clusters for users, and this cluster's part for whoever orders it. */
+const inFleet = (fleet: FleetCopies, { served }: Here): CopyTargets => ({
   ...fleet,
-  createOrdered: here?.served.createOrdered ?? noWorkloads,
-  list: (selection: CopySelection) =>
-    selection.primary === undefined ? fleet.list(selection) : (here?.served.list(selection) ?? Effect.succeed([]))
+  createOrdered: served.createOrdered,
+  list: (selection) => (selection.primary === undefined ? fleet.list(selection) : served.list(selection))
 })
 
 /** `earlier`: the capabilities whose sessions may use copies, and the one that knows the clusters of a primary. */
@@ -138,16 +138,14 @@ export const makeCopyTargetCapability = (
     const { api, bounds, fleet } = ground
     // Requests come with the host's clock, which may jump, and with scopes of their own.
     const context = yield* Effect.context<Scope.Scope>()
-    const here = fleet?.managementOnly === true ? undefined : yield* makeHere(ground, earlier)
+    const here = yield* makeHere(ground, earlier)
     const features = ["CopyTarget", "CopyTargetExcludeContainers"] as const
     if (fleet === undefined)
-      return here === undefined
-        ? {}
-        : {
-            features,
-            status: (now: number) => ({ copy_targets: here.status(now) }),
-            copyTargets: within(context, here.served)
-          }
+      return {
+        features,
+        status: (now: number) => ({ copy_targets: here.status(now) }),
+        copyTargets: within(context, here.served)
+      }
     const copies = yield* makeFleetCopies({
       awaited: retryingApi(api),
       bounds,

@@ -9,7 +9,7 @@ import { copyBoundProblem } from "../../domain/copy-target/copy-bounds.ts"
 import { fleetCopyTarget, sharedCopyTarget } from "../../domain/copy-target/copy-info.ts"
 import type { CopyOrder } from "../../domain/copy-target/copy-order.ts"
 import { type CopyRequest, readCopyRequest } from "../../domain/copy-target/copy-request.ts"
-import { fleetCopyPlan, type FleetCopyPlan, leftOutText, type MemberCopy } from "../../domain/copy-target/fleet-copy.ts"
+import { fleetCopyPlan, type FleetCopyPlan, type MemberCopy, noCopyText } from "../../domain/copy-target/fleet-copy.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { SessionStart } from "../../domain/fleet/configuration.ts"
 import { jsonEqual } from "../../domain/json.ts"
@@ -246,7 +246,7 @@ const connected = (state: State, { hasBegun, name, namespace, owner }: CopyConne
     const found = yield* Effect.result(judgedOne(state, namespace, name))
     if (Result.isFailure(found)) {
       // The session itself knows whether it can go on; its owner and its target are checked there.
-      return hasBegun ? { target, scaledown: false, notices: [] } : yield* found.failure
+      return hasBegun ? { target, scaledown: false, leftOut: new Map() } : yield* found.failure
     }
     const { ordered, plan } = found.success
     if (ordered.order.owner.userId !== owner.userId)
@@ -256,7 +256,7 @@ const connected = (state: State, { hasBegun, name, namespace, owner }: CopyConne
     return {
       target,
       scaledown: ordered.copy.spec["scale_down"] === true,
-      notices: plan.leftOut.map((left) => `mirrord multi-cluster: ${leftOutText(left)}`)
+      leftOut: new Map(plan.leftOut.map(({ cluster, why }) => [cluster, noCopyText(why)]))
     }
   })
 

@@ -60,7 +60,7 @@ const connected = (
     const copied = parseTargetJson(copy.record.spec["target"])
     if (Result.isSuccess(copied)) yield* permitted(namespace, copied.success)
     const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container })
-    return { target, scaledown: replaces !== undefined, notices: [] }
+    return { target, scaledown: replaces !== undefined, leftOut: new Map() }
   })
 
 /** A copy that a primary orders: only somebody who may drive sessions here may name another user as its owner. */

@@ -84,12 +84,11 @@ export const fleetCopyPlan = (observed: ObservedFleetCopy, now: number): FleetCo
   const [first] = leftOut
   // A session that starts with all clusters or not at all would fail for the same reason.
   if (sessionStart === "all" && first !== undefined)
-    return { state: { phase: "Failed", message: leftOutText(first) }, leftOut, order: [] }
+    return { state: { phase: "Failed", message: `in cluster ${first.cluster}: ${noCopyText(first.why)}` }, leftOut, order: [] }
   const settled = [...others.values()].filter(isReady).length + leftOut.length === others.size
   const isComplete = atDefault.phase === "Ready" && settled
   return { state: { phase: isComplete ? "Ready" : "InProgress" }, leftOut, order }
 }
 
-/** A cluster that goes without, as a sentence without its full stop. */
-export const leftOutText = ({ cluster, why }: LeftOut): string =>
-  `cluster ${cluster} has no copy of the target: ${quotation(why)}`
+/** Why a cluster goes without, as the end of a sentence about it. */
+export const noCopyText = (why: string): string => `it has no copy of the target: ${quotation(why)}`

@@ -45,7 +45,7 @@ const relayOptions = (
       isReady: (member) => isReady(manager.parent(name), member),
       listen: (changed) => notifier.listen(name, changed)
     },
-    warnings: [...leftOutWarnings(parent), ...refusals, ...(request.copyTarget?.notices ?? [])],
+    warnings: [...leftOutWarnings(parent, request.copyTarget?.leftOut), ...refusals],
     limits,
     locks,
     hasYounger,
