@@ -60,22 +60,23 @@ const envoyRules = [
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["get"]),
   rule("operator.metalbear.co", ["targets"], ["get", "list", "proxy"]),
+  rule("operator.metalbear.co", ["copytargets"], ["list", "create"]),
   rule("operator.metalbear.co", ["mirrordoperators"], ["get"])
 ]
 
-const operatorRules = (primary: boolean): ReadonlyArray<object> => [
+const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [
   rule("", ["pods"], ["get", "list", "watch"]),
   rule("", ["services", "nodes"], ["get"]),
   rule("apps", ["deployments", "replicasets", "statefulsets"], ["get"]),
   rule("batch", ["jobs", "cronjobs"], ["get"]),
-  // Copies of targets, which a primary does not make.
-  ...(primary
-    ? []
-    : [
+  // Copies of targets.
+  ...(hasWorkload
+    ? [
         rule("", ["pods"], ["create", "delete"]),
         rule("apps", ["deployments", "statefulsets"], ["list", "patch"]),
         rule("argoproj.io", ["rollouts"], ["get", "list", "patch"])
-      ]),
+      ]
+    : []),
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["patch"]),
   rule("policies.mirrord.metalbear.co", ["mirrordpolicies", "mirrordclusterpolicies"], ["list", "watch"]),
@@ -121,7 +122,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
       : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }])
   ]
   return documents([
-    role("ClusterRole", "mirrord-operator", operatorRules(cluster.isPrimary)),
+    role("ClusterRole", "mirrord-operator", operatorRules(cluster.isPrimary, cluster.hasWorkload)),
     binding("ClusterRoleBinding", "mirrord-operator", "mirrord-operator"),
     role(
       "Role",

@@ -80,6 +80,7 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     ["primary-at-a-member"]
   ],
   ["single", {}, account("mirrord-hooks"), ["hooks-with-copies"]],
+  ["primary with workloads", primaryWithWorkloads, account("mirrord-hooks"), ["hooks-with-copies"]],
   ["primary", primary, account("mirrord-hooks"), ["hooks"]]
 ]
 

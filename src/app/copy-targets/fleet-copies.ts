@@ -189,8 +189,7 @@ const keepLooking = (state: State): Effect.Effect<void> =>
       for (const key of state.known.keys()) if (!keys.has(key)) state.known.delete(key)
       for (const ordered of found.success) judged(state, answers, ordered, now)
     }
-    state.isLooking = false
-  })
+  }).pipe(Effect.ensuring(Effect.sync(() => void (state.isLooking = false))))
 
 /** Begins to look at the copies that are known by now. */
 const follow = (state: State): void => {

@@ -1,13 +1,36 @@
 import { Effect, Fiber, Result } from "effect"
 import type { ApiError } from "../../../src/app/api/status.ts"
 import { copyLabel } from "../../../src/domain/copy-target/copy-record.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { CopyTarget } from "../../../src/domain/resources/copy-target.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { connectTo, memberOf, startWorld } from "../../support/memory-session.ts"
 import type { MemoryCluster, MemoryWorld } from "../../support/memory-world.ts"
 import { replicas, usualSpec } from "./copied.ts"
+
+/** The lines that a client's log gets after its handshake. */
+export const logsOf = (channel: FrameChannel) =>
+  Effect.gen(function* () {
+    const lines: Array<string> = []
+    channel.open({
+      message: (bytes) => {
+        const decoded = daemonMessage.decode(bytes)
+        if (decoded._tag === "Decoded" && decoded.value._tag === "LogMessage") lines.push(decoded.value.value.message)
+      },
+      ended: () => {},
+      drained: () => {},
+      ignored: () => {}
+    })
+    for (const message of [{ _tag: "SwitchProtocolVersion", value: "1.29.0" }, { _tag: "ReadyForLogs" }] as const) {
+      channel.send(clientMessage.encode(message))
+      yield* pass("1 second")
+    }
+    return lines
+  })
 
 /** A primary with members `a` (default) and `b`, each with `deployment/myapp`, and their kubelets. */
 export class FleetCopied {
@@ -108,10 +131,10 @@ export class FleetCopied {
       Result.isSuccess(answer) ? answer.success.status.phase : answer.failure.message
     )
 
-  readonly connect = (copy: CopyTarget, id?: bigint) =>
+  readonly connect = (copy: CopyTarget, id?: bigint, certificate = this.certificate) =>
     connectTo(
       this.world.primary,
-      request(this.certificate, {
+      request(certificate, {
         isCopy: true,
         target: copy.metadata.name,
         sessionId: String(id ?? BigInt(`0x${copy.status.creator_session.id ?? ""}`)),

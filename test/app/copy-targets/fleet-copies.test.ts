@@ -11,8 +11,9 @@ import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import { opened, refusedWith } from "../../support/memory-session.ts"
+import { certificateOf } from "../../support/user-certificate.ts"
 import { made, minutes, refused, replicas, usualSpec } from "./copied.ts"
-import { beginFleet, type FleetCopied } from "./fleet-copied.ts"
+import { beginFleet, type FleetCopied, logsOf } from "./fleet-copied.ts"
 
 const theirs = { a: replicas, b: replicas }
 const down = { a: `0 instead of ${replicas}`, b: `0 instead of ${replicas}` }
@@ -149,7 +150,10 @@ describe("clusters without a copy", () => {
       yield* pass("1 second")
       assert.strictEqual(yield* copied.phase(name), "Ready")
       assert.deepStrictEqual(copied.names(), { a: [name], b: [] })
-      opened(yield* copied.connect(copy))
+      const lines = yield* logsOf(opened(yield* copied.connect(copy)))
+      assert.lengthOf(lines, 1)
+      assert.include(lines[0], "cluster b takes no part in this session for now: it has no copy of the target: ")
+      assert.include(lines[0], "there is no deployment/myapp in namespace default")
     })
   )
 
@@ -269,13 +273,9 @@ describe("a copy over many clusters", () => {
     Effect.gen(function* () {
       const copied = yield* beginFleet()
       const copy = yield* withCopy(copied)
-      const { certificateOf } = yield* Effect.promise(() => import("../../support/user-certificate.ts"))
       const other = yield* certificateOf(copied.world.primary, "other")
-      const own = copied.certificate
-      Object.assign(copied, { certificate: other })
-      const { code, message } = refusedWith(yield* copied.connect(copy, 7n))
+      const { code, message } = refusedWith(yield* copied.connect(copy, 7n, other))
       assert.deepStrictEqual([code, message], [403, `The copy target ${copy.metadata.name} belongs to another user.`])
-      Object.assign(copied, { certificate: own })
       opened(yield* copied.connect(copy))
     })
   )
@@ -292,6 +292,16 @@ describe("a copy over many clusters", () => {
       assert.strictEqual(yield* copied.phase(name), "Ready")
       api.before = () => Effect.void
       assert.strictEqual(yield* copied.phase(name), "Ready")
+    })
+  )
+
+  it.effect("has failed when the default cluster is lost before it was ready", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const { name } = made(yield* copied.post()).metadata
+      copied.member("a").api.setReachable(false)
+      yield* minutes(2)
+      assert.strictEqual(yield* copied.phase(name), "Failed")
     })
   )
 
