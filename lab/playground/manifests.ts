@@ -61,7 +61,8 @@ const envoyRules = [
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["get"]),
   rule("operator.metalbear.co", ["targets"], ["get", "list", "proxy"]),
   rule("operator.metalbear.co", ["copytargets"], ["list", "create"]),
-  rule("operator.metalbear.co", ["mirrordoperators"], ["get"])
+  rule("operator.metalbear.co", ["mirrordoperators"], ["get"]),
+  rule("operator.metalbear.co", ["sessions"], ["delete"])
 ]
 
 const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [
