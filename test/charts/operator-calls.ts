@@ -45,8 +45,9 @@ import type { ApiCall } from "./api-call.ts"
 
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
- * same), the same where it makes copies of targets; of a primary with and without workloads, each in its own cluster; the primary in its members' clusters; an operator whose agents speak TLS, as far as that is
- * more; the hooks of the chart.
+ * same), the same where it makes copies of targets; of a primary with and without workloads, each in its own cluster;
+ * the primary in its members' clusters; an operator whose agents speak TLS, as far as that is more; the hooks of the
+ * chart.
  */
 export const callers = [
   "operator-with-workloads",

@@ -111,7 +111,7 @@ describeReal(
       for (const command of commands.splice(0)) command.stop()
     })
 
-    it("a deployment has no pods in any cluster while the program serves its Services, then has them again", async () => {
+    it("a deployment has no pods anywhere while the program serves its Services, then has them again", async () => {
       const known = parentNames(real.playground())
       const app = exec("deployment/myapp", { scale_down: true }, layerApp, "--steal", "80", "--respond", "laptop")
       expect(await app.waitForEvent("subscribed", undefined, 90_000)).toMatchObject({ port: 80, ok: true })

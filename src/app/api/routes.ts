@@ -14,8 +14,8 @@ import {
   HttpServerRespondable,
   HttpServerResponse
 } from "effect/http"
-import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { selectedPrimary } from "../../domain/copy-target/copy-order.ts"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { asObject, at } from "../../domain/json.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { logError } from "../kernel/log.ts"

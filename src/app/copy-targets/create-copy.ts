@@ -181,7 +181,8 @@ const createPod = (
     Effect.mapError((error) => refusedPod(path, error)),
     Effect.filterOrFail(
       ({ metadata }) => !isBeingDeleted(metadata),
-      () => new ApiError({ code: 409, reason: "Conflict", message: `The copy ${name} of ${path} is ending. Try again.` })
+      () =>
+        new ApiError({ code: 409, reason: "Conflict", message: `The copy ${name} of ${path} is ending. Try again.` })
     ),
     Effect.tap((made) => Effect.map(Clock.currentTimeMillis, (now) => copies.made(made, now)))
   )
@@ -272,8 +273,8 @@ const createWanted = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect
   })
 
 /**
- * Makes the copy; the result is a copy target that is on its way. `order`: of the primary that asks, for this owner.
- * Of requests at once for copies that replace one workload, each sees what the one before it has made.
+ * Makes the copy; the result is a copy target that is on its way. `order`: of the primary that asks, for this owner. Of
+ * requests at once for copies that replace one workload, each sees what the one before it has made.
  */
 export const createCopy = (
   options: CreateCopyOptions,

@@ -140,8 +140,8 @@ const atDefault = (state: State, answers: Answers): Effect.Effect<ReadonlyArray<
     ? Effect.succeed(answer.success)
     : Effect.fail(
         internalError(
-          `The copies of targets in the default cluster ${cluster} are not known: ${answer.failure.why}. Try again in ` +
-            "a moment."
+          `The copies of targets in the default cluster ${cluster} are not known: ${answer.failure.why}. Try again ` +
+            "in a moment."
         )
       )
 }
@@ -239,7 +239,10 @@ const shownMeanwhile = (
   )
 }
 
-const connected = (state: State, { hasBegun, name, namespace, owner }: CopyConnect): Effect.Effect<ConnectedCopy, ApiError> =>
+const connected = (
+  state: State,
+  { hasBegun, name, namespace, owner }: CopyConnect
+): Effect.Effect<ConnectedCopy, ApiError> =>
   Effect.gen(function* () {
     const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container: undefined })
     const found = yield* Effect.result(judgedOne(state, namespace, name))
@@ -276,10 +279,7 @@ interface Wanted {
 }
 
 /** The copy that the same user has asked for already, as in a single cluster. */
-const isSame = (
-  { ordered: { copy, order }, plan }: Judged,
-  { owner, request }: Wanted
-): boolean =>
+const isSame = ({ ordered: { copy, order }, plan }: Judged, { owner, request }: Wanted): boolean =>
   request.scaleDown &&
   order.owner.userId === owner.userId &&
   plan.state.phase !== "Failed" &&
@@ -321,9 +321,7 @@ const createWanted = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, A
     yield* mayCopy(awaited, asked, request)
     yield* permitted(asked.namespace, request.target)
     const all = yield* judgedAll(state, undefined)
-    const earlier = all.find(
-      (copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted)
-    )
+    const earlier = all.find((copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted))
     if (earlier !== undefined) {
       const { metadata } = earlier.ordered.copy
       return sharedCopyTarget((yield* judgedOne(state, metadata.namespace, metadata.name)).known.shown)
@@ -357,7 +355,6 @@ export const makeFleetCopies = (options: FleetCopiesOptions): Effect.Effect<Flee
           Effect.catch((problem) => shownMeanwhile(state, namespace, name, problem))
         ),
       connect: (session) => connected(state, session),
-      status: () =>
-        [...known.values()].map(({ shown }) => ({ pod_name: shown.metadata.name, copy_target: shown }))
+      status: () => [...known.values()].map(({ shown }) => ({ pod_name: shown.metadata.name, copy_target: shown }))
     }
   })

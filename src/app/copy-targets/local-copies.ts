@@ -1,6 +1,6 @@
 /**
- * Copies of targets in this cluster, as requests see them: those of users here, and those that primaries order. The pods
- * and workloads behind them are kept by copied-pods.ts and scaled-down-workloads.ts.
+ * Copies of targets in this cluster, as requests see them: those of users here, and those that primaries order. The
+ * pods and workloads behind them are kept by copied-pods.ts and scaled-down-workloads.ts.
  */
 
 import { Clock, Effect, Result } from "effect"
@@ -40,10 +40,7 @@ const asked = (copies: CopiedPods, namespace: string, name: string) =>
     return Effect.succeed({ copy, now })
   })
 
-const isSelected = (
-  { pod: { metadata }, record }: Copy,
-  { name, namespace, primary }: CopySelection
-): boolean =>
+const isSelected = ({ pod: { metadata }, record }: Copy, { name, namespace, primary }: CopySelection): boolean =>
   (namespace === undefined || metadata.namespace === namespace) &&
   (name === undefined || metadata.name === name) &&
   (primary === undefined || record.primary === primary)
@@ -69,8 +66,8 @@ const ordered = (options: CreateCopyOptions, request: CopyTargetRequest): Effect
     const order = copyOrder(at(request.body, "metadata", "annotations"))
     if (order === undefined || !(yield* mayDriveSessions(options.awaited, request.caller)))
       return yield* forbidden(
-        "A copy of a target belongs to the user of a certificate (header x-client-der). Without one only the operator " +
-          "of a primary cluster orders copies: one that may create mirrordclustersessions here."
+        "A copy of a target belongs to the user of a certificate (header x-client-der). Without one only the " +
+          "operator of a primary cluster orders copies: one that may create mirrordclustersessions here."
       )
     return yield* createCopy(options, request, order.owner, order)
   })
@@ -98,6 +95,5 @@ export const copiesHere = (
       const { copy, now } = yield* asked(copies, namespace, name)
       return infoOf(copies, now)(copy)
     }),
-  connect: (session) =>
-    Effect.flatMap(awake, (copies) => connected(copies, session, optionsOf(copies).permitted))
+  connect: (session) => Effect.flatMap(awake, (copies) => connected(copies, session, optionsOf(copies).permitted))
 })

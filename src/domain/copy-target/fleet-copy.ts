@@ -49,8 +49,8 @@ export interface FleetCopyPlan {
 const notInTime = `its copy was not ready ${memberGrace / 1_000} s after the default cluster's`
 
 /**
- * Why a cluster is gone without; nothing while it is waited for, or if its copy is ready. `isOver`: its time has passed.
- * A copy on its way has all the time that its own operator gives it where no cluster may be left out.
+ * Why a cluster is gone without; nothing while it is waited for, or if its copy is ready. `isOver`: its time has
+ * passed. A copy on its way has all the time that its own operator gives it where no cluster may be left out.
  */
 const leftOutReason = (copy: MemberCopy, isOver: boolean, sessionStart: SessionStart): string | undefined => {
   switch (copy._tag) {
@@ -84,7 +84,11 @@ export const fleetCopyPlan = (observed: ObservedFleetCopy, now: number): FleetCo
   const [first] = leftOut
   // A session that starts with all clusters or not at all would fail for the same reason.
   if (sessionStart === "all" && first !== undefined)
-    return { state: { phase: "Failed", message: `in cluster ${first.cluster}: ${noCopyText(first.why)}` }, leftOut, order: [] }
+    return {
+      state: { phase: "Failed", message: `in cluster ${first.cluster}: ${noCopyText(first.why)}` },
+      leftOut,
+      order: []
+    }
   const settled = [...others.values()].filter(isReady).length + leftOut.length === others.size
   const isComplete = atDefault.phase === "Ready" && settled
   return { state: { phase: isComplete ? "Ready" : "InProgress" }, leftOut, order }

@@ -20,8 +20,8 @@ export type SessionPhase = typeof SessionPhase.Type
 
 /**
  * `spec` of a multi-cluster session. Published fields and requirements (published-chart.md §1.5) with these optional
- * additions: `target` may be missing (a targetless session), and `key`, `clientCliVersion`, `httpFilter`, `ciInfo`, `copyTarget`
- * are what a child's published spec holds beyond the parent's.
+ * additions: `target` may be missing (a targetless session), and `key`, `clientCliVersion`, `httpFilter`, `ciInfo`,
+ * `copyTarget` are what a child's published spec holds beyond the parent's.
  */
 export const MirrordMultiClusterSessionSpec = Schema.Struct({
   owner: SessionOwner,

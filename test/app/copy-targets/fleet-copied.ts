@@ -154,4 +154,3 @@ export class FleetCopied {
 
 export const beginFleet = (...options: Parameters<typeof startWorld>) =>
   Effect.map(startWorld(...options), ({ certificate, world }) => new FleetCopied(world, certificate))
-

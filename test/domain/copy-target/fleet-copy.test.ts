@@ -34,7 +34,11 @@ describe("a copy over many clusters", () => {
 
   it("goes at once without a lost cluster, and without a silent or slow one after 15 s", () => {
     expect(phaseAt({ b: { _tag: "Unknown", why: "lost", isLost: true } }, 0)).toBe("Ready")
-    for (const copy of [{ _tag: "Unknown", why: "silent", isLost: false } as const, starting, { _tag: "Absent" } as const]) {
+    for (const copy of [
+      { _tag: "Unknown", why: "silent", isLost: false } as const,
+      starting,
+      { _tag: "Absent" } as const
+    ]) {
       expect(phaseAt({ b: copy }, 14_999)).toBe("InProgress")
       expect(phaseAt({ b: copy }, 15_000)).toBe("Ready")
     }
@@ -202,7 +206,13 @@ describe("copies in all clusters", () => {
           if (first._tag !== "Present") return
           readySince = first.state.phase === "Ready" ? (readySince ?? now) : undefined
           const others = new Map([b, c].map((name) => [name, asked(name)] as const))
-          const copy = { defaultCluster: a, atDefault: first.state, others, readySince, sessionStart: "default" as const }
+          const copy = {
+            defaultCluster: a,
+            atDefault: first.state,
+            others,
+            readySince,
+            sessionStart: "default" as const
+          }
           for (const name of fleetCopyPlan(copy, now).order) order(name)
         }
         for (const { at: name, ms, step } of story) {
