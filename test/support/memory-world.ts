@@ -310,14 +310,18 @@ export const memoryWorld = (
     return { primary, members, kill, start }
   })
 
-/** Starts the operator of a cluster that is in no fleet; it ends with the scope, and another one may come after it. */
+/**
+ * Starts the operator of a cluster that is in no fleet, or in one of its own; it ends with the scope, and another one
+ * may come after it.
+ */
 export const startSingleOperator = (
   cluster: MemoryCluster,
-  limits: MemoryWorldOptions["limits"] = {}
+  limits: MemoryWorldOptions["limits"] = {},
+  fleet?: FleetConfiguration
 ): Effect.Effect<void, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const options = { namespace: operatorNamespace, version: "test", fleet: undefined, ...usualLimits, ...limits }
+    const options = { namespace: operatorNamespace, version: "test", fleet, ...usualLimits, ...limits }
     cluster.operator = yield* makeOperator(options).pipe(
       Effect.provideService(ClusterConnector, {
         own: access(cluster, scope),

@@ -2,6 +2,7 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
@@ -10,6 +11,7 @@ import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
+import { configurationOf } from "../../support/fleet.ts"
 import { connectTo, opened, refusedWith } from "../../support/memory-session.ts"
 import { begin, type Copied, made, minutes, refused, replicas, usualSpec } from "./copied.ts"
 
@@ -101,6 +103,8 @@ describe("a copy that replaces its target", () => {
     Effect.gen(function* () {
       const copied = yield* begin()
       const certificate = yield* copied.certificate()
+      copied.cluster.api.before = ({ plural, verb }) =>
+        plural === "pods" && verb === "create" ? Effect.sleep("700 millis") : Effect.void
       const answers = yield* Effect.all([copied.post(certificate), copied.post(certificate)], { concurrency: 2 })
       const [one, other] = answers.map((answer) => made(answer).metadata.name)
       assert.strictEqual(one, other)
@@ -200,6 +204,18 @@ describe("a copy that replaces its target", () => {
 })
 
 describe("a leader after another", () => {
+  it.effect("gives back the pods of a target although it leads a primary of the same cluster now", () =>
+    Effect.gen(function* () {
+      const { copied } = yield* withCopy()
+      yield* copied.kill()
+      const name = clusterName("a")
+      yield* copied.start({}, configurationOf([], { clusterName: name, defaultCluster: name, managementOnly: false }))
+      yield* minutes(4)
+      assert.deepStrictEqual(copied.copies(), [])
+      assert.deepStrictEqual(copied.workload(), theirs)
+    })
+  )
+
   it.effect("goes on: the copy serves, and its target has its pods back in the end", () =>
     Effect.gen(function* () {
       const { certificate, copied, copy, name } = yield* withCopy()

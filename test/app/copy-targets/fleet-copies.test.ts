@@ -127,6 +127,8 @@ describe("a copy over many clusters that replaces its target", () => {
   it.effect("is one copy for two equal requests at the same time, and for a later process of its user", () =>
     Effect.gen(function* () {
       const copied = yield* beginFleet()
+      copied.member("a").api.before = ({ plural, verb }) =>
+        plural === "pods" && verb === "create" ? Effect.sleep("700 millis") : Effect.void
       const [one, other] = yield* Effect.all([copied.post(), copied.post()], { concurrency: 2 })
       assert.strictEqual(made(one).metadata.name, made(other).metadata.name)
       yield* pass("1 second")
