@@ -28,6 +28,7 @@ const networks = {
   "limits of the chart": [144, 3],
   "memory of operators": [148, 3],
   "real client, copies": [152, 2],
+  "real client, copies over many clusters": [161, 2],
   "kubelet, pod network and probes": [200, 40]
 } as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>
 

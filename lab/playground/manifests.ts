@@ -60,23 +60,24 @@ const envoyRules = [
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["get"]),
   rule("operator.metalbear.co", ["targets"], ["get", "list", "proxy"]),
+  rule("operator.metalbear.co", ["copytargets"], ["list", "create"]),
   rule("operator.metalbear.co", ["mirrordoperators"], ["get"]),
   rule("operator.metalbear.co", ["sessions"], ["delete"])
 ]
 
-const operatorRules = (primary: boolean): ReadonlyArray<object> => [
+const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [
   rule("", ["pods"], ["get", "list", "watch"]),
   rule("", ["services", "nodes"], ["get"]),
   rule("apps", ["deployments", "replicasets", "statefulsets"], ["get"]),
   rule("batch", ["jobs", "cronjobs"], ["get"]),
-  // Copies of targets, which a primary does not make.
-  ...(primary
-    ? []
-    : [
+  // Copies of targets.
+  ...(hasWorkload
+    ? [
         rule("", ["pods"], ["create", "delete"]),
         rule("apps", ["deployments", "statefulsets"], ["list", "patch"]),
         rule("argoproj.io", ["rollouts"], ["get", "list", "patch"])
-      ]),
+      ]
+    : []),
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["patch"]),
   rule("mirrord.metalbear.co", ["mirrordtlsstealconfigs", "mirrordclustertlsstealconfigs"], ["list", "watch"]),
@@ -123,7 +124,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
       : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }])
   ]
   return documents([
-    role("ClusterRole", "mirrord-operator", operatorRules(cluster.isPrimary)),
+    role("ClusterRole", "mirrord-operator", operatorRules(cluster.isPrimary, cluster.hasWorkload)),
     binding("ClusterRoleBinding", "mirrord-operator", "mirrord-operator"),
     role(
       "Role",

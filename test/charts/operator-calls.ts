@@ -9,6 +9,7 @@ import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { makeCopyTargetCapability } from "../../src/app/copy-targets/copy-target-capability.ts"
+import { askClusters, orderCopy } from "../../src/app/copy-targets/ordered-copies.ts"
 import { scalableKinds } from "../../src/app/copy-targets/scaled-down-workloads.ts"
 import { ensureAgentIdentity } from "../../src/app/operator/agent-identity.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
@@ -21,6 +22,7 @@ import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
 import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
+import { clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import { apiServices, configMaps, pods, secrets, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import {
   mirrordClusterSessions,
@@ -43,9 +45,9 @@ import type { ApiCall } from "./api-call.ts"
 
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
- * same), the same where it makes copies of targets, which a primary does not; of a primary with and without workloads,
- * each in its own cluster; the primary in its members' clusters; an operator whose agents speak TLS, as far as that is
- * more; the hooks of the chart.
+ * same), the same where it makes copies of targets; of a primary with and without workloads, each in its own cluster;
+ * the primary in its members' clusters; an operator whose agents speak TLS, as far as that is more; the hooks of the
+ * chart.
  */
 export const callers = [
   "operator-with-workloads",
@@ -227,6 +229,19 @@ const ofCopies = (): Promise<ReadonlyArray<ApiCall>> => {
   )
 }
 
+/** A primary orders a copy from a cluster, and asks how far it is. */
+const ofFleetCopies = (): Promise<ReadonlyArray<ApiCall>> => {
+  const asked = { primary: "primary", namespace: "default", name: "x" }
+  const order = { primary: "primary", session: "1", owner: { userId: "", username: "", hostname: "", k8sUsername: "" } }
+  return callsOf((api) => {
+    const cluster = { name: clusterName("a"), isDefault: true, api: () => api, lost: () => undefined }
+    return Effect.andThen(
+      Effect.forEach([asked, { ...asked, namespace: undefined }], (copies) => askClusters([cluster], copies)),
+      () => orderCopy(cluster, order, "default", { sent: {} })
+    )
+  })
+}
+
 /**
  * The operator's own certificate is made, and made anew when the Secret cannot be used any more. In the machine's time,
  * which making keys takes.
@@ -285,8 +300,9 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
       const call = inSimulation(event.call)
       const { operator, to } = event.call
       if (call === undefined) continue
-      const member = isAboutCopies(call) ? "operator-with-copies" : "operator-with-workloads"
-      found[operator !== plan.primary ? member : to === operator ? own : "primary-at-a-member"].push(call)
+      const isOwn = to === operator
+      if (isOwn && isAboutCopies(call)) found["operator-with-copies"].push(call)
+      else found[operator !== plan.primary ? "operator-with-workloads" : isOwn ? own : "primary-at-a-member"].push(call)
     }
   }
   for (const file of readdirSync(scenarios))
@@ -325,6 +341,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   found["operator-with-workloads"].push(...(await ofUserSession("own cluster")))
   found["primary-at-a-member"].push(...(await ofUserSession("primary")))
   found["operator-with-copies"].push(...(await ofCopies()))
+  for (const user of ["primary-at-a-member", "primary-with-workloads"] as const)
+    found[user].push(...(await ofFleetCopies()))
   found.hooks.push(...(await ofCleanup(false)))
   found["hooks-with-copies"].push(...(await ofCleanup(true)))
   return found

@@ -14,6 +14,8 @@ const exceptions: Readonly<Record<string, string>> = {
     "on a primary the published chart binds this role to the operator's own account, and its name and subjects " +
     "are public",
   "mirrord-operator-envoy: proxy targets of operator.metalbear.co": "the same",
+  "mirrord-operator-envoy: list copytargets of operator.metalbear.co": "the same",
+  "mirrord-operator-envoy: create copytargets of operator.metalbear.co": "the same",
   "mirrord-operator: get mirrordclustersessions of mirrord.metalbear.co":
     "where sessions have no agents, those of an earlier time end: they are read anew after a conflict,",
   "mirrord-operator: delete mirrordclustersessions of mirrord.metalbear.co": "deleted,",
@@ -27,7 +29,7 @@ const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
   primary: Object.keys(exceptions).slice(1),
   "primary without agents, which would speak TLS": Object.keys(exceptions).slice(1),
   "primary with workloads": ["mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co"],
-  "primary and member": Object.keys(exceptions).slice(1, 3)
+  "primary and member": Object.keys(exceptions).slice(1, 5)
 }
 
 const account = (name: string): Holder => ({ _tag: "Account", name })
@@ -63,13 +65,13 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     "primary with workloads",
     primaryWithWorkloads,
     account("mirrord-operator"),
-    ["primary-with-workloads", "operator-with-workloads", "primary-management-only"]
+    ["primary-with-workloads", "operator-with-workloads", "operator-with-copies", "primary-management-only"]
   ],
   [
     "primary and member",
     { operator: { multiClusterMember: true, multiCluster: { enabled: true } } },
     account("mirrord-operator"),
-    ["primary-management-only", "operator-with-workloads"]
+    ["primary-management-only", "operator-with-workloads", "operator-with-copies"]
   ],
   [
     "member, for a primary",
@@ -78,6 +80,7 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     ["primary-at-a-member"]
   ],
   ["single", {}, account("mirrord-hooks"), ["hooks-with-copies"]],
+  ["primary with workloads", primaryWithWorkloads, account("mirrord-hooks"), ["hooks-with-copies"]],
   ["primary", primary, account("mirrord-hooks"), ["hooks"]]
 ]
 
@@ -95,7 +98,7 @@ const notByTheClient: Readonly<Record<string, string>> = {
   "list mirrordclusterprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordclusterprofiles",
   "list mirrordprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordprofiles",
   "get copytargets of operator.metalbear.co":
-    "copies of targets, which clients get in a single cluster (test/real/copy-targets.test.ts)",
+    "copies of targets, for which the client asks (test/real/copy-targets.test.ts)",
   "proxy copytargets of operator.metalbear.co": "the same",
   "create branchcredentials of operator.metalbear.co":
     "database branches with values of the client's (operator-api.md §1.8)",

@@ -28,7 +28,7 @@ const tablesOf = (
     ...(running.description === primary.description ? ["primary-management-only"] : []),
     ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
   ]
-  const copies = running.description === primary.description ? [] : ["operator-with-copies"]
+  const copies = running.description.hasWorkload ? ["operator-with-copies"] : []
   const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
   const doctor = runsDoctor ? ["doctor"] : []

@@ -1,13 +1,15 @@
-import { Effect, Scope } from "effect"
+import { Effect, Exit, Scope } from "effect"
 import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-request.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
 import { type MakeCapability, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
+import { selectedPrimary } from "../../src/domain/copy-target/copy-order.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { matchesGlob } from "../../src/domain/policy/glob.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
+import { copyTargets } from "../../src/domain/resources/copy-target.ts"
 import { deployments, pods, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
@@ -15,7 +17,7 @@ import type { PortTls } from "../../src/domain/tls-steal/tls-steal-rules.ts"
 import { AgentFailed, Agents } from "../../src/ports/agents.ts"
 import { type ClusterAccess, ClusterConnector } from "../../src/ports/cluster-connector.ts"
 import type { FrameChannel } from "../../src/ports/frame-channel.ts"
-import { type KubeApi, KubeError } from "../../src/ports/kube-api.ts"
+import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject } from "../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../src/ports/member-link.ts"
 import { channelPair } from "./channel-pair.ts"
 import { configurationOf, giveCredentials, operatorNamespace, usualLimits } from "./fleet.ts"
@@ -101,6 +103,28 @@ const memoryAgents = (cluster: MemoryCluster): Agents["Service"] => ({
     })
 })
 
+/** An answer of a cluster's operator as its API server passes it on. */
+const answered = <A>(
+  cluster: MemoryCluster,
+  ask: (operator: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>
+): Effect.Effect<A, KubeError> => {
+  const { name, operator } = cluster
+  const refused = (code: number, detail: string): KubeError =>
+    new KubeError({ cluster: name, operation: "ask", reason: reasons.get(code) ?? "Other", code, detail })
+  // Any request shows whether the server can be reached.
+  return Effect.andThen(cluster.api.list(pods), () =>
+    operator === undefined
+      ? Effect.fail(refused(503, "no operator"))
+      : Effect.mapError(ask(operator), ({ code, message }) => refused(code, message))
+  )
+}
+
+const reasons: ReadonlyMap<number, KubeErrorReason> = new Map([
+  [403, "Forbidden"],
+  [404, "NotFound"],
+  [409, "Conflict"]
+])
+
 /** The API server in front of a cluster: its objects, and its operator behind the aggregation layer. */
 const aggregated = (cluster: MemoryCluster): KubeApi => {
   const { api } = cluster
@@ -118,7 +142,20 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
     )
   return {
     cluster: api.cluster,
-    list: (...args) => api.list(...args),
+    list: (ref, selection) =>
+      ref.plural !== copyTargets.plural
+        ? api.list(ref, selection)
+        : answered(cluster, (operator) => {
+            const primary = selectedPrimary(selection?.labelSelector ?? null)
+            return Effect.map(
+              operator.listCopyTargets({
+                namespace: selection?.namespace,
+                ...(primary === undefined ? {} : { primary }),
+                ...(selection?.name === undefined ? {} : { name: selection.name })
+              }),
+              (items) => ({ items: items as ReadonlyArray<KubeObject>, resourceVersion: "0" })
+            )
+          }),
     watch: (...args) => api.watch(...args),
     mergePatch: (...args) => api.mergePatch(...args),
     delete: (ref, name, options) =>
@@ -129,24 +166,22 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
     get: (ref, name, namespace) =>
       ref.plural !== mirrordOperators.plural
         ? api.get(ref, name, namespace)
-        : // Any request shows whether the server can be reached.
-          Effect.andThen(api.list(pods), () =>
-            cluster.operator === undefined
-              ? Effect.fail(
-                  new KubeError({
-                    cluster: cluster.name,
-                    operation: "get",
-                    reason: "Other",
-                    code: 503,
-                    detail: "no operator"
-                  })
-                )
-              : Effect.map(Effect.orDie(cluster.operator.describe), (object) => ({
-                  ...object,
-                  metadata: { name: "operator" }
-                }))
-          ),
+        : answered(cluster, ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name } }))),
     create: (ref, object, namespace) => {
+      if (ref.plural === copyTargets.plural)
+        return answered(cluster, (operator) =>
+          Effect.map(
+            operator.createCopyTarget({
+              caller: primaryIdentity,
+              namespace: namespace ?? "",
+              body: object,
+              certificate: undefined,
+              clientName: undefined,
+              clientHostname: undefined
+            }),
+            (made) => made as KubeObject
+          )
+        )
       if (ref.plural !== subjectAccessReviews.plural) return api.create(ref, object, namespace)
       const { spec } = object as { readonly spec: { readonly user: string } }
       return Effect.succeed({ metadata: { name: "" }, status: { allowed: cluster.trusted.has(spec.user) } })
@@ -222,6 +257,10 @@ export const deploy = (cluster: MemoryCluster, name: string, namespace = "defaul
 export interface MemoryWorld {
   readonly primary: MemoryCluster
   readonly members: ReadonlyMap<string, MemoryCluster>
+  /** Kills the operator of a cluster. */
+  readonly kill: (cluster: MemoryCluster) => Effect.Effect<void>
+  /** Starts another operator where the one before was killed. */
+  readonly start: (cluster: MemoryCluster) => Effect.Effect<void, KubeError>
 }
 
 /** How a world differs from the usual one. */
@@ -247,30 +286,47 @@ export const memoryWorld = (
       deploy(member, "myapp")
       giveCredentials(primary.api, name)
     }
-    const start = (cluster: MemoryCluster, fleet: FleetConfiguration | undefined) =>
-      makeOperator(
-        { namespace: operatorNamespace, version: "test", fleet, ...usualLimits, ...limits },
-        capabilities
-      ).pipe(
-        Effect.provideService(ClusterConnector, {
-          own: access(cluster, scope),
-          member: ({ name }) => Effect.succeed(access(members.get(name) ?? memoryCluster(name), scope))
-        }),
-        Effect.provideService(Agents, memoryAgents(cluster))
-      )
-    for (const member of members.values()) member.operator = yield* start(member, undefined)
-    primary.operator = yield* start(primary, configurationOf([...members.keys()], settings))
-    return { primary, members }
+    const operators = new Map<MemoryCluster, Scope.Closeable>()
+    const start = (cluster: MemoryCluster) =>
+      Effect.gen(function* () {
+        const own = yield* Scope.fork(scope)
+        operators.set(cluster, own)
+        const fleet = cluster === primary ? configurationOf([...members.keys()], settings) : undefined
+        cluster.operator = yield* makeOperator(
+          { namespace: operatorNamespace, version: "test", fleet, ...usualLimits, ...limits },
+          capabilities
+        ).pipe(
+          Effect.provideService(ClusterConnector, {
+            own: access(cluster, scope),
+            member: ({ name }) => Effect.succeed(access(members.get(name) ?? memoryCluster(name), scope))
+          }),
+          Effect.provideService(Agents, memoryAgents(cluster)),
+          Scope.provide(own)
+        )
+      })
+    const kill = (cluster: MemoryCluster) =>
+      Effect.suspend(() => {
+        cluster.operator = undefined
+        const own = operators.get(cluster)
+        return own === undefined ? Effect.void : Scope.close(own, Exit.void)
+      })
+    for (const member of members.values()) yield* start(member)
+    yield* start(primary)
+    return { primary, members, kill, start }
   })
 
-/** Starts the operator of a cluster that is in no fleet; it ends with the scope, and another one may come after it. */
+/**
+ * Starts the operator of a cluster that is in no fleet, or in one of its own; it ends with the scope, and another one
+ * may come after it.
+ */
 export const startSingleOperator = (
   cluster: MemoryCluster,
-  limits: MemoryWorldOptions["limits"] = {}
+  limits: MemoryWorldOptions["limits"] = {},
+  fleet?: FleetConfiguration
 ): Effect.Effect<void, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const options = { namespace: operatorNamespace, version: "test", fleet: undefined, ...usualLimits, ...limits }
+    const options = { namespace: operatorNamespace, version: "test", fleet, ...usualLimits, ...limits }
     cluster.operator = yield* makeOperator(options).pipe(
       Effect.provideService(ClusterConnector, {
         own: access(cluster, scope),

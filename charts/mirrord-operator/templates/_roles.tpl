@@ -37,13 +37,14 @@
 {{- define "braid.reachRules" -}}
 - {apiGroups: [operator.metalbear.co], resources: [mirrordoperators], verbs: [get]}
 - {apiGroups: [operator.metalbear.co], resources: [targets], verbs: [proxy]}
+- {apiGroups: [operator.metalbear.co], resources: [copytargets], verbs: [list, create]}
 {{- end -}}
 
 {{/* R1 in the width of the published chart, as far as it is not in the rules above. */}}
 {{- define "braid.publishedReachRules" -}}
 - {apiGroups: [operator.metalbear.co], resources: [targets], verbs: [get, list]}
-- {apiGroups: [operator.metalbear.co], resources: [copytargets, targets/port-locks, queuesplits], verbs: [get, list, proxy]}
-- {apiGroups: [operator.metalbear.co], resources: [copytargets], verbs: [create]}
+- {apiGroups: [operator.metalbear.co], resources: [copytargets], verbs: [get, proxy]}
+- {apiGroups: [operator.metalbear.co], resources: [targets/port-locks, queuesplits], verbs: [get, list, proxy]}
 - {apiGroups: [dbs.mirrord.metalbear.co], resources: [pgbranchdatabases, mysqlbranchdatabases, mongodbbranchdatabases, branchdatabases], verbs: [get, list, watch, create, update, patch, delete]}
 - {apiGroups: [dbs.mirrord.metalbear.co], resources: [pgbranchdatabases/status, mysqlbranchdatabases/status, mongodbbranchdatabases/status, branchdatabases/status], verbs: [get, update, patch]}
 - {apiGroups: [preview.mirrord.metalbear.co], resources: [previewsessions], verbs: [get, list, watch, create, update, patch, delete]}

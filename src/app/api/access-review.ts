@@ -5,6 +5,7 @@
 import { Effect, Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { subjectAccessReviews } from "../../domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import { apiVersionOf, readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { type ApiError, internalError } from "./status.ts"
@@ -40,3 +41,7 @@ export const mayDo = (
         return Result.isSuccess(answer) && answer.success.status.allowed
       })
     )
+
+/** Whether the caller may drive sessions here, as a primary's identity may (docs/member-link.md). */
+export const mayDriveSessions = (api: KubeApi, caller: Caller): Effect.Effect<boolean, ApiError> =>
+  mayDo(api, caller, { group: mirrordClusterSessions.group, resource: mirrordClusterSessions.plural, verb: "create" })

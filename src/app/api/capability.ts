@@ -5,6 +5,7 @@
  */
 
 import type { Effect, Scope } from "effect"
+import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { Feature, MirrordOperatorStatus } from "../../domain/resources/mirrord-operator.ts"
@@ -21,10 +22,10 @@ import type { SessionId } from "../../domain/session/session-id.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
 import type { Target } from "../../domain/target/target.ts"
 import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
-import type { KubeError } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import type { Change } from "../kernel/change-feed.ts"
 import type { StoppedLedger } from "../kernel/stopped-ledger.ts"
-import type { AcceptedConnection, ConnectRequest, CopyTargetRequest } from "./operator-facade.ts"
+import type { AcceptedConnection, ConnectRequest, CopySelection, CopyTargetRequest } from "./operator-facade.ts"
 import type { ApiError } from "./status.ts"
 
 /** A connect request that could be read. */
@@ -52,8 +53,6 @@ export interface ServedSession {
   readonly isInactive: (now: number) => boolean
   /** The session's part of the audit line when it is stopped. */
   readonly audited: AuditedSession
-  /** The pod of the copy that it runs on, as `namespace/name`. */
-  readonly copyTarget?: string
 }
 
 /** A session that users see here and that another operator serves. */
@@ -73,17 +72,44 @@ export interface ServedSessions {
   readonly stopped: StoppedLedger
 }
 
+/** A session on a copy, for which its user asks to be connected. */
+export interface CopyConnect {
+  readonly namespace: string
+  /** Name of the copy target. */
+  readonly name: string
+  readonly owner: SessionOwner
+  /** Whether there is a session of its id already. */
+  readonly hasBegun: boolean
+}
+
+/** The target of a session on a copy. */
+export interface ConnectedCopy {
+  /** The copied pod, as a connect URL names targets. */
+  readonly target: string
+  /** Whether the copy replaces its workload. */
+  readonly scaledown: boolean
+  /** Why clusters have no copy, by cluster. */
+  readonly leftOut: ReadonlyMap<string, string>
+}
+
 /** Copies of targets (operator-api.md §9). */
 export interface CopyTargets {
   readonly create: (request: CopyTargetRequest, owner: SessionOwner) => Effect.Effect<object, ApiError>
-  readonly list: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+  /** Makes a copy that a primary orders here, for the user whom its order names. */
+  readonly createOrdered: (request: CopyTargetRequest) => Effect.Effect<object, ApiError>
+  readonly list: (selection: CopySelection) => Effect.Effect<ReadonlyArray<object>, ApiError>
   readonly get: (namespace: string, name: string) => Effect.Effect<object, ApiError>
-  /** The target of a session on a copy, as a connect URL names targets, and whether the copy replaces its workload. */
-  readonly connect: (
-    namespace: string,
-    name: string,
-    owner: SessionOwner
-  ) => Effect.Effect<{ readonly target: string; readonly scaledown: boolean }, ApiError>
+  readonly connect: (session: CopyConnect) => Effect.Effect<ConnectedCopy, ApiError>
+}
+
+/** A workload cluster that a primary reaches. */
+export interface ReachedCluster {
+  readonly name: ClusterName
+  readonly isDefault: boolean
+  /** Missing while the cluster cannot be asked. */
+  readonly api: () => KubeApi | undefined
+  /** Why the cluster counts as lost, if it does; one sentence. */
+  readonly lost: () => string | undefined
 }
 
 /** A session whose limits are asked for. */
@@ -129,6 +155,10 @@ export interface Capability {
   /** Those that other operators serve. A session that this operator serves as well may be among them. */
   readonly distantSessions?: () => ReadonlyArray<DistantSession>
   readonly copyTargets?: CopyTargets
+  /** The pods of copies that its sessions run on, as `namespace/name`. */
+  readonly usedCopies?: () => ReadonlyArray<string>
+  /** The workload clusters of a primary. */
+  readonly clusters?: () => ReadonlyArray<ReachedCluster>
   /** Takes a change from which its sessions are planned. */
   readonly hear?: (change: Change) => void
   /**

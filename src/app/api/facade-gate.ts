@@ -34,7 +34,7 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     deleteSession: (...stop) => write(Effect.flatMap(behind, (facade) => facade.deleteSession(...stop))),
     deleteSessions: (which, caller) => write(Effect.flatMap(behind, (facade) => facade.deleteSessions(which, caller))),
     createCopyTarget: (request) => write(Effect.flatMap(behind, (facade) => facade.createCopyTarget(request))),
-    listCopyTargets: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listCopyTargets(namespace))),
+    listCopyTargets: (selection) => read(Effect.flatMap(behind, (facade) => facade.listCopyTargets(selection))),
     copyTarget: (...which) => read(Effect.flatMap(behind, (facade) => facade.copyTarget(...which))),
     connect: (request) => connect(Effect.flatMap(behind, (facade) => facade.connect(request)))
   }

@@ -24,6 +24,16 @@ export interface CopyTargetRequest extends Asker {
   readonly body: unknown
 }
 
+/** Copies of targets that are asked for. */
+export interface CopySelection {
+  /** Missing: in all namespaces. */
+  readonly namespace: string | undefined
+  /** Only those that this primary has ordered here; it is the only one who asks so. */
+  readonly primary?: string
+  /** Only the one of this name. A primary that asks for one uses it. */
+  readonly name?: string
+}
+
 /** A request to connect, as read from the upgrade (operator-api.md §7). */
 export interface ConnectRequest extends Asker {
   /** The verb that the API server has authorized: `proxy` below the path prefix `proxy/`, otherwise only `get`. */
@@ -33,8 +43,13 @@ export interface ConnectRequest extends Asker {
   readonly target: string
   /** Whether the URL names a copy target. */
   readonly isCopy?: boolean
-  /** Once it is known that the target is a copy: whether that copy replaces its workload. */
-  readonly copyTarget?: { readonly scaledown: boolean }
+  /** Once it is known that the target is a copy. */
+  readonly copyTarget?: {
+    /** Whether the copy replaces its workload. */
+    readonly scaledown: boolean
+    /** Why clusters have no copy, by cluster. */
+    readonly leftOut: ReadonlyMap<string, string>
+  }
   /** `x-session-id`, not yet checked. */
   readonly sessionId: string | undefined
   readonly clientVersion: string | undefined
@@ -82,8 +97,7 @@ export class OperatorFacade extends Context.Service<
     readonly deleteSessions: (which: SessionSelection, caller: Caller) => Effect.Effect<number, ApiError>
     /** Makes a copy of a target; the result is a CopyTarget object that is on its way (operator-api.md §9). */
     readonly createCopyTarget: (request: CopyTargetRequest) => Effect.Effect<object, ApiError>
-    /** `CopyTarget` objects, all or those of a namespace. */
-    readonly listCopyTargets: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+    readonly listCopyTargets: (selection: CopySelection) => Effect.Effect<ReadonlyArray<object>, ApiError>
     readonly copyTarget: (namespace: string, name: string) => Effect.Effect<object, ApiError>
     /** Completes when the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>

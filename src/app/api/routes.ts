@@ -14,6 +14,7 @@ import {
   HttpServerRespondable,
   HttpServerResponse
 } from "effect/http"
+import { selectedPrimary } from "../../domain/copy-target/copy-order.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { asObject, at } from "../../domain/json.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
@@ -147,8 +148,18 @@ const listOperators = Effect.gen(function* () {
 const listCopyTargets = Effect.gen(function* () {
   yield* authenticated
   const namespace = (yield* HttpRouter.params)["namespace"]
-  const items = yield* (yield* OperatorFacade).listCopyTargets(namespace)
-  return yield* json({ apiVersion: operatorGroupVersion, kind: "CopyTargetList", metadata: {}, items })
+  const { url } = yield* HttpServerRequest.HttpServerRequest
+  const query = new URLSearchParams(url.split("?")[1] ?? "")
+  const primary = selectedPrimary(query.get("labelSelector"))
+  const name = primary === undefined ? undefined : /^metadata\.name=(.+)$/u.exec(query.get("fieldSelector") ?? "")?.[1]
+  const items = yield* (yield* OperatorFacade).listCopyTargets({
+    namespace,
+    ...(primary === undefined ? {} : { primary }),
+    ...(name === undefined ? {} : { name })
+  })
+  // The primary's reader of lists wants a version.
+  const metadata = primary === undefined ? {} : { resourceVersion: "0" }
+  return yield* json({ apiVersion: operatorGroupVersion, kind: "CopyTargetList", metadata, items })
 })
 
 const getCopyTarget = Effect.gen(function* () {

@@ -1,26 +1,27 @@
 /**
- * Copies of targets, as a capability of an operator that serves one cluster: makes them, lists them, and says which pod
- * a session on a copy is for. Primaries make none, since a request does not say in which cluster.
+ * Copies of targets, as a capability of every operator. In a cluster with workloads it makes them, lists them, and says
+ * which pod a session on a copy is for; a primary orders them from its clusters (fleet-copies.ts).
  */
 
-import { Clock, Effect, Option, Result, type Scope } from "effect"
+import { type Context, Effect, Option, type Scope } from "effect"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
-import { copyTarget } from "../../domain/copy-target/copy-info.ts"
+import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
-import type { CopyTarget } from "../../domain/resources/copy-target.ts"
 import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
-import { parseTargetJson } from "../../domain/target/target-json.ts"
-import { formatTargetName, formatTargetPath } from "../../domain/target/target-path.ts"
+import { formatTargetPath } from "../../domain/target/target-path.ts"
 import type { Target } from "../../domain/target/target.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability, CopyTargets, FurtherStatus } from "../api/capability.ts"
 import { askLimits } from "../api/session-limits.ts"
-import { type ApiError, forbidden, internalError, notFound } from "../api/status.ts"
+import { type ApiError, forbidden, internalError } from "../api/status.ts"
+import { makeInTurn } from "../kernel/in-turn.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
-import { type CopiedPods, type Copy, makeCopiedPods } from "./copied-pods.ts"
-import { createCopy, type CreateCopyOptions } from "./create-copy.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { type CopiedPods, makeCopiedPods } from "./copied-pods.ts"
+import { type FleetCopies, makeFleetCopies } from "./fleet-copies.ts"
 import { findLeftovers } from "./leftovers.ts"
+import { copiesHere, statusOf } from "./local-copies.ts"
 
 /** How long a request waits for the copies to be read. */
 const patience = "8 seconds"
@@ -34,68 +35,11 @@ export interface CopyTargetGround {
   readonly copyImage: CopyImage | undefined
 }
 
-const infoOf =
-  (copies: CopiedPods, now: number) =>
-  (copy: Copy): CopyTarget =>
-    copyTarget(copy.pod.metadata, copy.record, copies.state(copy, now), now)
-
-const statusOf = (copies: CopiedPods, now: number): NonNullable<FurtherStatus["copy_targets"]> =>
-  copies.all().map((copy) => ({ pod_name: copy.pod.metadata.name, copy_target: infoOf(copies, now)(copy) }))
-
 /** The copies that sessions use; nothing as long as their capabilities have not read them. */
 const usedCopies = (capabilities: ReadonlyArray<Capability>): ReadonlySet<string> | undefined =>
   capabilities.some(({ problems }) => (problems?.() ?? []).length > 0)
     ? undefined
-    : new Set(
-        capabilities.flatMap(({ sessions }) => sessions?.all().flatMap(({ copyTarget: used }) => used ?? []) ?? [])
-      )
-
-const absent = (namespace: string, name: string) =>
-  notFound(
-    `There is no copy target ${name} in namespace ${namespace}. A copy ends some seconds after its last session; ` +
-      "start the program again to get a new one."
-  )
-
-/** A copy that a client asks for, which counts as a use of it. */
-const asked = (copies: CopiedPods, namespace: string, name: string) =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const copy = copies.find(namespace, name)
-    if (copy === undefined) return Effect.fail(absent(namespace, name))
-    copies.use(copy, now)
-    return Effect.succeed({ copy, now })
-  })
-
-/** `awake`: the copies when they have been read. */
-const copyTargets = (
-  awake: Effect.Effect<CopiedPods, ApiError>,
-  create: (copies: CopiedPods) => CopyTargets["create"],
-  permitted: CreateCopyOptions["permitted"]
-): CopyTargets => ({
-  create: (request, owner) => Effect.flatMap(awake, (copies) => create(copies)(request, owner)),
-  list: (namespace) =>
-    Effect.gen(function* () {
-      const copies = yield* awake
-      const wanted = copies.all().filter(({ pod }) => namespace === undefined || pod.metadata.namespace === namespace)
-      return wanted.map(infoOf(copies, yield* Clock.currentTimeMillis))
-    }),
-  // The client asks again and again while it waits, and asks no more when it has gone.
-  get: (namespace, name) =>
-    Effect.gen(function* () {
-      const copies = yield* awake
-      const { copy, now } = yield* asked(copies, namespace, name)
-      return infoOf(copies, now)(copy)
-    }),
-  connect: (namespace, name, { userId }) =>
-    Effect.gen(function* () {
-      const { copy } = yield* asked(yield* awake, namespace, name)
-      const { container, owner, replaces } = copy.record
-      if (owner.userId !== userId) return yield* forbidden(`The copy target ${name} belongs to another user.`)
-      const copied = parseTargetJson(copy.record.spec["target"])
-      if (Result.isSuccess(copied)) yield* permitted(namespace, copied.success)
-      const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container })
-      return { target, scaledown: replaces !== undefined }
-    })
-})
+    : new Set(capabilities.flatMap(({ usedCopies: used }) => used?.() ?? []))
 
 /** Refuses copies of targets that policies hold for: the relay does not know that the pod of a copy is their target. */
 const permittedBy =
@@ -123,50 +67,109 @@ const whenRead = (copies: CopiedPods): Effect.Effect<CopiedPods, ApiError> =>
       : Effect.fail(internalError("The copies of targets have not been read yet. Try again in a moment."))
   )
 
+/** The copies of a cluster with workloads, and what its description says of them. */
+interface Here {
+  readonly served: CopyTargets
+  readonly status: (now: number) => NonNullable<FurtherStatus["copy_targets"]>
+}
+
 /**
- * `earlier`: the capabilities whose sessions may use copies. An operator without copies follows no pods: it begins with
- * the first request, or when it finds what another process has left.
+ * The copies in this cluster. An operator without copies follows no pods: it begins with the first request, or when it
+ * finds what another process has left. One that only manages sessions has no rights to look until it is a member of
+ * another fleet too, whose primary asks it for copies; so it looks with the first request.
  */
-export const makeCopyTargetCapability = (
+const makeHere = (
   { api, bounds, copyImage, fleet, protectedNamespaces }: CopyTargetGround,
   earlier: ReadonlyArray<Capability>
-): Effect.Effect<Capability, never, Scope.Scope> =>
+): Effect.Effect<Here, never, Scope.Scope> =>
   Effect.gen(function* () {
-    if (fleet !== undefined) return {}
-    // Requests come with the host's clock, which may jump, and with scopes of their own.
     const ground = yield* Effect.context<Scope.Scope>()
     const awaited = retryingApi(api)
-    const permitted = permittedBy(earlier)
     let copies: CopiedPods | undefined
     const wake = yield* Effect.cached(
       makeCopiedPods({ api, awaited, inUse: () => usedCopies(earlier) }).pipe(
         Effect.tap((made) => Effect.sync(() => (copies = made))),
+        Effect.tap(() => (fleet?.managementOnly === true ? leftovers : Effect.void)),
         Effect.uninterruptible,
         Effect.provideContext(ground)
       )
     )
-    yield* findLeftovers({
-      api,
-      isAwake: () => copies !== undefined,
-      copies: Effect.asVoid(wake),
-      workloads: (found) =>
-        found.length === 0 ? Effect.void : Effect.map(wake, ({ workloads }) => found.forEach(workloads.look))
-    })
-    const served = copyTargets(
-      Effect.flatMap(wake, whenRead),
-      (made) => (request, owner) =>
-        createCopy({ awaited, copies: made, bounds, protectedNamespaces, image: copyImage, permitted }, request, owner),
-      permitted
+    const leftovers: Effect.Effect<void, never, Scope.Scope> = Effect.suspend(() =>
+      findLeftovers({
+        api,
+        isAwake: () => copies !== undefined,
+        copies: Effect.asVoid(wake),
+        workloads: (found) =>
+          found.length === 0 ? Effect.void : Effect.map(wake, ({ workloads }) => found.forEach(workloads.look))
+      })
     )
-    const here = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.provideContext(request, ground)
-    return {
-      features: ["CopyTarget", "CopyTargetExcludeContainers"],
-      status: (now) => ({ copy_targets: copies === undefined ? [] : statusOf(copies, now) }),
-      copyTargets: {
-        create: (request, owner) => here(served.create(request, owner)),
-        list: (namespace) => here(served.list(namespace)),
-        get: (namespace, name) => here(served.get(namespace, name)),
-        connect: (namespace, name, owner) => here(served.connect(namespace, name, owner))
+    if (fleet?.managementOnly !== true) yield* leftovers
+    const permitted = permittedBy(earlier)
+    const inTurn = makeInTurn()
+    const served = copiesHere(Effect.flatMap(wake, whenRead), (made) => ({
+      awaited,
+      copies: made,
+      bounds,
+      protectedNamespaces,
+      image: copyImage,
+      inTurn,
+      permitted
+    }))
+    return { served, status: (now) => (copies === undefined ? [] : statusOf(copies, now)) }
+  })
+
+/** The clusters of the primary that this operator is. */
+const clustersOf = (capabilities: ReadonlyArray<Capability>) =>
+  capabilities.flatMap(({ clusters }) => clusters?.() ?? [])
+
+/** The copies of a primary: those over many clusters for users, and this cluster's part for whoever orders it. */
+const inFleet = (fleet: FleetCopies, { served }: Here): CopyTargets => ({
+  ...fleet,
+  createOrdered: served.createOrdered,
+  list: (selection) => (selection.primary === undefined ? fleet.list(selection) : served.list(selection))
+})
+
+/** `earlier`: the capabilities whose sessions may use copies, and the one that knows the clusters of a primary. */
+export const makeCopyTargetCapability = (
+  ground: CopyTargetGround,
+  earlier: ReadonlyArray<Capability>
+): Effect.Effect<Capability, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { api, bounds, fleet } = ground
+    // Requests come with the host's clock, which may jump, and with scopes of their own.
+    const context = yield* Effect.context<Scope.Scope>()
+    const here = yield* makeHere(ground, earlier)
+    const features = ["CopyTarget", "CopyTargetExcludeContainers"] as const
+    if (fleet === undefined)
+      return {
+        features,
+        status: (now: number) => ({ copy_targets: here.status(now) }),
+        copyTargets: within(context, here.served)
       }
+    const copies = yield* makeFleetCopies({
+      awaited: retryingApi(api),
+      bounds,
+      clusters: () => clustersOf(earlier),
+      inTurn: makeInTurn(),
+      permitted: permittedBy(earlier),
+      primary: clusterSlug(fleet.clusterName, sha256Hex),
+      sessionStart: fleet.sessionStart
+    })
+    return {
+      features,
+      status: () => ({ copy_targets: copies.status() }),
+      copyTargets: within(context, inFleet(copies, here))
     }
   })
+
+/** The same copies with the ground's clock and scope for each request. */
+const within = (context: Context.Context<Scope.Scope>, copies: CopyTargets): CopyTargets => {
+  const here = <A, E>(request: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.provideContext(request, context)
+  return {
+    create: (request, owner) => here(copies.create(request, owner)),
+    createOrdered: (request) => here(copies.createOrdered(request)),
+    list: (selection) => here(copies.list(selection)),
+    get: (namespace, name) => here(copies.get(namespace, name)),
+    connect: (session) => here(copies.connect(session))
+  }
+}

@@ -7,12 +7,14 @@ import { Clock, Effect, Random, Result } from "effect"
 import { copiedPod, type CopyImage, copyName, jobSelector } from "../../domain/copy-target/copied-pod.ts"
 import { copyBoundProblem } from "../../domain/copy-target/copy-bounds.ts"
 import { copyTarget, sharedCopyTarget } from "../../domain/copy-target/copy-info.ts"
-import { copyRecord } from "../../domain/copy-target/copy-record.ts"
+import { type CopyOrder, orderedSession } from "../../domain/copy-target/copy-order.ts"
+import { type CopyRecord, copyRecord } from "../../domain/copy-target/copy-record.ts"
 import { type CopyRequest, readCopyRequest } from "../../domain/copy-target/copy-request.ts"
 import { copySource, replacedWorkload, type ScalableWorkload } from "../../domain/copy-target/copy-source.ts"
 import { jsonEqual, type JsonObject } from "../../domain/json.ts"
 import type { CopyTarget } from "../../domain/resources/copy-target.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
+import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { failureStatus } from "../../domain/session/failure-status.ts"
@@ -29,6 +31,7 @@ import { askedBy } from "../api/asked-by.ts"
 import type { CopyTargetRequest } from "../api/operator-facade.ts"
 import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
+import type { InTurn } from "../kernel/in-turn.ts"
 import type { CopiedPods, Copy } from "./copied-pods.ts"
 
 export interface CreateCopyOptions {
@@ -38,6 +41,8 @@ export interface CreateCopyOptions {
   readonly bounds: SessionBounds
   readonly protectedNamespaces: ProtectedNamespaces
   readonly image: CopyImage | undefined
+  /** Requests of one name come one after the other. */
+  readonly inTurn: InTurn
   /** Fails if the target may not be copied because of mirrord policies. */
   readonly permitted: (namespace: string, target: Target) => Effect.Effect<void, ApiError>
 }
@@ -47,6 +52,8 @@ interface Wanted {
   readonly asked: CopyTargetRequest
   readonly owner: SessionOwner
   readonly request: CopyRequest
+  /** Set if a primary has ordered the copy, for this owner. */
+  readonly order: CopyOrder | undefined
 }
 
 const failWith = (failure: SessionFailure): ApiError => {
@@ -91,28 +98,38 @@ const original = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<Ori
 /** The copy that the same user has asked for already: the answer was lost, or another process of theirs was faster. */
 const earlierCopy = (
   { copies }: CreateCopyOptions,
-  { asked: { namespace }, owner, request }: Wanted,
+  { asked: { namespace }, order, owner, request }: Wanted,
   now: number
-): Copy | undefined =>
-  !request.scaleDown
+): Copy | undefined => {
+  if (order !== undefined) {
+    const copy = copies.find(namespace, copyName(request.target.name, sessionIdName(orderedSession(order))))
+    return copy !== undefined && isOrdered(copy.record, order) ? copy : undefined
+  }
+  return !request.scaleDown
     ? undefined
     : copies
         .all()
         .find(
           (copy) =>
             copy.pod.metadata.namespace === namespace &&
+            copy.record.primary === undefined &&
             copy.record.owner.userId === owner.userId &&
             jsonEqual(copy.record.spec, request.sent) &&
             copies.state(copy, now).phase !== "Failed"
         )
+}
+
+/** Whether a copy was made by this order. */
+const isOrdered = ({ owner, primary, session }: CopyRecord, order: CopyOrder): boolean =>
+  primary === order.primary && session === order.session && owner.userId === order.owner.userId
 
 /** A copy shows what its target has, so whoever may not connect to the target gets no copy of it. */
-const allowed = (options: CreateCopyOptions, { asked, request }: Wanted): Effect.Effect<void, ApiError> =>
+export const mayCopy = (
+  awaited: KubeApi,
+  { caller, namespace }: CopyTargetRequest,
+  request: CopyRequest
+): Effect.Effect<void, ApiError> =>
   Effect.gen(function* () {
-    const { awaited, protectedNamespaces } = options
-    const { caller, namespace } = asked
-    const failure = protectedTarget(protectedNamespaces, namespace, false)
-    if (failure !== undefined) return yield* forbidden(explainFailure(undefined, failure))
     const name = formatTargetName({ ...request.target, container: undefined })
     const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace, name }
     if (yield* mayDo(awaited, caller, deed)) return
@@ -122,17 +139,24 @@ const allowed = (options: CreateCopyOptions, { asked, request }: Wanted): Effect
     )
   })
 
-const bounded = (
-  { bounds, copies }: CreateCopyOptions,
-  { asked: { caller } }: Wanted
+const allowed = (
+  { awaited, protectedNamespaces }: CreateCopyOptions,
+  { asked, request }: Wanted
 ): Effect.Effect<void, ApiError> => {
+  const failure = protectedTarget(protectedNamespaces, asked.namespace, false)
+  return failure === undefined
+    ? mayCopy(awaited, asked, request)
+    : Effect.fail(forbidden(explainFailure(undefined, failure)))
+}
+
+const bounded = ({ bounds, copies }: CreateCopyOptions, { owner }: Wanted): Effect.Effect<void, ApiError> => {
   const users = copies.all().map(({ record }) => record.owner.k8sUsername)
-  const problem = copyBoundProblem(bounds, caller.user, users)
+  const problem = copyBoundProblem(bounds, owner.k8sUsername, users)
   return problem === undefined ? Effect.void : Effect.fail(forbidden(problem))
 }
 
 /** Random bits for a session's id, which is no secret: a session belongs to the user of its certificate. */
-const newSessionId: Effect.Effect<SessionId> = Effect.map(
+export const newSessionId: Effect.Effect<SessionId> = Effect.map(
   Effect.all([0, 1, 2, 3].map(() => Random.nextIntBetween(0, 65_535))),
   (parts) => sessionId(parts.reduce((id, part) => (id << 16n) | BigInt(part), 0n))
 )
@@ -155,6 +179,11 @@ const createPod = (
       error.reason === "AlreadyExists" ? awaited.get(pods, name, namespace) : Effect.fail(error)
     ),
     Effect.mapError((error) => refusedPod(path, error)),
+    Effect.filterOrFail(
+      ({ metadata }) => !isBeingDeleted(metadata),
+      () =>
+        new ApiError({ code: 409, reason: "Conflict", message: `The copy ${name} of ${path} is ending. Try again.` })
+    ),
     Effect.tap((made) => Effect.map(Clock.currentTimeMillis, (now) => copies.made(made, now)))
   )
 
@@ -190,18 +219,24 @@ const sameCopy = (options: CreateCopyOptions, wanted: Wanted, copy: Copy): Effec
     if (replaces !== undefined) yield* takePods(options, wanted, replaces, metadata.name)
     const now = yield* Clock.currentTimeMillis
     options.copies.use(copy, now)
-    return sharedCopyTarget(copyTarget(metadata, copy.record, options.copies.state(copy, now), now))
+    const target = copyTarget(metadata, copy.record, options.copies.state(copy, now), now)
+    return wanted.order === undefined ? sharedCopyTarget(target) : target
   })
 
 const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
   Effect.gen(function* () {
-    const { asked, owner, request } = wanted
+    const { asked, order, owner, request } = wanted
     const { namespace } = asked
     yield* bounded(options, wanted)
     const { replaces, selector, template } = yield* original(options, wanted)
-    const id = yield* newSessionId
+    const id = order === undefined ? yield* newSessionId : orderedSession(order)
     const name = copyName(request.target.name, sessionIdName(id))
-    const record = { owner, session: sessionIdHex(id), ...(replaces === undefined ? {} : { replaces }) }
+    const record = {
+      owner,
+      session: sessionIdHex(id),
+      ...(order === undefined ? {} : { primary: order.primary }),
+      ...(replaces === undefined ? {} : { replaces })
+    }
     const { awaited, image } = options
     const pod = yield* Effect.fromResult(
       Result.mapError(copiedPod({ name, namespace, request, template, selector, record, image }), badRequest)
@@ -209,6 +244,8 @@ const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<Copy
     const made = yield* createPod(options, wanted, name, pod)
     const kept = copyRecord(made.metadata)
     if (kept === undefined) return yield* internalError(`The copy ${name} has lost its annotation to a webhook.`)
+    if (kept.owner.userId !== owner.userId)
+      return yield* internalError(`There is a copy ${name} of another user already. Try again.`)
     if (replaces !== undefined)
       yield* Effect.tapError(takePods(options, wanted, replaces, name), () =>
         Effect.ignore(awaited.delete(pods, name, { namespace }))
@@ -226,17 +263,26 @@ const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<Copy
     return copyTarget(made.metadata, kept, { phase: "InProgress" }, yield* Clock.currentTimeMillis)
   })
 
-/** Makes the copy; the result is a copy target that is on its way. */
-export const createCopy = (
-  options: CreateCopyOptions,
-  asked: CopyTargetRequest,
-  owner: SessionOwner
-): Effect.Effect<CopyTarget, ApiError> =>
+const createWanted = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
   Effect.gen(function* () {
-    const request = yield* Effect.fromResult(Result.mapError(readCopyRequest(asked.body), badRequest))
-    const wanted: Wanted = { asked, owner, request }
+    const { asked, request } = wanted
     yield* allowed(options, wanted)
     yield* options.permitted(asked.namespace, request.target)
     const earlier = earlierCopy(options, wanted, yield* Clock.currentTimeMillis)
     return yield* earlier === undefined ? newCopy(options, wanted) : sameCopy(options, wanted, earlier)
+  })
+
+/**
+ * Makes the copy; the result is a copy target that is on its way. `order`: of the primary that asks, for this owner. Of
+ * requests at once for copies that replace one workload, each sees what the one before it has made.
+ */
+export const createCopy = (
+  options: CreateCopyOptions,
+  asked: CopyTargetRequest,
+  owner: SessionOwner,
+  order?: CopyOrder
+): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.flatMap(Effect.fromResult(Result.mapError(readCopyRequest(asked.body), badRequest)), (request) => {
+    const made = createWanted(options, { asked, owner, request, order })
+    return request.scaleDown ? options.inTurn(`${asked.namespace}/${request.path}`, made) : made
   })

@@ -5,19 +5,18 @@
 
 import { type Clock, Effect, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
-import { noCopiesOnPrimary } from "../../domain/copy-target/copy-request.ts"
 import type { Role } from "../../domain/fleet/roles.ts"
 import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import { parseConnectQuery } from "../../domain/session/connect-request.ts"
-import { connectRoute, sessionName } from "../../domain/session/connect-route.ts"
+import { connectRoute, copyRoute, sessionName } from "../../domain/session/connect-route.ts"
 import { boundedTexts } from "../../domain/session/connect-texts.ts"
 import { parseSessionIdHeader } from "../../domain/session/session-id.ts"
 import { unservedFeatures } from "../../domain/session/unserved-parameters.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
-import type { Capability, ConnectAttempt } from "../api/capability.ts"
+import type { Capability, ConnectAttempt, CopyTargets } from "../api/capability.ts"
 import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.ts"
-import { type ApiError, badRequest, forbidden, internalError, reconnectNotPossible } from "../api/status.ts"
+import { type ApiError, badRequest, forbidden, internalError, notFound, reconnectNotPossible } from "../api/status.ts"
 import type { NameMismatches } from "./name-mismatches.ts"
 import type { SessionQuota } from "./session-quota.ts"
 import { ownerOf } from "./user-identity.ts"
@@ -39,6 +38,10 @@ export interface Reception {
   /** The reasons why no session can be served now. */
   readonly problems: Effect.Effect<ReadonlyArray<string>>
 }
+
+/** The copies of targets that this operator serves. */
+export const copyTargetsOf = (capabilities: ReadonlyArray<Capability>): CopyTargets | undefined =>
+  capabilities.find(({ copyTargets }) => copyTargets !== undefined)?.copyTargets
 
 type UserAttempt = Exclude<ConnectAttempt, { readonly _tag: "Child" }>
 
@@ -83,7 +86,7 @@ const readAttempt = (
       return { _tag: "Child", ...attempt }
     }
     const owner = yield* ownerOf(authority, wall, request, request.certificate)
-    const route = request.isCopy === true ? "SingleCluster" : connectRoute(role, request.target, attempt.params)
+    const route = request.isCopy === true ? copyRoute(role) : connectRoute(role, request.target, attempt.params)
     return { _tag: route, ...attempt, owner }
   })
 
@@ -131,13 +134,20 @@ const counted = (
     users.saw(owner.userId, yield* wall.currentTimeMillis)
   })
 
+/** Whether there is a session of this id. */
+const exists = ({ capabilities }: Reception, { id, _tag: route }: UserAttempt): boolean => {
+  const session = sessionName(route, id)
+  return capabilities.some(({ sessions }) => sessions?.nameOf(id) === session && sessions.find(session) !== undefined)
+}
+
 /** Whether a session has been, and so cannot begin anew: it exists, or it was stopped. */
-const hasBeen = ({ capabilities }: Reception, { id, _tag: route }: UserAttempt): Effect.Effect<boolean, ApiError> =>
+const hasBeen = (reception: Reception, attempt: UserAttempt): Effect.Effect<boolean, ApiError> =>
   Effect.gen(function* () {
+    const { id, _tag: route } = attempt
     const session = sessionName(route, id)
-    for (const { sessions } of capabilities) {
+    if (exists(reception, attempt)) return true
+    for (const { sessions } of reception.capabilities) {
       if (sessions?.nameOf(id) !== session) continue
-      if (sessions.find(session) !== undefined) return true
       const isStopped = yield* Effect.mapError(sessions.stopped.has(session), ({ message }) =>
         internalError(`It is not known whether session ${session} was stopped: ${message}. Try again in a moment.`)
       )
@@ -154,15 +164,17 @@ const onCopy = (reception: Reception, attempt: ConnectAttempt): Effect.Effect<Co
   Effect.gen(function* () {
     const { request } = attempt
     if (request.isCopy !== true || attempt._tag === "Child") return attempt
-    const copies = reception.capabilities.find(({ copyTargets }) => copyTargets !== undefined)?.copyTargets
-    if (copies === undefined) return yield* badRequest(noCopiesOnPrimary)
-    const found = yield* Effect.result(copies.connect(request.namespace, request.target, attempt.owner))
+    const copies = copyTargetsOf(reception.capabilities)
+    if (copies === undefined) return yield* notFound("This operator makes no copies of targets.")
+    const hasBegun = exists(reception, attempt)
+    const { namespace, target: name } = request
+    const found = yield* Effect.result(copies.connect({ namespace, name, owner: attempt.owner, hasBegun }))
     if (Result.isFailure(found)) {
       const isOver = found.failure.code === 404 && (yield* hasBeen(reception, attempt))
       return yield* isOver ? reconnectNotPossible(found.failure.message) : found.failure
     }
-    const { scaledown, target } = found.success
-    return { ...attempt, request: { ...request, target, copyTarget: { scaledown } } }
+    const { target, ...copyTarget } = found.success
+    return { ...attempt, request: { ...request, target, copyTarget } }
   })
 
 /** Completes when the session is usable. */

@@ -4,29 +4,23 @@
  */
 
 import { Effect } from "effect"
-import { noCopiesOnPrimary } from "../../domain/copy-target/copy-request.ts"
 import { boundedTexts } from "../../domain/session/connect-texts.ts"
 import { askedBy } from "../api/asked-by.ts"
-import type { CopyTargets } from "../api/capability.ts"
 import type { Facade } from "../api/facade-gate.ts"
 import type { CopyTargetRequest } from "../api/operator-facade.ts"
-import { type ApiError, badRequest, forbidden, notFound } from "../api/status.ts"
+import { type ApiError, badRequest, notFound } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
-import { type Reception, usable } from "./admit-connect.ts"
+import { copyTargetsOf, type Reception, usable } from "./admit-connect.ts"
 import { ownerOf } from "./user-identity.ts"
-
-const copyTargetsOf = ({ capabilities }: Reception): CopyTargets | undefined =>
-  capabilities.find(({ copyTargets }) => copyTargets !== undefined)?.copyTargets
 
 const create = (reception: Reception, asked: CopyTargetRequest): Effect.Effect<object, ApiError> =>
   Effect.gen(function* () {
-    const copies = copyTargetsOf(reception)
-    if (copies === undefined) return yield* badRequest(noCopiesOnPrimary)
+    const copies = copyTargetsOf(reception.capabilities)
+    if (copies === undefined) return yield* notFound("This operator makes no copies of targets.")
     const bounded = boundedTexts({ ...asked, target: "", clientVersion: undefined })
     const request = yield* Effect.mapError(Effect.fromResult(bounded), badRequest)
-    if (request.certificate === undefined)
-      return yield* forbidden("A copy of a target belongs to the user of a certificate (header x-client-der).")
     yield* usable(reception)
+    if (request.certificate === undefined) return yield* copies.createOrdered(request)
     const owner = yield* ownerOf(reception.authority, reception.wall, request, request.certificate)
     return yield* copies.create(request, owner)
   }).pipe(
@@ -38,14 +32,14 @@ const create = (reception: Reception, asked: CopyTargetRequest): Effect.Effect<o
 export const copyTargetRequests = (
   reception: Reception
 ): Pick<Facade, "createCopyTarget" | "listCopyTargets" | "copyTarget"> => {
-  const copies = copyTargetsOf(reception)
+  const copies = copyTargetsOf(reception.capabilities)
   return {
     createCopyTarget: (request) => create(reception, request),
-    listCopyTargets: (namespace) =>
-      copies === undefined ? Effect.succeed([]) : Effect.andThen(usable(reception), () => copies.list(namespace)),
+    listCopyTargets: (selection) =>
+      copies === undefined ? Effect.succeed([]) : Effect.andThen(usable(reception), () => copies.list(selection)),
     copyTarget: (namespace, name) =>
       copies === undefined
-        ? Effect.fail(notFound(`There is no copy target ${name}: a primary makes none.`))
+        ? Effect.fail(notFound(`There is no copy target ${name}: this operator makes none.`))
         : Effect.andThen(usable(reception), () => copies.get(namespace, name))
   }
 }

@@ -10,12 +10,13 @@ import { type ObjectMeta, timeOf } from "../resources/object-meta.ts"
 import { operatorGroupVersion } from "../resources/operator-api.ts"
 import { ownerText } from "../session/session-info.ts"
 import type { CopyState } from "./copy-life.ts"
+import { orderAnnotation } from "./copy-order.ts"
 import type { CopyRecord } from "./copy-record.ts"
 
 /** The CopyTarget of a copy (operator-api.md §9.2). */
 export const copyTarget = (
   metadata: ObjectMeta,
-  { owner, session, spec, target }: CopyRecord,
+  { owner, primary, session, spec, target }: CopyRecord,
   { message, phase }: CopyState,
   now: number
 ): CopyTarget => {
@@ -27,6 +28,7 @@ export const copyTarget = (
       name: metadata.name,
       namespace,
       ...(metadata.uid === undefined ? {} : { uid: metadata.uid }),
+      ...(primary === undefined ? {} : { annotations: orderAnnotation({ primary, session, owner }) }),
       creationTimestamp: metadata.creationTimestamp ?? null
     },
     spec,
@@ -49,4 +51,19 @@ export const copyTarget = (
 export const sharedCopyTarget = (copy: CopyTarget): CopyTarget => {
   const { id: _, ...creator } = copy.status.creator_session
   return { ...copy, status: { ...copy.status, creator_session: creator } }
+}
+
+/** A copy over many clusters as its user sees it. `atDefault`: the default cluster's copy, which has its name. */
+export const fleetCopyTarget = (atDefault: CopyTarget, { message, phase }: CopyState): CopyTarget => {
+  const { annotations: _, ...metadata } = atDefault.metadata
+  const { creator_session: creator } = atDefault.status
+  return {
+    ...atDefault,
+    metadata,
+    status: {
+      creator_session: creator,
+      phase,
+      ...(message === undefined ? {} : { failure_message: cleanText(message, textLimits.message) })
+    }
+  }
 }

@@ -24,6 +24,8 @@ const CopyRecord = Schema.Struct({
   target: Schema.String,
   /** The container that sessions use. */
   container: Schema.String,
+  /** The primary that has ordered the copy: its cluster's name as a DNS label. */
+  primary: Schema.optionalKey(Schema.String),
   /** The workload that has no pods while the copy is there. */
   replaces: Schema.optionalKey(
     Schema.Struct({ kind: Schema.Literals(["deployment", "statefulset", "rollout"]), name: Schema.String })

@@ -87,9 +87,3 @@ export const readCopyRequest = (body: unknown): Result.Result<CopyRequest, strin
     if (problem !== undefined) return yield* Result.fail(problem)
     return { target, path: formatTargetPath(target), sent, spec, scaleDown: spec.scale_down === true }
   })
-
-/** The sentence of a primary, which makes no copies. */
-export const noCopiesOnPrimary =
-  "This operator is the primary of several clusters, and copies of targets are made in one cluster only: nothing in " +
-  "the request says which. Use the kubeconfig context of the cluster that runs the target, or, if the target is no " +
-  "job or cronjob, take feature.copy_target out."

@@ -88,7 +88,7 @@ const workloads: ReadonlyArray<NeededRight> = [
 const noCopies = "no copy of a target is made, so jobs and cronjobs are no targets"
 const noScaleDown = "no copy can replace a workload of that kind, and none gets its pods back"
 
-/** Rights for copies of targets, which operators of one cluster make. */
+/** Rights for copies of targets, which operators of clusters with workloads make. */
 const copies: ReadonlyArray<NeededRight> = [
   { scope: "cluster", group: "", resource: "pods", verbs: ["watch", "create", "delete"], without: noCopies },
   { scope: "cluster", group: "batch", resource: "jobs", verbs: ["get"], without: noCopies },
@@ -261,6 +261,13 @@ const reachingAnOperator: ReadonlyArray<NeededRight> = [
     resource: "targets",
     verbs: ["proxy"],
     without: "no session can be attached to"
+  },
+  {
+    scope: "cluster",
+    group: operatorGroup,
+    resource: "copytargets",
+    verbs: ["list", "create"],
+    without: "no copy of a target is made there, and sessions over many clusters on jobs and cronjobs go without it"
   }
 ]
 
@@ -316,7 +323,7 @@ export const ownRights = (role: Role, { agentTls, ownCertificate }: KeptSecrets)
     ...(ownCertificate ? keepingACertificate : []),
     ...(hasAgents ? workloads : []),
     ...(hasAgents && agentTls ? keepingAKey : []),
-    ...(role._tag === "Primary" ? [] : copies),
+    ...(hasAgents ? copies : []),
     ...(role._tag === "Primary" ? primaryOperator : [])
   ]
 }

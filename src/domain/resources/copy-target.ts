@@ -4,6 +4,7 @@
  */
 
 import * as Schema from "effect/Schema"
+import { operatorGroup } from "./operator-api.ts"
 import { SessionInfo } from "./session.ts"
 
 const optional = <S extends Schema.Constraint>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -36,6 +37,8 @@ export const CopyTarget = Schema.Struct({
     name: Schema.String,
     namespace: Schema.String,
     uid: Schema.optionalKey(Schema.String),
+    /** Only on a copy that a primary has ordered (domain/copy-target/copy-order.ts). */
+    annotations: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
     creationTimestamp: optional(Schema.String)
   }),
   spec: Schema.Record(Schema.String, Schema.Unknown),
@@ -47,3 +50,12 @@ export const CopyTarget = Schema.Struct({
   })
 })
 export type CopyTarget = typeof CopyTarget.Type
+
+/** Where copy targets are asked for, as a primary does in its clusters. */
+export const copyTargets = {
+  group: operatorGroup,
+  version: "v1",
+  plural: "copytargets",
+  scope: "Namespaced",
+  kind: "CopyTarget"
+} as const

@@ -20,8 +20,8 @@ export type SessionPhase = typeof SessionPhase.Type
 
 /**
  * `spec` of a multi-cluster session. Published fields and requirements (published-chart.md §1.5) with these optional
- * additions: `target` may be missing (a targetless session), and `key`, `clientCliVersion`, `httpFilter`, `ciInfo` are
- * what a child's published spec holds beyond the parent's.
+ * additions: `target` may be missing (a targetless session), and `key`, `clientCliVersion`, `httpFilter`, `ciInfo`,
+ * `copyTarget` are what a child's published spec holds beyond the parent's.
  */
 export const MirrordMultiClusterSessionSpec = Schema.Struct({
   owner: SessionOwner,
@@ -46,7 +46,10 @@ export const MirrordMultiClusterSessionSpec = Schema.Struct({
       pipeline: Schema.optionalKey(shortText(textLimits.parameter)),
       triggeredBy: Schema.optionalKey(shortText(textLimits.parameter))
     })
-  )
+  ),
+  copyTarget: Schema.optionalKey(Schema.Struct({ scaledown: Schema.Boolean })).annotate({
+    description: "Set if the target is the pod of a copy, which has the same name in every cluster."
+  })
 }).annotate({ description: "What the session is for." })
 export type MirrordMultiClusterSessionSpec = typeof MirrordMultiClusterSessionSpec.Type
 

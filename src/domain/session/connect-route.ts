@@ -17,6 +17,9 @@ export const connectRoute = (role: Role, target: string, { values }: ConnectPara
   return target === "label" || target.startsWith("label.") ? "SingleCluster" : "MultiCluster"
 }
 
+/** On a primary every copy of a target is over the fleet: nothing in a request for one says otherwise. */
+export const copyRoute = (role: Role): ConnectRoute => (role._tag === "Single" ? "SingleCluster" : "MultiCluster")
+
 /** Name of the object of a user's session. */
 export const sessionName = (route: ConnectRoute, id: SessionId): string =>
   route === "MultiCluster" ? parentName(id) : sessionIdName(id)

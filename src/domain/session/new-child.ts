@@ -36,6 +36,7 @@ export const newChild = (
     ...(spec.key === undefined ? {} : { key: spec.key }),
     ...(spec.clientCliVersion === undefined ? {} : { clientCliVersion: spec.clientCliVersion }),
     ...(spec.httpFilter === undefined ? {} : { httpFilter: spec.httpFilter }),
-    ...(spec.ciInfo === undefined ? {} : { ciInfo: spec.ciInfo })
+    ...(spec.ciInfo === undefined ? {} : { ciInfo: spec.ciInfo }),
+    ...(spec.copyTarget === undefined ? {} : { copyTarget: spec.copyTarget })
   }
 })

@@ -114,12 +114,19 @@ export const recordedFailure = (parent: MirrordMultiClusterSession): SessionFail
   return { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
 }
 
-/** One warning per cluster that a Ready session goes without, for the log of a client that attaches now. */
-export const leftOutWarnings = (parent: MirrordMultiClusterSession): ReadonlyArray<string> =>
+/**
+ * One warning per cluster that a Ready session goes without, for the log of a client that attaches now. `reasons`: by
+ * cluster, those that say more than the parent, such as why the cluster has no copy of the target.
+ */
+export const leftOutWarnings = (
+  parent: MirrordMultiClusterSession,
+  reasons: ReadonlyMap<string, string> = new Map()
+): ReadonlyArray<string> =>
   parent.status?.phase !== "Ready"
     ? []
-    : Object.entries(parent.status.clusterSessions ?? {}).flatMap(([cluster, { ready, error }]) =>
-        ready || error === undefined
+    : Object.entries(parent.status.clusterSessions ?? {}).flatMap(([cluster, { ready, error }]) => {
+        const reason = reasons.get(cluster) ?? error
+        return ready || reason === undefined
           ? []
-          : [`mirrord multi-cluster: cluster ${cluster} takes no part in this session for now: ${error}`]
-      )
+          : [`mirrord multi-cluster: cluster ${cluster} takes no part in this session for now: ${reason}`]
+      })

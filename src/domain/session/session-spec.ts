@@ -38,11 +38,12 @@ const storedText = (parameter: string): string => cleanText(parameter, textLimit
 /** The parts of a spec that lists show and that the client chose, the same in both kinds of sessions. */
 const chosen = (
   { values: { header_filter: headerFilter, key } }: ConnectParams,
-  { clientVersion }: SessionRequest
+  { clientVersion, copyTarget }: SessionRequest
 ) => ({
   ...(key === undefined ? {} : { key: storedText(key) }),
   ...(headerFilter === undefined ? {} : { httpFilter: { headerFilter: storedText(headerFilter) } }),
-  ...(clientVersion === undefined ? {} : { clientCliVersion: clientVersion })
+  ...(clientVersion === undefined ? {} : { clientCliVersion: clientVersion }),
+  ...(copyTarget === undefined ? {} : { copyTarget: { scaledown: copyTarget.scaledown } })
 })
 
 /** The target that a request names; fails with a sentence for the client. */
@@ -90,7 +91,6 @@ export const sessionSpec = (
       namespace: request.namespace,
       owner,
       ...(target === undefined ? {} : { target }),
-      ...chosen(params, request),
-      ...(request.copyTarget === undefined ? {} : { copyTarget: { scaledown: request.copyTarget.scaledown } })
+      ...chosen(params, request)
     }
   })

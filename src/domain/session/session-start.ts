@@ -22,7 +22,7 @@ import type { SessionAction } from "./session-action.ts"
 import { explainFailure, type SessionFailure } from "./session-failure.ts"
 
 /** Milliseconds that other members get after the default cluster is ready, before the session starts without them. */
-const memberGrace = 15_000
+export const memberGrace = 15_000
 
 /**
  * For this long, a failed check from before the session's creation cannot fail the session, ms. The cluster may have

@@ -17,6 +17,7 @@ import {
   unchanging
 } from "../../../src/app/api/served-certificate.ts"
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
+import { orderedBy } from "../../../src/domain/copy-target/copy-order.ts"
 import { usualHeaders } from "../../../src/domain/credentials/front-proxy.ts"
 import { largestMessage } from "../../../src/domain/protocol/frame-cutter.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
@@ -119,7 +120,7 @@ const start = async (options: StartOptions = {}) => {
     deleteSessions: (which, { user }) => Effect.sync(() => (fake.seen.push(["delete", which, user]), 3)),
     createCopyTarget: ({ caller, certificate, namespace }) =>
       Effect.sync(() => (fake.seen.push(["copy", namespace, caller.user, certificate]), { kind: "CopyTarget" })),
-    listCopyTargets: (namespace) => Effect.sync(() => (fake.seen.push(["copies", namespace]), [])),
+    listCopyTargets: (selection) => Effect.sync(() => (fake.seen.push(["copies", selection]), [])),
     copyTarget: (namespace, name) => Effect.succeed({ metadata: { namespace, name } }),
     connect: (request) => Effect.suspend(() => fake.connect(request))
   }
@@ -564,12 +565,18 @@ describe("requests", () => {
     expect([made.status, made.body]).toEqual([201, { kind: "CopyTarget" }])
     expect((await call("GET", path)).body).toMatchObject({ kind: "CopyTargetList", items: [] })
     expect((await call("GET", `${root}/copytargets`)).status).toBe(200)
+    const selector = `labelSelector=${encodeURIComponent(orderedBy("primary"))}`
+    const ordered = await call("GET", `${path}?${selector}&fieldSelector=metadata.name%3Dx`)
+    expect(ordered.body["metadata"], "the primary's reader of lists wants a version").toEqual({ resourceVersion: "0" })
+    await call("GET", `${path}?labelSelector=app%3Dmyapp&fieldSelector=metadata.name%3Dx`)
     expect((await call("GET", `${path}/x`)).body).toEqual({ metadata: { namespace: "my-ns", name: "x" } })
     expect((await call("POST", path, { body: "{" })).status).toBe(400)
     expect(fake.seen).toEqual([
       ["copy", "my-ns", "dev", "AAAA"],
-      ["copies", "my-ns"],
-      ["copies", undefined]
+      ["copies", { namespace: "my-ns" }],
+      ["copies", { namespace: undefined }],
+      ["copies", { namespace: "my-ns", primary: "primary", name: "x" }],
+      ["copies", { namespace: "my-ns" }]
     ])
   })
 })

@@ -13,7 +13,7 @@ const behind: Facade = {
   deleteSession: () => Effect.void,
   deleteSessions: () => Effect.succeed(2),
   createCopyTarget: ({ namespace }) => Effect.succeed({ namespace }),
-  listCopyTargets: (namespace) => Effect.succeed([{ namespace }]),
+  listCopyTargets: (selection) => Effect.succeed([selection]),
   copyTarget: (namespace, name) => Effect.succeed({ namespace, name }),
   connect: () => Effect.succeed({ serve: () => Effect.void })
 }
@@ -26,7 +26,7 @@ const requests: Readonly<
     facade.issueCertificate("csr"),
     facade.listSessions("a"),
     facade.watchInterceptions(caller, "key"),
-    facade.listCopyTargets("a"),
+    facade.listCopyTargets({ namespace: "a" }),
     facade.copyTarget("a", "b")
   ],
   write: (facade) => [

@@ -4,6 +4,7 @@ import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { ApiError } from "../../../src/app/api/status.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { copyLabel } from "../../../src/domain/copy-target/copy-record.ts"
+import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import type { CopyTarget } from "../../../src/domain/resources/copy-target.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
@@ -47,11 +48,11 @@ export class Copied {
   }
 
   /** A new leader, after the one before was killed. */
-  readonly start = (limits: MemoryWorldOptions["limits"] = {}) =>
+  readonly start = (limits: MemoryWorldOptions["limits"] = {}, fleet?: FleetConfiguration) =>
     Effect.gen({ self: this }, function* () {
       const scope = yield* Scope.make()
       this.#operator = scope
-      yield* startSingleOperator(this.cluster, limits).pipe(
+      yield* startSingleOperator(this.cluster, limits, fleet).pipe(
         Scope.provide(scope),
         Effect.provideService(CurrentHoldings, this.holdings)
       )

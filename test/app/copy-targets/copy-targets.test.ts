@@ -1,8 +1,8 @@
 /** Copies of targets from a client's first request to the end of the copy, with the operator of one cluster. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Result, Scope } from "effect"
-import { ApiError } from "../../../src/app/api/status.ts"
+import { Effect, Exit, Scope } from "effect"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
@@ -11,7 +11,8 @@ import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
-import { connectTo, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
+import { configurationOf } from "../../support/fleet.ts"
+import { connectTo, opened, refusedWith } from "../../support/memory-session.ts"
 import { begin, type Copied, made, minutes, refused, replicas, usualSpec } from "./copied.ts"
 
 const theirs = { replicas, labels: {} }
@@ -95,6 +96,20 @@ describe("a copy that replaces its target", () => {
         assert.strictEqual((yield* copied.get(metadata.name)).status.phase, "InProgress")
         yield* pass("5 seconds")
       }
+    })
+  )
+
+  it.effect("is one copy for two equal requests at the same time", () =>
+    Effect.gen(function* () {
+      const copied = yield* begin()
+      const certificate = yield* copied.certificate()
+      copied.cluster.api.before = ({ plural, verb }) =>
+        plural === "pods" && verb === "create" ? Effect.sleep("700 millis") : Effect.void
+      const answers = yield* Effect.all([copied.post(certificate), copied.post(certificate)], { concurrency: 2 })
+      const [one, other] = answers.map((answer) => made(answer).metadata.name)
+      assert.strictEqual(one, other)
+      assert.lengthOf(copied.copies(), 1)
+      assert.deepStrictEqual(copied.workload(), scaledDownFor(one ?? ""))
     })
   )
 
@@ -189,6 +204,18 @@ describe("a copy that replaces its target", () => {
 })
 
 describe("a leader after another", () => {
+  it.effect("gives back the pods of a target although it leads a primary of the same cluster now", () =>
+    Effect.gen(function* () {
+      const { copied } = yield* withCopy()
+      yield* copied.kill()
+      const name = clusterName("a")
+      yield* copied.start({}, configurationOf([], { clusterName: name, defaultCluster: name, managementOnly: false }))
+      yield* minutes(4)
+      assert.deepStrictEqual(copied.copies(), [])
+      assert.deepStrictEqual(copied.workload(), theirs)
+    })
+  )
+
   it.effect("goes on: the copy serves, and its target has its pods back in the end", () =>
     Effect.gen(function* () {
       const { certificate, copied, copy, name } = yield* withCopy()
@@ -271,7 +298,7 @@ describe("copies", () => {
         ["list pods", "list deployments", "list statefulsets", "list rollouts"]
       )
       assert.deepStrictEqual((yield* describeOperator(copied)).status?.copy_targets, [])
-      assert.deepStrictEqual(yield* copied.facade.listCopyTargets("default"), [])
+      assert.deepStrictEqual(yield* copied.facade.listCopyTargets({ namespace: "default" }), [])
     })
   )
 
@@ -304,25 +331,6 @@ describe("copies", () => {
       assert.deepStrictEqual([post.code, post.message.includes("mirrord policies hold for")], [403, true])
       yield* minutes(2)
       assert.deepStrictEqual(copied.workload(), theirs)
-    })
-  )
-
-  it.effect("are refused with a sentence on a primary, which advertises none", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld({ managementOnly: false })
-      const facade = world.primary.operator
-      if (facade === undefined) return yield* Effect.die("no operator")
-      const { caller } = request(certificate)
-      const asked = { caller, namespace: "default", body: {}, certificate, clientName: "", clientHostname: "" }
-      const answer = yield* Effect.result(facade.createCopyTarget({ ...asked, body: { spec: usualSpec } }))
-      const error = Result.isFailure(answer) ? answer.failure : undefined
-      assert.instanceOf(error, ApiError)
-      assert.deepStrictEqual([error.code, error.message.includes("primary of several clusters")], [400, true])
-      assert.deepStrictEqual(yield* facade.listCopyTargets("default"), [])
-      const connect = refusedWith(yield* connectTo(world.primary, request(certificate, { isCopy: true, target: "x" })))
-      assert.strictEqual(connect.code, 400)
-      const { supported_features } = ((yield* facade.describe) as MirrordOperator).spec
-      assert.notInclude(supported_features ?? [], "CopyTarget")
     })
   )
 })

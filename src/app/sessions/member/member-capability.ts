@@ -63,11 +63,12 @@ const sessionsHere = (
     return isChild === (which === "Children") ? [read] : []
   })
 
-/** The copy that a session runs on: the pod that is its target. */
-const usedCopy = ({
-  spec: { copyTarget, namespace, target }
-}: MirrordClusterSession): { readonly copyTarget?: string } =>
-  (copyTarget ?? undefined) === undefined || target?.kind !== "Pod" ? {} : { copyTarget: `${namespace}/${target.name}` }
+/** The pods of copies that sessions run on, as `namespace/name`: of users' own sessions and of primaries' children. */
+const usedCopies = ({ session, sessions }: ClusterSessionController): ReadonlyArray<string> =>
+  sessions.all().flatMap(({ metadata }) => {
+    const { copyTarget, namespace, target } = session(metadata.name)?.spec ?? {}
+    return (copyTarget ?? undefined) === undefined || target?.kind !== "Pod" ? [] : [`${namespace}/${target.name}`]
+  })
 
 const served =
   (members: MemberSessions, { isInactive }: ClusterSessionController) =>
@@ -78,8 +79,7 @@ const served =
     owner: session.spec.owner,
     info: (now) => sessionInfo(session, members.ports(session.metadata.name), now),
     isInactive: (now) => isInactive(session, now),
-    audited: auditedChild(session.metadata.name, session.spec),
-    ...usedCopy(session)
+    audited: auditedChild(session.metadata.name, session.spec)
   })
 
 const attachTo =
@@ -141,6 +141,7 @@ export const makeMemberCapability = (
         },
         stopped
       },
+      usedCopies: () => usedCopies(controller),
       distantSessions: () => sessionsHere(controller, "Children").map(served(members, controller)),
       admit: ({ _tag, request }) =>
         _tag === "SingleCluster" ? unlessProtected(protectedNamespaces, request, fleet?.clusterName) : Effect.void,

@@ -4,7 +4,6 @@
  */
 
 import { Effect, Result, type Scope } from "effect"
-import type { Caller } from "../../../domain/credentials/front-proxy.ts"
 import {
   mirrordClusterSessions,
   type MirrordClusterSession,
@@ -20,8 +19,7 @@ import { type SessionId, sessionIdName } from "../../../domain/session/session-i
 import { sessionSpec } from "../../../domain/session/session-spec.ts"
 import { fromKubeTarget, isSameTarget } from "../../../domain/target/kube-target.ts"
 import { Agents } from "../../../ports/agents.ts"
-import type { KubeApi } from "../../../ports/kube-api.ts"
-import { mayDo } from "../../api/access-review.ts"
+import { mayDriveSessions } from "../../api/access-review.ts"
 import { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection, ConnectRequest } from "../../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, ofAnotherTarget } from "../../api/status.ts"
@@ -51,10 +49,6 @@ export interface MemberSessions {
   /** The ports that a user's own session steals. */
   readonly ports: (session: string) => ReadonlyArray<StolenPort>
 }
-
-/** Whether the caller may drive sessions here, as a primary's identity may (docs/member-link.md). */
-const mayDriveSessions = (api: KubeApi, caller: Caller): Effect.Effect<boolean, ApiError> =>
-  mayDo(api, caller, { group: mirrordClusterSessions.group, resource: mirrordClusterSessions.plural, verb: "create" })
 
 /** Without the parameter the client's own default holds (operator-api.md §7.8). */
 const policyOf = ({ values }: ConnectParams): AgentUser["policy"] => values.on_concurrent_steal ?? "abort"

@@ -5,7 +5,7 @@
 
 import { Effect, Result } from "effect"
 import { quoted } from "../../../domain/clean-text.ts"
-import { isCopy } from "../../../domain/copy-target/copy-record.ts"
+import { copyRecord, isCopy } from "../../../domain/copy-target/copy-record.ts"
 import { type Pod, pods, services, type Workload } from "../../../domain/resources/core-kinds.ts"
 import * as kinds from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
@@ -148,7 +148,10 @@ const podsOfService = (lookUp: WorkloadLookUp): Effect.Effect<Placements, Sessio
 
 const singlePod = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> =>
   get(lookUp, pods, lookUp.target.name).pipe(
-    Effect.flatMap((pod) => orFail(chooseSinglePod(pod, lookUp.target.container))),
+    // A session over many clusters names no container of a copy, since each cluster has chosen its own.
+    Effect.flatMap((pod) =>
+      orFail(chooseSinglePod(pod, lookUp.target.container ?? copyRecord(pod.metadata)?.container))
+    ),
     Effect.map((placement) => [placement])
   )
 

@@ -16,7 +16,7 @@ import { multiClusterSessionInfo, parentInfo } from "../../../domain/session/ses
 import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import { ClusterConnector } from "../../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
-import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
+import type { Capability, ConnectAttempt, ReachedCluster, ServedSession } from "../../api/capability.ts"
 import { type AskLimits, askLimits } from "../../api/session-limits.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
@@ -180,6 +180,17 @@ const admit =
       : Effect.void
   }
 
+const reachedClusters = ({ clusters }: Fleet): ReadonlyArray<ReachedCluster> =>
+  [...clusters.values()].map(({ access, isDefault, name, reach }) => ({
+    name,
+    isDefault,
+    api: () => access()?.api,
+    lost: () => {
+      const { error, reachable } = reach()
+      return reachable ? undefined : (error ?? "it is lost")
+    }
+  }))
+
 const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { configuration, fleet, ground, manager, sockets, stopped } = primary
@@ -218,6 +229,7 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
         },
         stopped
       },
+      clusters: () => reachedClusters(fleet),
       distantSessions: () => sessionsOfMembers(fleet, configuration.clusterName),
       hear: (change) => hearOf(primary, run, change),
       admit: admit(configuration, ground.protectedNamespaces),

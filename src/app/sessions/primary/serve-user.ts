@@ -22,7 +22,7 @@ const relayOptions = (
   client: FrameChannel
 ): ClientConnectionOptions => {
   const { notifier, manager } = options
-  const { connected, defaultCluster, hasYounger, limits, locks, name, parent, refusals } = connection
+  const { connected, defaultCluster, hasYounger, limits, locks, name, parent, refusals, request } = connection
   const members = parent.spec.clusters.map(memberName)
   return {
     router: {
@@ -45,7 +45,7 @@ const relayOptions = (
       isReady: (member) => isReady(manager.parent(name), member),
       listen: (changed) => notifier.listen(name, changed)
     },
-    warnings: [...leftOutWarnings(parent), ...refusals],
+    warnings: [...leftOutWarnings(parent, request.copyTarget?.leftOut), ...refusals],
     limits,
     locks,
     hasYounger,

@@ -1,0 +1,360 @@
+/**
+ * Copies of targets over many clusters, as a primary serves them: orders one copy of one name from each cluster, asks
+ * the clusters how far theirs are, and says which pod a session on the copy is for. The primary keeps no record of
+ * them; `domain/copy-target/fleet-copy.ts` decides from what the clusters answer.
+ */
+
+import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
+import { copyBoundProblem } from "../../domain/copy-target/copy-bounds.ts"
+import { fleetCopyTarget, sharedCopyTarget } from "../../domain/copy-target/copy-info.ts"
+import type { CopyOrder } from "../../domain/copy-target/copy-order.ts"
+import { type CopyRequest, readCopyRequest } from "../../domain/copy-target/copy-request.ts"
+import { fleetCopyPlan, type FleetCopyPlan, type MemberCopy, noCopyText } from "../../domain/copy-target/fleet-copy.ts"
+import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
+import type { SessionStart } from "../../domain/fleet/configuration.ts"
+import { jsonEqual } from "../../domain/json.ts"
+import type { CopyTarget } from "../../domain/resources/copy-target.ts"
+import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import type { SessionBounds } from "../../domain/session/session-bounds.ts"
+import { sessionIdHex, sessionIdName } from "../../domain/session/session-id.ts"
+import { parseTargetJson } from "../../domain/target/target-json.ts"
+import { formatTargetName } from "../../domain/target/target-path.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import { askedBy } from "../api/asked-by.ts"
+import type { ConnectedCopy, CopyConnect, CopyTargets, FurtherStatus, ReachedCluster } from "../api/capability.ts"
+import type { CopySelection, CopyTargetRequest } from "../api/operator-facade.ts"
+import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import { audit } from "../kernel/audit.ts"
+import { countHolding } from "../kernel/holdings.ts"
+import type { InTurn } from "../kernel/in-turn.ts"
+import { logWarning } from "../kernel/log.ts"
+import { type CreateCopyOptions, mayCopy, newSessionId } from "./create-copy.ts"
+import { noSuchCopy } from "./local-copies.ts"
+import { type Answer, askClusters, orderCopy, type OrderedCopy } from "./ordered-copies.ts"
+
+/** Milliseconds between two looks at copies that nobody asks for, so that the operator's status is true. */
+const lookEvery = 10_000
+
+export interface FleetCopiesOptions {
+  /** The API of the primary's own cluster, with retries. */
+  readonly awaited: KubeApi
+  readonly bounds: SessionBounds
+  readonly clusters: () => ReadonlyArray<ReachedCluster>
+  /** Requests of one name come one after the other. */
+  readonly inTurn: InTurn
+  /** Fails if the target may not be copied because of mirrord policies of the primary's cluster. */
+  readonly permitted: CreateCopyOptions["permitted"]
+  /** Name of the primary's cluster as a DNS label. */
+  readonly primary: string
+  readonly sessionStart: SessionStart
+}
+
+export interface FleetCopies extends Omit<CopyTargets, "createOrdered"> {
+  readonly status: () => NonNullable<FurtherStatus["copy_targets"]>
+}
+
+/** The knowledge of this process about one copy. All of it is found out again after a change of leaders. */
+interface Known {
+  shown: CopyTarget
+  /** Since when the default's copy is ready, epoch ms. */
+  readySince: number | undefined
+  /** The clusters that did not carry out the last order. */
+  readonly problems: Map<ClusterName, { readonly why: string; readonly isFinal: boolean }>
+  readonly underWay: Set<ClusterName>
+}
+
+interface State {
+  readonly options: FleetCopiesOptions
+  /** By `namespace/name`. */
+  readonly known: Map<string, Known>
+  /** Runs an effect in the background. */
+  readonly run: (effect: Effect.Effect<void>) => unknown
+  isLooking: boolean
+}
+
+type Answers = ReadonlyMap<ClusterName, Answer>
+
+/** One copy as the clusters have it. */
+interface Judged {
+  readonly ordered: OrderedCopy
+  readonly known: Known
+  readonly plan: FleetCopyPlan
+}
+
+const keyOf = ({ metadata: { name, namespace } }: CopyTarget): string => `${namespace}/${name}`
+
+const defaultOf = ({ options }: State): ReachedCluster | undefined =>
+  options.clusters().find(({ isDefault }) => isDefault)
+
+const ask = ({ options: { clusters, primary } }: State, namespace?: string, name?: string): Effect.Effect<Answers> =>
+  askClusters(clusters(), { primary, namespace, name })
+
+const memberCopy = (known: Known, cluster: ClusterName, answer: Answer, key: string): MemberCopy => {
+  if (Result.isFailure(answer)) return { _tag: "Unknown", ...answer.failure }
+  const found = answer.success.find(({ copy }) => keyOf(copy) === key)?.copy.status
+  if (found !== undefined) {
+    const { failure_message: message, phase } = found
+    return { _tag: "Present", state: { phase, ...(message === undefined ? {} : { message }) } }
+  }
+  const problem = known.problems.get(cluster)
+  if (problem === undefined) return { _tag: "Absent" }
+  return problem.isFinal ? { _tag: "Refused", why: problem.why } : { _tag: "Absent", problem: problem.why }
+}
+
+/** Judges a copy of the default cluster by what all clusters have answered. */
+const judged = (state: State, answers: Answers, ordered: OrderedCopy, now: number): Judged => {
+  const { options, known: all } = state
+  const { copy } = ordered
+  const key = keyOf(copy)
+  const known = all.get(key) ?? { shown: copy, readySince: undefined, problems: new Map(), underWay: new Set() }
+  all.set(key, known)
+  const defaultCluster = defaultOf(state)?.name
+  const { failure_message: message, phase } = copy.status
+  known.readySince = phase === "Ready" ? (known.readySince ?? now) : undefined
+  const others = new Map(
+    [...answers].flatMap(([cluster, answer]) =>
+      cluster === defaultCluster ? [] : [[cluster, memberCopy(known, cluster, answer, key)] as const]
+    )
+  )
+  const plan = fleetCopyPlan(
+    {
+      defaultCluster: defaultCluster ?? ("" as ClusterName),
+      atDefault: { phase, ...(message === undefined ? {} : { message }) },
+      others,
+      readySince: known.readySince,
+      sessionStart: options.sessionStart
+    },
+    now
+  )
+  known.shown = fleetCopyTarget(copy, plan.state)
+  return { ordered, known, plan }
+}
+
+/** The answer of the default cluster, without which nothing is known of any copy. */
+const atDefault = (state: State, answers: Answers): Effect.Effect<ReadonlyArray<OrderedCopy>, ApiError> => {
+  const cluster = defaultOf(state)?.name
+  const answer = cluster === undefined ? undefined : answers.get(cluster)
+  if (cluster === undefined || answer === undefined)
+    return Effect.fail(internalError("There is no default cluster now. Try again in a moment."))
+  return Result.isSuccess(answer)
+    ? Effect.succeed(answer.success)
+    : Effect.fail(
+        internalError(
+          `The copies of targets in the default cluster ${cluster} are not known: ${answer.failure.why}. Try again ` +
+            "in a moment."
+        )
+      )
+}
+
+/** Whether a cluster would refuse the same order again. */
+const isFinal = ({ code }: KubeError): boolean => code === 400 || code === 403 || code === 404 || code === 422
+
+const orderFrom = (
+  state: State,
+  { known, ordered: { copy, order } }: Judged,
+  cluster: ReachedCluster
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { name } = cluster
+    if (known.underWay.has(name)) return Effect.void
+    known.underWay.add(name)
+    return orderCopy(cluster, order, copy.metadata.namespace, { sent: copy.spec }).pipe(
+      Effect.matchEffect({
+        onSuccess: () => Effect.sync(() => void known.problems.delete(name)),
+        onFailure: (error) => {
+          known.problems.set(name, { why: error.detail, isFinal: isFinal(error) })
+          return logWarning("cluster makes no copy", { copy: keyOf(copy), cluster: name, problem: error.detail })
+        }
+      }),
+      Effect.ensuring(Effect.sync(() => void known.underWay.delete(name)))
+    )
+  })
+
+/** Orders the copies that are missing; nobody waits for them. */
+const orderMissing = (state: State, copy: Judged): void => {
+  for (const cluster of state.options.clusters())
+    if (copy.plan.order.includes(cluster.name)) state.run(orderFrom(state, copy, cluster))
+}
+
+/** Looks again and again as long as there are copies, and forgets those that are gone. */
+const keepLooking = (state: State): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    while (state.known.size > 0) {
+      yield* Effect.sleep(lookEvery)
+      const answers = yield* ask(state)
+      const found = yield* Effect.result(atDefault(state, answers))
+      if (Result.isFailure(found)) continue
+      const now = yield* Clock.currentTimeMillis
+      const keys = new Set(found.success.map(({ copy }) => keyOf(copy)))
+      for (const key of state.known.keys()) if (!keys.has(key)) state.known.delete(key)
+      for (const ordered of found.success) judged(state, answers, ordered, now)
+    }
+  }).pipe(Effect.ensuring(Effect.sync(() => void (state.isLooking = false))))
+
+/** Begins to look at the copies that are known by now. */
+const follow = (state: State): void => {
+  if (state.isLooking || state.known.size === 0) return
+  state.isLooking = true
+  state.run(keepLooking(state))
+}
+
+/** All copies of a namespace, or of all. */
+const judgedAll = (state: State, namespace: string | undefined): Effect.Effect<ReadonlyArray<Judged>, ApiError> =>
+  Effect.gen(function* () {
+    const answers = yield* ask(state, namespace)
+    const found = yield* atDefault(state, answers)
+    const now = yield* Clock.currentTimeMillis
+    const all = found.map((ordered) => judged(state, answers, ordered, now))
+    follow(state)
+    return all
+  })
+
+/** One copy, which is used by that, and carried on. */
+const judgedOne = (state: State, namespace: string, name: string): Effect.Effect<Judged, ApiError> =>
+  Effect.gen(function* () {
+    const answers = yield* ask(state, namespace, name)
+    const [ordered] = yield* atDefault(state, answers)
+    if (ordered === undefined) {
+      state.known.delete(`${namespace}/${name}`)
+      return yield* noSuchCopy(namespace, name)
+    }
+    const copy = judged(state, answers, ordered, yield* Clock.currentTimeMillis)
+    orderMissing(state, copy)
+    follow(state)
+    return copy
+  })
+
+/** While the default cluster does not answer, its copy is as it was; a lost cluster's has failed. */
+const shownMeanwhile = (
+  state: State,
+  namespace: string,
+  name: string,
+  problem: ApiError
+): Effect.Effect<CopyTarget, ApiError> => {
+  const shown = state.known.get(`${namespace}/${name}`)?.shown
+  if (shown === undefined || problem.code === 404) return Effect.fail(problem)
+  const lost = defaultOf(state)?.lost()
+  return Effect.succeed(
+    lost === undefined ? shown : fleetCopyTarget(shown, { phase: "Failed", message: problem.message })
+  )
+}
+
+const connected = (
+  state: State,
+  { hasBegun, name, namespace, owner }: CopyConnect
+): Effect.Effect<ConnectedCopy, ApiError> =>
+  Effect.gen(function* () {
+    const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container: undefined })
+    const found = yield* Effect.result(judgedOne(state, namespace, name))
+    if (Result.isFailure(found)) {
+      // The session itself knows whether it can go on; its owner and its target are checked there.
+      return hasBegun ? { target, scaledown: false, leftOut: new Map() } : yield* found.failure
+    }
+    const { ordered, plan } = found.success
+    if (ordered.order.owner.userId !== owner.userId)
+      return yield* forbidden(`The copy target ${name} belongs to another user.`)
+    const copied = parseTargetJson(ordered.copy.spec["target"])
+    if (Result.isSuccess(copied)) yield* state.options.permitted(namespace, copied.success)
+    return {
+      target,
+      scaledown: ordered.copy.spec["scale_down"] === true,
+      leftOut: new Map(plan.leftOut.map(({ cluster, why }) => [cluster, noCopyText(why)]))
+    }
+  })
+
+/** The refusal of the default cluster, in whose words the client is refused. */
+const refusedBy = (cluster: ClusterName, { code, detail, reason }: KubeError): ApiError => {
+  const message = `In the default cluster ${cluster}: ${detail}`
+  if (code === 400 || code === 422) return badRequest(message)
+  if (code === 403 || code === 404 || code === 409)
+    return new ApiError({ code, reason: reason === "Other" ? "Conflict" : reason, message })
+  return internalError(message)
+}
+
+/** A request for a copy that could be read. */
+interface Wanted {
+  readonly asked: CopyTargetRequest
+  readonly owner: SessionOwner
+  readonly request: CopyRequest
+}
+
+/** The copy that the same user has asked for already, as in a single cluster. */
+const isSame = ({ ordered: { copy, order }, plan }: Judged, { owner, request }: Wanted): boolean =>
+  request.scaleDown &&
+  order.owner.userId === owner.userId &&
+  plan.state.phase !== "Failed" &&
+  jsonEqual(copy.spec, request.sent)
+
+const newCopy = (state: State, { asked, owner, request }: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { namespace } = asked
+    const cluster = defaultOf(state)
+    if (cluster === undefined) return yield* internalError("There is no default cluster now. Try again in a moment.")
+    const id = yield* newSessionId
+    const order: CopyOrder = { primary: state.options.primary, session: sessionIdHex(id), owner }
+    // First there, and elsewhere only then: the copy is there as long as the default cluster's is.
+    const ordered = yield* Effect.mapError(orderCopy(cluster, order, namespace, request), (error) =>
+      refusedBy(cluster.name, error)
+    )
+    const absent = state.options.clusters().map(({ name }) => [name, Result.succeed([])] as const)
+    const copy = judged(state, new Map<ClusterName, Answer>(absent), ordered, yield* Clock.currentTimeMillis)
+    orderMissing(state, copy)
+    follow(state)
+    yield* audit({
+      act: "copied",
+      ...askedBy(asked, owner),
+      session: sessionIdName(id),
+      namespace,
+      target: formatTargetName(request.target),
+      owner: owner.k8sUsername,
+      clusters: state.options.clusters().map(({ name }) => name),
+      copy: ordered.copy.metadata.name,
+      scaleDown: request.scaleDown
+    })
+    return copy.known.shown
+  })
+
+const createWanted = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { awaited, bounds, permitted } = state.options
+    const { asked, owner, request } = wanted
+    yield* mayCopy(awaited, asked, request)
+    yield* permitted(asked.namespace, request.target)
+    const all = yield* judgedAll(state, undefined)
+    const earlier = all.find((copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted))
+    if (earlier !== undefined) {
+      const { metadata } = earlier.ordered.copy
+      return sharedCopyTarget((yield* judgedOne(state, metadata.namespace, metadata.name)).known.shown)
+    }
+    const users = all.map(({ ordered }) => ordered.order.owner.k8sUsername)
+    const problem = copyBoundProblem(bounds, owner.k8sUsername, users)
+    if (problem !== undefined) return yield* forbidden(problem)
+    return yield* newCopy(state, wanted)
+  })
+
+const create = (state: State, asked: CopyTargetRequest, owner: SessionOwner): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.flatMap(Effect.fromResult(Result.mapError(readCopyRequest(asked.body), badRequest)), (request) => {
+    const made = createWanted(state, { asked, owner, request })
+    return request.scaleDown ? state.options.inTurn(`${asked.namespace}/${request.path}`, made) : made
+  })
+
+const list = (state: State, { namespace }: CopySelection): Effect.Effect<ReadonlyArray<CopyTarget>, ApiError> =>
+  Effect.map(judgedAll(state, namespace), (all) => all.map(({ known }) => known.shown))
+
+export const makeFleetCopies = (options: FleetCopiesOptions): Effect.Effect<FleetCopies, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const known = new Map<string, Known>()
+    yield* countHolding("copies over many clusters", () => known.size)
+    const state: State = { options, known, run: yield* FiberSet.makeRuntime<never>(), isLooking: false }
+    return {
+      create: (asked, owner) => create(state, asked, owner),
+      list: (selection) => list(state, selection),
+      get: (namespace, name) =>
+        judgedOne(state, namespace, name).pipe(
+          Effect.map((copy) => copy.known.shown),
+          Effect.catch((problem) => shownMeanwhile(state, namespace, name, problem))
+        ),
+      connect: (session) => connected(state, session),
+      status: () => [...known.values()].map(({ shown }) => ({ pod_name: shown.metadata.name, copy_target: shown }))
+    }
+  })

@@ -1,0 +1,321 @@
+/** Copies of targets over many clusters, from a client's first request at the primary to the end of all copies. */
+
+import { assert, describe } from "@effect/vitest"
+import { Effect, Exit, Result, Scope } from "effect"
+import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
+import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
+import { pass } from "../../support/connect-request.ts"
+import { it } from "../../support/effect-it.ts"
+import { opened, refusedWith } from "../../support/memory-session.ts"
+import { certificateOf } from "../../support/user-certificate.ts"
+import { made, minutes, refused, replicas, usualSpec } from "./copied.ts"
+import { beginFleet, type FleetCopied, logsOf } from "./fleet-copied.ts"
+
+const theirs = { a: replicas, b: replicas }
+const down = { a: `0 instead of ${replicas}`, b: `0 instead of ${replicas}` }
+
+/** A copy that is ready in both clusters. */
+const withCopy = (copied: FleetCopied) =>
+  Effect.gen(function* () {
+    const copy = made(yield* copied.post())
+    yield* pass("1 second")
+    copied.runCopies("a", "b")
+    yield* pass("1 second")
+    assert.strictEqual(yield* copied.phase(copy.metadata.name), "Ready")
+    return copy
+  })
+
+describe("a copy over many clusters that replaces its target", () => {
+  it.effect("lives from the request over its session to its idle time, and gives all targets their pods back", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const copy = made(yield* copied.post())
+      const { name } = copy.metadata
+      assert.deepStrictEqual(copy.spec, usualSpec)
+      assert.strictEqual(copy.status.phase, "InProgress")
+      yield* pass("1 second")
+      assert.deepStrictEqual(copied.names(), { a: [name], b: [name] }, "one name everywhere")
+      assert.deepStrictEqual(copied.workloads(), down)
+      copied.runCopies("a")
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(name), "InProgress", "the other cluster is waited for")
+      copied.runCopies("b")
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(name), "Ready")
+      const connection = yield* Scope.make()
+      opened(yield* Scope.provide(copied.connect(copy), connection))
+      for (const cluster of ["a", "b"]) {
+        const [child] = copied.member(cluster).api.peekAll(mirrordClusterSessions)
+        assert.deepInclude(child?.["spec"], {
+          copyTarget: { scaledown: true },
+          target: { apiVersion: "v1", kind: "Pod", name, container: "" }
+        })
+        assert.deepStrictEqual(copied.member(cluster).agentPods, [name])
+      }
+      const { spec, status } = (yield* copied.world.primary.operator?.describe ?? Effect.die("none")) as MirrordOperator
+      assert.includeMembers([...(spec.supported_features ?? [])], ["CopyTarget", "CopyTargetExcludeContainers"])
+      assert.deepStrictEqual(
+        status?.copy_targets?.map(({ pod_name }) => pod_name),
+        [name]
+      )
+      yield* minutes(5)
+      assert.deepStrictEqual(copied.workloads(), down, "as long as the session lasts")
+      yield* Scope.close(connection, Exit.void)
+      yield* minutes(5)
+      assert.deepStrictEqual(copied.names(), { a: [], b: [] })
+      assert.deepStrictEqual(copied.workloads(), theirs)
+      assert.include(yield* copied.phase(name), `There is no copy target ${name}`)
+    })
+  )
+
+  it.effect("ends in all clusters when its client never comes, and when the primary vanishes", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      yield* withCopy(copied)
+      yield* copied.world.kill(copied.world.primary)
+      yield* pass("20 seconds")
+      assert.deepStrictEqual(copied.workloads(), down)
+      yield* minutes(1)
+      assert.deepStrictEqual(copied.names(), { a: [], b: [] })
+      assert.deepStrictEqual(copied.workloads(), theirs)
+    })
+  )
+
+  it.effect("goes on under a new leader of the primary: the next question orders what is missing", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const { api } = copied.member("b")
+      api.before = ({ plural, verb }) => (plural === "pods" && verb === "create" ? Effect.never : Effect.void)
+      const copy = made(yield* copied.post())
+      const { name } = copy.metadata
+      assert.deepStrictEqual(copied.names(), { a: [name], b: [] })
+      yield* copied.replace(copied.world.primary)
+      api.before = () => Effect.void
+      yield* copied.replace(copied.member("b"))
+      assert.strictEqual(yield* copied.phase(name), "InProgress")
+      yield* pass("1 second")
+      assert.deepStrictEqual(copied.names(), { a: [name], b: [name] })
+      copied.runCopies("a", "b")
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(name), "Ready")
+      opened(yield* copied.connect(copy))
+      assert.deepStrictEqual(copied.workloads(), down)
+    })
+  )
+
+  it.effect("outlives a new leader of the primary under its session, whose client comes back", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const copy = yield* withCopy(copied)
+      const connection = yield* Scope.make()
+      opened(yield* Scope.provide(copied.connect(copy), connection))
+      yield* copied.world.kill(copied.world.primary)
+      yield* Scope.close(connection, Exit.void)
+      yield* minutes(0.5)
+      yield* copied.world.start(copied.world.primary)
+      yield* pass("2 seconds")
+      opened(yield* copied.connect(copy))
+      yield* minutes(4)
+      assert.deepStrictEqual(copied.workloads(), down)
+    })
+  )
+
+  it.effect("is one copy for two equal requests at the same time, and for a later process of its user", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      copied.member("a").api.before = ({ plural, verb }) =>
+        plural === "pods" && verb === "create" ? Effect.sleep("700 millis") : Effect.void
+      const [one, other] = yield* Effect.all([copied.post(), copied.post()], { concurrency: 2 })
+      assert.strictEqual(made(one).metadata.name, made(other).metadata.name)
+      yield* pass("1 second")
+      const { name } = made(one).metadata
+      assert.deepStrictEqual(copied.names(), { a: [name], b: [name] })
+      const third = made(yield* copied.post())
+      assert.deepStrictEqual([third.metadata.name, third.status.creator_session.id], [name, undefined])
+    })
+  )
+})
+
+describe("clusters without a copy", () => {
+  it.effect("are left out with a sentence that its user reads, and nothing is made there", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      copied.member("b").api.erase(deployments, "myapp", "default")
+      const copy = made(yield* copied.post())
+      const { name } = copy.metadata
+      yield* pass("1 second")
+      copied.runCopies("a")
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(name), "Ready")
+      assert.deepStrictEqual(copied.names(), { a: [name], b: [] })
+      const lines = yield* logsOf(opened(yield* copied.connect(copy)))
+      assert.lengthOf(lines, 1)
+      assert.include(lines[0], "cluster b takes no part in this session for now: it has no copy of the target: ")
+      assert.include(lines[0], "there is no deployment/myapp in namespace default")
+    })
+  )
+
+  it.effect("are those where policies hold for the target, whose default refuses it for all", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const policy = { spec: { targetPath: "deploy/myapp", block: ["steal"] } }
+      copied.member("b").api.write(mirrordPolicies, "p", policy, "default")
+      yield* pass("1 second")
+      const { name } = made(yield* copied.post()).metadata
+      yield* pass("1 second")
+      copied.runCopies("a")
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(name), "Ready")
+      assert.deepStrictEqual(copied.workloads(), { a: `0 instead of ${replicas}`, b: replicas })
+      yield* minutes(1)
+      copied.member("a").api.write(mirrordPolicies, "p", policy, "default")
+      yield* pass("1 second")
+      const { code, message } = refused(yield* copied.post())
+      assert.deepStrictEqual([code, message.startsWith("In the default cluster a: mirrord policies hold")], [403, true])
+      assert.deepStrictEqual(copied.names(), { a: [], b: [] })
+      assert.deepStrictEqual(copied.workloads(), theirs)
+    })
+  )
+
+  it.effect("are those that are not ready 15 s after the default, and may join the session later", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const copy = made(yield* copied.post())
+      const { name } = copy.metadata
+      yield* pass("1 second")
+      copied.runCopies("a")
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(name), "InProgress")
+      for (let i = 0; i < 2; i++) {
+        yield* pass("5 seconds")
+        assert.strictEqual(yield* copied.phase(name), "InProgress")
+      }
+      yield* pass("6 seconds")
+      assert.strictEqual(yield* copied.phase(name), "Ready")
+      opened(yield* copied.connect(copy))
+      assert.deepStrictEqual(copied.member("b").agentPods, [])
+      copied.runCopies("b")
+      yield* minutes(1)
+      assert.deepStrictEqual(copied.member("b").agentPods, [name])
+      assert.deepStrictEqual(copied.workloads(), down)
+    })
+  )
+
+  it.effect("fail it where a session starts with all clusters or not at all", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet({ sessionStart: "all" })
+      copied.member("b").api.erase(deployments, "myapp", "default")
+      const { name } = made(yield* copied.post()).metadata
+      yield* pass("1 second")
+      const answer = yield* copied.get(name)
+      const { failure_message: message, phase } = made(answer).status
+      assert.strictEqual(phase, "Failed")
+      assert.include(message, "in cluster b: it has no copy of the target: ")
+      assert.include(message, "there is no deployment/myapp in namespace default")
+      yield* minutes(1)
+      assert.deepStrictEqual(copied.names(), { a: [], b: [] })
+      assert.deepStrictEqual(copied.workloads(), { a: replicas, b: undefined })
+    })
+  )
+})
+
+describe("a copy over many clusters", () => {
+  it.effect("fails with the words of the default cluster, and ends everywhere", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const { name } = made(yield* copied.post()).metadata
+      yield* pass("1 second")
+      const waiting = { state: { waiting: { reason: "ImagePullBackOff", message: "no such image" } } }
+      const status = { phase: "Pending", containerStatuses: [{ name: "myapp", ready: false, ...waiting }] }
+      copied.member("a").api.write(pods, name, { status }, "default")
+      yield* pass("1 second")
+      const { failure_message: message, phase } = made(yield* copied.get(name)).status
+      assert.strictEqual(phase, "Failed")
+      assert.include(message, "in cluster a: ")
+      assert.include(message, "no such image")
+      yield* minutes(1)
+      assert.deepStrictEqual(copied.names(), { a: [], b: [] })
+      assert.deepStrictEqual(copied.workloads(), theirs)
+    })
+  )
+
+  it.effect("is refused where the default has no such target, and made nowhere", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      copied.member("a").api.erase(deployments, "myapp", "default")
+      const { code, message } = refused(yield* copied.post())
+      assert.strictEqual(code, 404)
+      assert.include(message, "In the default cluster a: ")
+      assert.include(message, "there is no deployment/myapp in namespace default")
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(copied.names(), { a: [], b: [] })
+    })
+  )
+
+  it.effect("is for users who may connect to the target at the primary, within the bounds", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet({}, { limits: { bounds: { ...usualBounds, sessionsPerUser: 1 } } })
+      const stranger = refused(yield* copied.post(usualSpec, copied.certificate, "eve"))
+      assert.deepStrictEqual([stranger.code, stranger.message.includes("User eve cannot proxy")], [403, true])
+      const copy = made(yield* copied.post())
+      const further = refused(yield* copied.post({ ...usualSpec, scale_down: false }))
+      assert.deepStrictEqual([further.code, further.message.includes("sessionsPerUser")], [403, true])
+      yield* pass("1 second")
+      copied.runCopies("a", "b")
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(copy.metadata.name), "Ready")
+    })
+  )
+
+  it.effect("is its user's own", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const copy = yield* withCopy(copied)
+      const other = yield* certificateOf(copied.world.primary, "other")
+      const { code, message } = refusedWith(yield* copied.connect(copy, 7n, other))
+      assert.deepStrictEqual([code, message], [403, `The copy target ${copy.metadata.name} belongs to another user.`])
+      opened(yield* copied.connect(copy))
+    })
+  )
+
+  it.effect("is as it was while the default cluster does not answer", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const { name } = (yield* withCopy(copied)).metadata
+      const { api } = copied.member("a")
+      api.before = () =>
+        Effect.fail(
+          new KubeError({ cluster: "a", operation: "list", reason: "Unreachable", detail: "connection refused" })
+        )
+      assert.strictEqual(yield* copied.phase(name), "Ready")
+      api.before = () => Effect.void
+      assert.strictEqual(yield* copied.phase(name), "Ready")
+    })
+  )
+
+  it.effect("has failed when the default cluster is lost before it was ready", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const { name } = made(yield* copied.post()).metadata
+      copied.member("a").api.setReachable(false)
+      yield* minutes(2)
+      assert.strictEqual(yield* copied.phase(name), "Failed")
+    })
+  )
+
+  it.effect("is ordered by nobody who may not drive sessions in a cluster", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      copied.member("a").trusted.clear()
+      const { code, message } = refused(yield* copied.post())
+      assert.strictEqual(code, 403)
+      assert.include(message, "may create mirrordclustersessions here")
+      assert.isTrue(Result.isFailure(yield* copied.post()))
+      assert.deepStrictEqual(copied.names(), { a: [], b: [] })
+    })
+  )
+})
