@@ -28,6 +28,9 @@ const networks = {
   "limits of the chart": [144, 3],
   "memory of operators": [148, 3],
   "real client, copies": [152, 2],
+  "real client, behaviour": [162, 3],
+  "real client, ends of sessions": [166, 3],
+  "real client, features": [170, 4],
   "kubelet, pod network and probes": [200, 40]
 } as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>
 
