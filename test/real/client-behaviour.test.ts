@@ -5,13 +5,7 @@
 
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { subnetOf } from "../address-plan.ts"
-import {
-  podEntries,
-  restartOperator,
-  rollOut,
-  scaleWorkload,
-  whileNoticedCut
-} from "./disturbances.ts"
+import { podEntries, restartOperator, rollOut, scaleWorkload, whileNoticedCut } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, eventually, request, runClient, usePlayground } from "./harness.ts"
 import { comesBack, endsWith, serve, type ServedSession, serves, type Traffic, traffic } from "./served-session.ts"
@@ -120,9 +114,7 @@ describeReal(
     it("the target has no pod for a while: the client is held meanwhile, and then comes back", async () => {
       await begin()
       await scaleWorkload(real, "cluster-a", 0)
-      await eventually("nobody answers in cluster-a", () =>
-        expect(requests.answers("cluster-a").at(-1)).toBe("none")
-      )
+      await eventually("nobody answers in cluster-a", () => expect(requests.answers("cluster-a").at(-1)).toBe("none"))
       await scaleWorkload(real, "cluster-a", 1)
       await isServedAfterReturn()
     })

@@ -56,7 +56,10 @@ describeReal(
       await begin("deleted")
       const { cluster, description } = real.cluster("cluster-a")
       deleteWorkload(real, "cluster-a")
-      await endsWith(session, /it was away for 40 s: there is no deployment\/myapp in namespace default; check that cluster/)
+      await endsWith(
+        session,
+        /it was away for 40 s: there is no deployment\/myapp in namespace default; check that cluster/
+      )
       cluster.apply(workloadManifests(description))
       for (const name of ["cluster-a", "cluster-b"]) await workloadAnswers(name)
     })

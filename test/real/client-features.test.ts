@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto"
 import { createSocket } from "node:dgram"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import * as net from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -11,7 +11,7 @@ import { subnetOf } from "../address-plan.ts"
 import { freePort } from "../support/free-port.ts"
 import { listenLocally } from "../support/listen-locally.ts"
 import { developers } from "./developers.ts"
-import { podDoors, whileNoticedCut } from "./disturbances.ts"
+import { podDoors, whileCut } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
   describeReal,
@@ -23,7 +23,7 @@ import {
   until,
   usePlayground
 } from "./harness.ts"
-import { endsWith, serve, serves, type ServedSession } from "./served-session.ts"
+import { serve, serves, type ServedSession } from "./served-session.ts"
 import { nothingLeft, parentNames, parents, readySession } from "./sessions.ts"
 
 const target = ["--target", "deployment/myapp"] as const
@@ -54,6 +54,7 @@ describeReal(
       {
         config,
         environment = {},
+        progress = "off",
         home = real.home("test"),
         kubeconfig = real.kubeconfig(),
         program = []
@@ -61,6 +62,7 @@ describeReal(
         readonly config?: object
         readonly environment?: Readonly<Record<string, string>>
         readonly home?: string
+        readonly progress?: "off" | "json"
         readonly kubeconfig?: string
         readonly program?: ReadonlyArray<string>
       } = {}
@@ -72,7 +74,7 @@ describeReal(
         ...(config === undefined ? [] : ["-f", file]),
         ...(program.length === 0 ? [] : ["--", ...program])
       ]
-      const started = runClient({ file: mirrord, args, home, kubeconfig, environment, deadlineMs: 120_000 })
+      const started = runClient({ file: mirrord, args, home, kubeconfig, environment, progress, deadlineMs: 120_000 })
       commands.push(started)
       return started
     }
@@ -129,24 +131,42 @@ describeReal(
     })
 
     it.each([
-      ["abort", /another session|already/i],
-      ["override", undefined],
-      ["continue", undefined]
-    ] as const)("two users want one port, and the second says on_concurrent_steal: %s", async (choice, refusal) => {
-      const steal = [layerApp, "--steal", "7000"]
-      const first = run(["exec", ...target], { program: steal })
-      expect(await first.waitForEvent("subscribed")).toMatchObject({ ok: true })
-      const config = { feature: { network: { incoming: { mode: "steal", on_concurrent_steal: choice } } } }
-      const second = run(["exec", ...target], { ...bob, config, program: steal })
-      const { ok } = await second.waitForEvent("subscribed")
-      console.log(choice, ok, first.events(), first.took())
-      if (refusal !== undefined) expect(String(ok)).toMatch(refusal)
-      await new Promise((r) => setTimeout(r, 5000))
-      console.log(choice, ok, first.events(), first.took(), second.events())
-    })
+      ["abort", "the second is refused with a sentence", "first", "runs"],
+      ["override", "the second gets the port, and the first one's session ends", "second", "ends"],
+      ["continue", "the second gets the port, and the first one goes on without", "second", "runs"]
+    ] as const)(
+      "two users want one port, on_concurrent_steal is %s: %s",
+      async (choice, _outcome, winner, firstOne) => {
+        for (const cluster of workloads)
+          await eventually(`the port of ${cluster} is the workload's`, async () =>
+            expect(await firstLine(real, cluster, "free")).toBe(`hello from ${cluster}`)
+          )
+        const program = [layerApp, "--steal", "7000"]
+        const first = run(["exec", ...target], { program })
+        expect(await first.waitForEvent("subscribed")).toMatchObject({ ok: true })
+        const config = { feature: { network: { incoming: { mode: "steal", on_concurrent_steal: choice } } } }
+        const second = run(["exec", ...target], { ...bob, config, program })
+        expect(String((await second.waitForEvent("subscribed"))["ok"])).toMatch(
+          choice === "abort" ? /port `7000`, as it is being stolen by another mirrord client/ : /^true$/
+        )
+        for (const cluster of workloads) {
+          const said = `${choice} ${cluster}`
+          expect(await firstLine(real, cluster, said)).toBe(said)
+          const { waitForEvent } = winner === "first" ? first : second
+          await waitForEvent("data", ({ text }) => String(text).includes(said))
+        }
+        if (firstOne === "ends") expect(await first.ended(60_000)).toBe(3)
+        else expect(first.took(), first.stderr()).toBeUndefined()
+      }
+    )
 
     it.each([
-      ["include", { include: "DB_*;CLUSTER" }, ["DB_HOST=db.cluster-a.example", "CLUSTER=cluster-a"], ["ONLY_IN_CLUSTER_A"]],
+      [
+        "include",
+        { include: "DB_*;CLUSTER" },
+        ["DB_HOST=db.cluster-a.example", "CLUSTER=cluster-a"],
+        ["ONLY_IN_CLUSTER_A"]
+      ],
       ["exclude", { exclude: "DB_*" }, ["CLUSTER=cluster-a", "ONLY_IN_CLUSTER_A=yes"], ["DB_HOST"]],
       [
         "override",
@@ -154,57 +174,91 @@ describeReal(
         ["DB_HOST=localhost", "MINE=too", "CLUSTER=cluster-a"],
         []
       ]
-    ] as const)("feature.env.%s: a program has exactly those variables of the default cluster", async (_option, env, present, absent) => {
-      await isEnvironment(env, { present, absent })
-    })
+    ] as const)(
+      "feature.env.%s: a program has exactly those variables of the default cluster",
+      async (_option, env, present, absent) => {
+        await isEnvironment(env, { present, absent })
+      }
+    )
 
     it("names are resolved, and TCP and UDP connections made, in the default cluster", async () => {
       const udp = createSocket("udp4")
       udp.on("message", (bytes, { address, port }) => udp.send(`udp saw ${bytes.toString()}`, port, address))
       await new Promise<void>((resolve) => udp.bind(0, "127.0.0.1", resolve))
-      const actions = ["--resolve", "myapp.default.svc", "--connect", "myapp.default.svc:7000", "--udp", `127.0.0.1:${udp.address().port}`]
+      const actions = [
+        "--resolve",
+        "myapp.default.svc",
+        "--connect",
+        "myapp.default.svc:7000",
+        "--udp",
+        `127.0.0.1:${udp.address().port}`
+      ]
       const app = run(["exec", ...target], { program: [layerApp, ...actions] })
       try {
         expect(await app.ended(), app.stderr()).toBe(0)
       } finally {
         udp.close()
       }
-      console.log(app.events())
-    })
-
-    it("a CI job with an API key has a session without a certificate of its own", async () => {
-      const key = run(["ci", "api-key"])
-      expect(await key.ended(), key.stderr()).toBe(0)
-      console.log(key.stdout(), key.stderr())
-      const [apiKey = ""] = /mci-v1:[\w-]+/.exec(key.stdout() + key.stderr()) ?? []
-      const home = real.home("ci")
-      const known = parentNames(real.playground())
-      const job = run(["ci", "start", ...target, "--foreground"], { home, environment: { MIRRORD_CI_API_KEY: apiKey }, program: ["env"] })
-      console.log(await job.ended(), job.stdout().slice(0, 300), job.stderr().slice(0, 1500))
-      const parent = await readySession(real, known)
-      console.log(JSON.stringify(parent.spec), existsSync(join(home, ".mirrord", "credentials")))
-      const first = run(["exec", ...target], { home, program: ["env"] })
-      console.log(await first.ended())
-      console.log(readFileSync(join(home, ".mirrord", "credentials"), "utf8"))
-    })
-
-    it("200 MB up and down arrive whole while another cluster is cut off", async () => {
-      const size = 200 * 1024 * 1024
-      const server = net.createServer((socket) => {
-        socket.on("error", () => undefined)
-        socket.pipe(socket)
+      const { addresses } = await app.waitForEvent("resolve")
+      expect(addresses).toEqual([expect.stringMatching(/^[0-9.]+$/)])
+      expect(await app.waitForEvent("connect", ({ protocol }) => protocol === "tcp")).toMatchObject({
+        peer: `${String(Array.isArray(addresses) ? addresses[0] : "")}:7000`,
+        reply: "hello from cluster-a\n"
       })
+      expect(await app.waitForEvent("connect", ({ protocol }) => protocol === "udp")).toMatchObject({
+        reply: "udp saw ping\n"
+      })
+    })
+
+    it("a CI job with an API key has a session without asking for a certificate, until `ci stop` ends it", async () => {
+      const command = run(["ci", "api-key"], { progress: "json" })
+      expect(await command.ended(), command.stderr()).toBe(0)
+      const [key = ""] = /mci-v1:[\w-]+/.exec(command.stdout()) ?? []
+      const ci = { home: real.home("ci"), environment: { MIRRORD_CI_API_KEY: key } }
+      const before = certificateRequests(real)
+      const known = parentNames(real.playground())
+      const program = [layerApp, "--steal", "80:^x-user: ci$", "--respond", "ci"]
+      const start = run(["ci", "start", ...target], { ...ci, program })
+      expect(await start.ended(), start.stderr()).toBe(0)
+      await readySession(real, known)
+      for (const cluster of workloads)
+        await eventually(`the job serves ${cluster}`, async () =>
+          expect(await request(entry(cluster), "/job", { "x-user": "ci" })).toBe("ci /job\n")
+        )
+      const stop = run(["ci", "stop"], ci)
+      expect(await stop.ended(), stop.stderr()).toBe(0)
+      for (const cluster of workloads)
+        await eventually(`the workload serves ${cluster} again`, async () =>
+          expect(await request(entry(cluster), "/job", { "x-user": "ci" })).toContain(`hello from ${cluster}`)
+        )
+      expect(certificateRequests(real)).toBe(before)
+      expect(existsSync(join(ci.home, ".mirrord", "credentials"))).toBe(false)
+    })
+
+    it("200 MB go up and down whole through port-forward while another cluster is cut off", async () => {
+      const size = 200 * 1024 * 1024
+      const server = net.createServer((socket) => socket.on("error", () => undefined).pipe(socket))
       const remote = await listenLocally(server)
       const port = await freePort()
       const known = parentNames(real.playground())
       run(["port-forward", ...target, "-L", `${port}:127.0.0.1:${remote}`])
       await readySession(real, known)
-      const t = Date.now()
-      const seen = await eventually("echo", () => echoed(port, size, (n) => { if (n > size / 4) void 0 }))
-      console.log(seen, Date.now() - t)
-      void createHash, endsWith, whileNoticedCut, until
-      server.close()
-    })
+      await eventually("the way is open", () => roundTrip(port, 1024).whole)
+      const transfer = roundTrip(port, size)
+      const whole = transfer.whole.catch((error: unknown) => error)
+      try {
+        await until("an eighth of the bytes", () => (transfer.received() > size / 8 ? true : undefined))
+        await whileCut(real, "cluster-c", async () => {
+          expect(transfer.received()).toBeLessThan(size)
+          const { down, up } = await transfer.whole
+          expect(down).toBe(up)
+        })
+      } finally {
+        server.close()
+        await whole
+      }
+      await fleetIs(real.playground())
+    }, 900_000)
 
     it("leaves nothing", async () => {
       await nothingLeft(real)
@@ -226,28 +280,44 @@ const firstLine = (real: RealPlayground, cluster: string, said: string): Promise
     socket.once("error", reject).once("close", () => reject(new Error("closed without a word")))
   })
 
-const echoed = (port: number, size: number, progress: (n: number) => void): Promise<{ up: string; down: string }> =>
-  new Promise((resolve, reject) => {
-    const up = createHash("sha256")
-    const down = createHash("sha256")
-    let sent = 0
-    let received = 0
-    const chunk = Buffer.alloc(64 * 1024)
+/** Requests for user certificates so far. */
+const certificateRequests = (real: RealPlayground): number =>
+  real
+    .playground()
+    .primary.cluster.callers()
+    .filter(({ method, path }) => method === "POST" && path.includes("/mirrordclusteroperatorusercredentials")).length
+
+interface RoundTrip {
+  /** Number of bytes that are back. */
+  readonly received: () => number
+  /** SHA-256 of what was sent and of what came back. */
+  readonly whole: Promise<{ readonly up: string; readonly down: string }>
+}
+
+/** Sends so many bytes, no two kilobytes the same, to a port that sends them back. */
+const roundTrip = (port: number, size: number): RoundTrip => {
+  const [up, down] = [createHash("sha256"), createHash("sha256")]
+  let [sent, received] = [0, 0]
+  const whole = new Promise<{ readonly up: string; readonly down: string }>((resolve, reject) => {
     const socket = net.connect(port, "127.0.0.1")
-    const push = (): void => {
-      while (sent < size) {
-        const c = Buffer.from(chunk)
-        c.writeUInt32BE(sent >>> 0, 0)
-        up.update(c)
-        sent += c.length
-        if (!socket.write(c)) return
+    const send = (): void => {
+      for (let goesOn = true; goesOn && sent < size;) {
+        const bytes = Buffer.alloc(Math.min(64 * 1024, size - sent))
+        for (let at = 0; at < bytes.length; at += 1024) bytes.writeUInt32BE(sent + at, at)
+        up.update(bytes)
+        sent += bytes.length
+        goesOn = socket.write(bytes)
       }
     }
-    socket.on("drain", push).on("connect", push).on("error", reject).on("close", () => reject(new Error(`closed after ${received}`)))
-    socket.on("data", (b) => {
-      down.update(b)
-      received += b.length
-      progress(received)
-      if (received === size) resolve({ up: up.digest("hex"), down: down.digest("hex") })
+    socket.once("connect", send).on("drain", send)
+    socket.on("data", (bytes) => {
+      down.update(bytes)
+      received += bytes.length
+      if (received < size) return
+      resolve({ up: up.digest("hex"), down: down.digest("hex") })
+      socket.destroy()
     })
+    socket.once("error", reject).once("close", () => reject(new Error(`closed after ${received} bytes`)))
   })
+  return { received: () => received, whole }
+}
