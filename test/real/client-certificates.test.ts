@@ -71,6 +71,19 @@ describeReal(
       writeFileSync(file, stringify({ ...asObject(parse(readFileSync(file, "utf8"))), credentials }))
     }
 
+    /**
+     * A session whose certificate ends so many ms from now, and that end. A slow machine needs more time to start one;
+     * the client of a session that begins too late renews its certificate.
+     */
+    const startWithEnd = async (home: string, lifetime: number): Promise<readonly [ServedSession, number]> => {
+      endAt(home, Date.now() + lifetime)
+      const given = certificateIn(home)
+      const session = await start(`lives-${lifetime}`, home)
+      if (certificateIn(home) === given) return [session, validityOf(given).until]
+      session.app.stop()
+      return await startWithEnd(home, lifetime * 2)
+    }
+
     it("it has ended: the next command gets a new one by itself, for the same user", async () => {
       const home = real.home("ended")
       await succeeds(home)
@@ -82,12 +95,10 @@ describeReal(
       expect(ownerIds().size).toBe(1)
     })
 
-    it("it ends during a session: the session goes on until it has to connect again, and then ends at once", async () => {
+    it("it ends during a session: the session lasts until it has to connect again", async () => {
       const home = real.home("ends")
       await succeeds(home)
-      endAt(home, Date.now() + 40_000)
-      const session = await start("ends", home)
-      const { until: end } = validityOf(certificateIn(home))
+      const [session, end] = await startWithEnd(home, 20_000)
       await until("the end of the certificate", () => (Date.now() > end ? true : undefined), 60_000)
       await serves(real, session, "cluster-a")
       await restartOperator(real, "primary")
@@ -95,7 +106,7 @@ describeReal(
       await succeeds(home)
     })
 
-    it("the operator's authority is changed: sessions end when they connect again, and commands get a new one", async () => {
+    it("the authority is changed: sessions last until they connect again, commands get a new one", async () => {
       const home = real.home("authority")
       const session = await start("authority", home)
       await restartOperator(real, "primary")

@@ -1,15 +1,14 @@
-/** What developers ask of mirrord's own client beside the common cases, with three workload clusters. */
+/** Further wishes of developers to mirrord's own client, beside the common cases, with three workload clusters. */
 
-import { createHash } from "node:crypto"
 import { createSocket } from "node:dgram"
-import { existsSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import * as net from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { subnetOf } from "../address-plan.ts"
 import { freePort } from "../support/free-port.ts"
-import { listenLocally } from "../support/listen-locally.ts"
+import { bulkServer, download, upload } from "./bulk-transfer.ts"
 import { developers } from "./developers.ts"
 import { podDoors, whileCut } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
@@ -142,7 +141,10 @@ describeReal(
             expect(await firstLine(real, cluster, "free")).toBe(`hello from ${cluster}`)
           )
         const program = [layerApp, "--steal", "7000"]
-        const first = run(["exec", ...target], { program })
+        const home = real.home("first")
+        const log = join(home, "internal-proxy.log")
+        const internalProxy = { log_level: "mirrord_intproxy=info", log_destination: log }
+        const first = run(["exec", ...target], { config: { internal_proxy: internalProxy }, home, program })
         expect(await first.waitForEvent("subscribed")).toMatchObject({ ok: true })
         const config = { feature: { network: { incoming: { mode: "steal", on_concurrent_steal: choice } } } }
         const second = run(["exec", ...target], { ...bob, config, program })
@@ -154,6 +156,10 @@ describeReal(
           expect(await firstLine(real, cluster, said)).toBe(said)
           const { waitForEvent } = winner === "first" ? first : second
           await waitForEvent("data", ({ text }) => String(text).includes(said))
+        }
+        if (winner === "second") {
+          const told = `another session has taken port 7000 (on_concurrent_steal=${choice})`
+          await eventually("the first user's log", () => expect(readFileSync(log, "utf8")).toContain(told))
         }
         if (firstOne === "ends") expect(await first.ended(60_000)).toBe(3)
         else expect(first.took(), first.stderr()).toBeUndefined()
@@ -210,7 +216,7 @@ describeReal(
       })
     })
 
-    it("a CI job with an API key has a session without asking for a certificate, until `ci stop` ends it", async () => {
+    it("a CI job with an API key has a session and asks for no certificate, until `ci stop`", async () => {
       const command = run(["ci", "api-key"], { progress: "json" })
       expect(await command.ended(), command.stderr()).toBe(0)
       const [key = ""] = /mci-v1:[\w-]+/.exec(command.stdout()) ?? []
@@ -235,30 +241,30 @@ describeReal(
       expect(existsSync(join(ci.home, ".mirrord", "credentials"))).toBe(false)
     })
 
-    it("200 MB go up and down whole through port-forward while another cluster is cut off", async () => {
+    it("200 MB go up and 200 MB come down whole through port-forward while a cluster is cut off", async () => {
       const size = 200 * 1024 * 1024
-      const server = net.createServer((socket) => socket.on("error", () => undefined).pipe(socket))
-      const remote = await listenLocally(server)
+      const { close, port: remote } = await bulkServer(size)
       const port = await freePort()
       const known = parentNames(real.playground())
       run(["port-forward", ...target, "-L", `${port}:127.0.0.1:${remote}`])
       await readySession(real, known)
-      await eventually("the way is open", () => roundTrip(port, 1024).whole)
-      const transfer = roundTrip(port, size)
-      const whole = transfer.whole.catch((error: unknown) => error)
       try {
-        await until("an eighth of the bytes", () => (transfer.received() > size / 8 ? true : undefined))
+        await eventually("the way is open", () => upload(port, 0).done)
+        // Both at a time, on connections of their own: the client reads nothing while it waits to send.
+        const [up, down] = [upload(port, size), download(port, size)]
+        const both = Promise.all([up.done, down.done])
+        const outcome = both.catch((error: unknown) => error)
+        await until("an eighth of the bytes", () => (Math.min(up.bytes(), down.bytes()) > size / 8 ? true : undefined))
         await whileCut(real, "cluster-c", async () => {
-          expect(transfer.received()).toBeLessThan(size)
-          const { down, up } = await transfer.whole
-          expect(down).toBe(up)
+          expect(down.bytes()).toBeLessThan(size)
+          for (const { received, sent } of await both) expect(received).toBe(sent)
         })
+        await outcome
       } finally {
-        server.close()
-        await whole
+        close()
       }
       await fleetIs(real.playground())
-    }, 900_000)
+    })
 
     it("leaves nothing", async () => {
       await nothingLeft(real)
@@ -286,38 +292,3 @@ const certificateRequests = (real: RealPlayground): number =>
     .playground()
     .primary.cluster.callers()
     .filter(({ method, path }) => method === "POST" && path.includes("/mirrordclusteroperatorusercredentials")).length
-
-interface RoundTrip {
-  /** Number of bytes that are back. */
-  readonly received: () => number
-  /** SHA-256 of what was sent and of what came back. */
-  readonly whole: Promise<{ readonly up: string; readonly down: string }>
-}
-
-/** Sends so many bytes, no two kilobytes the same, to a port that sends them back. */
-const roundTrip = (port: number, size: number): RoundTrip => {
-  const [up, down] = [createHash("sha256"), createHash("sha256")]
-  let [sent, received] = [0, 0]
-  const whole = new Promise<{ readonly up: string; readonly down: string }>((resolve, reject) => {
-    const socket = net.connect(port, "127.0.0.1")
-    const send = (): void => {
-      for (let goesOn = true; goesOn && sent < size;) {
-        const bytes = Buffer.alloc(Math.min(64 * 1024, size - sent))
-        for (let at = 0; at < bytes.length; at += 1024) bytes.writeUInt32BE(sent + at, at)
-        up.update(bytes)
-        sent += bytes.length
-        goesOn = socket.write(bytes)
-      }
-    }
-    socket.once("connect", send).on("drain", send)
-    socket.on("data", (bytes) => {
-      down.update(bytes)
-      received += bytes.length
-      if (received < size) return
-      resolve({ up: up.digest("hex"), down: down.digest("hex") })
-      socket.destroy()
-    })
-    socket.once("error", reject).once("close", () => reject(new Error(`closed after ${received} bytes`)))
-  })
-  return { received: () => received, whole }
-}

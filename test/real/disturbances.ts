@@ -1,4 +1,4 @@
-/** What tests with mirrord's own client do to embedded clusters: operators that go, API servers that are cut off. */
+/** Disturbances of embedded clusters, for tests with mirrord's own client: operators restart, API servers go. */
 
 import { Effect } from "effect"
 import type { ObjectStore } from "../../lab/cluster/store/object-store.ts"
