@@ -48,8 +48,8 @@ const sendAll = (
 }
 
 /**
- * A server on 127.0.0.1 for {@link upload} and {@link download} of so many bytes, or none. It answers an upload with the
- * SHA-256 of what has arrived, and ends a download with that of what it has sent.
+ * A server on 127.0.0.1 for transfers of so many bytes, or none. It answers an upload with the SHA-256 of the bytes
+ * that came, and ends a download with that of those it has sent.
  */
 export const bulkServer = async (size: number): Promise<{ readonly port: number; readonly close: () => void }> => {
   const server = net.createServer((socket) => {
