@@ -53,6 +53,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "bench/memory.ts": { sleep: "between looks at memory, and until a start's leftovers are gone" },
   "bench/relay/product.ts": { sleep: "between collections of garbage" },
   "bench/relay/relays.ts": { sleep: "between looks whether a relay listens" },
+  "bench/sessions.ts": { sleep: "between two echoes, and until a start's leftovers are gone" },
   "charts/attacks.ts": { sleep: "attacks that send turn by turn", timer: "how fast an attack sends" },
   "charts/limits-hold.test.ts": { sleep: "between pings", clock: "how long answers took, which is printed" },
   "charts/rights-suffice.test.ts": { clock: "from when on an audit log is read" },
