@@ -27,6 +27,8 @@ const longest = [
   "kubernetes/real-client",
   "charts/installed",
   "real/failover",
+  "real/client-behaviour",
+  "real/client-ends",
   "kubernetes/failover"
 ]
 

@@ -29,6 +29,11 @@ const networks = {
   "memory of operators": [148, 3],
   "real client, copies": [152, 2],
   "real client, copies over many clusters": [161, 2],
+  "real client, behaviour": [162, 3],
+  "real client, ends of sessions": [166, 3],
+  "real client, features": [170, 4],
+  "real client, certificates": [174, 3],
+  "real client, two minutes": [177, 3],
   "kubelet, pod network and probes": [200, 40]
 } as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>
 

@@ -1,6 +1,6 @@
 /** The clusters of a playground and their roles, as data. */
 
-export type TopologyName = "management" | "primary-default"
+export type TopologyName = "management" | "three-workloads" | "primary-default"
 
 export interface PlaygroundCluster {
   readonly name: string
@@ -29,22 +29,23 @@ const cluster = (name: string, subnet: number, roles: Partial<PlaygroundCluster>
 
 /**
  * `management`: a primary that only manages, and two workload clusters, as in the step-by-step example.
- * `primary-default`: the primary is itself the default, and one of two workload clusters. `subnet` is the first of
- * three subnets.
+ * `three-workloads`: the same with a third workload cluster. `primary-default`: the primary is itself the default, and
+ * one of two workload clusters. `subnet` is the first of three subnets, of four with three workload clusters.
  */
 export const topology = (name: TopologyName, subnet: number): Topology =>
-  name === "management"
+  name === "primary-default"
     ? {
+        name,
+        managementOnly: false,
+        clusters: [cluster("cluster-a", subnet, { isPrimary: true, isDefault: true }), cluster("cluster-b", subnet + 1)]
+      }
+    : {
         name,
         managementOnly: true,
         clusters: [
           cluster("primary", subnet, { isPrimary: true, hasWorkload: false }),
           cluster("cluster-a", subnet + 1, { isDefault: true }),
-          cluster("cluster-b", subnet + 2)
+          cluster("cluster-b", subnet + 2),
+          ...(name === "three-workloads" ? [cluster("cluster-c", subnet + 3)] : [])
         ]
-      }
-    : {
-        name,
-        managementOnly: false,
-        clusters: [cluster("cluster-a", subnet, { isPrimary: true, isDefault: true }), cluster("cluster-b", subnet + 1)]
       }

@@ -247,6 +247,8 @@ export interface CommandOptions {
   readonly deadlineMs?: number
   /** Whether the client prints its progress, as lines of JSON; some commands tell their result only there. */
   readonly progress?: "off" | "json"
+  /** More variables of the command. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** Processes with this variable in their environment. */
@@ -330,6 +332,7 @@ process.once("exit", () => {
 export const runClient = ({
   args,
   deadlineMs = 50_000,
+  environment = {},
   file,
   home,
   kubeconfig,
@@ -349,7 +352,8 @@ export const runClient = ({
       TMPDIR: temporary,
       KUBECONFIG: kubeconfig,
       MIRRORD_TELEMETRY: "false",
-      MIRRORD_PROGRESS_MODE: progress
+      MIRRORD_PROGRESS_MODE: progress,
+      ...environment
     }
   })
   running.add(child)

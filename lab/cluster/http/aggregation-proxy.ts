@@ -305,7 +305,12 @@ export class AggregationProxy {
    */
   #tunnel(a: Duplex, b: Duplex): void {
     const close = (): void => {
-      for (const side of [a, b]) side.unpipe().end(() => side.destroy())
+      for (const side of [a, b]) {
+        side.unpipe()
+        // A side that takes nothing is not waited for: it might never take anything again.
+        if (side.writableNeedDrain) side.destroy()
+        else side.end(() => side.destroy())
+      }
     }
     for (const [from, to] of [
       [a, b],

@@ -252,7 +252,8 @@ export const verifyUserCertificate = (
     const key = createPublicKey(createPrivateKey(authority.keyPem))
     if (raw === undefined || !verify("sha256", Buffer.from(raw), key, Buffer.from(certificate.signatureValue))) {
       return refused(
-        "the user certificate was not issued by this operator; remove ~/.mirrord/credentials and try again"
+        "the user certificate was not issued by this operator; run the command again, and if that does not help, " +
+          "remove ~/.mirrord/credentials first"
       )
     }
     if (lengthOfFirst(der) !== der.length)
@@ -262,7 +263,8 @@ export const verifyUserCertificate = (
     const [from, until] = [tbs.validity.notBefore.getTime().getTime(), tbs.validity.notAfter.getTime().getTime()]
     if (now < from || now > until) {
       return refused(
-        `the user certificate is valid from ${new Date(from).toISOString()} to ${new Date(until).toISOString()} only`
+        `the user certificate is valid from ${new Date(from).toISOString()} to ${new Date(until).toISOString()} ` +
+          "only; run the command again, and the client gets a new one"
       )
     }
     return Result.succeed({

@@ -10,7 +10,7 @@ import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import { parseConnectQuery } from "../../domain/session/connect-request.ts"
 import { connectRoute, copyRoute, sessionName } from "../../domain/session/connect-route.ts"
 import { boundedTexts } from "../../domain/session/connect-texts.ts"
-import { parseSessionIdHeader } from "../../domain/session/session-id.ts"
+import { parseSessionIdHeader, type SessionId } from "../../domain/session/session-id.ts"
 import { unservedFeatures } from "../../domain/session/unserved-parameters.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
@@ -67,29 +67,6 @@ const authorized = (api: KubeApi, request: ConnectRequest): Effect.Effect<void, 
     )
   })
 
-const readAttempt = (
-  { api, authority, role, wall }: Reception,
-  asked: ConnectRequest
-): Effect.Effect<ConnectAttempt, ApiError> =>
-  Effect.gen(function* () {
-    const id = parseSessionIdHeader(asked.sessionId)
-    if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
-    const request = yield* Effect.fromResult(Result.mapError(boundedTexts(asked), badRequest))
-    yield* authorized(api, request)
-    const params = parseConnectQuery(request.query)
-    if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
-    const unserved = unservedFeatures(params.success.values)
-    if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
-    const attempt = { request, id: id.success, params: params.success }
-    if (request.certificate === undefined) {
-      if (request.isCopy === true) return yield* forbidden("A copy target is connected to with a user certificate.")
-      return { _tag: "Child", ...attempt }
-    }
-    const owner = yield* ownerOf(authority, wall, request, request.certificate)
-    const route = request.isCopy === true ? copyRoute(role) : connectRoute(role, request.target, attempt.params)
-    return { _tag: route, ...attempt, owner }
-  })
-
 /** Waits shortly for a starting operator to be ready, then fails with its problems. */
 export const usable = ({ capabilities, problems }: Reception): Effect.Effect<void, ApiError> =>
   Effect.forEach(capabilities, ({ started }) => started ?? Effect.void, { discard: true }).pipe(
@@ -103,6 +80,48 @@ export const usable = ({ capabilities, problems }: Reception): Effect.Effect<voi
           )
     )
   )
+
+/**
+ * Refuses a certificate that is not accepted. A client keeps its certificate for a whole session, so nothing that it
+ * tries again can help: one that comes back to a session of its user is told to give up (operator-api.md §8.8).
+ */
+const refuseCertificate = (
+  reception: Reception,
+  request: ConnectRequest,
+  id: SessionId,
+  refusal: ApiError
+): Effect.Effect<never, ApiError> =>
+  Effect.gen(function* () {
+    // Before its sessions are read the operator knows nobody's.
+    yield* usable(reception)
+    const isOwn = reception.capabilities.some(
+      ({ sessions }) => sessions?.find(sessions.nameOf(id))?.owner.k8sUsername === request.caller.user
+    )
+    return yield* isOwn ? reconnectNotPossible(refusal.message) : refusal
+  })
+
+const readAttempt = (reception: Reception, asked: ConnectRequest): Effect.Effect<ConnectAttempt, ApiError> =>
+  Effect.gen(function* () {
+    const { api, authority, role, wall } = reception
+    const id = parseSessionIdHeader(asked.sessionId)
+    if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
+    const request = yield* Effect.fromResult(Result.mapError(boundedTexts(asked), badRequest))
+    yield* authorized(api, request)
+    const params = parseConnectQuery(request.query)
+    if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
+    const unserved = unservedFeatures(params.success.values)
+    if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
+    const attempt = { request, id: id.success, params: params.success }
+    if (request.certificate === undefined) {
+      if (request.isCopy === true) return yield* forbidden("A copy target is connected to with a user certificate.")
+      return { _tag: "Child", ...attempt }
+    }
+    const owner = yield* ownerOf(authority, wall, request, request.certificate).pipe(
+      Effect.catch((refusal) => refuseCertificate(reception, request, attempt.id, refusal))
+    )
+    const route = request.isCopy === true ? copyRoute(role) : connectRoute(role, request.target, attempt.params)
+    return { _tag: route, ...attempt, owner }
+  })
 
 /**
  * Counts a user's connection within the bounds. An id that belongs to no session begins one, unless its session was

@@ -1,8 +1,10 @@
 import { once } from "node:events"
+import type { Duplex } from "node:stream"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { asString, at } from "../../../../src/domain/json.ts"
 import { aggregationSuite } from "../../../kubernetes/aggregation-suite.ts"
+import { turns } from "../../../support/turns.ts"
 import { startBackend } from "../aggregated-backend.ts"
 import { eventually } from "../api-client.ts"
 import { runCluster } from "../running-cluster.ts"
@@ -27,7 +29,8 @@ describe("the aggregation layer of the embedded cluster", () => {
   })
 })
 
-it("resets both ends of a tunnel when it stops, and has written the upgrade down", async () => {
+/** A cluster with an aggregated API that does with an upgraded connection as it is told, and a client's connection. */
+const openTunnel = async (upgraded: (socket: Duplex) => void) => {
   const running = await runCluster()
   const { admin, cluster } = running
   const { body } = await admin.get("/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")
@@ -50,24 +53,60 @@ spec:
   insecureSkipTLSVerify: true
   service: { name: api, namespace: default, port: ${backend.port} }
 `)
-  const backendFailed = new Promise<Error>((resolve) => {
-    backend.onUpgrade((_req, socket) => {
-      socket.removeAllListeners("error").on("error", resolve)
-      socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
-      socket.resume()
-    })
+  backend.onUpgrade((_req, socket) => {
+    socket.removeAllListeners("error")
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+    upgraded(socket)
   })
   const result = await eventually(
     () => admin.upgrade("/apis/tools.example.com/v1/gadgets/g", {}),
     (answer) => "socket" in answer
   )
   if (!("socket" in result)) throw new Error(`refused: ${result.text}`)
+  return {
+    cluster,
+    client: result.socket,
+    close: async () => {
+      await backend.close()
+      await running.close()
+    }
+  }
+}
+
+it("resets both ends of a tunnel when it stops, and has written the upgrade down", async () => {
+  let failed: Promise<unknown> | undefined
+  const { client, close, cluster } = await openTunnel((socket) => {
+    failed = once(socket, "error")
+    socket.resume()
+  })
   expect(cluster.callers().at(-1)).toMatchObject({ status: 101, user: "kubernetes-admin" })
-  const clientFailed = once(result.socket, "error")
-  result.socket.resume()
+  const clientFailed = once(client, "error")
+  client.resume()
   await Effect.runPromise(cluster.stop())
-  expect(await backendFailed).toMatchObject({ code: "ECONNRESET" })
-  expect((await clientFailed)[0]).toMatchObject({ code: "ECONNRESET" })
-  await backend.close()
-  await running.close()
+  expect(await failed).toMatchObject([{ code: "ECONNRESET" }])
+  expect(await clientFailed).toMatchObject([{ code: "ECONNRESET" }])
+  await close()
+})
+
+it("resets the backend's end of a tunnel whose client is lost, also while neither end reads", async () => {
+  const piece = Buffer.alloc(1024 * 1024)
+  /** Writes until nothing more is taken for a while. */
+  const fill = async (socket: Duplex): Promise<void> => {
+    while (socket.writable) {
+      if (socket.write(piece)) continue
+      const drained = await Promise.race([once(socket, "drain").then(() => true), turns().then(() => false)])
+      if (!drained) return
+    }
+  }
+  let backendEnd: Duplex | undefined
+  const { client, close } = await openTunnel((socket) => {
+    backendEnd = socket.pause()
+  })
+  if (backendEnd === undefined) throw new Error("the backend has no connection")
+  const failed = once(backendEnd, "error")
+  client.on("error", () => undefined).pause()
+  await Promise.all([fill(client), fill(backendEnd)])
+  client.destroy()
+  expect(await failed).toMatchObject([{ code: expect.stringMatching(/^(?:ECONNRESET|EPIPE)$/u) }])
+  await close()
 })

@@ -1,0 +1,65 @@
+/** docs/refusals.md: a row for each sentence that is written in a refusal, and no other rows. */
+
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it } from "vitest"
+import { refusalTexts } from "./refusal-texts.ts"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const source = join(root, "src")
+const page = readFileSync(join(root, "docs/refusals.md"), "utf8")
+
+/** A text with fewer words only passes another one on. */
+const fewestWords = 2
+
+const written = (): ReadonlySet<string> =>
+  new Set(
+    readdirSync(source, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => readFileSync(join(source, file), "utf8"))
+      // Other functions have such names as well.
+      .filter((text) => /api\/status\.ts"|"\.\/(?:failure-)?status\.ts"|class ApiError/u.test(text))
+      .flatMap(refusalTexts)
+      .flatMap(({ code, text }) =>
+        text !== undefined && (text.match(/[a-z']+/giu) ?? []).length >= fewestWords ? [`${code} ${text}`] : []
+      )
+  )
+
+const rows = page
+  .split("\n")
+  .flatMap((line) => /^\| (\d{3}) \| `([^`]+)` \| (.+) \| (.+) \|$/u.exec(line)?.slice(1) ?? [])
+
+describe("docs/refusals.md", () => {
+  it("has each sentence of a refusal in the source, with its code, and no other one", () => {
+    const listed = Array.from({ length: rows.length / 4 }, (_, row) => `${rows[4 * row]} ${rows[4 * row + 1]}`)
+    const texts = written()
+    // Missing: give each a row, with cause and cure. Lost: nothing says this any more.
+    expect({
+      missing: [...texts].filter((text) => !listed.includes(text)),
+      lost: listed.filter((text) => !texts.has(text))
+    }).toEqual({ missing: [], lost: [] })
+  })
+})
+
+describe("the sentences of refusals", () => {
+  it("are found in every form, with a sign for what is filled in", () => {
+    const text = [
+      'const a = badRequest("plain")',
+      "yield* forbidden(",
+      '  `User ${user.name} may not (${list.map((x) => `"${x}"`).join(", ")}) ` +',
+      '    "do it."',
+      ")",
+      "Effect.mapError(({ message }) => internalError(message))",
+      "notFound(`${title} is gone.`)",
+      "export const badRequest = (message: string): ApiError => new ApiError({ code: 400 })",
+      "policy.forbidden(text)"
+    ].join("\n")
+    expect(refusalTexts(text)).toEqual([
+      { code: 400, text: "plain" },
+      { code: 403, text: "User … may not (…) do it." },
+      { code: 500, text: undefined },
+      { code: 404, text: "… is gone." }
+    ])
+  })
+})
