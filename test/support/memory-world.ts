@@ -103,6 +103,7 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
     list: (...args) => api.list(...args),
     watch: (...args) => api.watch(...args),
     mergePatch: (...args) => api.mergePatch(...args),
+    update: (...args) => api.update(...args),
     delete: (...args) => api.delete(...args),
     get: (ref, name, namespace) =>
       ref.plural !== mirrordOperators.plural
