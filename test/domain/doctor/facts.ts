@@ -1,5 +1,5 @@
 import type { Answer, ClusterFacts } from "../../../src/domain/doctor/cluster-facts.ts"
-import { memberRights, ownRights } from "../../../src/domain/doctor/needed-rights.ts"
+import { memberRights, noParts, ownRights } from "../../../src/domain/doctor/needed-rights.ts"
 
 export const now = Date.UTC(2026, 10, 22)
 export const day = 86_400_000
@@ -63,7 +63,7 @@ export const wellPrimary: ClusterFacts = {
   role: { _tag: "Primary", managementOnly: true, isDefault: false },
   rights: ownRights(
     { _tag: "Primary", managementOnly: true, isDefault: false },
-    { ownCertificate: false, agentTls: false }
+    noParts
   ).flatMap((right) => right.verbs.map((verb) => ({ right, verb, allowed: true }))),
   operator: answered({ version: "3.250.0+braid.0.1.0", protocolVersion: "1.29.0", features: ["MultiClusterPrimary"] })
 }
