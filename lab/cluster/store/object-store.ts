@@ -206,13 +206,13 @@ export class ObjectStore {
     const { managedFields, name = "", namespace, resourceVersion } = metadataOf(object)
     const current = this.get(info, namespace, name)
     if (current === undefined) throw errors.notFound(info, name)
+    if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw errors.staleVersion(info, name)
     const draft = structuredClone(current)
     const added = asObject(object["spec"])["ephemeralContainers"]
     const spec = asObject(draft["spec"])
     draft["spec"] = added === undefined ? omit(spec, "ephemeralContainers") : { ...spec, ephemeralContainers: added }
     draft.metadata = {
       ...draft.metadata,
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
       ...(managedFields === undefined ? {} : { managedFields: structuredClone(managedFields) })
     }
     applyBuiltInDefaults(storageKey(info), draft, false)

@@ -61,9 +61,8 @@ export const wellPrimary: ClusterFacts = {
   part: "own",
   isDefault: false,
   role: { _tag: "Primary", managementOnly: true, isDefault: false },
-  rights: ownRights(
-    { _tag: "Primary", managementOnly: true, isDefault: false },
-    noParts
-  ).flatMap((right) => right.verbs.map((verb) => ({ right, verb, allowed: true }))),
+  rights: ownRights({ _tag: "Primary", managementOnly: true, isDefault: false }, noParts).flatMap((right) =>
+    right.verbs.map((verb) => ({ right, verb, allowed: true }))
+  ),
   operator: answered({ version: "3.250.0+braid.0.1.0", protocolVersion: "1.29.0", features: ["MultiClusterPrimary"] })
 }

@@ -43,9 +43,7 @@ const crd = (plural: string): Promise<string> =>
 const primaryRole = { _tag: "Primary", managementOnly: true, isDefault: false } as const
 /** The right that the operator of this cluster lacks. */
 const taken = "mirrordclustersessions/status"
-const granted = ownRights(primaryRole, noParts).filter(
-  ({ resource }) => resource !== taken
-)
+const granted = ownRights(primaryRole, noParts).filter(({ resource }) => resource !== taken)
 
 /** However slow this machine is, ms. */
 const patience = 300_000
