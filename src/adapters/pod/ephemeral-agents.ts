@@ -36,6 +36,10 @@ import {
 
 /** Random ports that are tried before the pod counts as full. */
 const portsTried = 20
+/** Looks at the pod in quick succession: in that time an agent usually starts. */
+const quickLooks = 10
+/** Pause between two looks afterwards, or while an earlier agent has to end, which takes a minute. */
+const lookEvery = "2 seconds"
 /** How often a container is added anew after somebody else has written the pod. */
 const conflictsBorne = 5
 
@@ -191,7 +195,8 @@ const started = (
     const inPodsTurn = <A, E>(effect: Effect.Effect<A, E>) =>
       inTurn(starter.turns, `pod ${request.target.podUid ?? request.target.podName}`, effect)
     let container: string | undefined
-    for (let conflicts = 0; ;) {
+    let conflicts = 0
+    for (let looks = 0; ; looks++) {
       const seen = yield* Effect.result(inPodsTurn(look(starter, request, container)))
       if (seen._tag === "Failure") {
         const error = seen.failure
@@ -199,10 +204,12 @@ const started = (
           return yield* error
       } else if (seen.success._tag === "Running") return seen.success.handle
       else {
+        if (container !== seen.success.container) looks = 0
         container = seen.success.container
         waits(seen.success.detail)
       }
-      yield* Effect.sleep(pollEvery)
+      const isUsual = looks < quickLooks && (seen._tag === "Failure" || container !== undefined)
+      yield* Effect.sleep(isUsual ? pollEvery : lookEvery)
     }
   })
 

@@ -115,7 +115,7 @@ describe("agents as ephemeral containers", () => {
       const second = yield* Effect.forkChild(agents.ensure(target, owner("2")))
       yield* TestClock.adjust(1)
       say(api, ended(0), running)
-      yield* TestClock.adjust(400)
+      yield* TestClock.adjust("3 seconds")
       const after = yield* Fiber.join(second)
       expect(namesOf(api)).toEqual([`${before.name}-1`, `${before.name}-2`])
       expect(after).toMatchObject({ name: before.name, uid: `${target.podUid}/${before.name}-2` })
@@ -190,6 +190,17 @@ describe("agents as ephemeral containers", () => {
     })
   )
 
+  it.effect("that take their time are looked at with longer pauses", () =>
+    Effect.gen(function* () {
+      const { api, target } = cluster()
+      yield* Effect.forkChild(Effect.result(podAgents(api, settings, nobodyThere).ensure(target, owner("1"))))
+      yield* TestClock.adjust("29 seconds")
+      const looks = api.calls.filter(({ name, verb }) => verb === "get" && name === placement.podName).length
+      expect(looks).toBeGreaterThan(15)
+      expect(looks).toBeLessThan(30)
+    })
+  )
+
   it.effect("that nobody starts fail after their time", () =>
     Effect.gen(function* () {
       const { api, target } = cluster()
@@ -221,9 +232,9 @@ describe("agents as ephemeral containers", () => {
       yield* TestClock.adjust("5 seconds")
       expect(namesOf(api)).toHaveLength(1)
       say(api, ended(0))
-      yield* TestClock.adjust(400)
+      yield* TestClock.adjust("3 seconds")
       say(api, ended(0), running)
-      yield* TestClock.adjust(400)
+      yield* TestClock.adjust("3 seconds")
       expect((yield* Fiber.join(second)).uid).not.toBe(handle.uid)
       expect(JSON.stringify(added(api)[1])).toContain("--clean-iptables-on-start")
     })
@@ -334,9 +345,9 @@ describe("agents as ephemeral containers", () => {
       yield* TestClock.adjust("5 seconds")
       expect(namesOf(api)).toHaveLength(1)
       say(api, ended(0))
-      yield* TestClock.adjust(400)
+      yield* TestClock.adjust("3 seconds")
       say(api, ended(0), running)
-      yield* TestClock.adjust(400)
+      yield* TestClock.adjust("3 seconds")
       expect(yield* Fiber.join(fiber)).toMatchObject({ certificatePem: `ours:${name}` })
       expect(JSON.stringify(podOf(api))).not.toContain("the key")
     })
