@@ -334,6 +334,10 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
       const call = inSimulation(event.call)
       const { operator, to } = event.call
       if (call === undefined) continue
+      if (plan.ephemeralAgents.includes(operator)) {
+        if (to === operator && !isAboutCopies(call)) found["operator-with-ephemeral-agents"].push(call)
+        continue
+      }
       const member = isAboutCopies(call) ? "operator-with-copies" : "operator-with-workloads"
       found[operator !== plan.primary ? member : to === operator ? own : "primary-at-a-member"].push(call)
     }

@@ -133,7 +133,7 @@ export const ephemeralAgentsSuite = (server: () => KubeApi): void => {
   })
 
   describe("an agent as an ephemeral container", () => {
-    it("is added as the server takes it, waited for, found again by the next leader, and followed by another", async () => {
+    it("is added as the server takes it, found again by the next leader, and followed by another", async () => {
       const { metadata } = await makePod("target", { containers: [{ name: "app", image: "app:1", env: [] }] })
       const target: AgentPlacement = { ...placement, podName: "target", podUid: metadata.uid }
       const settings = { ...settingsWith({ ephemeral: true, privileged: true }), port: undefined }

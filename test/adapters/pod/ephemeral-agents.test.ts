@@ -286,8 +286,8 @@ describe("agents as ephemeral containers", () => {
       const { api } = cluster()
       const error = yield* Effect.flip(podAgents(api, settings, nobodyThere).ensure(undefined, owner("1")))
       expect(error.detail).toBe(
-        "agents are ephemeral containers here (agent.extraConfig.ephemeral), which need the pod of a target, and this " +
-          "session has none; name a target"
+        "agents are ephemeral containers here (agent.extraConfig.ephemeral), which need the pod of a target, and " +
+          "this session has none; name a target"
       )
       expect(api.calls).toEqual([])
     })

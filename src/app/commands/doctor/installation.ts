@@ -158,7 +158,8 @@ const unread = (error: KubeError, object: string, namespace: string): ReadonlyAr
       return [
         warning(
           "configuration",
-          `The ${object} in namespace ${namespace} may not be read, so neither members nor the shape of agents are known: ${error.detail}.`,
+          `The ${object} in namespace ${namespace} may not be read, so neither members nor settings are known: ` +
+            `${error.detail}.`,
           "Use a kubeconfig that may read it, or run it as the operator: helm test."
         )
       ]
