@@ -223,7 +223,7 @@ export const ensureEphemeralAgent = (
     const detail =
       "agents are ephemeral containers here (agent.extraConfig.ephemeral), which need the pod of a target, and this " +
       "session has none; name a target"
-    return Effect.fail(new AgentFailed({ agent: name, detail }))
+    return Effect.fail(new AgentFailed({ agent: name, detail, isNotAllowed: true }))
   }
   const request = { name, owner, target }
   let waitsFor: string | undefined
