@@ -289,6 +289,7 @@ describe("agents as ephemeral containers", () => {
         "agents are ephemeral containers here (agent.extraConfig.ephemeral), which need the pod of a target, and " +
           "this session has none; name a target"
       )
+      expect(error.isNotAllowed).toBe(true)
       expect(api.calls).toEqual([])
     })
   )
