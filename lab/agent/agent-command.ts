@@ -118,8 +118,20 @@ const targetOf = (mode: AgentMode, container: ContainerContext): AgentTarget | u
     case "Targeted":
       return container.target(mode.containerId)
     case "Ephemeral":
-      return undefined
+      return targetOfEphemeral(container)
   }
+}
+
+/** The container by its id if the agent was told of one, else the one beside which it was started. */
+const targetOfEphemeral = (container: ContainerContext): AgentTarget | undefined => {
+  const { podIp, targetContainerName } = container
+  const id = container.env.get("MIRRORD_AGENT_EPHEMERAL_TARGET_CONTAINER_ID")
+  const beside = container
+    .onNode()
+    .find((candidate) => candidate.podIp === podIp && candidate.container === targetContainerName)
+  const target = container.target(id ?? beside?.containerId ?? "")
+  // As in the real agent, its own variables are answered too, under those of the target's process.
+  return target === undefined ? undefined : { ...target, env: new Map([...container.env, ...target.env]) }
 }
 
 const runInContainer = (container: ContainerContext): Effect.Effect<number, never, Scope.Scope> =>
@@ -134,7 +146,7 @@ const runInContainer = (container: ContainerContext): Effect.Effect<number, neve
       container.log(
         mode._tag === "Targeted"
           ? `error: no running container ${mode.containerId} on this node`
-          : "error: mode ephemeral is not supported by this agent"
+          : "error: mode ephemeral works only in an ephemeral container with a running target"
       )
       return Effect.succeed(1)
     }

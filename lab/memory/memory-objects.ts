@@ -4,7 +4,7 @@
  */
 
 import { Result } from "effect"
-import { isObject, jsonEqual } from "../../src/domain/json.ts"
+import { at, isObject, jsonEqual } from "../../src/domain/json.ts"
 import { type OwnerReference, timestamp } from "../../src/domain/resources/object-meta.ts"
 import {
   type KubeErrorReason,
@@ -13,6 +13,7 @@ import {
   type PatchOptions,
   type ResourceRef,
   type Selection,
+  type UpdateOptions,
   type WatchEvent
 } from "../../src/ports/kube-api.ts"
 
@@ -74,9 +75,12 @@ const merged = (target: unknown, patch: unknown): unknown => {
 const collectionOf = (ref: ResourceRef): string => `${ref.group}/${ref.plural}`
 const nameKey = (name: string, namespace: string | undefined): string => `${namespace ?? ""}/${name}`
 
-const isSelected = ({ metadata }: KubeObject, selection: Selection | undefined): boolean => {
+const isSelected = (object: KubeObject, selection: Selection | undefined): boolean => {
+  const { metadata } = object
   if (selection?.namespace !== undefined && metadata.namespace !== selection.namespace) return false
   if (selection?.name !== undefined && metadata.name !== selection.name) return false
+  const fields = Object.entries(selection?.fields ?? {})
+  if (fields.some(([field, value]) => at(object, ...field.split(".")) !== value)) return false
   if (selection?.labelSelector === undefined) return true
   return selection.labelSelector.split(",").every((term) => {
     const [key = "", value] = term.split("=")
@@ -253,6 +257,17 @@ export class MemoryObjects {
     }
     const change = options?.subresource === "status" ? { status } : { metadata: metadataChange, ...rest }
     return Result.succeed(this.#replace(ref, known, merged(known, change) as KubeObject))
+  }
+
+  /** Replaces the subresource, here a field of the pod's spec, if nobody has written the object since. */
+  update(ref: ResourceRef, object: KubeObject, { namespace }: UpdateOptions): Answer<KubeObject> {
+    const { name, resourceVersion } = object.metadata
+    const known = this.peek(ref, name, namespace)
+    if (known === undefined) return Result.fail(this.#notFound("update", ref, name))
+    if (resourceVersion !== undefined && resourceVersion !== known.metadata.resourceVersion)
+      return Result.fail(this.error(`update ${name}`, "Conflict", "the object has been modified", 409))
+    const ephemeralContainers = at(object, "spec", "ephemeralContainers")
+    return Result.succeed(this.#replace(ref, known, merged(known, { spec: { ephemeralContainers } }) as KubeObject))
   }
 
   delete(

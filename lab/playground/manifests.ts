@@ -68,6 +68,7 @@ const envoyRules = [
 const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [
   rule("", ["pods"], ["get", "list", "watch"]),
   rule("", ["services", "nodes"], ["get"]),
+  rule("", ["pods/ephemeralcontainers"], ["update"]),
   rule("apps", ["deployments", "replicasets", "statefulsets"], ["get"]),
   rule("batch", ["jobs", "cronjobs"], ["get"]),
   // Copies of targets.
@@ -102,6 +103,8 @@ export interface OperatorEnvironment {
   readonly replicas?: number
   /** Whether agents speak TLS with the operator. */
   readonly agentTls: boolean
+  /** File with the settings of agents (published-chart.md §2.3); none unless given. */
+  readonly agentFile?: string | undefined
 }
 
 /** The operator as an installation: accounts, permissions, Service, APIService and Deployment. */
@@ -116,6 +119,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     { name: "MIRRORD_AGENT_IMAGE", value: images.agent },
     { name: "OPERATOR_AGENT_CONNECTION_TLS", value: String(environment.agentTls) },
     { name: "KUBECONFIG", value: environment.kubeconfig },
+    ...(environment.agentFile === undefined ? [] : [{ name: "OPERATOR_AGENT_CONFIG", value: environment.agentFile }]),
     ...(environment.multiClusterFile === undefined
       ? []
       : [{ name: "MIRRORD_MULTICLUSTER_CONFIG", value: environment.multiClusterFile }]),

@@ -52,6 +52,8 @@ export interface PlaygroundOptions {
   readonly agent?: ContainerProgram
   /** Whether agents speak TLS; as with the chart, they do not unless it is `true`. */
   readonly agentTls?: boolean
+  /** Settings of agents, as in `agent-config.yaml`; none unless given. */
+  readonly agentSettings?: object
   /** The program that runs as the operator; this repository's unless given. */
   readonly operator?: ContainerProgram
   /** Called for each cluster once its API server serves, before its operator is installed. */
@@ -172,6 +174,7 @@ export const startPlayground = (
     const fleet = fleetFiles(options, started)
     const multiClusterFile = yield* write("multicluster-config.yaml", fleet.multiCluster)
     const clustersFile = yield* write("clusters-config.yaml", fleet.clusters)
+    const agentFile = options.agentSettings && (yield* write("agent-config.yaml", stringify(options.agentSettings)))
     const primary = started.find(({ description }) => description.isPrimary)
     if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
     for (const { cluster, description } of started) {
@@ -191,7 +194,8 @@ export const startPlayground = (
           replicas: description.isPrimary ? (options.primaryReplicas ?? 1) : 1,
           multiClusterFile: description.isPrimary ? multiClusterFile : undefined,
           clustersFile: description.isPrimary ? clustersFile : undefined,
-          agentTls: options.agentTls ?? false
+          agentTls: options.agentTls ?? false,
+          agentFile
         })
       )
       if (description.hasWorkload) cluster.apply(workloadManifests(description))

@@ -6,6 +6,7 @@
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Fiber, Random, type Scope } from "effect"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
+import { asObjects, at } from "../../src/domain/json.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
 import { parentName } from "../../src/domain/session/names.ts"
@@ -235,6 +236,14 @@ const regainMember = (member: AnyRunningCluster) =>
     return { answer: answer.trim() }
   })
 
+/** Agents in the pods of targets that have not ended. Their containers cannot be removed. */
+const ephemeralAgents = ({ store }: AnyRunningCluster["cluster"]): ReadonlyArray<string> =>
+  store.list({ group: "", version: "v1", resource: "pods" }, {}).items.flatMap((pod) =>
+    asObjects(at(pod, "status", "ephemeralContainerStatuses"))
+      .filter((status) => at(status, "state", "terminated") === undefined)
+      .map(({ name }) => `ephemeral container ${String(name)} of pod ${pod.metadata.name ?? ""}`)
+  )
+
 /** Names of what is left of the session in a cluster. */
 const leftovers = ({ cluster, description }: AnyRunningCluster): ReadonlyArray<string> => {
   const named = (group: string, version: string, resource: string, namespace?: string) =>
@@ -247,7 +256,8 @@ const leftovers = ({ cluster, description }: AnyRunningCluster): ReadonlyArray<s
     ...named("operator.metalbear.co", "v1alpha", "mirrordmulticlustersessions"),
     ...named("mirrord.metalbear.co", "v1alpha", "mirrordclustersessions"),
     ...agents("jobs", "batch"),
-    ...agents("pods", "")
+    ...agents("pods", ""),
+    ...ephemeralAgents(cluster).map((line) => `${description.name}: ${line}`)
   ]
 }
 

@@ -22,7 +22,12 @@ export interface AgentHandle {
   readonly certificatePem?: string | undefined
 }
 
-export class AgentFailed extends Data.TaggedError("AgentFailed")<{ readonly agent: string; readonly detail: string }> {
+/** `isNotAllowed`: the settings of the cluster rule it out, so another try is no use. */
+export class AgentFailed extends Data.TaggedError("AgentFailed")<{
+  readonly agent: string
+  readonly detail: string
+  readonly isNotAllowed?: true
+}> {
   override get message(): string {
     return `agent ${this.agent} cannot be started: ${this.detail}`
   }

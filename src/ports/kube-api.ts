@@ -71,11 +71,19 @@ export interface Selection {
   readonly labelSelector?: string
   /** Selects the object of this name: rights to a single object cover its lists and watches too. */
   readonly name?: string
+  /** More fields and the value of each, such as `spec.nodeName`; only of lists, and only fields that servers index. */
+  readonly fields?: Readonly<Record<string, string>>
 }
 
 export interface PatchOptions {
   readonly namespace?: string
   readonly subresource?: "status"
+}
+
+export interface UpdateOptions {
+  readonly namespace?: string
+  /** The only part of a pod that may still get containers. */
+  readonly subresource: "ephemeralcontainers"
 }
 
 export interface DeleteOptions {
@@ -113,6 +121,15 @@ export interface KubeApi {
     name: string,
     patch: object,
     options?: PatchOptions
+  ) => Effect.Effect<KubeObject, KubeError>
+  /**
+   * Replaces a subresource by that of the object, which is whole and was read before. A `Conflict` if somebody has
+   * written the object since: the object says its `metadata.resourceVersion`.
+   */
+  readonly update: (
+    ref: ResourceRef,
+    object: KubeObject,
+    options: UpdateOptions
   ) => Effect.Effect<KubeObject, KubeError>
   readonly delete: (ref: ResourceRef, name: string, options?: DeleteOptions) => Effect.Effect<void, KubeError>
 }

@@ -1,11 +1,12 @@
 import { Result } from "effect"
 import { agentJob } from "../../src/adapters/pod/agent-job.ts"
+import { ephemeralContainer } from "../../src/adapters/pod/ephemeral-container.ts"
 import { placement } from "../adapters/pod/agent-examples.ts"
 import type { Rendered } from "./chart.ts"
 import { at } from "./json.ts"
 import { settingsFrom } from "./operator-settings.ts"
 
-/** The Job of an agent that the operator of an install makes. */
+/** The Job of an agent, or the ephemeral container, that the operator of an install makes. */
 export const agentOf = async (rendered: Rendered): Promise<object> => {
   // The kubelet writes the pod's namespace into this variable.
   const namespace = at(rendered.get("Deployment", "mirrord-operator"), "metadata", "namespace")
@@ -14,5 +15,8 @@ export const agentOf = async (rendered: Rendered): Promise<object> => {
   const owner = { apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", name: "s", uid: "1" }
   const port = agents.port ?? 4_000
   const certificatePem = agentTls ? "the operator's certificate" : undefined
-  return agentJob(agents, { name: "mirrord-agent-x", port, group: 3_001, target: placement, owner, certificatePem })
+  const container = { name: placement.containerName }
+  const made = { name: "mirrord-agent-x", port, group: 3_001, target: placement, certificatePem }
+  if (agents.ephemeral) return ephemeralContainer(agents, { ...made, container, cleansUp: false, tls: [] })
+  return agentJob(agents, { ...made, owner })
 }

@@ -57,8 +57,10 @@ const granted = (rendered: Rendered, account: string): ReadonlyArray<string> =>
 
 describeHelm("what braid doctor asks for", (helm) => {
   const chart = new Chart(helm)
-  const render = (operator: object, agentTls = false): Promise<Rendered> =>
-    chart.render({ values: { operator, agent: { tls: agentTls, extraConfig: { namespace: "agents" } } } })
+  const render = (operator: object, agentTls = false, extraConfig: object = {}): Promise<Rendered> =>
+    chart.render({
+      values: { operator, agent: { tls: agentTls, extraConfig: { namespace: "agents", ...extraConfig } } }
+    })
   const primary = (managementOnly: boolean): Role => ({ _tag: "Primary", managementOnly, isDefault: !managementOnly })
 
   it.each([
@@ -67,10 +69,17 @@ describeHelm("what braid doctor asks for", (helm) => {
     ["a primary that only manages", primary(true), { multiCluster: { enabled: true } }],
     ["a primary with workloads", primary(false), { multiCluster: { enabled: true, managementOnly: false } }]
   ])("is what the chart grants to %s", async (_, role, operator) => {
-    for (const agentTls of [false, true])
-      expect(needed(ownRights(role, { ownCertificate: true, agentTls }))).toEqual(
-        granted(await render(operator, agentTls), "mirrord-operator")
+    for (const [agentTls, ephemeralAgents, asksNodes] of [
+      [false, false, false],
+      [true, false, true],
+      [false, true, false],
+      [true, true, true]
+    ] as const) {
+      const rendered = await render(operator, agentTls, { ephemeral: ephemeralAgents, check_out_of_pods: asksNodes })
+      expect(needed(ownRights(role, { ownCertificate: true, agentTls, ephemeralAgents, asksNodes }))).toEqual(
+        granted(rendered, "mirrord-operator")
       )
+    }
   })
 
   it("is what the chart of a member grants to a primary, but for renewing its token", async () => {

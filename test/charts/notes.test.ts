@@ -124,16 +124,29 @@ describeHelm("NOTES", (helm) => {
       {},
       { ...open, agent: { tls: true } },
       { ...open, operator: { extraEnv: { OPERATOR_AGENT_CONNECTION_TLS: "yes" } } },
-      { ...open, operator: { multiCluster: { enabled: true } } }
+      { ...open, operator: { multiCluster: { enabled: true } } },
+      { ...open, agent: { extraConfig: { ephemeral: true } } }
+    ])
+      expect(await chart.notes({ values })).not.toContain(warning)
+  })
+
+  it("warn of ephemeral agents that TLS does not protect, since a NetworkPolicy cannot", async () => {
+    const ephemeral = { extraConfig: { ephemeral: true } }
+    const warning = "networkPolicy.agents does not cover it. Set agent.tls."
+    expect(await chart.notes({ values: { agent: ephemeral } })).toContain(warning)
+    for (const values of [
+      {},
+      { agent: { ...ephemeral, tls: true } },
+      { agent: ephemeral, operator: { multiCluster: { enabled: true } } }
     ])
       expect(await chart.notes({ values })).not.toContain(warning)
   })
 
   it("name settings of agents that there are not, once each", async () => {
-    const extraConfig = { namespace: "x", startup_timeout: 1, startup_timeuot: 1, ephemeral: true }
+    const extraConfig = { namespace: "x", startup_timeout: 1, startup_timeuot: 1, exclude_from_mesh: true }
     const notes = await chart.notes({ values: { agent: { extraConfig } } })
     expect(notes.split("\n").filter((line) => line.includes("agent.extraConfig"))).toEqual([
-      "  agent.extraConfig.ephemeral: agents as ephemeral containers are not built yet",
+      "  agent.extraConfig.exclude_from_mesh: only agents as ephemeral containers have it",
       "  agent.extraConfig.startup_timeuot: agents have no such setting"
     ])
   })

@@ -6,6 +6,8 @@ import { runStory } from "../../lab/simulation/story/run-story.ts"
 import type { FaultPlan } from "../../lab/simulation/world/call-faults.ts"
 import { operatorNamespace } from "../../lab/simulation/world/operator-replica.ts"
 import type { PortCall } from "../../lab/simulation/world/world-event.ts"
+import type { DialAgent } from "../../src/adapters/pod/agent-starter.ts"
+import { podAgents } from "../../src/adapters/pod/pod-agents.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { makeCopyTargetCapability } from "../../src/app/copy-targets/copy-target-capability.ts"
@@ -23,7 +25,14 @@ import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
 import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
 import { clusterName } from "../../src/domain/fleet/cluster-name.ts"
-import { apiServices, configMaps, pods, secrets, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
+import {
+  apiServices,
+  configMaps,
+  nodes,
+  pods,
+  secrets,
+  subjectAccessReviews
+} from "../../src/domain/resources/core-kinds.ts"
 import {
   mirrordClusterSessions,
   type MirrordClusterSession
@@ -33,9 +42,12 @@ import { isBeingDeleted } from "../../src/domain/resources/object-meta.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
 import { parentFinalizer } from "../../src/domain/session/names.ts"
 import { usualBounds } from "../../src/domain/session/session-bounds.ts"
+import type { AgentPlacement } from "../../src/domain/target/pod-choice.ts"
 import { protectedNamespaces } from "../../src/domain/target/protected-namespaces.ts"
 import { kindAddress, targetKinds } from "../../src/domain/target/target.ts"
+import { AgentUnreachable } from "../../src/ports/agents.ts"
 import type { KubeApi } from "../../src/ports/kube-api.ts"
+import { placement, settings } from "../adapters/pod/agent-examples.ts"
 import { virtualTime } from "../support/effect-it.ts"
 import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { memoryWorld, openConnection } from "../support/memory-world.ts"
@@ -46,8 +58,8 @@ import type { ApiCall } from "./api-call.ts"
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
  * same), the same where it makes copies of targets; of a primary with and without workloads, each in its own cluster;
- * the primary in its members' clusters; an operator whose agents speak TLS, as far as that is more; the hooks of the
- * chart.
+ * the primary in its members' clusters; an operator whose agents speak TLS, and one that asks nodes for room, as far as
+ * that is more; an operator whose agents are ephemeral containers; the hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
@@ -56,6 +68,8 @@ export const callers = [
   "primary-management-only",
   "primary-at-a-member",
   "operator-with-agent-tls",
+  "operator-with-ephemeral-agents",
+  "operator-that-asks-nodes",
   "hooks",
   "hooks-with-copies"
 ] as const
@@ -269,6 +283,49 @@ const ofAgentKey = (): Promise<Array<ApiCall>> => {
   return Effect.runPromise(Effect.as(ensureAgentIdentity(recorded, operatorNamespace), calls))
 }
 
+/** A cluster with the target's pod, for agents beside it. */
+const withTarget = (): { readonly api: MemoryKubeApi; readonly target: AgentPlacement } => {
+  const api = new MemoryKubeApi("recorded")
+  const { metadata } = api.write(
+    pods,
+    placement.podName,
+    { spec: { containers: [{ name: placement.containerName }] } },
+    placement.podNamespace
+  )
+  return { api, target: { ...placement, podUid: metadata.uid } }
+}
+const session = { apiVersion: "mirrord.metalbear.co/v1alpha", kind: "MirrordClusterSession", name: "s", uid: "1" }
+const nobodyThere: DialAgent = (host) => Effect.fail(new AgentUnreachable({ agent: host, detail: "nobody" }))
+
+/** An ephemeral agent is added, after the Job of a time when agents were Jobs. */
+const ofEphemeralAgent = (): Promise<ReadonlyArray<ApiCall>> => {
+  const { api, target } = withTarget()
+  return callsOf(
+    (recorded) =>
+      Effect.gen(function* () {
+        const earlier = yield* Effect.forkChild(podAgents(api, settings, nobodyThere).ensure(target, session), {
+          startImmediately: true
+        })
+        yield* Effect.sleep("1 second")
+        yield* Fiber.interrupt(earlier)
+        yield* podAgents(recorded, { ...settings, ephemeral: true }, nobodyThere).ensure(target, session)
+      }),
+    api
+  )
+}
+
+/** An agent is made after its node was asked. The Job itself is in the scenarios. */
+const ofNodeRoom = async (): Promise<Array<ApiCall>> => {
+  const { api, target } = withTarget()
+  api.write(nodes, target.nodeName, { status: { allocatable: { pods: "0" } } })
+  const asking = { ...settings, checkOutOfPods: true }
+  const calls = await callsOf((recorded) => podAgents(recorded, asking, nobodyThere).ensure(target, session), api)
+  return calls.filter(({ resource }) => resource !== "jobs")
+}
+
+/** In the simulation agents are Jobs; in another shape no Job is made. */
+const makesJob = ({ group, verb }: ApiCall): boolean => group === "batch" && ["create", "patch"].includes(verb)
+
 /**
  * The calls of each of them: in all scenarios of the simulation, and where the simulation has only a part of the
  * program, in that part alone.
@@ -281,6 +338,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "primary-management-only": [],
     "primary-at-a-member": [],
     "operator-with-agent-tls": await ofAgentKey(),
+    "operator-with-ephemeral-agents": [],
+    "operator-that-asks-nodes": await ofNodeRoom(),
     hooks: [],
     "hooks-with-copies": []
   }
@@ -300,6 +359,10 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
       const call = inSimulation(event.call)
       const { operator, to } = event.call
       if (call === undefined) continue
+      if (plan.ephemeralAgents.includes(operator)) {
+        if (to === operator && !isAboutCopies(call)) found["operator-with-ephemeral-agents"].push(call)
+        continue
+      }
       const isOwn = to === operator
       if (isOwn && isAboutCopies(call)) found["operator-with-copies"].push(call)
       else found[operator !== plan.primary ? "operator-with-workloads" : isOwn ? own : "primary-at-a-member"].push(call)
@@ -340,6 +403,10 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     found[user].push(...(await ofTargets).flat())
   found["operator-with-workloads"].push(...(await ofUserSession("own cluster")))
   found["primary-at-a-member"].push(...(await ofUserSession("primary")))
+  found["operator-with-ephemeral-agents"].push(
+    ...found["operator-with-workloads"].filter((call) => !makesJob(call)),
+    ...(await ofEphemeralAgent())
+  )
   found["operator-with-copies"].push(...(await ofCopies()))
   for (const user of ["primary-at-a-member", "primary-with-workloads"] as const)
     found[user].push(...(await ofFleetCopies()))

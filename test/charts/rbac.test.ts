@@ -56,6 +56,8 @@ describeHelm("rights", (helm) => {
       { roleNamespaces: ["default"], operator: Object.fromEntries(featureFlags.map((flag) => [flag, true])) }
     ],
     ["role-namespaces", { roleNamespaces: ["default"] }],
+    ["ephemeral-agents", { agent: { extraConfig: { ephemeral: true } } }],
+    ["asks-nodes", { agent: { extraConfig: { check_out_of_pods: true } } }],
     ["primary", { operator: { multiCluster: { enabled: true } } }],
     ["member", { operator: { multiClusterMember: true } }],
     [

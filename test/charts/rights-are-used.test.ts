@@ -55,6 +55,18 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     ["operator-with-workloads", "operator-with-copies", "operator-with-agent-tls"]
   ],
   [
+    "single, whose agents are ephemeral containers",
+    { agent: { extraConfig: { ephemeral: true } } },
+    account("mirrord-operator"),
+    ["operator-with-ephemeral-agents", "operator-with-copies"]
+  ],
+  [
+    "single, which asks nodes for room",
+    { agent: { extraConfig: { check_out_of_pods: true } } },
+    account("mirrord-operator"),
+    ["operator-with-workloads", "operator-with-copies", "operator-that-asks-nodes"]
+  ],
+  [
     "primary without agents, which would speak TLS",
     { ...primary, agent: { tls: true } },
     account("mirrord-operator"),

@@ -107,12 +107,13 @@ describeHelm("the chart's rights", (helm) => {
     (await chart.render({ values })).objects.filter(({ kind }) => typeof kind === "string" && kinds.has(kind))
 
   it.each([
-    ["management", subnetOf("rights of the chart, management"), true],
-    ["primary-default", subnetOf("rights of the chart, primary-default"), false]
+    ["management", "Jobs with TLS", subnetOf("rights of the chart, management"), true, false],
+    ["primary-default", "Jobs", subnetOf("rights of the chart, primary-default"), false, false],
+    ["primary-default", "ephemeral containers", subnetOf("rights of the chart, ephemeral agents"), true, true]
   ] as const)(
-    "are enough for a whole session in topology %s, and for its developer",
-    async (name: TopologyName, subnet, agentTls) => {
-      const agent = { tls: agentTls }
+    "are enough for a whole session in topology %s, whose agents are %s, and for its developer",
+    async (name: TopologyName, _agents, subnet, agentTls, ephemeral) => {
+      const agent = { tls: agentTls, extraConfig: { ephemeral } }
       const primaryRights = await rightsOf({
         agent,
         operator: { multiCluster: { enabled: true, managementOnly: name === "management" } }
@@ -134,6 +135,7 @@ describeHelm("the chart's rights", (helm) => {
               topology: topology(name, subnet),
               directory,
               agentTls,
+              agentSettings: { ephemeral },
               sessionTtlSecs: 5,
               remoteSessionTimeoutSecs: 60,
               progress: () => Effect.void
@@ -159,7 +161,7 @@ describeHelm("the chart's rights", (helm) => {
               allOk: () => steps.every(([, ok]) => ok)
             })
             return [
-              ...unexpectedCalls(playground, { since, hasAgentTls: agentTls }),
+              ...unexpectedCalls(playground, { since, hasAgentTls: agentTls, hasEphemeralAgents: ephemeral }),
               ...unexpectedOfDeveloper(playground)
             ]
           }).pipe(

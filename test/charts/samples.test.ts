@@ -492,6 +492,12 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
     for (const kind of ["Role", "RoleBinding"])
       expect(at(rendered.get(kind, "mirrord-operator-agents"), "metadata", "namespace")).toBe("mirrord-agents")
   },
+  operator_ephemeral_agents: (rendered, plain) => {
+    expect(rendered.fileValue("agent-config.yaml")).toMatchObject({ ephemeral: true, exclude_from_mesh: true })
+    const rule = { apiGroups: [""], resources: ["pods/ephemeralcontainers"], verbs: ["update"] }
+    expect(rendered.get("ClusterRole", "mirrord-operator")["rules"]).toContainEqual(rule)
+    expect(plain.get("ClusterRole", "mirrord-operator")["rules"]).not.toContainEqual(rule)
+  },
   operator_agent_existing_priority_class: (rendered) => {
     expect(rendered.ofKind("PriorityClass")).toEqual([])
     expect(rendered.fileValue("agent-config.yaml")).toMatchObject({

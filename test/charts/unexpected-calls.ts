@@ -14,6 +14,8 @@ export interface UnexpectedCallsOptions {
   readonly runsDoctor?: boolean
   /** Whether agents speak TLS. */
   readonly hasAgentTls?: boolean
+  /** Whether agents are ephemeral containers. */
+  readonly hasEphemeralAgents?: boolean
   /** Whether operators refuse sessions to primaries, as policies tell them. Such a refusal is no lack of a right. */
   readonly refusesSessions?: boolean
 }
@@ -22,13 +24,14 @@ export interface UnexpectedCallsOptions {
 const tablesOf = (
   { primary }: AnyPlayground,
   running: AnyRunningCluster,
-  { hasAgentTls = false, runsDoctor = false }: UnexpectedCallsOptions
+  { hasAgentTls = false, hasEphemeralAgents = false, runsDoctor = false }: UnexpectedCallsOptions
 ): Readonly<Record<string, ReadonlyArray<string>>> => {
   const roles = [
     ...(running.description === primary.description ? ["primary-management-only"] : []),
     ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
   ]
   const copies = running.description.hasWorkload ? ["operator-with-copies"] : []
+  const ephemeral = running.description.hasWorkload && hasEphemeralAgents ? ["operator-with-ephemeral-agents"] : []
   const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
   const doctor = runsDoctor ? ["doctor"] : []
@@ -38,6 +41,7 @@ const tablesOf = (
       ...copies,
       ...(roles.length === 2 ? ["primary-with-workloads"] : []),
       ...agentTls,
+      ...ephemeral,
       ...doctor
     ],
     [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],

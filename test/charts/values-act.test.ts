@@ -87,7 +87,7 @@ const readingsOf = async (rendered: Rendered, variables: ReadonlySet<string>): P
 /** Fields of the client's own configuration of agents, which are those of `agent.extraConfig`, with a value each. */
 const agentFields: Readonly<Record<string, unknown>> = {
   annotations: { note: "a" },
-  check_out_of_pods: false,
+  check_out_of_pods: true,
   clean_iptables_on_start: true,
   communication_timeout: 5,
   disable_mesh_sidecar_injection: false,
@@ -124,8 +124,26 @@ const agentFields: Readonly<Record<string, unknown>> = {
   ttl: 5
 }
 /** Fields of these that act on agents through the operator alone. */
-const ofTheOperator = ["startup_timeout"]
-const withoutEffectYet = ["check_out_of_pods", "ephemeral", "exclude_from_mesh"]
+const ofTheOperator = ["check_out_of_pods", "startup_timeout"]
+/** Fields that act on ephemeral agents alone. */
+const ofEphemeralAgents = ["exclude_from_mesh"]
+/** Fields of a pod, or of a Job, which an ephemeral agent does not have. */
+const ofJobs = [
+  "annotations",
+  "check_out_of_pods",
+  "disable_mesh_sidecar_injection",
+  "image_pull_secrets",
+  "labels",
+  "namespace",
+  "node_selector",
+  "priority_class",
+  "priority_class_name",
+  "resources",
+  "security_context",
+  "service_account",
+  "tolerations",
+  "ttl"
+]
 
 describeHelm("a value of the chart that is changed", (helm) => {
   const chart = new Chart(helm)
@@ -170,9 +188,7 @@ describeHelm("a value of the chart that is changed", (helm) => {
   })
 
   it("are tried with every field of the table of agents' settings", () => {
-    expect(Object.keys(agentFields).filter((field) => !withoutEffectYet.includes(field))).toEqual(
-      Object.keys(knownFields)
-    )
+    expect(Object.keys(agentFields)).toEqual(Object.keys(knownFields))
   })
 
   // Each field alone: beside another one any of them would seem to be read.
@@ -183,9 +199,26 @@ describeHelm("a value of the chart that is changed", (helm) => {
       const reader = ofTheOperator.includes(field) ? "operator" : "agents"
       const reached = (await readersOf(values)).includes(reader)
       expect({ reached, noted: await isNoted(`agent.extraConfig.${field}`, values) }).toEqual({
-        reached: !withoutEffectYet.includes(field),
-        noted: withoutEffectYet.includes(field)
+        reached: !ofEphemeralAgents.includes(field),
+        noted: ofEphemeralAgents.includes(field)
       })
+    }
+  )
+
+  it.each(Object.entries(agentFields).filter(([field]) => field !== "ephemeral"))(
+    "agent.extraConfig.%s reaches ephemeral agents, or NOTES name it",
+    async (field, value) => {
+      const with_ = (more: object) => ({ agent: { extraConfig: { ephemeral: true, ...more } } })
+      const values = with_({ [field]: value })
+      const reader = ofTheOperator.includes(field) ? "operator" : "agents"
+      const [before, after] = [await read(with_({})), await read(values)]
+      const reached = !isDeepStrictEqual(before.get(reader), after.get(reader))
+      const isOfJobs = ofJobs.includes(field)
+      // The operator reads it, and asks no node for an ephemeral agent.
+      expect({
+        reached: reached && field !== "check_out_of_pods",
+        noted: await isNoted(`agent.extraConfig.${field}`, values)
+      }).toEqual({ reached: !isOfJobs, noted: isOfJobs })
     }
   )
 })

@@ -69,7 +69,7 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     type: "Failed",
     status: "True",
     reason: "NotAllowed",
-    means: "the target's namespace is protected, or a bound is reached"
+    means: "the target's namespace is protected, a bound is reached, or an ephemeral agent has no target"
   },
   {
     on: parent,
@@ -141,7 +141,7 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     type: "Ready",
     status: "False",
     reason: "NotAllowed",
-    means: "the target's namespace is protected here, or a bound of agents is reached"
+    means: "the target's namespace is protected here, a bound of agents is reached, or an ephemeral agent has no target"
   },
   {
     on: child,

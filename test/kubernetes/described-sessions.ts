@@ -172,6 +172,7 @@ const operatorOf = (api: KubeApi) => {
     list: unreachable,
     create: unreachable,
     mergePatch: unreachable,
+    update: unreachable,
     delete: unreachable
   }
   return makeOperator({

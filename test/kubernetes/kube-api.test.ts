@@ -1,6 +1,7 @@
 import { afterAll, beforeAll } from "vitest"
 import { connectKubeApi } from "../adapters/kubernetes/kube-api-server.ts"
 import { type KubeApiServer, kubeApiSuite } from "../adapters/kubernetes/kube-api-suite.ts"
+import { ephemeralAgentsSuite } from "../adapters/pod/ephemeral-agents-suite.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
@@ -17,4 +18,5 @@ describeKubernetes("KubeApi over HTTP, against kube-apiserver", (assets) => {
   })
 
   kubeApiSuite(() => connected.server)
+  ephemeralAgentsSuite(() => connected.server.admin)
 })

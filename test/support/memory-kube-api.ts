@@ -15,10 +15,10 @@ import {
 
 /** One request, as hooks and the record of calls see it. */
 export interface MemoryCall {
-  readonly verb: "get" | "list" | "watch" | "create" | "patch" | "delete"
+  readonly verb: "get" | "list" | "watch" | "create" | "patch" | "update" | "delete"
   readonly plural: string
   readonly name: string
-  readonly subresource: "status" | undefined
+  readonly subresource: "status" | "ephemeralcontainers" | undefined
   /** The object or the patch that was sent. */
   readonly body: object | undefined
 }
@@ -133,6 +133,18 @@ export class MemoryKubeApi implements KubeApi {
   readonly mergePatch: KubeApi["mergePatch"] = (ref, name, patch, options) =>
     this.#write({ verb: "patch", plural: ref.plural, name, subresource: options?.subresource, body: patch }, () =>
       this.objects.mergePatch(ref, name, patch, options)
+    )
+
+  readonly update: KubeApi["update"] = (ref, object, options) =>
+    this.#write(
+      {
+        verb: "update",
+        plural: ref.plural,
+        name: object.metadata.name,
+        subresource: options.subresource,
+        body: object
+      },
+      () => this.objects.update(ref, object, options)
     )
 
   readonly delete: KubeApi["delete"] = (ref, name, options) =>

@@ -158,6 +158,7 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
           }),
     watch: (...args) => api.watch(...args),
     mergePatch: (...args) => api.mergePatch(...args),
+    update: (...args) => api.update(...args),
     delete: (ref, name, options) =>
       ref.plural === sessions.plural
         ? // Any request shows whether the server can be reached.

@@ -31,6 +31,10 @@ export const recordingKubeApi = (api: KubeApi, calls: Array<ApiCall>): KubeApi =
       note("patch", ref, { ...options, name }),
       api.mergePatch(ref, name, patch, options)
     ),
+    update: (ref, object, options) => (
+      note("update", ref, { ...options, name: object.metadata.name }),
+      api.update(ref, object, options)
+    ),
     delete: (ref, name, options) => (note("delete", ref, { ...options, name }), api.delete(ref, name, options))
   }
 }

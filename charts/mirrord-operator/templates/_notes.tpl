@@ -64,11 +64,24 @@ A group or subject of a primary is given, but operator.multiClusterMember is off
 
 The API server does not check the operator's certificate, so who stands between the two can read and change what users send{{ if include "braid.hasTlsSecret" . }}: give the CA of your certificate as tls.apiService.caBundle, and leave insecureSkipTLSVerify out{{ else }}: leave tls.apiService.insecureSkipTLSVerify out{{ end }}.
 {{- end }}
-{{- if and (include "braid.hasAgents" .) (not (include "braid.on" .Values.agent.tls)) (not (include "braid.on" .Values.networkPolicy.agents)) }}
+{{- if and (include "braid.hasAgents" .) (not (include "braid.hasEphemeralAgents" .)) (not (include "braid.on" .Values.agent.tls)) (not (include "braid.on" .Values.networkPolicy.agents)) }}
 
 Agents serve everybody who can reach them: a connection to an agent gives the environment, the files and the network of its target, and neither TLS nor a NetworkPolicy keeps others away. Set agent.tls, or leave networkPolicy.agents out.
 {{- end }}
+{{- if and (include "braid.hasEphemeralAgents" .) (not (include "braid.on" .Values.agent.tls)) }}
+
+Agents are ephemeral containers, and serve everybody who can reach the pod of their target: a connection to an agent gives the environment, the files and the network of that pod, and networkPolicy.agents does not cover it. Set agent.tls.
+{{- end }}
 {{- $unused := list }}
+{{- $ofJobs := list "annotations" "check_out_of_pods" "disable_mesh_sidecar_injection" "image_pull_secrets" "labels" "namespace" "node_selector" "priority_class" "priority_class_name" "resources" "security_context" "service_account" "tolerations" "ttl" }}
+{{- range $name, $value := .Values.agent.extraConfig }}
+{{- if and (include "braid.hasEphemeralAgents" $) (has $name $ofJobs) (not (kindIs "invalid" $value)) }}
+{{- $unused = append $unused (printf "  agent.extraConfig.%s: agents are ephemeral containers, which live by the settings of their pod" $name) }}
+{{- end }}
+{{- if and (eq $name "exclude_from_mesh") (eq (toJson $value) "true") (not (include "braid.hasEphemeralAgents" $)) }}
+{{- $unused = append $unused "  agent.extraConfig.exclude_from_mesh: only agents as ephemeral containers have it" }}
+{{- end }}
+{{- end }}
 {{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
 {{- $value := (include "braid.at" (list $ .path) | fromJson).value }}
 {{- $default := index . "default" }}

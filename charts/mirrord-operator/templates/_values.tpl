@@ -148,6 +148,14 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- define "braid.hasAgents" -}}
 {{- if or (not (include "braid.isPrimary" .)) (include "braid.isMember" .) (ne (include "braid.bool" .Values.operator.multiCluster.managementOnly) "true") -}}true{{- end -}}
 {{- end -}}
+{{/* Agents are ephemeral containers of targets' pods instead of Jobs. */}}
+{{- define "braid.hasEphemeralAgents" -}}
+{{- if and (include "braid.hasAgents" .) (eq (toJson (index .Values.agent.extraConfig "ephemeral")) "true") -}}true{{- end -}}
+{{- end -}}
+{{/* The operator asks nodes for room before it makes the Job of an agent. */}}
+{{- define "braid.asksNodes" -}}
+{{- if and (include "braid.hasAgents" .) (not (include "braid.hasEphemeralAgents" .)) (eq (toJson (index .Values.agent.extraConfig "check_out_of_pods")) "true") -}}true{{- end -}}
+{{- end -}}
 {{- define "braid.hasMemberAccount" -}}
 {{- if and (include "braid.isMember" .) (not .Values.operator.multiClusterMemberIamGroup) (not .Values.operator.multiClusterMemberAzureGroup) -}}true{{- end -}}
 {{- end -}}

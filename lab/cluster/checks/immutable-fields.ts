@@ -5,7 +5,7 @@
 
 import { type JsonObject, asArray, asObject, asObjects, jsonEqual, omit } from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { type FieldError, forbiddenField, invalidValue } from "../wire/status-error.ts"
+import { duplicateValue, type FieldError, forbiddenField, invalidValue, notFoundValue } from "../wire/status-error.ts"
 import { type FieldErrors, specOf } from "./field-checks.ts"
 
 const immutable = "field is immutable"
@@ -63,6 +63,37 @@ const podChange = function* (after: KubeObject, before: KubeObject): FieldErrors
         "(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if " +
         "it was previously negative)"
     )
+  }
+}
+
+/**
+ * Ephemeral containers are added and never changed or removed, and not all that containers have is allowed in them. The
+ * line feeds are a real server's.
+ */
+export function* ephemeralContainersChange(after: KubeObject, before: KubeObject): FieldErrors {
+  const [now, then] = [specOf(after), specOf(before)]
+  const list = asObjects(now["ephemeralContainers"])
+  const others = [...asObjects(now["containers"]), ...asObjects(now["initContainers"])]
+  const field = "spec.ephemeralContainers"
+  const names = new Set(others.map(({ name }) => name))
+  for (const [index, container] of list.entries()) {
+    const at = `${field}[${index}]`
+    const { name, resources, targetContainerName } = container
+    if (names.has(name)) yield duplicateValue(`${at}.name`, name)
+    names.add(name)
+    if (targetContainerName !== undefined && !others.some((other) => other["name"] === targetContainerName))
+      yield notFoundValue(`${at}.targetContainerName`, targetContainerName)
+    for (const forbidden of ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"])
+      if (container[forbidden] !== undefined)
+        yield forbiddenField(`${at}.${forbidden}`, "cannot be set for an Ephemeral Container")
+    if (Object.keys(asObject(resources)).length > 0)
+      yield forbiddenField(`${at}.resources`, "cannot be set for an Ephemeral Container")
+  }
+  for (const old of asObjects(then["ephemeralContainers"])) {
+    const same = list.find(({ name }) => name === old["name"])
+    const may = same === undefined ? "removed" : "changed"
+    if (same === undefined || !jsonEqual(same, old))
+      yield forbiddenField(field, `existing ephemeral containers ${JSON.stringify(old["name"])} may not be ${may}\n`)
   }
 }
 

@@ -219,10 +219,13 @@ const serveSubresource = async (
     case "token create":
       return sendJson(res, 201, requestToken(context, access.namespace, access.name, (await readObject(req)) ?? {}))
     case "status get":
+    case "ephemeralcontainers get":
       return serveObject(context, request, info)
     case "status update":
+    case "ephemeralcontainers update":
       return sendWritten(context, request, info, await replaceObject(context, request, info))
     case "status patch":
+    case "ephemeralcontainers patch":
       return sendWritten(context, request, info, await patchObject(context, request, info))
     default:
       throw methodNotAllowed()

@@ -100,9 +100,14 @@ export const createObject = async (
 const store = (context: ServerContext, request: ResourceRequest, info: ResourceInfo, draft: KubeObject): KubeObject => {
   const patch = request.access.verb === "patch"
   const options = { dryRun: isDryRun(request.query, patch ? "PatchOptions" : "UpdateOptions"), patch }
-  return request.access.subresource === "status"
-    ? context.store.updateStatus(info, draft, options)
-    : context.store.update(info, draft, options)
+  switch (request.access.subresource) {
+    case "status":
+      return context.store.updateStatus(info, draft, options)
+    case "ephemeralcontainers":
+      return context.store.updateEphemeralContainers(info, draft, options)
+    default:
+      return context.store.update(info, draft, options)
+  }
 }
 
 export const replaceObject = async (

@@ -36,6 +36,8 @@ export interface ContainerContext {
   /** The pod as it was when the container started. */
   readonly pod: KubeObject
   readonly containerName: string
+  /** Of an ephemeral container: the container whose processes it sees. */
+  readonly targetContainerName?: string | undefined
   readonly podIp: string
   /**
    * With all values resolved: `value`, `valueFrom`, `envFrom`, `$(VAR)`, and `KUBERNETES_SERVICE_*`. Nothing from the

@@ -238,6 +238,10 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
         if (keyOf(worker.pod) !== `${namespace}/${name}`) continue
         if (uid !== pod?.metadata.uid) yield* Effect.forkDetach(FiberMap.remove(fibers, uid))
         else if (pod.metadata.deletionTimestamp !== undefined) yield* worker.stop
+        else {
+          const spec = readPodSpec(pod["spec"])
+          if (Result.isSuccess(spec)) yield* worker.addContainers(spec.success.ephemeralContainers ?? [])
+        }
       }
       if (pod === undefined || workers.has(uidOf(pod))) return
       if (pod.metadata.deletionTimestamp !== undefined) store.release(pod)
@@ -317,7 +321,8 @@ const podLogs = (
 ): PodLogs => {
   const pod = find(store, pods, namespace, name)
   if (pod === undefined) return { _tag: "NotFound", message: `pods "${name}" not found` }
-  const records = workers.get(uidOf(pod))?.containers ?? []
+  const worker = workers.get(uidOf(pod))
+  const records = worker?.containers ?? []
   const names = records.map((record) => record.spec.name)
   const wanted = container ?? (names.length === 1 ? names[0] : undefined)
   if (wanted === undefined && names.length > 1) {
@@ -327,7 +332,7 @@ const podLogs = (
       message: `a container name must be specified for pod ${name}, choose one of: [${choice}]`
     }
   }
-  const record = records.find((candidate) => candidate.spec.name === wanted)
+  const record = [...records, ...(worker?.ephemeralContainers ?? [])].find(({ spec }) => spec.name === wanted)
   if (record === undefined && names.length > 0) {
     return { _tag: "BadRequest", message: `container ${wanted ?? ""} is not valid for pod ${name}` }
   }

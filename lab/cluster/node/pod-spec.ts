@@ -71,7 +71,9 @@ const Container = Schema.Struct({
   ),
   readinessProbe: optional(Probe),
   livenessProbe: optional(Probe),
-  restartPolicy: optional(Schema.String)
+  restartPolicy: optional(Schema.String),
+  /** Of ephemeral containers alone: the container whose processes they see. */
+  targetContainerName: optional(Schema.String)
 })
 export type ContainerSpec = typeof Container.Type
 
@@ -137,6 +139,7 @@ const PodSpec = Schema.Struct({
   automountServiceAccountToken: optional(Schema.Boolean),
   initContainers: optional(Schema.Array(Container)),
   containers: Schema.Array(Container),
+  ephemeralContainers: optional(Schema.Array(Container)),
   volumes: optional(Schema.Array(Volume))
 })
 export type PodSpec = typeof PodSpec.Type

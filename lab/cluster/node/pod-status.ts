@@ -88,6 +88,7 @@ export interface PodFacts {
   readonly outcome: "Succeeded" | "Failed" | undefined
   readonly initContainers: ReadonlyArray<ContainerRecord>
   readonly containers: ReadonlyArray<ContainerRecord>
+  readonly ephemeralContainers: ReadonlyArray<ContainerRecord>
   /** `status.conditions` so far. */
   readonly conditions: unknown
 }
@@ -113,6 +114,9 @@ export const podStatus = (facts: PodFacts): Readonly<Record<string, unknown>> =>
     startTime: kubeTime(facts.startedAt),
     ...(facts.initContainers.length === 0 ? {} : { initContainerStatuses: containerStatuses(facts.initContainers) }),
     containerStatuses: containerStatuses(facts.containers),
+    ...(facts.ephemeralContainers.length === 0
+      ? {}
+      : { ephemeralContainerStatuses: containerStatuses(facts.ephemeralContainers) }),
     conditions: withConditions(
       facts.conditions,
       [

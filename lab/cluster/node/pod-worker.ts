@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
 import * as path from "node:path"
-import { Cause, Deferred, Duration, Effect, Exit, Fiber, Result } from "effect"
+import { Cause, Deferred, Duration, Effect, Exit, Fiber, Queue, Result } from "effect"
 import { within } from "../../../src/app/kernel/within.ts"
 import { at } from "../../../src/domain/json.ts"
 import type { ContainerRuntime } from "../../../src/domain/target/pod-choice.ts"
@@ -22,7 +22,7 @@ import type { IssueToken } from "./container-volumes.ts"
 import type { NodeStore } from "./node-store.ts"
 import { podFiles } from "./pod-files.ts"
 import { type AddressBook, PodNetwork } from "./pod-network.ts"
-import { imageName, type PodSpec } from "./pod-spec.ts"
+import { type ContainerSpec, imageName, type PodSpec } from "./pod-spec.ts"
 import { type ContainerRecord, newContainerRecord, podStatus } from "./pod-status.ts"
 import { awaitDeath, probeTarget, runProbe } from "./probe.ts"
 
@@ -53,6 +53,10 @@ export interface PodWorker {
   readonly pod: KubeObject
   readonly ip: string
   readonly containers: ReadonlyArray<ContainerRecord>
+  /** Those that were added to the running pod, in order. */
+  readonly ephemeralContainers: ReadonlyArray<ContainerRecord>
+  /** Starts the containers among these that are new, once the pod runs. They are never started again. */
+  readonly addContainers: (containers: ReadonlyArray<ContainerSpec>) => Effect.Effect<void>
   /** The whole life of the pod, until `stop`. Interruption is a shutdown of the node. Never fails. */
   readonly run: Effect.Effect<void>
   /** To be run when the pod is being deleted. */
@@ -82,6 +86,10 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
   const ip = node.book.addresses.publish(address)
   const init = (spec.initContainers ?? []).map(newContainerRecord)
   const containers = spec.containers.map(newContainerRecord)
+  const ephemeral: Array<ContainerRecord> = []
+  const added = Effect.runSync(Queue.unbounded<ContainerRecord>())
+  /** The runs of ephemeral containers by the container whose processes they see. */
+  const beside = new Map<string, Set<Fiber.Fiber<number>>>()
   const stopped = Deferred.makeUnsafe<void>()
   const startedAt = node.now()
   let initialized = init.length === 0
@@ -122,6 +130,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
         outcome,
         initContainers: init,
         containers,
+        ephemeralContainers: ephemeral,
         conditions: at(current, "status", "conditions")
       })
     )
@@ -191,6 +200,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     const context: ContainerContext = {
       pod,
       containerName: record.spec.name,
+      targetContainerName: record.spec.targetContainerName,
       podIp: ip,
       env,
       args: [...(record.spec.command ?? []), ...(record.spec.args ?? [])].map((text) => expandVariables(text, env)),
@@ -286,6 +296,8 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       const env = yield* prepare(record)
       const began = node.now()
       const exitCode = yield* runOnce(record, env)
+      // The processes of a container end with its main process.
+      yield* Fiber.interruptAll(beside.get(record.spec.name) ?? [])
       if (!restart(exitCode)) return exitCode
       if (node.now() - began >= healthyRunMs) delay = none
       record.lastState = record.state
@@ -338,6 +350,14 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       }
       initialized = true
       for (const record of containers) yield* start(record, restartRule)
+      const startAdded = Effect.gen(function* () {
+        const record = yield* Queue.take(added)
+        const fiber = yield* start(record, () => false)
+        const target = record.spec.targetContainerName ?? ""
+        beside.set(target, (beside.get(target) ?? new Set()).add(fiber))
+        fiber.addObserver(() => void beside.get(target)?.delete(fiber))
+      })
+      yield* Effect.forkScoped(Effect.forever(startAdded))
       if (files.tokenSeconds !== undefined) {
         const renew = Effect.sleep(Duration.seconds(files.tokenSeconds * 0.8)).pipe(
           Effect.andThen(remount),
@@ -345,13 +365,13 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
         )
         yield* Effect.forkScoped(renew)
       }
-      const codes = yield* Effect.forEach(fibers.slice(init.length), Fiber.join)
+      const codes = yield* Effect.forEach(fibers.slice(init.length, init.length + containers.length), Fiber.join)
       return codes.every((code) => code === 0) ? "Succeeded" : "Failed"
     })
   )
 
   const remount = Effect.gen(function* () {
-    for (const record of [...init, ...containers]) {
+    for (const record of [...init, ...containers, ...ephemeral]) {
       if (record.state._tag === "Running") yield* files.mount(record.spec)
     }
   })
@@ -393,6 +413,17 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
   const refresh = (kind: "ConfigMap" | "Secret", name: string): Effect.Effect<void> =>
     files.uses(kind, name) ? remount : Effect.void
 
+  const addContainers = (specs: ReadonlyArray<ContainerSpec>): Effect.Effect<void> =>
+    Effect.sync(() => {
+      const records = specs
+        .filter(({ name }) => !ephemeral.some((record) => record.spec.name === name))
+        .map(newContainerRecord)
+      if (records.length === 0) return
+      ephemeral.push(...records)
+      publish()
+      for (const record of records) Queue.offerUnsafe(added, record)
+    })
   const stop = Effect.asVoid(Deferred.succeed(stopped, undefined))
-  return { pod, ip, containers: [...init, ...containers], run, stop, refresh }
+  const all = [...init, ...containers]
+  return { pod, ip, containers: all, ephemeralContainers: ephemeral, addContainers, run, stop, refresh }
 }

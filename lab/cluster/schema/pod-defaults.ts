@@ -78,7 +78,8 @@ export const podSpecDefaults = (spec: JsonObject): void => {
 
 const containersOf = (spec: JsonObject): ReadonlyArray<JsonObject> => [
   ...asObjects(spec["containers"]),
-  ...asObjects(spec["initContainers"])
+  ...asObjects(spec["initContainers"]),
+  ...asObjects(spec["ephemeralContainers"])
 ]
 
 const defaultTolerations = ["not-ready", "unreachable"].map((condition) => ({

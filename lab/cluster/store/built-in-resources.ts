@@ -67,7 +67,7 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
   namespaced("", "v1", "pods", "Pod", {
     short: ["po"],
     categories: all,
-    sub: ["status", "log", "binding"],
+    sub: ["status", "log", "binding", "ephemeralcontainers"],
     generation: true,
     initialStatus: { keep: false, value: { phase: "Pending", qosClass: "BestEffort" } }
   }),

@@ -6,7 +6,7 @@
 
 import { type JsonObject, asObject, deepFreeze, isObject, jsonEqual, omit } from "../../../src/domain/json.ts"
 import { checkBuiltIn } from "../checks/built-in-checks.ts"
-import { checkChange } from "../checks/immutable-fields.ts"
+import { checkChange, ephemeralContainersChange } from "../checks/immutable-fields.ts"
 import { checkMetadata } from "../checks/object-metadata.ts"
 import { applyBuiltInDefaults } from "../schema/built-in-defaults.ts"
 import {
@@ -198,6 +198,27 @@ export class ObjectStore {
   /** Replaces the status alone. 404 if the kind has no status subresource. */
   updateStatus(ref: ResourceRef, object: KubeObject, options: WriteOptions = {}): KubeObject {
     return this.#replace(ref, object, "status", options)
+  }
+
+  /** Adds containers to a pod, and changes nothing else of it. */
+  updateEphemeralContainers(ref: ResourceRef, object: KubeObject, options: WriteOptions = {}): KubeObject {
+    const info = this.#info(ref)
+    const { managedFields, name = "", namespace, resourceVersion } = metadataOf(object)
+    const current = this.get(info, namespace, name)
+    if (current === undefined) throw errors.notFound(info, name)
+    if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw errors.staleVersion(info, name)
+    const draft = structuredClone(current)
+    const added = asObject(object["spec"])["ephemeralContainers"]
+    const spec = asObject(draft["spec"])
+    draft["spec"] = added === undefined ? omit(spec, "ephemeralContainers") : { ...spec, ephemeralContainers: added }
+    draft.metadata = {
+      ...draft.metadata,
+      ...(managedFields === undefined ? {} : { managedFields: structuredClone(managedFields) })
+    }
+    applyBuiltInDefaults(storageKey(info), draft, false)
+    const wrong = [...ephemeralContainersChange(draft, current)]
+    if (wrong.length > 0) throw errors.invalid(info, name, wrong)
+    return this.#replace(info, draft, undefined, { ...options, trusted: true })
   }
 
   /** Reads, changes a copy, writes: for controllers in this process. Never conflicts. */

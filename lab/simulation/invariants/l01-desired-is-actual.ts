@@ -20,9 +20,14 @@ const targetless = "targetless"
 const podsOf = ({ kubelet }: SimCluster, alias: string) =>
   kubelet.podsOf("myapp").filter(({ name }) => alias === "deployment.myapp" || alias === `pod.${name}`)
 
-/** Clusters that can take part: their operator and the target are there. */
-const isAble = (cluster: SimCluster, alias: string): boolean =>
-  !cluster.host.isGone && cluster.host.serves && (alias === targetless || podsOf(cluster, alias).length > 0)
+/**
+ * Clusters that can take part: their operator and the target are there. A session without a target has no pod for an
+ * ephemeral agent.
+ */
+const isAble = ({ plan }: World, cluster: SimCluster, alias: string): boolean =>
+  !cluster.host.isGone &&
+  cluster.host.serves &&
+  (alias === targetless ? !plan.ephemeralAgents.includes(cluster.name) : podsOf(cluster, alias).length > 0)
 
 /** The ports whose subscription the client was told of as accepted. */
 const confirmedPorts = ({ state }: SimClient): ReadonlyArray<number> =>
@@ -66,7 +71,9 @@ const sessionProblems = (
   const { name } = parent.metadata
   const { phase } = parentStatus(parent)
   const { targetAlias: alias } = parent["spec"] as { readonly targetAlias: string }
-  const able = world.plan.clusters.map((plan) => world.cluster(plan.name)).filter((cluster) => isAble(cluster, alias))
+  const able = world.plan.clusters
+    .map((plan) => world.cluster(plan.name))
+    .filter((cluster) => isAble(world, cluster, alias))
   if (!able.some((cluster) => cluster.name === world.plan.defaultCluster)) return []
   if (phase !== "Ready") return [`${name} is ${phase ?? "without a phase"}, although its default cluster is well.`]
   const entries = new Map(recordedChildren(parent))

@@ -47,7 +47,10 @@ const obstacles = (world: World, cluster: SimCluster, session: KubeObject): Read
     all.flatMap(({ metadata }) => (owned.has(metadata.labels?.["job-name"] ?? "") ? [metadata.name] : []))
   )
   // An agent without a connection is none of the session's any more: nobody waits for it, and it ends by itself.
-  const agents = kubelet.agents.filter(({ agent, name: pod }) => podNames.has(pod) && agent.clients > 0)
+  // Nothing says whose an ephemeral agent is: all sessions of a cluster share the few of the same workload.
+  const agents = kubelet.agents.filter(
+    ({ agent, name: pod, within }) => (within !== undefined || podNames.has(pod)) && agent.clients > 0
+  )
   const found = new Map<string, string>()
   if (agents.length === 0) found.set("none", "it has no agent that runs")
   const nodes = nodesOf(name)

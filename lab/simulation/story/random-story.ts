@@ -79,6 +79,10 @@ const withReplicas = (setup: Setup, which: ReadonlyArray<"primary" | "member">):
   return { ...setup, elected, lines: [...setup.lines, ...elected.map((name) => `replicas ${name} 2`)] }
 }
 
+/** Agents of the first cluster as ephemeral containers; those of the others stay Jobs. */
+const withEphemeralAgents = (setup: Setup, isChosen: boolean): Setup =>
+  isChosen ? { ...setup, lines: [...setup.lines, `ephemeral ${setup.clusters[0]}`] } : setup
+
 const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
   fc
     .record({
@@ -203,10 +207,11 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       }),
       // Drawn last, so that an election changes nothing else, nor does a fault of nodes.
       elected: electedArbitrary,
-      nodes: fc.constantFrom(false, false, false, true, false)
+      nodes: fc.constantFrom(false, false, false, true, false),
+      ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false)
     })
-    .map(({ acts: seeds, begin, elected, nodes, seed, setup: drawn, weights }) => {
-      const setup = { ...withReplicas(drawn, elected), nodes }
+    .map(({ acts: seeds, begin, elected, ephemeral, nodes, seed, setup: drawn, weights }) => {
+      const setup = withEphemeralAgents({ ...withReplicas(drawn, elected), nodes }, ephemeral)
       const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
       for (const name of begin.split(" ")) {
         const verb = named(name)

@@ -9,6 +9,7 @@ import { crash } from "./verbs/crash.ts"
 import { cut } from "./verbs/cut.ts"
 import { deleteSession } from "./verbs/delete.ts"
 import { env } from "./verbs/env.ts"
+import { ephemeral } from "./verbs/ephemeral.ts"
 import { errors } from "./verbs/errors.ts"
 import { expect } from "./verbs/expect.ts"
 import { flood } from "./verbs/flood.ts"
@@ -55,6 +56,7 @@ export const verbs: ReadonlyArray<Verb> = [
   cluster,
   primary,
   replicas,
+  ephemeral,
   start,
   ttl,
   timeout,

@@ -18,6 +18,8 @@ export interface OperatorHostOptions {
   readonly fleet: FleetConfiguration | undefined
   /** Number of replicas that elect a leader; undefined: one process, no election. */
   readonly replicas: number | undefined
+  /** Whether agents are ephemeral containers. */
+  readonly ephemeralAgents: boolean
   readonly member: (name: string) => { readonly server: ApiServer; readonly host: ReplicaHost } | undefined
   /** Dials an agent's pod in this cluster. */
   readonly dialAgent: (from: PipeEnd, host: string, port: number) => DialledAgent

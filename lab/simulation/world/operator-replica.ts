@@ -141,7 +141,7 @@ export class OperatorReplica {
   }
 
   start(): void {
-    const { emit, fleet, kernel, replicas, server } = this.#options
+    const { emit, ephemeralAgents, fleet, kernel, replicas, server } = this.#options
     const isThere = replicas === undefined || this.#pod !== undefined
     if (!isThere || this.#process !== undefined || this.#isTerminating) return
     const name = `${this.#name}-${++this.#starts}`
@@ -165,7 +165,10 @@ export class OperatorReplica {
             return this.#access(process, member.server)
           })
       },
-      agents: (api) => podAgents(retryingApi(api), agentSettings, (host, port) => this.#dial(process, host, port)),
+      agents: (api) =>
+        podAgents(retryingApi(api), { ...agentSettings, ephemeral: ephemeralAgents }, (host, port) =>
+          this.#dial(process, host, port)
+        ),
       candidacy:
         replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: usualLeaseTimes },
       elected

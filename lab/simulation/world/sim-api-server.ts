@@ -150,7 +150,7 @@ export class ApiServer {
       ref: ResourceRef,
       place: { readonly name?: string | undefined; readonly namespace?: string | undefined } = {},
       body?: object,
-      subresource?: "status"
+      subresource?: "status" | "ephemeralcontainers"
     ) =>
       ({
         verb,
@@ -180,6 +180,11 @@ export class ApiServer {
       mergePatch: (ref, name, patch, options) =>
         request(plain("patch", ref, { ...options, name }, patch, options?.subresource), (answer) =>
           answer(objects.mergePatch(ref, name, patch, options))
+        ),
+      update: (ref, object, options) =>
+        request(
+          plain("update", ref, { ...options, name: object.metadata.name }, object, options.subresource),
+          (answer) => answer(objects.update(ref, object, options))
         ),
       delete: (ref, name, options) =>
         request(

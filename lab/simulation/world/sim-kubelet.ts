@@ -48,6 +48,8 @@ interface RunningAgent {
   readonly process: SimProcess
   /** The container whose traffic the agent handles; undefined for a targetless agent. */
   readonly containerId: string | undefined
+  /** An agent that is an ephemeral container of this pod. */
+  readonly within?: { readonly pod: string; readonly container: string }
   /** The API server has forgotten the pod that the agent works on, and nothing ends the agent. */
   readonly isForgotten?: true
 }
@@ -114,6 +116,7 @@ export class SimKubelet {
   /** Follows what happens to the API server's objects. */
   committed({ after, before, ref }: Commit): void {
     if (before === undefined && after !== undefined) this.#collectIfOrphan(ref, after)
+    if (ref.plural === pods.plural && before !== undefined && after !== undefined) this.#podChanged(before, after)
     if (ref.plural === jobs.plural && before === undefined && after !== undefined) this.#jobMade(after)
     if (ref.plural === pods.plural && after === undefined && before !== undefined) this.#podGone(before)
   }
@@ -293,6 +296,9 @@ export class SimKubelet {
         const containerStatuses = [{ name: "app", ready: true, containerID, state: { running: {} } }]
         const conditions = [{ type: "Ready", status: "True" }]
         objects.write(pods, pod.metadata.name, { status: { conditions, containerStatuses } }, workloadNamespace)
+        for (const { name, state } of statusOf(pod).ephemeralContainerStatuses ?? [])
+          if (state?.running !== undefined)
+            this.#sayOfContainer({ pod: pod.metadata.name, container: name }, { terminated: { exitCode: 137 } })
       }
       for (const run of waiting) run()
     }
@@ -357,8 +363,84 @@ export class SimKubelet {
     })
   }
 
-  #run(job: KubeObject, podName: string): void {
+  // Ephemeral containers
+
+  #podChanged(before: KubeObject, after: KubeObject): void {
+    const known = new Set(ephemeralOf(before).map(({ name }) => name))
+    const { kernel } = this.#options
+    const [least, most] = agentStart
+    const id = containerIdOf(after)
+    for (const { name } of ephemeralOf(after).filter((container) => !known.has(container.name))) {
+      const within = { pod: after.metadata.name, container: name }
+      kernel.after(this.#random.int(least, most), () => this.#runContainer(within, after.metadata.uid, id))
+    }
+  }
+
+  /** Starts an agent in its target's pod, unless the pod or the container that it was added for is gone. */
+  #runContainer(within: Within, uid: string | undefined, containerId: string | undefined): void {
+    const { kernel, server } = this.#options
+    const pod = server.objects.peek(pods, within.pod, workloadNamespace)
+    if (pod === undefined || pod.metadata.uid !== uid) return
+    const again = (): void => this.#runContainer(within, uid, containerId)
+    const waiting = this.#lost.get(containerId ?? "")
+    if (waiting !== undefined) return void waiting.add(again)
+    const key = `${within.pod}/${within.container}`
+    this.#unpulled.delete(key)
+    if (containerId === undefined || containerIdOf(pod) !== containerId)
+      return this.#sayOfContainer(within, { terminated: { exitCode: 137 } })
+    if (this.pullProblem !== undefined) {
+      this.#sayOfContainer(within, { waiting: { reason: "ErrImagePull", message: this.pullProblem } })
+      this.#unpulled.add(key)
+      return void kernel.after(pullRetry, again)
+    }
+    const ip = statusOf(pod).podIP ?? ""
+    this.#begin({ name: key, ip, pod: within.pod, containerId, within })
+    this.#sayOfContainer(within, { running: {} })
+  }
+
+  /** Writes what the kubelet knows of an ephemeral container. */
+  #sayOfContainer({ container, pod: name }: Within, state: ContainerState): void {
+    const { objects } = this.#options.server
+    const pod = objects.peek(pods, name, workloadNamespace)
+    if (pod === undefined) return
+    const others = (statusOf(pod).ephemeralContainerStatuses ?? []).filter((status) => status.name !== container)
+    const ephemeralContainerStatuses = [...others, { name: container, state }]
+    objects.write(pods, name, { status: { ephemeralContainerStatuses } }, workloadNamespace)
+  }
+
+  /** Starts the process of an agent. */
+  #begin(of: {
+    readonly name: string
+    readonly ip: string
+    readonly pod: string | undefined
+    readonly containerId: string | undefined
+    readonly within?: Within
+  }): void {
     const { emit, kernel, server } = this.#options
+    const { containerId, ip, name, pod = "", within } = of
+    const process = new SimProcess(kernel, `agent ${server.place}/${name}`, (line) =>
+      emit({ _tag: "Log", process: name, line })
+    )
+    const agent = new SimAgent({
+      cluster: server.place,
+      pod,
+      version: this.agentVersion,
+      process,
+      delay: () => {
+        const [least, most] = this.agentDelay
+        return least === most ? least : this.#random.int(least, most)
+      },
+      longestDelay: () => this.agentDelay[1],
+      firstClientTimeout,
+      idleTtl,
+      exited: () => this.#ended(name, "Succeeded")
+    })
+    this.#agents.set(name, { name, ip, agent, process, containerId, ...(within === undefined ? {} : { within }) })
+    emit({ _tag: "AgentStarted", cluster: server.place, agent: name, pod })
+  }
+
+  #run(job: KubeObject, podName: string): void {
+    const { kernel, server } = this.#options
     if (this.pullProblem !== undefined) {
       const containerStatuses = [
         {
@@ -393,26 +475,8 @@ export class SimKubelet {
     }
     const pod = this.#podOfContainer(containerId)
     if (containerId !== undefined && pod === undefined) return this.#ended(podName, "Failed")
-    const process = new SimProcess(kernel, `agent ${server.place}/${podName}`, (line) =>
-      emit({ _tag: "Log", process: podName, line })
-    )
     const ip = `10.2.0.${++this.#counter}`
-    const agent = new SimAgent({
-      cluster: server.place,
-      pod: pod ?? "",
-      version: this.agentVersion,
-      process,
-      delay: () => {
-        const [least, most] = this.agentDelay
-        return least === most ? least : this.#random.int(least, most)
-      },
-      longestDelay: () => this.agentDelay[1],
-      firstClientTimeout,
-      idleTtl,
-      exited: () => this.#ended(podName, "Succeeded")
-    })
-    this.#agents.set(podName, { name: podName, ip, agent, process, containerId })
-    emit({ _tag: "AgentStarted", cluster: server.place, agent: podName, pod: pod ?? "" })
+    this.#begin({ name: podName, ip, pod, containerId })
     const containerStatuses = [{ name: "mirrord-agent", ready: true, state: { running: {} } }]
     server.objects.write(
       pods,
@@ -454,8 +518,11 @@ export class SimKubelet {
   /** An agent's process has ended while its pod still exists. */
   #ended(podName: string, phase: "Succeeded" | "Failed"): void {
     const { emit, server } = this.#options
+    const within = this.#agents.get(podName)?.within
     // An agent whose target is gone ends before it begins, and was never in the list.
     if (this.#agents.delete(podName)) emit({ _tag: "AgentEnded", cluster: server.place, agent: podName, pod: "" })
+    if (within !== undefined)
+      return this.#sayOfContainer(within, { terminated: { exitCode: phase === "Succeeded" ? 0 : 137 } })
     const pod = server.objects.peek(pods, podName, operatorNamespace)
     const jobName = pod?.metadata.labels?.["job-name"]
     if (pod === undefined || jobName === undefined) return
@@ -480,10 +547,14 @@ export class SimKubelet {
   }
 }
 
+/** An ephemeral container, and the pod that it is in. */
+type Within = NonNullable<RunningAgent["within"]>
+type ContainerState = Partial<Readonly<Record<"running" | "waiting" | "terminated", object>>>
 interface PodStatus {
   readonly phase?: string
   readonly podIP?: string
   readonly containerStatuses?: ReadonlyArray<{ readonly ready?: boolean; readonly containerID?: string }>
+  readonly ephemeralContainerStatuses?: ReadonlyArray<{ readonly name: string; readonly state?: ContainerState }>
 }
 interface AgentJob {
   readonly spec?: {
@@ -493,6 +564,9 @@ interface AgentJob {
   }
 }
 
+const ephemeralOf = (pod: KubeObject): ReadonlyArray<{ readonly name: string }> =>
+  (pod["spec"] as { readonly ephemeralContainers?: ReadonlyArray<{ readonly name: string }> } | undefined)
+    ?.ephemeralContainers ?? []
 const statusOf = (pod: KubeObject): PodStatus => (pod["status"] ?? {}) as PodStatus
 const containerIdOf = (pod: KubeObject): string | undefined =>
   statusOf(pod).containerStatuses?.[0]?.containerID?.replace("containerd://", "")

@@ -13,13 +13,13 @@ export interface PortCall {
   readonly operator: string
   readonly index: number
   readonly to: string
-  readonly verb: "get" | "list" | "watch" | "create" | "patch" | "delete" | "link" | "dial"
+  readonly verb: "get" | "list" | "watch" | "create" | "patch" | "update" | "delete" | "link" | "dial"
   readonly group: string
   readonly resource: string
   readonly namespace: string | undefined
   /** Empty where a whole collection is meant. */
   readonly name: string
-  readonly subresource: "status" | undefined
+  readonly subresource: "status" | "ephemeralcontainers" | undefined
   /** The object, patch or delete options that are sent. */
   readonly body: object | undefined
 }

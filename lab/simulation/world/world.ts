@@ -54,6 +54,8 @@ export interface WorldPlan {
    * By cluster: the number of replicas that elect a leader. In all other clusters one process runs, without election.
    */
   readonly replicas: Readonly<Record<string, number>>
+  /** Clusters whose agents are ephemeral containers. In all others they are Jobs. */
+  readonly ephemeralAgents: ReadonlyArray<string>
 }
 
 export const usualPlan = {
@@ -62,7 +64,8 @@ export const usualPlan = {
   remoteSessionTimeoutSecs: defaultSessionTimes.remoteSessionTimeoutSecs,
   pingInterval: 30_000,
   primary: "primary",
-  replicas: {}
+  replicas: {},
+  ephemeralAgents: []
 } as const
 
 /** A cluster of the world: its API server, its nodes, its operator. */
@@ -271,6 +274,7 @@ export class World {
       server,
       fleet: name === this.plan.primary ? this.#fleet() : undefined,
       replicas: this.plan.replicas[name],
+      ephemeralAgents: this.plan.ephemeralAgents.includes(name),
       member: (member) => this.clusters.get(member),
       dialAgent: (from, ip) => this.#dialAgent(kubelet, name, from, ip),
       faults: () => (call) => {

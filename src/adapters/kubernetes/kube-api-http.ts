@@ -40,7 +40,9 @@ export const pathOf = (ref: ResourceRef, namespace: string | undefined, name?: s
 const queryOf = (selection: Selection | undefined, more: Readonly<Record<string, string>>): string => {
   const query = new URLSearchParams(more)
   if (selection?.labelSelector !== undefined) query.set("labelSelector", selection.labelSelector)
-  if (selection?.name !== undefined) query.set("fieldSelector", `metadata.name=${selection.name}`)
+  const { fields = {}, name } = selection ?? {}
+  const selected = Object.entries({ ...(name === undefined ? {} : { "metadata.name": name }), ...fields })
+  if (selected.length > 0) query.set("fieldSelector", selected.map((pair) => pair.join("=")).join(","))
   const text = query.toString()
   return text === "" ? "" : `?${text}`
 }
@@ -198,6 +200,11 @@ export const makeKubeApi = (
         const path = pathOf(ref, options?.namespace, name, options?.subresource)
         const body = { type: "application/merge-patch+json", value: patch }
         return callForObject(from, { method: "PATCH", path, body }, `patch ${name}`)
+      },
+      update: (ref, value, { namespace, subresource }) => {
+        const { name } = value.metadata
+        const path = pathOf(ref, namespace, name, subresource)
+        return callForObject(from, { method: "PUT", path, body: json(value) }, `update ${name}`)
       },
       delete: (ref, name, options) => {
         const path = pathOf(ref, options?.namespace, name)

@@ -5,7 +5,7 @@
  */
 
 import type { AgentConfiguration } from "../../domain/agent/agent-configuration.ts"
-import { asNumber, asObjects, asString, asStrings, at } from "../../domain/json.ts"
+import { asNumber, asObjects, asString, asStrings, at, type JsonObject } from "../../domain/json.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import type { AgentPlacement, Mesh } from "../../domain/target/pod-choice.ts"
@@ -36,10 +36,14 @@ const meshVariables = (mesh: Mesh | undefined): Readonly<Record<string, string>>
   ...(mesh === "istio-cni" ? { MIRRORD_AGENT_ISTIO_CNI: "true" } : {})
 })
 
-/** The environment of an agent: the published defaults, and what the settings say (agent.md §2.4). */
-const environment = (
+/**
+ * The environment of an agent: the published defaults, and what the settings say (agent.md §2.4). `own`: variables of
+ * one shape of agents.
+ */
+export const agentEnvironment = (
   settings: AgentSettings,
-  { certificatePem, target, tls = [] }: AgentJobOptions
+  { certificatePem, target, tls = [] }: Pick<AgentJobOptions, "certificatePem" | "target" | "tls">,
+  own: Readonly<Record<string, string>> = {}
 ): ReadonlyArray<{ name: string; value: string }> => {
   const tlsConfig = tlsValue(tls, settings.extraEnv)
   return Object.entries({
@@ -56,6 +60,7 @@ const environment = (
     MIRRORD_AGENT_IDLE_TTL: String(settings.idleTtlSecs),
     ...(target === undefined || target.podIps.length === 0 ? {} : { MIRRORD_AGENT_POD_IPS: target.podIps.join(",") }),
     ...meshVariables(target?.mesh),
+    ...own,
     ...settings.variables,
     ...settings.extraEnv,
     // After the cluster's own settings: this is the target's.
@@ -122,21 +127,30 @@ const podBeside = ({ nodeName }: AgentPlacement): object => ({
   ]
 })
 
+/** The arguments of an agent, in the order that admission rules of some clouds match (agent.md §2.3). */
+export const agentArguments = (
+  { communicationTimeoutSecs = 30 }: AgentSettings,
+  of: { readonly port: number; readonly cleansUp: boolean; readonly mode: ReadonlyArray<string> }
+): ReadonlyArray<string> => [
+  ...["-l", String(of.port), "-t", String(communicationTimeoutSecs)],
+  ...(of.cleansUp ? ["--clean-iptables-on-start"] : []),
+  ...of.mode
+]
+
 const container = (settings: AgentSettings, options: AgentJobOptions): object => {
   const { cleansUp = false, group, port, target } = options
-  const { capabilities, communicationTimeoutSecs = 30, image, imagePullPolicy, privileged, resources } = settings
+  const { capabilities, image, imagePullPolicy, privileged, resources } = settings
   const mode =
     target === undefined
       ? ["targetless"]
       : ["targeted", "--container-id", target.containerId, "--container-runtime", target.runtime]
-  const flags = ["-l", String(port), "-t", String(communicationTimeoutSecs)]
   return {
     name: "mirrord-agent",
     image,
     imagePullPolicy,
     command: ["./mirrord-agent"],
-    args: [...flags, ...(cleansUp ? ["--clean-iptables-on-start"] : []), ...mode],
-    env: environment(settings, options),
+    args: agentArguments(settings, { port, cleansUp, mode }),
+    env: agentEnvironment(settings, options),
     resources: resources ?? { requests: { cpu: "1m", memory: "1Mi" }, limits: { cpu: "1", memory: "100Mi" } },
     ...(target === undefined
       ? {}
@@ -186,19 +200,25 @@ export const agentJob = (settings: AgentSettings, options: AgentJobOptions): obj
   }
 }
 
-/** The port of an agent's Job; undefined for a Job that is no agent's. */
-export const agentPort = (job: KubeObject): number | undefined => {
-  const [container] = asObjects(at(job, "spec", "template", "spec", "containers"))
+const containerOf = (job: KubeObject): JsonObject | undefined =>
+  asObjects(at(job, "spec", "template", "spec", "containers"))[0]
+
+/** The port in the arguments of an agent's container; undefined for a container that is no agent's. */
+export const portOfContainer = (container: JsonObject | undefined): number | undefined => {
   const args = asStrings(at(container, "args"))
   const port = Number(args[args.indexOf("-l") + 1])
   return Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined
 }
 
+/** The certificate in an agent's container, PEM; undefined for an agent that speaks clear text. */
+export const certificateOfContainer = (container: JsonObject | undefined): string | undefined =>
+  asString(asObjects(at(container, "env")).find(({ name }) => name === certificateVariable)?.["value"])
+
+/** The port of an agent's Job; undefined for a Job that is no agent's. */
+export const agentPort = (job: KubeObject): number | undefined => portOfContainer(containerOf(job))
+
 /** The certificate in an agent's Job, PEM; undefined for an agent that speaks clear text. */
-export const agentCertificate = (job: KubeObject): string | undefined => {
-  const [container] = asObjects(at(job, "spec", "template", "spec", "containers"))
-  return asString(asObjects(at(container, "env")).find(({ name }) => name === certificateVariable)?.["value"])
-}
+export const agentCertificate = (job: KubeObject): string | undefined => certificateOfContainer(containerOf(job))
 
 /** Whether the Job's agent has ended or is about to. */
 export const isFinished = (job: KubeObject): boolean =>

@@ -4,7 +4,7 @@
  * Not here: which pod belongs to the Job, and how long to wait for it (pod-agents.ts).
  */
 
-import { asObjects, asString, at } from "../../domain/json.ts"
+import { asObjects, asString, at, type JsonObject } from "../../domain/json.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
 /** Reasons of a waiting container that no waiting cures. */
@@ -29,6 +29,13 @@ const unschedulable = (pod: KubeObject | undefined): string | undefined => {
   return asString(scheduled?.["message"])
 }
 
+/** Why the image of a waiting container cannot be pulled, by its status; undefined if it can or that is not known. */
+export const pullFailure = (status: JsonObject | undefined): string | undefined => {
+  const reason = asString(at(status, "state", "waiting", "reason"))
+  if (reason === undefined || !pullFailures.has(reason)) return undefined
+  return asString(at(status, "state", "waiting", "message")) ?? reason
+}
+
 /** The state of an agent's pod; a pod that is not there yet is waited for. */
 export const agentPodState = (pod: KubeObject | undefined): AgentPodState => {
   const phase = asString(at(pod, "status", "phase"))
@@ -36,11 +43,8 @@ export const agentPodState = (pod: KubeObject | undefined): AgentPodState => {
     return { _tag: "Failed", detail: `its pod ended (${phase}); \`kubectl logs\` of it says why` }
   }
   const [container] = asObjects(at(pod, "status", "containerStatuses"))
-  const waitingReason = asString(at(container, "state", "waiting", "reason"))
-  if (waitingReason !== undefined && pullFailures.has(waitingReason)) {
-    const message = asString(at(container, "state", "waiting", "message"))
-    return { _tag: "Failed", detail: `its image cannot be pulled: ${message ?? waitingReason}` }
-  }
+  const problem = pullFailure(container)
+  if (problem !== undefined) return { _tag: "Failed", detail: `its image cannot be pulled: ${problem}` }
   const host = asString(at(pod, "status", "podIP"))
   return phase === "Running" && at(container, "ready") === true && host !== undefined
     ? { _tag: "Running", host }

@@ -1,5 +1,5 @@
 /**
- * The variable by which an agent gets the TLS ports of its target: written into a Job, and read from one.
+ * The variable by which an agent gets the TLS ports of its target: written into its container, and read from one.
  *
  * Not here: which ports there are (domain/tls-steal).
  */
@@ -12,7 +12,7 @@ import type { KubeObject } from "../../ports/kube-api.ts"
 export const tlsVariable = "MIRRORD_AGENT_STEAL_TLS_CONFIG"
 
 /** The most bytes of the variable: Linux starts no program with a longer one. */
-export const longestTlsVariable = 128 * 1024 - tlsVariable.length - 2
+const longestTlsVariable = 128 * 1024 - tlsVariable.length - 2
 
 const encoded = (ports: ReadonlyArray<PortTls>): string =>
   Buffer.from(JSON.stringify(ports)).toString("base64").replaceAll("=", "")
@@ -23,8 +23,21 @@ export const tlsValue = (
   extraEnv: Readonly<Record<string, string>>
 ): string | undefined => (ports.length === 0 ? extraEnv[tlsVariable] : encoded(ports))
 
-/** The variable's value in an agent's Job. */
-export const tlsValueOf = (job: KubeObject): string | undefined => {
-  const [container] = asObjects(at(job, "spec", "template", "spec", "containers"))
-  return asString(asObjects(at(container, "env")).find(({ name }) => name === tlsVariable)?.["value"])
+/** Why no agent can be told these ports, a clause, if so. */
+export const tlsProblem = (
+  ports: ReadonlyArray<PortTls>,
+  extraEnv: Readonly<Record<string, string>>
+): string | undefined => {
+  const size = tlsValue(ports, extraEnv)?.length ?? 0
+  return size > longestTlsVariable
+    ? `its TLS settings have ${size} bytes, and ${longestTlsVariable} can be passed; give it fewer ports`
+    : undefined
 }
+
+/** The variable's value in an agent's container. */
+export const tlsValueOfContainer = (container: unknown): string | undefined =>
+  asString(asObjects(at(container, "env")).find(({ name }) => name === tlsVariable)?.["value"])
+
+/** The variable's value in an agent's Job. */
+export const tlsValueOf = (job: KubeObject): string | undefined =>
+  tlsValueOfContainer(asObjects(at(job, "spec", "template", "spec", "containers"))[0])

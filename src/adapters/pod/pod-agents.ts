@@ -2,138 +2,76 @@
  * The port `Agents` over Jobs of the operator's cluster: finds or makes the Job of an agent, adds the session to its
  * owners, waits until its pod runs and connects to it. Deletes the Job of an agent that was given up.
  *
- * Not here: the shape of the Job (agent-job.ts), the connection itself (agent-channel.ts), and the usual end of an
- * agent. An agent exits by itself after its last client, and Kubernetes deletes the Job after its last owner.
+ * Not here: agents as ephemeral containers (ephemeral-agents.ts), the shape of the Job (agent-job.ts), the connection
+ * itself (agent-channel.ts), and the usual end of an agent. An agent exits by itself after its last client, and
+ * Kubernetes deletes the Job after its last owner.
  */
 
-import { createHash } from "node:crypto"
-import { Clock, Effect, Random, type Redacted, Schedule, Semaphore } from "effect"
-import { type AgentCertificate, whyUnfit } from "../../domain/agent/agent-transport.ts"
-import { jobs, pods } from "../../domain/resources/core-kinds.ts"
+import { Effect, Random, Result, Schedule } from "effect"
+import { podsOnNode, whyNoRoom } from "../../domain/agent/node-room.ts"
+import { jobs, nodes, pods } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
+import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
 import { type AgentOwner, otherTls } from "../../domain/tls-steal/agent-tls.ts"
-import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
-import { AgentFailed, type AgentHandle, type Agents, AgentUnreachable } from "../../ports/agents.ts"
-import type { FrameChannel } from "../../ports/frame-channel.ts"
+import { AgentFailed, type AgentHandle, type Agents } from "../../ports/agents.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { agentCertificate, agentJob, agentPort, type AgentSettings, isFinished } from "./agent-job.ts"
-import { agentPodState, hasEnded } from "./agent-pod.ts"
-import { longestTlsVariable, tlsValue, tlsValueOf } from "./agent-tls-variable.ts"
-import type { AgentTls } from "./secure-agent.ts"
+import { agentPodState } from "./agent-pod.ts"
+import {
+  type AgentIdentity,
+  agentName,
+  type AgentRequest,
+  type AgentStarter,
+  connectAgent,
+  type DialAgent,
+  firstGroup,
+  inTurn,
+  markGivenUp,
+  otherTlsReason,
+  pollEvery,
+  portRange,
+  unfitNow,
+  unlessAbsent
+} from "./agent-starter.ts"
+import { tlsProblem, tlsValue, tlsValueOf } from "./agent-tls-variable.ts"
+import { deleteJob, predecessorEnded } from "./end-job.ts"
+import { ensureEphemeralAgent } from "./ephemeral-agents.ts"
 
-const portRange = { least: 30_000, most: 65_535 } as const
-const firstGroup = 3_000
-const pollEvery = "200 millis"
-/**
- * How long the pod of an agent that was given up may take to end before its successor is made, in ms. On a lost node it
- * ends never, and no successor can start there.
- */
-const endWithin = 15_000
-/** How long it is remembered of an agent that it was given up, in ms: its deletion has long succeeded or never will. */
-const rememberedFor = 600_000
-
-/** Opens a connection to the agent that listens at an address, with TLS if that is given. */
-export type DialAgent = (
-  host: string,
-  port: number,
-  tls: AgentTls | undefined
-) => Effect.Effect<FrameChannel, AgentUnreachable>
-
-/** The operator as agents know it, and what only the holder of its key can do. */
-export interface AgentIdentity {
-  readonly keyPem: Redacted.Redacted
-  /** Makes the certificate of the operator for a new agent, PEM. */
-  readonly issue: (agent: string) => Effect.Effect<string>
-  readonly read: (certificatePem: string | undefined) => AgentCertificate
-}
-
-/** The lock of one Job's name, and how many hold it or wait for it. */
-interface Turn {
-  readonly semaphore: Semaphore.Semaphore
-  users: number
-}
-
-/** A Job whose agent was given up, and when, epoch ms. */
-interface GivenUpJob {
-  readonly uid: string
-  readonly at: number
-}
-
-/** Shared by all sessions that ask for agents. */
-interface AgentStarter {
-  readonly api: KubeApi
-  readonly settings: AgentSettings
-  /** Undefined: agents speak clear text. */
-  readonly identity: Effect.Effect<AgentIdentity, KubeError> | undefined
-  /** By the Job's name, until a successor is made. */
-  readonly givenUp: Map<string, GivenUpJob>
-  /** By the Job's name. Without turns, sessions that ask for the same agent at once would conflict again and again. */
-  readonly turns: Map<string, Turn>
-}
-
-/** An agent that a session asks for. */
-interface AgentRequest {
-  readonly name: string
-  readonly target: AgentPlacement | undefined
-  readonly owner: OwnerReference
-  readonly tls: ReadonlyArray<PortTls>
-}
-
-/**
- * The name of an agent: the same for every session on the same container; a targetless session has an agent of its own.
- */
-const agentName = (target: AgentPlacement | undefined, owner: OwnerReference): string => {
-  const key = target === undefined ? `session ${owner.uid}` : `${target.podUid} ${target.containerId}`
-  return `mirrord-agent-${createHash("sha256").update(key).digest("hex").slice(0, 10)}`
-}
-
-const takeTurn = (turns: Map<string, Turn>, name: string): Turn => {
-  const turn = turns.get(name) ?? { semaphore: Semaphore.makeUnsafe(1), users: 0 }
-  turn.users++
-  turns.set(name, turn)
-  return turn
-}
-
-const leaveTurn = (turns: Map<string, Turn>, name: string, turn: Turn): void => {
-  if (--turn.users === 0) turns.delete(name)
-}
-
-const otherTlsReason =
-  "it runs with other TLS settings than MirrordTlsStealConfig and MirrordClusterTlsStealConfig have for this target now"
-
-/** Runs the effect while no other effect of the same name runs. */
-const inTurn = <A, E>(turns: Map<string, Turn>, name: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.acquireUseRelease(
-    Effect.sync(() => takeTurn(turns, name)),
-    ({ semaphore }) => semaphore.withPermit(effect),
-    (turn) => Effect.sync(() => leaveTurn(turns, name, turn))
-  )
-
-const unlessAbsent = (error: KubeError): Effect.Effect<undefined, KubeError> =>
-  error.reason === "NotFound" ? Effect.undefined : Effect.fail(error)
-
-/** Waits until no pod of an earlier Job of the name runs; the result is whether that is so. */
-const predecessorEnded = ({ api, settings }: AgentStarter, name: string): Effect.Effect<boolean, KubeError> =>
+/** Why no agent may be started beside the container now, a clause, if so. A node that cannot be read has room. */
+const obstacle = (
+  { api, settings }: AgentStarter,
+  { ephemeralAgents = [], nodeName, podName }: AgentPlacement
+): Effect.Effect<string | undefined> =>
   Effect.gen(function* () {
-    for (;;) {
-      const { items } = yield* api.list(pods, { namespace: settings.namespace, labelSelector: `job-name=${name}` })
-      if (items.every(hasEnded)) return true
-      yield* Effect.sleep(pollEvery)
-    }
-  }).pipe(Effect.timeoutOrElse({ duration: endWithin, orElse: () => Effect.succeed(false) }))
+    const [living] = ephemeralAgents
+    if (living !== undefined)
+      return (
+        `pod ${podName} still has the agent ${living}, an ephemeral container, and two would fight over the pod's ` +
+        "packet filter; it ends by itself a minute after its last session"
+      )
+    if (!settings.checkOutOfPods) return undefined
+    const node = readResource(nodes, yield* api.get(nodes, nodeName))
+    const { items } = yield* api.list(pods, { fields: podsOnNode(nodeName) })
+    return Result.isSuccess(node) ? whyNoRoom(node.success, items.length) : undefined
+  }).pipe(
+    Effect.catch((error) =>
+      Effect.as(
+        Effect.logWarning("a node was not asked for room").pipe(
+          Effect.annotateLogs({ node: nodeName, problem: error.message })
+        ),
+        undefined
+      )
+    )
+  )
 
 const createJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError | AgentFailed> =>
   Effect.gen(function* () {
     const { api, givenUp, settings } = starter
     const { name, target, tls } = request
-    const size = tlsValue(tls, settings.extraEnv)?.length ?? 0
-    if (size > longestTlsVariable)
-      return yield* new AgentFailed({
-        agent: name,
-        detail: `its TLS settings have ${size} bytes, and ${longestTlsVariable} can be passed; give it fewer ports`
-      })
+    const detail = tlsProblem(tls, settings.extraEnv) ?? (target && (yield* obstacle(starter, target)))
+    if (detail !== undefined) return yield* new AgentFailed({ agent: name, detail })
     // Targetless agents share nothing, so nothing has to end first.
     const cleansUp = givenUp.has(name) && target !== undefined && (yield* predecessorEnded(starter, name))
     const port = settings.port ?? (yield* Random.nextIntBetween(portRange.least, portRange.most))
@@ -142,13 +80,6 @@ const createJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<
     const job = agentJob(settings, { ...request, port, group, cleansUp, certificatePem })
     return yield* Effect.tap(api.create(jobs, job, settings.namespace), () => Effect.sync(() => givenUp.delete(name)))
   })
-
-const deleteJob = ({ api, settings }: AgentStarter, { metadata }: KubeObject): Effect.Effect<void, KubeError> => {
-  const { name, uid } = metadata
-  return api
-    .delete(jobs, name, { namespace: settings.namespace, ...(uid === undefined ? {} : { uid }) })
-    .pipe(Effect.catch(unlessAbsent))
-}
 
 /** Adds an owner to the Job that was read; a Conflict if somebody has written the Job since. */
 const addOwner = (
@@ -167,17 +98,6 @@ const addOwner = (
     },
     { namespace: settings.namespace }
   )
-
-/** Why the agent of a Job that runs has to make way for another one, if it has. */
-const unfit = ({ identity }: AgentStarter, job: KubeObject): Effect.Effect<string | undefined, KubeError> =>
-  Effect.gen(function* () {
-    // A Job that is no agent's is left alone.
-    if (agentPort(job) === undefined) return undefined
-    const certificatePem = agentCertificate(job)
-    const now = yield* Clock.currentTimeMillis
-    if (identity !== undefined) return whyUnfit(true, (yield* identity).read(certificatePem), now)
-    return whyUnfit(false, { _tag: certificatePem === undefined ? "None" : "Foreign" }, now)
-  })
 
 /** How the session of an owner is, for the agent that it owns with the asking session. */
 const ownerState = (
@@ -216,22 +136,13 @@ const hasOtherTls = (
     }
   })
 
-/** Marks a Job's agent as given up, so that its successor waits for its end and cleans up after it. */
-const markGivenUp = (
-  { givenUp }: AgentStarter,
-  { name, uid }: { readonly name: string; readonly uid: string }
-): Effect.Effect<void> =>
-  Effect.map(Clock.currentTimeMillis, (at) => {
-    for (const [old, job] of givenUp) if (at - job.at > rememberedFor) givenUp.delete(old)
-    givenUp.set(name, { uid, at })
-  })
-
 /** Whether the agent of a Job has to end before the session can have one: it is over, was given up, or is unfit. */
 const hasToEnd = (starter: AgentStarter, job: KubeObject): Effect.Effect<boolean, KubeError> =>
   Effect.gen(function* () {
     const { name, uid } = job.metadata
     if (isFinished(job) || starter.givenUp.get(name)?.uid === uid) return true
-    const reason = yield* unfit(starter, job)
+    // A Job that is no agent's is left alone.
+    const reason = agentPort(job) === undefined ? undefined : (yield* unfitNow(starter))(agentCertificate(job))
     if (reason === undefined) return false
     yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: name, reason })
     yield* markGivenUp(starter, { name, uid: uid ?? "" })
@@ -320,25 +231,6 @@ const giveUpAgent = (starter: AgentStarter, { name, uid }: AgentHandle): Effect.
     Effect.mapError((error) => new AgentFailed({ agent: name, detail: `its Job cannot be deleted: ${error.message}` }))
   )
 
-/**
- * Connects to an agent, as it was started: never in clear text where agents are to speak TLS, nor the other way round.
- */
-const connectAgent = (
-  { identity }: AgentStarter,
-  dial: DialAgent,
-  { certificatePem, host, name, port }: AgentHandle
-): Effect.Effect<FrameChannel, AgentUnreachable> => {
-  if (identity === undefined) return dial(host, port, undefined)
-  const unreachable = (detail: string): AgentUnreachable => new AgentUnreachable({ agent: name, detail })
-  return Effect.gen(function* () {
-    const { keyPem, read } = yield* Effect.mapError(identity, ({ message }) => unreachable(message))
-    const certificate = read(certificatePem)
-    if (certificatePem === undefined || certificate._tag !== "Ours")
-      return yield* unreachable("it was not started with a certificate of this operator")
-    return yield* dial(host, port, { certificatePem, keyPem, serverName: certificate.serverName })
-  })
-}
-
 /** Runs the effect once, and again only as long as it fails. */
 const once = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> => {
   let made: { readonly value: A } | undefined
@@ -354,8 +246,8 @@ const once = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> => {
 }
 
 /**
- * Agents as Jobs in the cluster of `api`. With an `identity`, which is asked for when the first agent is needed, they
- * speak TLS.
+ * Agents in the cluster of `api`, as Jobs, or as ephemeral containers where the settings say so. With an `identity`,
+ * which is asked for when the first agent is needed, they speak TLS.
  */
 export const podAgents = (
   api: KubeApi,
@@ -365,9 +257,19 @@ export const podAgents = (
 ): Agents["Service"] => {
   const kept = identity && once(identity)
   const starter: AgentStarter = { api, settings, identity: kept, givenUp: new Map(), turns: new Map() }
-  return {
-    ensure: (target, owner, tls = []) => ensureAgent(starter, { name: agentName(target, owner), target, owner, tls }),
-    giveUp: (agent) => giveUpAgent(starter, agent),
-    connect: (agent) => connectAgent(starter, dial, agent)
-  }
+  const connect = (agent: AgentHandle) => connectAgent(starter, dial, agent)
+  return settings.ephemeral
+    ? {
+        ensure: (target, owner, tls = []) =>
+          ensureEphemeralAgent(starter, { name: agentName(target, owner), target, owner, tls }),
+        // Nothing can end it but itself, and it does so when its connections have ended.
+        giveUp: (agent) => markGivenUp(starter, agent),
+        connect
+      }
+    : {
+        ensure: (target, owner, tls = []) =>
+          ensureAgent(starter, { name: agentName(target, owner), target, owner, tls }),
+        giveUp: (agent) => giveUpAgent(starter, agent),
+        connect
+      }
 }

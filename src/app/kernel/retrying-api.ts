@@ -76,5 +76,6 @@ export const retryingApi = (api: KubeApi): KubeApi => ({
   list: (...call) => retrying(api.list(...call), mayPassUnchanged),
   create: (...call) => retrying(api.create(...call), mayPassUnchanged),
   mergePatch: (...call) => retrying(api.mergePatch(...call), mayPass),
+  update: (...call) => retrying(api.update(...call), mayPass),
   delete: (...call) => retrying(api.delete(...call), mayPass)
 })

@@ -43,6 +43,8 @@ export const apiWhileLeading = (term: Term, api: KubeApi): KubeApi => {
     create: (ref, object, namespace) => write(`create ${ref.plural}`, api.create(ref, object, namespace)),
     mergePatch: (ref, name, patch, options) =>
       write(`patch ${ref.plural} ${name}`, api.mergePatch(ref, name, patch, options)),
+    update: (ref, object, options) =>
+      write(`update ${ref.plural} ${object.metadata.name}`, api.update(ref, object, options)),
     delete: (ref, name, options) => write(`delete ${ref.plural} ${name}`, api.delete(ref, name, options))
   }
 }

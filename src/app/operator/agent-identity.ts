@@ -7,7 +7,7 @@
  */
 
 import { Clock, Effect, Redacted, Result } from "effect"
-import type { AgentIdentity } from "../../adapters/pod/pod-agents.ts"
+import type { AgentIdentity } from "../../adapters/pod/agent-starter.ts"
 import {
   type AgentKey,
   makeAgentCertificate,

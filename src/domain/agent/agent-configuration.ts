@@ -44,6 +44,12 @@ export interface AgentConfiguration {
   readonly podSecurity: JsonObject | undefined
   /** Whether service meshes may add their sidecars to agents' pods. */
   readonly meshSidecars: boolean
+  /** Whether agents are ephemeral containers of the targets' pods instead of pods of their own. */
+  readonly ephemeral: boolean
+  /** Whether an ephemeral agent keeps the sidecar of a service mesh away from its port. */
+  readonly excludeFromMesh: boolean
+  /** Whether a node is asked first if it has room for an agent's pod; otherwise the scheduler finds out. */
+  readonly checkOutOfPods: boolean
 }
 
 /** The agent's variable of each field, in the order in which the published operator sends them (agent.md §2.4). */
@@ -130,7 +136,10 @@ const read = (file: JsonObject, usualImage: string): AgentConfiguration => {
     privileged: file["privileged"] === true,
     capabilities: agentCapabilities.filter((capability) => !disabled.includes(capability)),
     podSecurity: podSecurityOf(file["security_context"]),
-    meshSidecars: file["disable_mesh_sidecar_injection"] === false
+    meshSidecars: file["disable_mesh_sidecar_injection"] === false,
+    ephemeral: file["ephemeral"] === true,
+    excludeFromMesh: file["exclude_from_mesh"] === true,
+    checkOutOfPods: file["check_out_of_pods"] === true
   }
 }
 

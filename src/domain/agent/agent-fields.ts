@@ -32,11 +32,14 @@ export const agentCapabilities = ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN"] as con
 
 export const agentFields = {
   annotations: texts,
+  check_out_of_pods: truth,
   clean_iptables_on_start: truth,
   communication_timeout: whole(1, 65_535),
   disable_mesh_sidecar_injection: truth,
   disabled_capabilities: { kind: "list", of: words(...agentCapabilities) },
   dns: fields({ timeout: whole(1), attempts: whole(1) }),
+  ephemeral: truth,
+  exclude_from_mesh: truth,
   external_ip_fix: truth,
   flush_connections: truth,
   http_detection_timeout: whole(0),

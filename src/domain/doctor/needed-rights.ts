@@ -24,12 +24,24 @@ export interface NeededRight {
   readonly without: string
 }
 
-/** Secrets that the operator keeps beside users' authority, as it is installed. */
-export interface KeptSecrets {
-  /** Its own serving certificate. */
+/** Parts of an installation that need rights of their own. */
+export interface InstalledParts {
+  /** The operator keeps its own serving certificate. */
   readonly ownCertificate: boolean
-  /** Its key towards agents, which speak TLS. */
+  /** It keeps a key towards agents, which speak TLS. */
   readonly agentTls: boolean
+  /** Agents are ephemeral containers of targets' pods. */
+  readonly ephemeralAgents: boolean
+  /** Nodes are asked for room before an agent is made. */
+  readonly asksNodes: boolean
+}
+
+/** An installation of which nothing is known. */
+export const noParts: InstalledParts = {
+  ownCertificate: false,
+  agentTls: false,
+  ephemeralAgents: false,
+  asksNodes: false
 }
 
 const sessions = "mirrord.metalbear.co"
@@ -69,13 +81,6 @@ const workloads: ReadonlyArray<NeededRight> = [
     without: "no session is served here"
   },
   {
-    scope: "agent-namespace",
-    group: "batch",
-    resource: "jobs",
-    verbs: ["get", "create", "patch", "delete"],
-    without: "no agent can be started"
-  },
-  {
     scope: "operator-namespace",
     group: "",
     resource: "configmaps",
@@ -84,6 +89,42 @@ const workloads: ReadonlyArray<NeededRight> = [
     without: "no session of this cluster alone can be started or stopped"
   }
 ]
+
+/** Rights of an operator whose agents are Jobs. */
+const agentsAsJobs: NeededRight = {
+  scope: "agent-namespace",
+  group: "batch",
+  resource: "jobs",
+  verbs: ["get", "create", "patch", "delete"],
+  without: "no agent can be started"
+}
+
+/** Rights of an operator whose agents are ephemeral containers. */
+const agentsAsEphemeralContainers: ReadonlyArray<NeededRight> = [
+  {
+    scope: "cluster",
+    group: "",
+    resource: "pods/ephemeralcontainers",
+    verbs: ["update"],
+    without: "no agent can be started"
+  },
+  {
+    scope: "agent-namespace",
+    group: "batch",
+    resource: "jobs",
+    verbs: ["get", "delete"],
+    without: "no agent can be started, since one of earlier settings might run beside it"
+  }
+]
+
+/** Right of an operator that asks nodes for room. */
+const askingNodes: NeededRight = {
+  scope: "cluster",
+  group: "",
+  resource: "nodes",
+  verbs: ["get"],
+  without: "no node is known to be full, and the scheduler finds out"
+}
 
 const noCopies = "no copy of a target is made, so jobs and cronjobs are no targets"
 const noScaleDown = "no copy can replace a workload of that kind, and none gets its pods back"
@@ -316,12 +357,14 @@ const primaryOperator: ReadonlyArray<NeededRight> = [
  * All that an operator does in its own cluster. The chart grants exactly this; test/charts/needed-rights.test.ts
  * compares both ways.
  */
-export const ownRights = (role: Role, { agentTls, ownCertificate }: KeptSecrets): ReadonlyArray<NeededRight> => {
+export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<NeededRight> => {
+  const { agentTls, asksNodes, ephemeralAgents, ownCertificate } = parts
   const hasAgents = role._tag !== "Primary" || !role.managementOnly
   return [
     ...everyOperator,
     ...(ownCertificate ? keepingACertificate : []),
-    ...(hasAgents ? workloads : []),
+    ...(hasAgents ? [...workloads, ...(ephemeralAgents ? agentsAsEphemeralContainers : [agentsAsJobs])] : []),
+    ...(hasAgents && asksNodes && !ephemeralAgents ? [askingNodes] : []),
     ...(hasAgents && agentTls ? keepingAKey : []),
     ...(hasAgents ? copies : []),
     ...(role._tag === "Primary" ? primaryOperator : [])

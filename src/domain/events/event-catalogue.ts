@@ -53,7 +53,11 @@ export const eventCatalogue = {
   TargetNotReady: { type: "Warning", on: child, when: "the target has no pod that can be used" },
   NoPods: { type: "Warning", on: child, when: "the target had pods, and has had none for longer than a session waits" },
   Forbidden: { type: "Warning", on: child, when: "the operator may not look up the target, or start agents" },
-  NotAllowed: { type: "Warning", on: child, when: "the target's namespace is protected, or a bound is reached" },
+  NotAllowed: {
+    type: "Warning",
+    on: child,
+    when: "the target's namespace is protected, a bound is reached, or an ephemeral agent has no target"
+  },
   Failed: { type: "Warning", on: "both", when: "the session failed; of a child: a step failed, and is tried again" },
   Expired: {
     type: "Normal",

@@ -167,6 +167,25 @@ export const statefulSets = namespaced({
   plural: "statefulsets",
   schema: Workload
 })
+/** A node, as far as it says how many pods it takes. */
+const Node = Schema.Struct({
+  metadata: ObjectMeta,
+  status: Schema.optionalKey(
+    Schema.Struct({
+      allocatable: Schema.optionalKey(Schema.NullOr(Schema.Struct({ pods: optionalText })))
+    })
+  )
+})
+export type Node = typeof Node.Type
+
+export const nodes: ResourceDescriptor<Node> = {
+  group: "",
+  version: "v1",
+  kind: "Node",
+  plural: "nodes",
+  scope: "Cluster",
+  schema: Node
+}
 export const jobs = namespaced({ group: "batch", version: "v1", kind: "Job", plural: "jobs", schema: Workload })
 export const rollouts = namespaced({
   group: "argoproj.io",

@@ -34,6 +34,8 @@ export interface AgentPlacement {
   readonly guessed: boolean
   readonly shareProcessNamespace: boolean
   readonly mesh: Mesh | undefined
+  /** Agents that run in the pod as ephemeral containers, by the names of these; missing if there are none. */
+  readonly ephemeralAgents?: ReadonlyArray<string>
 }
 
 const runtimes: ReadonlyArray<ContainerRuntime> = ["docker", "containerd", "cri-o"]
@@ -124,12 +126,19 @@ const meshOf = ({ metadata, status }: Pod): Mesh | undefined => {
   return has("kuma-sidecar", "kuma-init") ? "kuma" : undefined
 }
 
+/** Agents in the pod itself, from this operator or another of mirrord's programs: all name them so. */
+const ephemeralAgentsOf = ({ status }: Pod): ReadonlyArray<string> =>
+  (status?.ephemeralContainerStatuses ?? []).flatMap(({ name, state }) =>
+    name.startsWith("mirrord-agent-") && state?.running !== undefined && state.running !== null ? [name] : []
+  )
+
 /** Checks a pod in the client's order: the first failure wins (agent.md §1.4). `named`: the user's container. */
 export const podPlacement = (pod: Pod, named: string | undefined): Result.Result<AgentPlacement, PodProblem> =>
   Result.gen(function* () {
     const podNamespace = yield* runningPodNamespace(pod)
     const { containers, nodeName, podIps } = yield* scheduledPod(pod)
     const container = yield* readyContainer(containers, pod.metadata.annotations, named)
+    const ephemeralAgents = ephemeralAgentsOf(pod)
     return {
       podName: pod.metadata.name,
       podNamespace,
@@ -138,7 +147,8 @@ export const podPlacement = (pod: Pod, named: string | undefined): Result.Result
       nodeName,
       ...container,
       shareProcessNamespace: pod.spec?.shareProcessNamespace ?? false,
-      mesh: meshOf(pod)
+      mesh: meshOf(pod),
+      ...(ephemeralAgents.length === 0 ? {} : { ephemeralAgents })
     }
   })
 

@@ -13,6 +13,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import type { KubeError } from "../../../src/ports/kube-api.ts"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
+import { ephemeralAgentsSuite } from "../pod/ephemeral-agents-suite.ts"
 import { connectKubeApi } from "./kube-api-server.ts"
 import { failureOf, type KubeApiServer, kubeApiSuite } from "./kube-api-suite.ts"
 
@@ -53,6 +54,7 @@ describe("KubeApi over HTTP, against the embedded cluster", () => {
   })
 
   kubeApiSuite(() => server)
+  ephemeralAgentsSuite(() => server.admin)
 
   it("gets bookmarks while nothing happens", async () => {
     const { resourceVersion } = await Effect.runPromise(server.admin.list(mirrordClusterSessions))

@@ -197,9 +197,14 @@ const withArgs = (args: unknown) => ({
 })
 
 describe("the settings of agents", () => {
-  it("are all seen in Jobs, but for the time that the operator waits", () => {
+  it("are all seen in Jobs, but for those that act before there is a Job, or on ephemeral containers", () => {
     const seen = new Set(eachSetting.map(([field]) => field))
-    expect(Object.keys(agentFields).filter((field) => !seen.has(field))).toEqual(["startup_timeout"])
+    expect(Object.keys(agentFields).filter((field) => !seen.has(field))).toEqual([
+      "check_out_of_pods",
+      "ephemeral",
+      "exclude_from_mesh",
+      "startup_timeout"
+    ])
   })
 })
 

@@ -3,10 +3,11 @@ import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import { tlsValue, tlsValueOf } from "../../../src/adapters/pod/agent-tls-variable.ts"
-import { type AgentIdentity, type DialAgent, podAgents } from "../../../src/adapters/pod/pod-agents.ts"
+import type { AgentIdentity, DialAgent } from "../../../src/adapters/pod/agent-starter.ts"
+import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
 import { type AgentCertificate, agentCertificateLife } from "../../../src/domain/agent/agent-transport.ts"
-import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { jobs, nodes, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
@@ -199,6 +200,43 @@ describe("agents as pods", () => {
       })
     })
   )
+
+  describe("where the node is asked for room first", () => {
+    const asking = { ...settings, checkOutOfPods: true }
+    const nodeWith = (allocatable: string, running: number) => {
+      const api = new MemoryKubeApi("c")
+      api.write(nodes, "node-1", { status: { allocatable: { pods: allocatable } } })
+      for (const [index, phase] of [...Array<string>(running).fill("Running"), "Pending", "Succeeded"].entries())
+        api.write(pods, `pod-${index}`, { spec: { nodeName: "node-1" }, status: { phase } }, "default")
+      api.write(pods, "elsewhere", { spec: { nodeName: "node-2" }, status: { phase: "Running" } }, "default")
+      return api
+    }
+
+    it.effect("are not made on a full node, and say so at once", () =>
+      Effect.gen(function* () {
+        const api = nodeWith("3", 3)
+        const error = yield* Effect.flip(podAgents(api, asking, dial).ensure(placement, owner("1")))
+        expect(error.detail).toBe("node node-1 is full: 3 pods run there, and it takes 3")
+        expect(api.peekAll(jobs)).toEqual([])
+        // Nobody is asked unless the settings say so.
+        yield* Effect.forkChild(Effect.result(podAgents(api, settings, dial).ensure(placement, owner("1"))))
+        yield* TestClock.adjust(1)
+        expect(api.peekAll(jobs)).toHaveLength(1)
+      })
+    )
+
+    it.effect.each([
+      ["with room", nodeWith("4", 3), placement],
+      ["that cannot be read", new MemoryKubeApi("c"), placement],
+      ["that is full, without a target there", nodeWith("0", 0), undefined]
+    ] as const)("are made on a node %s", ([_what, api, target]) =>
+      Effect.gen(function* () {
+        yield* Effect.forkChild(Effect.result(podAgents(api, asking, dial).ensure(target, owner("1"))))
+        yield* TestClock.adjust(1)
+        expect(api.peekAll(jobs)).toHaveLength(1)
+      })
+    )
+  })
 
   it.effect("that are given up are replaced when their pod has ended, and the next cleans up after them", () =>
     Effect.gen(function* () {

@@ -142,6 +142,7 @@ describe("electing a leader", () => {
           watch: (...call) => api.watch(...call),
           create: (...call) => (isCut ? unreachable(api) : api.create(...call)),
           mergePatch: (...call) => (isCut ? unreachable(api) : api.mergePatch(...call)),
+          update: (...call) => api.update(...call),
           delete: (...call) => api.delete(...call)
         }
         const first = yield* start(cut, "one")

@@ -22,7 +22,7 @@ describe("agent-config.yaml", () => {
   )
 
   it("leaves fields that a newer chart may write alone", () => {
-    expect(parse({ later: [1], ephemeral: true })).toEqual(Result.succeed(usualAgentConfiguration))
+    expect(parse({ later: [1], ephemerals: true })).toEqual(Result.succeed(usualAgentConfiguration))
   })
 
   it.each([

@@ -1,5 +1,5 @@
 import type { Answer, ClusterFacts } from "../../../src/domain/doctor/cluster-facts.ts"
-import { memberRights, ownRights } from "../../../src/domain/doctor/needed-rights.ts"
+import { memberRights, noParts, ownRights } from "../../../src/domain/doctor/needed-rights.ts"
 
 export const now = Date.UTC(2026, 10, 22)
 export const day = 86_400_000
@@ -61,9 +61,8 @@ export const wellPrimary: ClusterFacts = {
   part: "own",
   isDefault: false,
   role: { _tag: "Primary", managementOnly: true, isDefault: false },
-  rights: ownRights(
-    { _tag: "Primary", managementOnly: true, isDefault: false },
-    { ownCertificate: false, agentTls: false }
-  ).flatMap((right) => right.verbs.map((verb) => ({ right, verb, allowed: true }))),
+  rights: ownRights({ _tag: "Primary", managementOnly: true, isDefault: false }, noParts).flatMap((right) =>
+    right.verbs.map((verb) => ({ right, verb, allowed: true }))
+  ),
   operator: answered({ version: "3.250.0+braid.0.1.0", protocolVersion: "1.29.0", features: ["MultiClusterPrimary"] })
 }

@@ -129,7 +129,7 @@ describe("as a container's program", () => {
       1,
       "no running container nobody on this node"
     ],
-    ["ephemeral", ["-l", "1", "ephemeral"], {}, 1, "ephemeral is not supported"],
+    ["ephemeral beside nobody", ["-l", "1", "ephemeral"], {}, 1, "ephemeral container with a running target"],
     ["no certificate", ["-l", "1", "targetless"], { AGENT_OPERATOR_CERT_ENV: "pem" }, 1, "is no PEM certificate"],
     [
       "a certificate that cannot be read",

@@ -7,7 +7,7 @@
 
 import type { KubeConfig } from "@kubernetes/client-node"
 import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
-import type { KeptSecrets } from "../../../domain/doctor/needed-rights.ts"
+import type { InstalledParts } from "../../../domain/doctor/needed-rights.ts"
 import type { Role } from "../../../domain/fleet/roles.ts"
 
 export interface ExaminedCluster {
@@ -20,7 +20,7 @@ export interface ExaminedCluster {
   /** Namespace of the agents. Rights in it are asked for only in the operator's own cluster. */
   readonly agentNamespace: string
   /** The Secrets that the operator keeps. Asked for only in the operator's own cluster. */
-  readonly kept: KeptSecrets
+  readonly kept: InstalledParts
   /** Mistakes in the configuration of this cluster, as whole sentences. */
   readonly problems: ReadonlyArray<string>
   readonly credentials: CredentialFacts

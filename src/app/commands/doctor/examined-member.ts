@@ -10,6 +10,7 @@ import { memberConfig } from "../../../adapters/kubernetes/cluster-connector.ts"
 import { readCertificate } from "../../../adapters/x509/read-certificate.ts"
 import { credentialsLabel } from "../../../domain/credentials/cluster-auth.ts"
 import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
+import { noParts } from "../../../domain/doctor/needed-rights.ts"
 import { readTokenClaims } from "../../../domain/doctor/token-claims.ts"
 import { credentialsSecretName } from "../../../domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
@@ -75,7 +76,7 @@ export const examinedMember = (
       role: { _tag: "Single" },
       namespace: member.namespace ?? "mirrord",
       agentNamespace: "",
-      kept: { ownCertificate: false, agentTls: false },
+      kept: noParts,
       problems: member.problems,
       config,
       account: undefined

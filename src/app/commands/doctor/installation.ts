@@ -9,10 +9,11 @@ import { basename } from "node:path"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Config, ConfigProvider, Effect, Result, type Scope } from "effect"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
+import { parseAgentConfiguration, usualAgentConfiguration } from "../../../domain/agent/agent-configuration.ts"
 import { failed, type Finding, warning } from "../../../domain/doctor/finding.ts"
-import type { KeptSecrets } from "../../../domain/doctor/needed-rights.ts"
+import { type InstalledParts, noParts } from "../../../domain/doctor/needed-rights.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
-import { parseFleetConfiguration } from "../../../domain/fleet/parse-configuration.ts"
+import { type ConfigurationDocument, parseFleetConfiguration } from "../../../domain/fleet/parse-configuration.ts"
 import { asObjects, asString, at } from "../../../domain/json.ts"
 import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
@@ -30,7 +31,7 @@ export interface Installation {
   readonly own: KubeApi
   readonly namespace: string
   readonly agentNamespace: string
-  readonly kept: KeptSecrets
+  readonly kept: InstalledParts
   readonly fleet: FleetConfiguration | undefined
   readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
@@ -88,7 +89,12 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
     own: yield* makeKubeApi(config, "own"),
     namespace: settings.namespace,
     agentNamespace: settings.agents.namespace,
-    kept: { ownCertificate: settings.ownCertificate, agentTls: settings.agentTls },
+    kept: {
+      ownCertificate: settings.ownCertificate,
+      agentTls: settings.agentTls,
+      ephemeralAgents: settings.agents.ephemeral,
+      asksNodes: settings.agents.checkOutOfPods
+    },
     fleet: settings.fleet,
     account: undefined,
     findings: []
@@ -106,21 +112,32 @@ const environment = (deployment: KubeObject): ReadonlyMap<string, string> => {
   )
 }
 
+/** The file to which a variable points. */
+const documentIn = (configMap: KubeObject, env: ReadonlyMap<string, string>, variable: string): ConfigurationDocument =>
+  documentOf(asString(at(configMap, "data", basename(env.get(variable) ?? ""))) ?? "")
+
 const configurationOf = (
   configMap: KubeObject,
   env: ReadonlyMap<string, string>,
   managementOnly: boolean | undefined
-) => {
-  const document = (variable: string) =>
-    documentOf(asString(at(configMap, "data", basename(env.get(variable) ?? ""))) ?? "")
-  return parseFleetConfiguration(
+) =>
+  parseFleetConfiguration(
     {
-      multiCluster: document("MIRRORD_MULTICLUSTER_CONFIG"),
-      clusters: document("MIRRORD_CLUSTERS_CONFIG"),
+      multiCluster: documentIn(configMap, env, "MIRRORD_MULTICLUSTER_CONFIG"),
+      clusters: documentIn(configMap, env, "MIRRORD_CLUSTERS_CONFIG"),
       managementOnly
     },
     sha256Hex
   )
+
+/** The shape of agents. A file that the operator refuses counts as empty here: its log says what is wrong with it. */
+const agentPartsOf = (
+  configMap: KubeObject,
+  env: ReadonlyMap<string, string>
+): Pick<InstalledParts, "asksNodes" | "ephemeralAgents"> => {
+  const file = parseAgentConfiguration(documentIn(configMap, env, "OPERATOR_AGENT_CONFIG"), "")
+  const { checkOutOfPods, ephemeral } = Result.getOrElse(file, () => usualAgentConfiguration)
+  return { asksNodes: checkOutOfPods, ephemeralAgents: ephemeral }
 }
 
 /**
@@ -141,7 +158,8 @@ const unread = (error: KubeError, object: string, namespace: string): ReadonlyAr
       return [
         warning(
           "configuration",
-          `The ${object} in namespace ${namespace} may not be read, so members are not known: ${error.detail}.`,
+          `The ${object} in namespace ${namespace} may not be read, so neither members nor settings are known: ` +
+            `${error.detail}.`,
           "Use a kubeconfig that may read it, or run it as the operator: helm test."
         )
       ]
@@ -174,7 +192,7 @@ export const installationByKubeConfig = (
       return {
         ...known,
         agentNamespace: namespace,
-        kept: { ownCertificate: false, agentTls: false },
+        kept: noParts,
         fleet: undefined,
         account: account(operatorName),
         findings: unread(deployment.failure, `Deployment ${operatorName}`, namespace)
@@ -189,22 +207,22 @@ export const installationByKubeConfig = (
     })
       .parse(given)
       .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
+    const configMap = yield* Effect.result(own.get(configMaps, configMapName, namespace))
     const installed = {
       ...known,
       agentNamespace: env.get("MIRRORD_AGENT_NAMESPACE") ?? namespace,
-      kept,
+      kept: { ...noParts, ...kept, ...(Result.isSuccess(configMap) ? agentPartsOf(configMap.success, env) : {}) },
       account: account(
         asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName
       )
     }
-    if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [] }
-    const configMap = yield* Effect.result(own.get(configMaps, configMapName, namespace))
     if (Result.isFailure(configMap))
       return {
         ...installed,
         fleet: undefined,
         findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
       }
+    if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [] }
     const fleet = configurationOf(configMap.success, env, managementOnly)
     return Result.isSuccess(fleet)
       ? { ...installed, fleet: fleet.success, findings: [] }

@@ -59,6 +59,15 @@ const failures: Readonly<Record<AgentEnd["cause"], SessionFailure>> = {
   }
 }
 
+const failureOf = (representative: StartedAgent | undefined): SessionFailure => {
+  if (representative === undefined || Result.isSuccess(representative))
+    return { reason: "Error", message: "it is gone" }
+  const { failure } = representative
+  if (!("_tag" in failure)) return failure
+  const isNotAllowed = failure._tag === "AgentFailed" && failure.isNotAllowed === true
+  return { reason: isNotAllowed ? "NotAllowed" : "Error", message: failure.message }
+}
+
 /** Whether a task still works for the session that it was begun for. */
 const isCurrent = ({ sessions }: ClusterSessionState, { key, known }: ChildTurn): boolean => sessions.get(key) === known
 
@@ -242,9 +251,7 @@ const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: P
     const started = agentsOf(results)
     if (!isCurrent(state, turn) || representative === undefined || Result.isFailure(representative)) {
       closeHolds(started)
-      const isFailed = representative !== undefined && Result.isFailure(representative)
-      const message = isFailed ? representative.failure.message : "it is gone"
-      session.agent = yield* failNow(session, { reason: "Error", message })
+      session.agent = yield* failNow(session, failureOf(representative))
     } else {
       const now = yield* Clock.currentTimeMillis
       session.agents = started

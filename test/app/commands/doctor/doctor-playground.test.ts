@@ -7,7 +7,7 @@ import { expect, it } from "vitest"
 import { stringify } from "yaml"
 import { startPlayground } from "../../../../lab/playground/playground.ts"
 import { topology } from "../../../../lab/playground/topology.ts"
-import { memberRights, ownRights } from "../../../../src/domain/doctor/needed-rights.ts"
+import { memberRights, noParts, ownRights } from "../../../../src/domain/doctor/needed-rights.ts"
 import { runBraid } from "../../../support/run-braid.ts"
 import { grant } from "./grant.ts"
 
@@ -32,7 +32,7 @@ it(
             // As the chart does; the playground's own roles are narrower.
             const own = ownRights(
               description.isPrimary ? { _tag: "Primary", managementOnly: true, isDefault: false } : { _tag: "Single" },
-              { ownCertificate: false, agentTls: false }
+              noParts
             )
             cluster.apply(
               [...grant("mirrord-operator", own), ...grant("mirrord-operator-envoy", memberRights)]

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { createAuthority } from "../../../../lab/cluster/http/pki.ts"
 import { encodeBase64Text } from "../../../../src/domain/credentials/base64.ts"
-import { memberRights, type NeededRight, ownRights } from "../../../../src/domain/doctor/needed-rights.ts"
+import { memberRights, type NeededRight, noParts, ownRights } from "../../../../src/domain/doctor/needed-rights.ts"
 import { at, asObjects } from "../../../../src/domain/json.ts"
 import { ApiClient, type Credentials, eventually } from "../../../lab/cluster/api-client.ts"
 import { type ChangedApiServer, changedApiServer } from "../../../support/changed-api-server.ts"
@@ -43,9 +43,7 @@ const crd = (plural: string): Promise<string> =>
 const primaryRole = { _tag: "Primary", managementOnly: true, isDefault: false } as const
 /** The right that the operator of this cluster lacks. */
 const taken = "mirrordclustersessions/status"
-const granted = ownRights(primaryRole, { ownCertificate: false, agentTls: false }).filter(
-  ({ resource }) => resource !== taken
-)
+const granted = ownRights(primaryRole, noParts).filter(({ resource }) => resource !== taken)
 
 /** However slow this machine is, ms. */
 const patience = 300_000

@@ -10,7 +10,7 @@ import {
 import type { KubeObject } from "../../../../lab/cluster/schema/kube-object.ts"
 import { configMaps, nodes, pods, secrets } from "../../../../lab/cluster/store/resource-refs.ts"
 import { isPodReady, podIpOf, podPhase } from "../../../../lab/cluster/store/store-access.ts"
-import { asObjects, at } from "../../../../src/domain/json.ts"
+import { asObject, asObjects, at } from "../../../../src/domain/json.ts"
 import { untilTrue } from "../../../support/until-true.ts"
 import { nextLine, pod, podGone, podWhere, talk, testCluster } from "./test-cluster.ts"
 
@@ -63,6 +63,40 @@ describe("a pod's life", () => {
         const node = store.get(nodes, undefined, "node-1")
         assert.strictEqual(at(node, "status", "allocatable", "pods"), "110")
         assert.strictEqual(node?.metadata.labels?.["kubernetes.io/hostname"], "node-1")
+      })
+    )
+  )
+
+  it.live("a container that is added to a running pod runs beside its target, once, and ends with it", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { context, program } = captured()
+        const restarts = Deferred.makeUnsafe<void>()
+        const app: ContainerProgram = () => Effect.as(Deferred.await(restarts), 0)
+        const { kubelet, store } = yield* testCluster(215, { app, debug: program })
+        const containers = [{ name: "app", image: "app", env: [{ name: "NAME", value: "target" }] }]
+        store.create(pods, pod("one", { containers, restartPolicy: "Never" }))
+        const running = yield* podWhere(store, "one")
+        const added = [
+          { name: "debug-1", image: "debug", targetContainerName: "app", env: [{ name: "OWN", value: "yes" }] },
+          { name: "unknown", image: "nothing" }
+        ]
+        const spec = { ...asObject(running["spec"]), ephemeralContainers: added }
+        store.updateEphemeralContainers(pods, { ...running, spec })
+        const debug = yield* context
+        assert.deepStrictEqual(
+          [debug.containerName, debug.targetContainerName, debug.podIp, debug.env.get("OWN")],
+          ["debug-1", "app", podIpOf(running), "yes"]
+        )
+        const stateOf = (object: KubeObject, name: string) =>
+          asObjects(at(object, "status", "ephemeralContainerStatuses")).find((one) => one["name"] === name)?.["state"]
+        const beside = yield* podWhere(store, "one", (found) => at(stateOf(found, "unknown"), "waiting") !== undefined)
+        assert.isDefined(at(stateOf(beside, "debug-1"), "running"))
+        assert.strictEqual(condition(beside, "Ready"), "True")
+        assert.strictEqual(kubelet.podLogs("default", "one", "debug-1")._tag, "Lines")
+        yield* Deferred.succeed(restarts, undefined)
+        const over = yield* podWhere(store, "one", (found) => podPhase(found) === "Succeeded")
+        assert.strictEqual(at(stateOf(over, "debug-1"), "terminated", "exitCode"), 143)
       })
     )
   )
