@@ -382,10 +382,10 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         ["queues status", ["queues", "status"], 0, ""],
         ["subscribe", ["subscribe", "--key", "none"], 1, "The operator does not"],
         [
-          "exec with a copy of a service",
-          ["exec", "--target", "service/myapp", "-f", { feature: { copy_target: true } }, "--", "env"],
+          "exec with a copy of a target that is not there",
+          ["exec", "--target", "deployment/nowhere", "-f", { feature: { copy_target: true } }, "--", "env"],
           1,
-          "has no pod template"
+          "In the default cluster"
         ],
         [
           "exec with a profile that does not exist",
