@@ -425,10 +425,10 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
       it.each([
         ["queues status", ["queues", "status"], 0, ""],
         [
-          "exec with a copy of a service",
-          ["exec", "--target", "service/myapp", "-f", { feature: { copy_target: true } }, "--", "env"],
+          "exec with a copy of a target that is not there",
+          ["exec", "--target", "deployment/nowhere", "-f", { feature: { copy_target: true } }, "--", "env"],
           1,
-          "has no pod template"
+          "In the default cluster"
         ],
         [
           "exec with a profile that does not exist",
