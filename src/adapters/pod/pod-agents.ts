@@ -160,7 +160,15 @@ const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<
       return yield* Effect.andThen(Effect.sleep(pollEvery), () => ensureJob(starter, request))
     }
     const isOwned = existing.metadata.ownerReferences?.some(({ uid }) => uid === request.owner.uid) ?? false
-    return isOwned ? existing : yield* addOwner(starter, existing, request.owner)
+    if (isOwned) return existing
+    return yield* addOwner(starter, existing, request.owner).pipe(
+      // Kubernetes has deleted the Job meanwhile, because its last session ended.
+      Effect.catch((error) =>
+        error.reason === "NotFound"
+          ? Effect.andThen(Effect.sleep(pollEvery), () => ensureJob(starter, request))
+          : Effect.fail(error)
+      )
+    )
   }).pipe(
     Effect.retry({
       times: 5,

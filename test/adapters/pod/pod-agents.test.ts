@@ -131,6 +131,26 @@ describe("agents as pods", () => {
     })
   )
 
+  it.effect("are made anew where the Job goes with its last session before the next one is its owner", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      yield* ensured(api, running)
+      const { name, uid } = onlyJob(api)
+      api.before = ({ verb }) => {
+        if (verb !== "patch") return Effect.void
+        api.before = () => Effect.void
+        return Effect.asVoid(Effect.ignore(api.delete(jobs, name, { namespace: "mirrord" })))
+      }
+      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings, dial).ensure(placement, owner("2"))))
+      for (let i = 0; i < 10; i++) yield* TestClock.adjust(200)
+      expect(onlyJob(api).uid).not.toBe(uid)
+      expect(onlyJob(api).metadata.ownerReferences).toEqual([owner("2")])
+      pod(api, onlyJob(api), running, `${name}-y`)
+      for (let i = 0; i < 10; i++) yield* TestClock.adjust(200)
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Success", success: { name } })
+    })
+  )
+
   it.effect("that are finished are replaced, and the old pod's end is not taken for the new one's", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
