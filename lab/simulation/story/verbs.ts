@@ -5,6 +5,7 @@ import { agents } from "./verbs/agents.ts"
 import { cluster } from "./verbs/cluster.ts"
 import { connectAs } from "./verbs/connect-as.ts"
 import { connect } from "./verbs/connect.ts"
+import { copy } from "./verbs/copy.ts"
 import { crash } from "./verbs/crash.ts"
 import { cut } from "./verbs/cut.ts"
 import { deleteSession } from "./verbs/delete.ts"
@@ -19,6 +20,7 @@ import { kubectl } from "./verbs/kubectl.ts"
 import { latency } from "./verbs/latency.ts"
 import { leader } from "./verbs/leader.ts"
 import { leave } from "./verbs/leave.ts"
+import { meddle } from "./verbs/meddle.ts"
 import { mirror } from "./verbs/mirror.ts"
 import { node } from "./verbs/node.ts"
 import { pause } from "./verbs/pause.ts"
@@ -49,18 +51,21 @@ import { timeout } from "./verbs/timeout.ts"
 import { ttl } from "./verbs/ttl.ts"
 import { unsubscribe } from "./verbs/unsubscribe.ts"
 import { watch } from "./verbs/watch.ts"
+import { workload } from "./verbs/workload.ts"
 
 /** Every verb, in the order of the docs. */
 export const verbs: ReadonlyArray<Verb> = [
   cluster,
   primary,
   replicas,
+  workload,
   start,
   ttl,
   timeout,
   ping,
   session,
   connectAs,
+  copy,
   steal,
   mirror,
   unsubscribe,
@@ -99,5 +104,6 @@ export const verbs: ReadonlyArray<Verb> = [
   images,
   pods,
   node,
-  kubectl
+  kubectl,
+  meddle
 ]
