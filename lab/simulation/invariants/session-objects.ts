@@ -11,9 +11,11 @@ import {
   type SessionPhase
 } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted } from "../../../src/domain/resources/object-meta.ts"
-import { childAnnotations } from "../../../src/domain/session/names.ts"
+import { childAnnotations, parentName } from "../../../src/domain/session/names.ts"
+import { type SessionId, sessionIdName } from "../../../src/domain/session/session-id.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
+import type { SimClient } from "../world/sim-client.ts"
 import type { World } from "../world/world.ts"
 
 export interface ParentStatus {
@@ -34,6 +36,10 @@ export const conditionsOf = (object: KubeObject): ReadonlyArray<Condition> =>
 
 export const isParent = ({ ref }: Commit): boolean => ref.plural === mirrordMultiClusterSessions.plural
 export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClusterSessions.plural
+
+/** The object of a client's session: its parent, or the session of one cluster where it runs on a copy. */
+export const sessionObjectOf = ({ isOnCopy, sessionId }: SimClient): string =>
+  isOnCopy ? sessionIdName(sessionId as SessionId) : parentName(sessionId as SessionId)
 
 export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.metadata)
 

@@ -1,7 +1,7 @@
 /**
- * Follows stateful traffic, which only the default cluster's first agent serves (wire.md §9.1, §9.2), from end to end,
- * for S1, S2 and S4. Which agent connection serves which client connection is concluded from the frames alone, never
- * from the operator's state.
+ * Follows stateful traffic, which only the default cluster's first agent serves (wire.md §9.1, §9.2), or the agent of a
+ * copy, from end to end, for S1, S2 and S4. Which agent connection serves which client connection is concluded from the
+ * frames alone, never from the operator's state.
  */
 
 import { clientTag, daemonTag } from "../../../src/domain/protocol/peek.ts"
@@ -63,6 +63,8 @@ export interface ClientConnection {
   readonly client: string
   readonly connection: number
   readonly sessionId: bigint
+  /** The cluster whose agent serves it: the default one, or that of its copy. */
+  readonly cluster: string
   /** Number of this connection among all client connections, in the order of their making. */
   readonly epoch: number
   readonly said: Sequence
@@ -94,6 +96,11 @@ export class StatefulTraffic {
   #last: TimedEvent | undefined
   #passed: Passed
   #epochs = 0
+  readonly #world: () => World
+
+  constructor(world: () => World) {
+    this.#world = world
+  }
 
   /** Takes an event. Several invariants hand in the same event; it counts once. */
   take(event: TimedEvent): Passed {
@@ -126,7 +133,9 @@ export class StatefulTraffic {
         const agent = this.#agent(event)
         const before = agent.heard.length === 0 ? [...this.clients.values()] : agent.candidates
         agent.heard.add(event.bytes, event.at)
-        agent.candidates = before.filter(({ said }) => agent.heard.isStartOf(said))
+        agent.candidates = before.filter(
+          ({ cluster, said }) => cluster === agent.cluster && agent.heard.isStartOf(said)
+        )
         for (const { connection } of before) this.servers.get(connection)?.delete(agent)
         for (const { connection } of agent.candidates) {
           const servers = this.servers.get(connection) ?? new Set()
@@ -140,10 +149,13 @@ export class StatefulTraffic {
       case "ClientConnected": {
         const { client, connection, sessionId } = event
         const epoch = ++this.#epochs
+        const { clients, plan } = this.#world()
+        const user = clients.get(client)
         this.clients.set(connection, {
           client,
           connection,
           sessionId,
+          cluster: user?.isOnCopy === true ? user.home : plan.defaultCluster,
           epoch,
           said: new Sequence(),
           heard: new Sequence(),
@@ -195,7 +207,7 @@ const stories = new WeakMap<() => World, StatefulTraffic>()
 export const statefulTraffic = (world: () => World): StatefulTraffic => {
   const known = stories.get(world)
   if (known !== undefined) return known
-  const made = new StatefulTraffic()
+  const made = new StatefulTraffic(world)
   stories.set(world, made)
   return made
 }
