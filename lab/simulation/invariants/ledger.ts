@@ -14,6 +14,9 @@ import type { SimCluster, World } from "../world/world.ts"
 import { debtsOf, isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 
+/** An operator that has made copies looks for leftovers of others now and then, for as long as it lives. */
+const leftovers = "keys of CopyTargetLeftovers"
+
 const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ metadata }) => metadata.name).join(", ")
 
 /**
@@ -80,7 +83,7 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
           (kind) => server.objects.peekAll(kind).length > 0
         )
         if (process === undefined || hasSessions) return []
-        const held = [...holdings].map(([kind, count]) => `${kind}: ${count}`)
+        const held = [...holdings].filter(([kind]) => kind !== leftovers).map(([kind, count]) => `${kind}: ${count}`)
         // Fibers that never end: the primary pays debts and looks after each cluster; a cluster that is away is also
         // listed again and again.
         const asPrimary =
