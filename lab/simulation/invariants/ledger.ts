@@ -32,7 +32,9 @@ const children = (world: World, { host, server }: SimCluster, isMeddled: boolean
     const parent = parentNameOf(child)
     const isKept =
       parent !== undefined && world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined
-    return !(host.isGone && (world.primary.host.isGone || isKept || isMeddled))
+    // A session of one cluster has nobody but its own operator.
+    const isAlone = parent === undefined
+    return !(host.isGone && (world.primary.host.isGone || isKept || isMeddled || isAlone))
   })
 }
 
@@ -46,7 +48,7 @@ const ofCluster = (
   const { objects } = server
   const parents = host.isGone ? [] : objects.peekAll(mirrordMultiClusterSessions)
   const left = children(world, cluster, isMeddled)
-  const made = objects.peekAll(jobs)
+  const made = objects.peekAll(jobs).filter(({ metadata }) => metadata.namespace === operatorNamespace)
   const agentPods = objects
     .peekAll(pods)
     .filter(
@@ -93,7 +95,8 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
               [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
             : 0
         // A leader renews its Lease and looks after its label; a standby only looks at the Lease.
-        const usual = host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary
+        const asLooker = holdings.get(leftovers) ?? 0
+        const usual = (host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary) + asLooker
         const sleeping = sleepers.get(process.name) ?? 0
         return [
           ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),

@@ -88,7 +88,11 @@ const original = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<Ori
     return yield* badRequest(`${path} cannot be copied: it has no pod template.`)
   })
 
-/** The copy that the same user has asked for already: the answer was lost, or another process of theirs was faster. */
+/**
+ * The copy that the same user has asked for already: the answer was lost, or another process of theirs was faster. Its
+ * workload may have its pods, because a process died before it took them: a second copy would leave the first running,
+ * and Services send requests to both.
+ */
 const earlierCopy = (
   { copies }: CreateCopyOptions,
   { asked: { namespace }, owner, request }: Wanted,
@@ -103,7 +107,7 @@ const earlierCopy = (
             copy.pod.metadata.namespace === namespace &&
             copy.record.owner.userId === owner.userId &&
             jsonEqual(copy.record.spec, request.sent) &&
-            copies.state(copy, now).phase !== "Failed"
+            copies.podState(copy, now).phase !== "Failed"
         )
 
 /** A copy shows what its target has, so whoever may not connect to the target gets no copy of it. */
