@@ -28,6 +28,7 @@ import { oneLabelledLeader } from "./n14-one-labelled-leader.ts"
 import { readyCarries } from "./n15-ready-carries.ts"
 import { replicasKept } from "./n16-replicas-kept.ts"
 import { copiesEnd } from "./n17-copies-end.ts"
+import { policiesHold } from "./n18-policies-hold.ts"
 import { oneRouterEpoch } from "./s01-one-router-epoch.ts"
 import { statefulToDefaultOnce } from "./s02-stateful-to-default-once.ts"
 import { oneOwnerPerId } from "./s03-one-owner-per-id.ts"
@@ -65,6 +66,7 @@ export const invariants: ReadonlyArray<Invariant> = [
   retryAfter,
   replicasKept,
   copiesEnd,
+  policiesHold,
   // Rules that must hold once all is well.
   oneLabelledLeader,
   clientsComeBack,

@@ -26,6 +26,7 @@ import { node } from "./verbs/node.ts"
 import { pause } from "./verbs/pause.ts"
 import { ping } from "./verbs/ping.ts"
 import { pods } from "./verbs/pods.ts"
+import { policy } from "./verbs/policy.ts"
 import { primary } from "./verbs/primary.ts"
 import { read } from "./verbs/read.ts"
 import { replicas } from "./verbs/replicas.ts"
@@ -105,5 +106,6 @@ export const verbs: ReadonlyArray<Verb> = [
   pods,
   node,
   kubectl,
-  meddle
+  meddle,
+  policy
 ]

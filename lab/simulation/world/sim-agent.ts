@@ -155,6 +155,11 @@ export class SimAgent {
     return this.#ports
   }
 
+  /** Who gets the traffic of which ports. */
+  get subscriptions(): Subscriptions {
+    return this.#subscriptions
+  }
+
   /** Stolen requests without a complete answer. */
   get openTraffic(): number {
     return this.#stolen
