@@ -270,12 +270,13 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     const own = plan.clusters.some(({ name }) => name === plan.primary)
       ? "primary-with-workloads"
       : "primary-management-only"
+    const hasCopies = story.lines.some((line) => line.startsWith("copy "))
     for (const event of runStory(story, { events: true, ...(faults === undefined ? {} : { faults }) }).events) {
       if (event._tag !== "Called") continue
       const call = inSimulation(event.call)
       const { operator, to } = event.call
       if (call === undefined) continue
-      const member = isAboutCopies(call) ? "operator-with-copies" : "operator-with-workloads"
+      const member = hasCopies || isAboutCopies(call) ? "operator-with-copies" : "operator-with-workloads"
       found[operator !== plan.primary ? member : to === operator ? own : "primary-at-a-member"].push(call)
     }
   }

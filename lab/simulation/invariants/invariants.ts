@@ -29,6 +29,7 @@ import { readyCarries } from "./n15-ready-carries.ts"
 import { replicasKept } from "./n16-replicas-kept.ts"
 import { copiesEnd } from "./n17-copies-end.ts"
 import { policiesHold } from "./n18-policies-hold.ts"
+import { firstWord } from "./n19-first-word.ts"
 import { oneRouterEpoch } from "./s01-one-router-epoch.ts"
 import { statefulToDefaultOnce } from "./s02-stateful-to-default-once.ts"
 import { oneOwnerPerId } from "./s03-one-owner-per-id.ts"
@@ -67,6 +68,7 @@ export const invariants: ReadonlyArray<Invariant> = [
   replicasKept,
   copiesEnd,
   policiesHold,
+  firstWord,
   // Rules that must hold once all is well.
   oneLabelledLeader,
   clientsComeBack,

@@ -4,6 +4,7 @@
  */
 
 import type { Condition } from "../../../src/domain/resources/condition.ts"
+import { jobs } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import {
   type ClusterSessionStatus,
@@ -16,7 +17,7 @@ import { type SessionId, sessionIdName } from "../../../src/domain/session/sessi
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import type { SimClient } from "../world/sim-client.ts"
-import type { World } from "../world/world.ts"
+import type { SimCluster, World } from "../world/world.ts"
 
 export interface ParentStatus {
   readonly phase?: SessionPhase
@@ -55,3 +56,12 @@ export const isLeftOut = ({ primary }: World, child: string): boolean =>
         ([, { error, ready, sessionName }]) => sessionName === child && !ready && typeof error === "string"
       )
     )
+
+/** Names of the Jobs that a session owns. */
+export const jobsOf = ({ server }: SimCluster, session: KubeObject): ReadonlySet<string> =>
+  new Set(
+    server.objects
+      .peekAll(jobs)
+      .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === session.metadata.uid))
+      .map(({ metadata }) => metadata.name)
+  )

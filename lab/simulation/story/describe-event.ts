@@ -8,6 +8,7 @@ import { deployments, leases, pods, statefulSets } from "../../../src/domain/res
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { ClientEvent } from "../../client/client-output.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import { programAnswer } from "../world/program-answer.ts"
 import type { WorldEvent } from "../world/world-event.ts"
@@ -57,6 +58,14 @@ const copyText = ({ after, before, ref }: Commit): string | undefined => {
 const scaledDownOf = (workload: KubeObject | undefined): string | undefined =>
   workload?.metadata.labels?.["operator.metalbear.co/scaled-down-from"]
 
+const subscribedText = (result: Extract<ClientEvent, { readonly _tag: "Subscribed" }>["result"]): string => {
+  if (result._tag === "Ok") return "subscribed"
+  const { error } = result
+  return error._tag === "ForbiddenWithReason"
+    ? `refused by policy ${error.policyName ?? ""}, because ${error.reason}`
+    : "refused"
+}
+
 /** One line of a transcript; undefined for events that a reader would skip. */
 export const describeEvent = (event: WorldEvent): string | undefined => {
   switch (event._tag) {
@@ -97,8 +106,7 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
     case "ClientEvent": {
       const { event: what } = event
       if (what._tag === "Log") return `${event.client} reads: ${what.message}`
-      if (what._tag === "Subscribed")
-        return `${event.client} port ${what.port}: ${what.result._tag === "Ok" ? "subscribed" : "refused"}`
+      if (what._tag === "Subscribed") return `${event.client} port ${what.port}: ${subscribedText(what.result)}`
       if (what._tag === "NotDone") return `${event.client} not done: ${what.request._tag}: ${what.reason}`
       if (what._tag === "Resumed") return `${event.client} resumed`
       const answer = programAnswer(what)

@@ -15,7 +15,7 @@ import { duration } from "./words.ts"
 export interface RandomStoryOptions {
   /** Most workload clusters, at least 1. */
   readonly clusters: number
-  /** Most sessions that are started, at least 1. */
+  /** Most sessions that are started, at least 1, beside those of what is woven in: copies, and policies at the end. */
   readonly sessions: number
   /** Virtual minutes after which the acts end, about. */
   readonly minutes: number
@@ -53,8 +53,8 @@ const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
 /** What is woven into some stories, a strand each: acts of its own, among which old acts come about as often. */
 type Woven = "copies" | "policies"
 const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
-  copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors", "session"]),
-  policies: strand("policies", ["session", "steal", "steal", "mirror", "request", "heal"])
+  copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors"]),
+  policies: strand("policies", ["steal", "mirror", "request"])
 }
 /** How often a woven strand begins, and how many acts it has. */
 const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
@@ -62,7 +62,8 @@ const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
   policies: [false, false, true, false, false, false]
 }
 const leastWoven = 4
-const mostWovenSessions = 3
+/** Most sessions on copies. */
+const mostCopies = 3
 const mostWoven = 14
 /** Workloads that copies are made of, in the cluster of a strand of copies. */
 const copiedWorkloads = ["statefulset/db pods 2", "job/batch", "cronjob/nightly"]
@@ -151,8 +152,14 @@ class Teller {
 
   readonly #prefix: string
 
-  constructor(setup: Setup, mostSessions: number, weights: ReadonlyMap<string, number>, prefix = "s") {
-    this.#prefix = prefix
+  constructor(
+    setup: Setup,
+    mostSessions: number,
+    weights: ReadonlyMap<string, number>,
+    known: { readonly prefix: string; readonly sessions: ReadonlyArray<string> } = { prefix: "s", sessions: [] }
+  ) {
+    this.#prefix = known.prefix
+    this.#sessions.push(...known.sessions)
     this.#setup = setup
     this.#mostSessions = mostSessions
     this.#weights = weights
@@ -229,14 +236,26 @@ const wovenArbitrary = (of: Woven): fc.Arbitrary<ReadonlyArray<WovenAct>> =>
     })
     .map(({ acts: drawn, isIn }) => (isIn ? drawn.toSorted((a, b) => a.at - b.at) : []))
 
+/** The end of a strand of policies: a policy comes, and perhaps goes, while nothing else is wrong. */
+const calmPolicy = (home: string, primary: string, random: RandomStream): ReadonlyArray<string> => {
+  const place = random.pick([home, primary])
+  const rule = random.pick(["steal", "steal-without-filter", "mirror", "profile"])
+  const begin = ["heal all", "tick 40s", "session p1", "tick 8s", "steal p1 81", "tick 2s"]
+  const made = [`policy ${place} one gone`, `policy ${place} two ${rule}`, "tick 40s", "steal p1 82", "tick 2s"]
+  const gone = [`policy ${place} two gone`, "tick 20s", "steal p1 83", "session p2", "tick 2s"]
+  return [...begin, ...made, ...(random.chance(0.5) ? gone : [])]
+}
+
 /**
- * Weaves a strand into a story whose other lines stay as they are. The sessions of the strand have names of their own,
- * and its acts are about one cluster, the first that is no primary.
+ * Weaves a strand into a story whose other lines stay as they are. Its acts are about one cluster, the first that is no
+ * primary. A strand of copies has sessions of its own; one of policies is about the story's.
  */
 const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: ReadonlyArray<WovenAct>) => {
-  if (woven.length === 0) return { lines, setup: [] }
+  const [first] = woven
+  if (first === undefined) return { lines, setup: [] }
   const home = setup.clusters.find((name) => name !== setup.primary) ?? setup.primary
-  const teller = new Teller({ ...setup, clusters: [home] }, mostWovenSessions, new Map(), of === "copies" ? "c" : "p")
+  const sessions = of === "copies" ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
+  const teller = new Teller({ ...setup, clusters: [home] }, mostCopies, new Map(), { prefix: "c", sessions })
   const before: Array<Array<string>> = lines.map(() => [])
   const after: Array<string> = []
   for (const { act, at } of woven) {
@@ -245,7 +264,11 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
     ;(before[Math.floor(at * (lines.length + 1))] ?? after).push(...teller.lines.slice(from))
   }
   return {
-    lines: [...lines.flatMap((line, i) => [...(before[i] ?? []), line]), ...after],
+    lines: [
+      ...lines.flatMap((line, i) => [...(before[i] ?? []), line]),
+      ...after,
+      ...(of === "policies" ? calmPolicy(home, setup.primary, new RandomStream(`${first.act} calm`)) : [])
+    ],
     setup: of === "copies" ? copiedWorkloads.map((workload) => `workload ${home} ${workload}`) : []
   }
 }
