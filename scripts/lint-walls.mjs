@@ -83,7 +83,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
 const commonAdapter = "stream"
 
 /** Packages without input and output, that the domain may use. */
-const purePackages = new Set(["effect", "yaml"])
+const purePackages = new Set(["effect", "re2js", "yaml"])
 
 /** Packages that the image has. All others are there for lab, test and scripts. */
 const imagePackages = new Set(

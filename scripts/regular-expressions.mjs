@@ -210,7 +210,7 @@ const openSets = (items, open, flags) => {
 
 /** @param {ReadonlyArray<Item>} items */
 const isAnchored = ([first], /** @type {string} */ flags) =>
-  first?.atom.kind === "edge" && first.atom.source === "^" && !flags.includes("m")
+  flags.includes("y") || (first?.atom.kind === "edge" && first.atom.source === "^" && !flags.includes("m"))
 
 /** Whether something that may be missing in the text follows a repetition. @param {ReadonlyArray<Item>} items */
 const failsAfterRepetition = (items) => {

@@ -60,7 +60,8 @@ const envoyRules = [
   rule("mirrord.metalbear.co", [sessions], ["create", "get", "list", "watch", "delete"]),
   rule("mirrord.metalbear.co", [`${sessions}/status`], ["get"]),
   rule("operator.metalbear.co", ["targets"], ["get", "list", "proxy"]),
-  rule("operator.metalbear.co", ["mirrordoperators"], ["get"])
+  rule("operator.metalbear.co", ["mirrordoperators"], ["get"]),
+  rule("operator.metalbear.co", ["sessions"], ["delete"])
 ]
 
 const operatorRules = (primary: boolean): ReadonlyArray<object> => [

@@ -8,7 +8,7 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Option } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { runs, teardown } from "./commands/run-command.ts"
 import { version } from "./kernel/version.ts"
 
@@ -105,6 +105,22 @@ const status = Command.make("status", overviewFlags, (options) =>
   )
 ).pipe(Command.withDescription("Shows the operator of a cluster and, of a primary, how its clusters are."))
 
+const stopSessions = Command.make(
+  "stop",
+  {
+    ...overviewFlags,
+    ids: Argument.String("id").pipe(
+      Argument.variadic({ min: 1 }),
+      Argument.withDescription("A session as braid sessions or mirrord session list shows it")
+    )
+  },
+  (options) =>
+    runs(
+      () => import("./commands/overview/stop-sessions-command.ts"),
+      ({ runStopSessions }) => runStopSessions(options)
+    )
+).pipe(Command.withDescription("Ends sessions for good, as mirrord operator session stop does."))
+
 const sessions = Command.make("sessions", overviewFlags, (options) =>
   runs(
     () => import("./commands/overview/sessions-command.ts"),
@@ -113,7 +129,8 @@ const sessions = Command.make("sessions", overviewFlags, (options) =>
 ).pipe(
   Command.withDescription(
     "Lists the sessions of a cluster: phase, target, user, how many clusters are ready, and why not."
-  )
+  ),
+  Command.withSubcommands([stopSessions])
 )
 
 const braid = Command.make("braid").pipe(

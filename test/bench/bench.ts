@@ -8,6 +8,7 @@ import { kubernetes } from "./kubernetes.ts"
 import { memory } from "./memory.ts"
 import { protocol } from "./protocol.ts"
 import { relay } from "./relay.ts"
+import { sessions } from "./sessions.ts"
 import { simulation } from "./simulation.ts"
 
 /** A benchmark: its name, what it measures, and the measurement, which gives the lines to print. */
@@ -16,6 +17,7 @@ const benchmarks: ReadonlyArray<
 > = [
   ["relay", "the message path against HAProxy, nginx and a plain ws relay (needs Go, taskset, two CPUs)", relay],
   ["memory", "operators at rest, with busy and with idle sessions (as root: it needs memory cgroups)", memory],
+  ["sessions", "200 sessions for ten minutes: memory, processor time, latency, what is left (as root)", sessions],
   ["protocol", "encode, decode and skip of typical messages, against a plain copy of their bytes", protocol],
   [
     "kubernetes",
@@ -33,7 +35,7 @@ const help = `npm run bench -- NAME…
 
 ${benchmarks.map(([name, about]) => `  ${name.padEnd(10)} ${about}`).join("\n")}
 
-  --short    less time for each measurement, and only the main ones (relay, memory)
+  --short    less time for each measurement, and only the main ones (relay, memory, sessions)
   --help     this text
 
 Times are those of this machine at this moment; only the ratios, taken in the same run, say something about the code.`

@@ -27,6 +27,8 @@ import {
   type MirrordClusterSession
 } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { isBeingDeleted } from "../../src/domain/resources/object-meta.ts"
+import { sessions } from "../../src/domain/resources/session.ts"
 import { parentFinalizer } from "../../src/domain/session/names.ts"
 import { usualBounds } from "../../src/domain/session/session-bounds.ts"
 import { protectedNamespaces } from "../../src/domain/target/protected-namespaces.ts"
@@ -128,12 +130,13 @@ const ofCleanup = (copies: boolean): Promise<ReadonlyArray<ApiCall>> => {
   return callsOf((recorded) => cleanup(recorded, { waitSecs: 2, copies }), api)
 }
 
-/** A user's own session in one cluster, which no scenario has, from its start until it is stopped. */
-const ofUserSession = (): Promise<ReadonlyArray<ApiCall>> =>
+/** A user's own session in one cluster, which no scenario has, until its cluster or a primary stops it. */
+const ofUserSession = (stoppedBy: "own cluster" | "primary"): Promise<ReadonlyArray<ApiCall>> =>
   Effect.runPromise(
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 0, 1))
-      const cluster = (yield* memoryWorld()).members.get("a")
+      const world = yield* memoryWorld()
+      const cluster = world.members.get("a")
       if (cluster === undefined) return []
       const certificate = yield* certificateOf(cluster)
       const request = {
@@ -155,7 +158,14 @@ const ofUserSession = (): Promise<ReadonlyArray<ApiCall>> =>
         { startImmediately: true }
       )
       yield* TestClock.adjust("1 minute")
-      yield* cluster.operator?.deleteSession("255", request.caller) ?? Effect.void
+      const { operator } = stoppedBy === "primary" ? world.primary : cluster
+      yield* operator?.deleteSession("255", request.caller) ?? Effect.void
+      if (stoppedBy === "primary") {
+        const { group, plural: resource } = sessions
+        return cluster.api.peekAll(mirrordClusterSessions).every(({ metadata }) => isBeingDeleted(metadata))
+          ? [{ verb: "delete", group, resource }]
+          : []
+      }
       const { group, plural } = mirrordClusterSessions
       return cluster.api.calls.flatMap(({ name, plural: of, subresource, verb }): ReadonlyArray<ApiCall> => {
         if (of === configMaps.plural) return [{ verb, group: "", resource: of, namespace: operatorNamespace, name }]
@@ -313,7 +323,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     found[user].push(...starting, ...authority, ...certificate, ...review)
   for (const user of ["operator-with-workloads", "primary-with-workloads"] as const)
     found[user].push(...(await ofTargets).flat())
-  found["operator-with-workloads"].push(...(await ofUserSession()))
+  found["operator-with-workloads"].push(...(await ofUserSession("own cluster")))
+  found["primary-at-a-member"].push(...(await ofUserSession("primary")))
   found["operator-with-copies"].push(...(await ofCopies()))
   found.hooks.push(...(await ofCleanup(false)))
   found["hooks-with-copies"].push(...(await ofCleanup(true)))

@@ -138,6 +138,7 @@ describe("an expression that is linear", () => {
     ["\\s+", "gu"],
     [".{1,64}", "g"],
     ["^\\/(?<proxy>proxy\\/)?namespaces\\/(?<namespace>[^/]+)\\/targets\\/(?<target>[^/]+)$", ""],
+    ["([a-z-]*)([:)])", "y"],
     ["^(?:\\\\u[0-9a-f]{4}|\\\\\\\\|[^\\\\\\p{Cs}])*", "u"]
   ]
   it.each(fine)("/%s/%s passes both", (pattern, flags) => {

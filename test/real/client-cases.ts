@@ -12,6 +12,7 @@ import { afterEach, beforeAll, expect, it } from "vitest"
 import { tableOf } from "../charts/api-call.ts"
 import { auditedCalls, outsideOf, readTable } from "../charts/audited-calls.ts"
 import { freePort } from "../support/free-port.ts"
+import { runBraid } from "../support/run-braid.ts"
 import { developers, namespaceDevelopers } from "./developers.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
@@ -414,10 +415,10 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(command.stderr().replaceAll(/\s+│?\s*/g, " ")).toContain(text)
       })
 
-      it("session list shows sessions; operator session ends those without client, one by id, and all", async () => {
+      it("session list shows sessions; operator session and braid sessions end them by id, and all", async () => {
         const apps: Array<RunningCommand> = []
         const ids: Array<string> = []
-        for (const _ of ["one", "another"]) {
+        for (const _ of ["by braid", "by id", "with all"]) {
           const known = parentNames(real.playground())
           const home = real.home("stopped")
           apps.push(run(["exec", ...target, "--", layerApp, "--mirror", "7000"], home))
@@ -430,13 +431,24 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         // Both have a client, so both go on.
         const retain = run(["operator", "session", "retain-active"])
         expect(await retain.ended(10_000), retain.stderr()).toBe(0)
-        for (const [index, which] of [["--id", ids[0] ?? ""], ["--all"]].entries()) {
-          const stop = run(["operator", "session", "stop", ...which])
-          expect(await stop.ended(10_000), stop.stderr()).toBe(0)
-          // layer-app ends with 3 when its session is lost.
-          expect(await apps[index]?.ended(60_000)).toBe(3)
-          if (index === 0) expect(apps[1]?.events().map(({ event }) => event)).not.toContain("closed")
-        }
+        // layer-app ends with 3 when its session is lost.
+        const [first, second, third] = apps
+        const { kubeconfigPath } = real.playground().primary.cluster
+        const name = `mc-${ids[0] ?? ""}`
+        const braid = await runBraid(["sessions", "stop", "mc-404", name, "--kubeconfig", kubeconfigPath])
+        expect(braid).toEqual({
+          code: 1,
+          output: `Session ${name} is being stopped.\n`,
+          errors: "braid: There is no session mc-404; braid sessions lists those that there are.\n"
+        })
+        expect(await first?.ended(60_000)).toBe(3)
+        const byId = run(["operator", "session", "stop", "--id", ids[1] ?? ""])
+        expect(await byId.ended(10_000), byId.stderr()).toBe(0)
+        expect(await second?.ended(60_000)).toBe(3)
+        expect(third?.events().map(({ event }) => event)).not.toContain("closed")
+        const all = run(["operator", "session", "stop", "--all"])
+        expect(await all.ended(10_000), all.stderr()).toBe(0)
+        expect(await third?.ended(60_000)).toBe(3)
       })
 
       it("a developer of one namespace has a session there, and is refused one anywhere else", async () => {

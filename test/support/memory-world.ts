@@ -10,6 +10,7 @@ import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { deployments, pods, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
+import { sessions } from "../../src/domain/resources/session.ts"
 import { AgentFailed, Agents } from "../../src/ports/agents.ts"
 import { type ClusterAccess, ClusterConnector } from "../../src/ports/cluster-connector.ts"
 import type { FrameChannel } from "../../src/ports/frame-channel.ts"
@@ -98,12 +99,28 @@ const memoryAgents = (cluster: MemoryCluster): Agents["Service"] => ({
 /** The API server in front of a cluster: its objects, and its operator behind the aggregation layer. */
 const aggregated = (cluster: MemoryCluster): KubeApi => {
   const { api } = cluster
+  const stop = (operation: string, name: string): Effect.Effect<void, KubeError> =>
+    Effect.mapError(
+      cluster.operator?.deleteSession(name, primaryIdentity) ?? Effect.die("no operator"),
+      ({ code, message }) =>
+        new KubeError({
+          cluster: cluster.name,
+          operation,
+          reason: code === 404 ? "NotFound" : "Other",
+          code,
+          detail: message
+        })
+    )
   return {
     cluster: api.cluster,
     list: (...args) => api.list(...args),
     watch: (...args) => api.watch(...args),
     mergePatch: (...args) => api.mergePatch(...args),
-    delete: (...args) => api.delete(...args),
+    delete: (ref, name, options) =>
+      ref.plural === sessions.plural
+        ? // Any request shows whether the server can be reached.
+          Effect.andThen(api.list(pods), () => stop("delete", name))
+        : api.delete(ref, name, options),
     get: (ref, name, namespace) =>
       ref.plural !== mirrordOperators.plural
         ? api.get(ref, name, namespace)

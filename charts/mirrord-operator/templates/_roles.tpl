@@ -57,7 +57,7 @@
 {{/* R2 in the width of the published chart, as far as it is not in the member's role already. */}}
 {{- define "braid.publishedRemoteRules" -}}
 {{- $operator := .Values.operator -}}
-- {apiGroups: [operator.metalbear.co], resources: [sessions], verbs: [get, list, delete]}
+- {apiGroups: [operator.metalbear.co], resources: [sessions], verbs: [get, list]}
 - {apiGroups: [mirrord.metalbear.co], resources: [mirrordclustersessions/status], verbs: [get, watch]}
 - {apiGroups: [""], resources: [pods], verbs: [create, patch, delete]}
 - {apiGroups: [""], resources: [services, podtemplates], verbs: [get, list, watch]}

@@ -18,6 +18,7 @@ import type { Requirement } from "../../domain/session/requirement.ts"
 import type { AuditedSession } from "../../domain/session/session-act.ts"
 import type { SessionId } from "../../domain/session/session-id.ts"
 import type { Target } from "../../domain/target/target.ts"
+import type { KubeError } from "../../ports/kube-api.ts"
 import type { Change } from "../kernel/change-feed.ts"
 import type { StoppedLedger } from "../kernel/stopped-ledger.ts"
 import type { AcceptedConnection, ConnectRequest, CopyTargetRequest } from "./operator-facade.ts"
@@ -50,6 +51,12 @@ export interface ServedSession {
   readonly audited: AuditedSession
   /** The pod of the copy that it runs on, as `namespace/name`. */
   readonly copyTarget?: string
+}
+
+/** A session that users see here and that another operator serves. */
+export interface DistantSession extends Pick<ServedSession, "metadata" | "namespace" | "owner" | "info" | "audited"> {
+  /** Asks that operator to stop it; nothing where it has to be stopped there. */
+  readonly stop?: Effect.Effect<void, KubeError>
 }
 
 /** Sessions of one sort. */
@@ -109,6 +116,8 @@ export interface Capability {
   /** The capability's part of the status of the `MirrordOperator` object. */
   readonly status?: (now: number) => FurtherStatus
   readonly sessions?: ServedSessions
+  /** Those that other operators serve. A session that this operator serves as well may be among them. */
+  readonly distantSessions?: () => ReadonlyArray<DistantSession>
   readonly copyTargets?: CopyTargets
   /** Takes a change from which its sessions are planned. */
   readonly hear?: (change: Change) => void

@@ -8,6 +8,8 @@ import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
+import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import type { SessionInfo } from "../../domain/resources/session.ts"
 import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
 import type { Agents } from "../../ports/agents.ts"
@@ -156,9 +158,20 @@ const problemsOf = ({ capabilities, options: { fleet } }: Operator): ReadonlyArr
 const usersSessions = (capabilities: ReadonlyArray<Capability>): ReadonlyArray<ServedSession> =>
   capabilities.flatMap(({ sessions }) => sessions?.all() ?? [])
 
+/** The sessions that users see in lists, and their owners: of this operator and of others, each once. */
+const shownSessions = (
+  capabilities: ReadonlyArray<Capability>,
+  now: number
+): ReadonlyArray<{ readonly info: SessionInfo; readonly owner: SessionOwner }> => {
+  const distant = capabilities.flatMap(({ distantSessions }) => distantSessions?.() ?? [])
+  const shown = [...distant, ...usersSessions(capabilities)].map(({ info, owner }) => ({ info: info(now), owner }))
+  // The own ones come last, and stay: a primary may have a part of its session in its own cluster.
+  return [...new Map(shown.map((session) => [session.info.id, session])).values()]
+}
+
 const describe = (operator: Operator, now: number): object => {
   const { authority, capabilities, ground, installation, options, users } = operator
-  const sessions = usersSessions(capabilities)
+  const sessions = shownSessions(capabilities, now)
   for (const { owner } of sessions) users.saw(owner.userId, now)
   return describeOperator({
     operatorVersion: ground.operatorVersion,
@@ -167,13 +180,13 @@ const describe = (operator: Operator, now: number): object => {
     fingerprint: authority.fingerprint,
     installation,
     features: capabilities.flatMap(({ features }) => features ?? []),
-    sessions: sessions.map(({ info }) => info(now)),
+    sessions: sessions.map(({ info }) => info),
     statistics: users.count(now),
     status: capabilities.reduce<FurtherStatus>((status, capability) => ({ ...status, ...capability.status?.(now) }), {})
   })
 }
 
 const listSessions = ({ capabilities }: Operator, namespace: string | undefined, now: number): ReadonlyArray<object> =>
-  usersSessions(capabilities)
-    .filter((session) => namespace === undefined || session.namespace === namespace)
-    .map(({ info }) => sessionObject(info(now)))
+  shownSessions(capabilities, now)
+    .filter(({ info }) => namespace === undefined || info.namespace === namespace)
+    .map(({ info }) => sessionObject(info))

@@ -6,11 +6,11 @@
 import { Clock, Effect, Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
-import { parseSessionReference } from "../../domain/session/session-id.ts"
+import { parseSessionReference, sessionIdHex } from "../../domain/session/session-id.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
-import type { Capability, ServedSession, ServedSessions } from "../api/capability.ts"
+import type { Capability, DistantSession, ServedSession, ServedSessions } from "../api/capability.ts"
 import type { SessionSelection } from "../api/operator-facade.ts"
-import { type ApiError, badRequest, internalError, notFound } from "../api/status.ts"
+import { type ApiError, badRequest, forbidden, internalError, notFound } from "../api/status.ts"
 import type { SessionEnds } from "../sessions/session-ends.ts"
 
 /** The capabilities that have sessions, and the audit of their ends. */
@@ -51,6 +51,31 @@ const stop = ({ api, ends }: Stopping, session: ServedSession, how: Stop): Effec
 const sessionsToStop = ({ capabilities }: Stopping): ReadonlyArray<ServedSessions> =>
   capabilities.flatMap(({ sessions }) => sessions ?? []).toReversed()
 
+const distantSessions = ({ capabilities }: Stopping): ReadonlyArray<DistantSession> =>
+  capabilities.flatMap(({ distantSessions: tell }) => tell?.() ?? [])
+
+/** Lets the operator of another cluster stop a session there. */
+const stopDistant = (
+  { ends }: Stopping,
+  { audited, metadata, stop: stopThere }: DistantSession,
+  how: Stop
+): Effect.Effect<void, ApiError> => {
+  const { name } = metadata
+  if (stopThere === undefined) {
+    const cure = "stop it at the operator of its primary cluster."
+    return Effect.fail(forbidden(`Session ${name} is a part of a session over many clusters; ${cure}`))
+  }
+  return ends
+    .end(metadata, stopThere, { act: "ended", ...how, ...audited })
+    .pipe(
+      Effect.catch((error) =>
+        error.reason === "NotFound"
+          ? Effect.void
+          : Effect.fail(internalError(`Session ${name} of cluster ${error.cluster} is not stopped: ${error.detail}.`))
+      )
+    )
+}
+
 /** `reference`: an id in any of the forms of operator-api.md §4.3. */
 export const stopSession = (
   stopping: Stopping,
@@ -59,6 +84,7 @@ export const stopSession = (
   namespace: string | undefined
 ): Effect.Effect<void, ApiError> =>
   Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
     const ids = parseSessionReference(reference)
     if (Result.isFailure(ids)) return yield* badRequest(ids.failure.message)
     for (const id of ids.success) {
@@ -68,6 +94,11 @@ export const stopSession = (
         yield* remember(sessions, [session.metadata.name])
         return yield* stop(stopping, session, { by, cause: "Stopped" })
       }
+      const distant = distantSessions(stopping).find(({ info }) => {
+        const { id: its, namespace: there } = info(now)
+        return its === sessionIdHex(id) && (namespace === undefined || there === namespace)
+      })
+      if (distant !== undefined) return yield* stopDistant(stopping, distant, { by, cause: "Stopped" })
     }
     return yield* notFound(`There is no session ${reference}.`)
   })
@@ -92,5 +123,10 @@ export const stopSessions = (
       })
       count += found.length
     }
-    return count
+    // A member knows which of its sessions have no client.
+    const distant = which === "All" ? distantSessions(stopping).filter((session) => session.stop !== undefined) : []
+    yield* Effect.forEach(distant, (session) => Effect.ignore(stopDistant(stopping, session, { by, cause })), {
+      discard: true
+    })
+    return count + distant.length
   })

@@ -315,5 +315,12 @@ export const memberRights: ReadonlyArray<NeededRight> = [
     resource: "mirrordclustersessions",
     verbs: ["get", "list", "watch", "create", "delete"],
     without: "no session is made in this cluster"
+  },
+  {
+    scope: "cluster",
+    group: operatorGroup,
+    resource: "sessions",
+    verbs: ["delete"],
+    without: "sessions that users began in this cluster cannot be stopped from the primary"
   }
 ]

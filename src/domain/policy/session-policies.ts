@@ -6,7 +6,24 @@
 
 import { quotation } from "../clean-text.ts"
 import type { PolicyRules } from "./policy-rules.ts"
-import { appliesTo, needsLineage, type PolicySubject } from "./target-pattern.ts"
+import { appliesTo, needsLineage, type PolicySubject, readPathPattern } from "./target-pattern.ts"
+
+/**
+ * Holds for every session without a target: its agent answers subscriptions with `Close`, which would end the session
+ * (wire.md §7.4), and tells its own variables as if they were a target's (agent.md §5).
+ */
+const withoutTarget: PolicyRules = {
+  name: "targetless",
+  target: { namespace: undefined, paths: readPathPattern("targetless"), selector: undefined },
+  blocks: new Set(["steal", "mirror"]),
+  headerFilter: undefined,
+  requiresProfile: false,
+  profiles: undefined,
+  hiddenVariables: ["MIRRORD_AGENT_*", "AGENT_OPERATOR_CERT_ENV"],
+  files: { local: [], notFound: [], readOnly: [] },
+  outgoing: { allow: [], block: [] },
+  text: ""
+}
 
 /** The policies of a session, in one order whatever the order in which they came. */
 export interface SessionPolicies {
@@ -17,9 +34,9 @@ export interface SessionPolicies {
 
 const byText = (a: PolicyRules, b: PolicyRules): number => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
 
-/** The policies that apply to a target. */
+/** The policies that apply to a target, with what holds for it whatever policies there are. */
 export const policiesFor = (all: ReadonlyArray<PolicyRules>, subject: PolicySubject): SessionPolicies => {
-  const policies = all.filter(({ target }) => appliesTo(target, subject)).toSorted(byText)
+  const policies = [withoutTarget, ...all].filter(({ target }) => appliesTo(target, subject)).toSorted(byText)
   return { policies, text: JSON.stringify(policies.map(({ text }) => text)) }
 }
 
@@ -29,11 +46,12 @@ export const mustKnowLineage = (all: ReadonlyArray<PolicyRules>, namespace: stri
 
 /** The sentences that a user gets at the start of a session, about what its program would otherwise miss silently. */
 export const policyNotes = ({ policies }: SessionPolicies): ReadonlyArray<string> =>
-  policies.flatMap(({ hiddenVariables, name }) =>
-    hiddenVariables.length === 0
+  policies.flatMap((policy) => {
+    const { hiddenVariables, name } = policy
+    return hiddenVariables.length === 0 || policy === withoutTarget
       ? []
       : [
           `the mirrord policy "${name}" keeps environment variables of the target from this session: ` +
             quotation(hiddenVariables.join(", "))
         ]
-  )
+  })

@@ -55,16 +55,22 @@ const listed = ({ httpFilter, key, namespace, owner }: ListedSpec, ports: Readon
   }
 }
 
+/** A child has the id of its parent: both are one session to its user. */
+const idOf = ({ metadata, spec }: MirrordClusterSession): string => {
+  const parent = sessionIdOfParent(spec.multiClusterParentName ?? "")
+  return parent === undefined ? metadata.name.replace(/^0+(?=.)/, "").toUpperCase() : sessionIdHex(parent)
+}
+
 /** A session as the client lists it (operator-api.md §4.1). `ports`: the ports that it steals. */
 export const sessionInfo = (
-  { metadata, spec }: MirrordClusterSession,
+  session: MirrordClusterSession,
   ports: ReadonlyArray<StolenPort>,
   now: number
 ): SessionInfo => ({
-  id: metadata.name.replace(/^0+(?=.)/, "").toUpperCase(),
-  duration_secs: secondsSince(metadata.creationTimestamp, now),
-  target: targetText(spec.target, "unknown"),
-  ...listed(spec, ports)
+  id: idOf(session),
+  duration_secs: secondsSince(session.metadata.creationTimestamp, now),
+  target: targetText(session.spec.target, "unknown"),
+  ...listed(session.spec, ports)
 })
 
 /** A multi-cluster session in the same form: the client joins its own rows by the id. */

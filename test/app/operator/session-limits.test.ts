@@ -37,6 +37,8 @@ const session = (cluster: MemoryCluster, wanted: ConnectRequest) =>
     return { result, leave }
   })
 
+const caller = { user: "admin", groups: [], extra: {} }
+
 describe("the bounds of an operator", () => {
   const limits = { bounds: { ...usualBounds, sessionsPerUser: 2, sessions: 3, connectionsPerSession: 3 } }
 
@@ -229,8 +231,6 @@ describe("a session of the longest time", () => {
 })
 
 describe("a session that was stopped", () => {
-  const caller = { user: "admin", groups: [], extra: {} }
-
   it.live("stays stopped when its client comes back, although nothing of it is left", () =>
     Effect.gen(function* () {
       const { certificate, world } = yield* startWorld()
@@ -326,7 +326,7 @@ describe("the sessions in the operator's status and in lists", () => {
       objects.map((object) => (object as { readonly metadata: { readonly name: string } }).metadata.name)
     )
 
-  it.live("are those of the fleet and those of the cluster alone, each once and never as a child", () =>
+  it.live("are those of the fleet and those of the cluster alone, each once, and at a member its part", () =>
     Effect.gen(function* () {
       const { certificate, world } = yield* startOwnDefault()
       const { primary } = world
@@ -352,9 +352,54 @@ describe("the sessions in the operator's status and in lists", () => {
       )
       assert.deepStrictEqual(statistics, { dau: 1, mau: 1 })
       assert.deepStrictEqual((yield* listed(primary)).toSorted(), ["a", "ff"])
-      // A member does not list its part of another cluster's session.
-      assert.deepStrictEqual((yield* status(memberOf(world, "a"))).sessions, [])
-      assert.deepStrictEqual(yield* listed(memberOf(world, "a")), [])
+      // A member lists its part of another cluster's session under that session's id and owner, and cannot stop it.
+      const member = memberOf(world, "a")
+      const parts = (yield* status(member)).sessions
+      assert.deepStrictEqual(
+        parts.map(({ id, user }) => [id, user]),
+        [["FF", "Ann/ann@laptop"]]
+      )
+      assert.deepStrictEqual(yield* listed(member), ["ff"])
+      const { operator } = member
+      if (operator === undefined) throw new Error("no operator")
+      assert.strictEqual(yield* operator.deleteSessions("All", caller), 0)
+      const refused = refusedWith(yield* Effect.result(operator.deleteSession("ff", caller)))
+      assert.deepStrictEqual([refused.code, refused.reason], [403, "Forbidden"])
+      assert.match(refused.message, /; stop it at the operator of its primary cluster\.$/)
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("are also those that users began at members, which end for good there when they are stopped here", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startOwnDefault()
+      const { primary } = world
+      const member = memberOf(world, "a")
+      const own = yield* certificateOf(member)
+      opened(yield* connectTo(primary, request(certificate)))
+      for (const id of ["10", "11", "12"]) opened(yield* connectTo(member, request(own, { sessionId: id })))
+      yield* pass("5 seconds")
+      assert.deepStrictEqual((yield* listed(primary)).toSorted(), ["a", "b", "c", "ff"])
+      assert.deepStrictEqual((yield* status(primary)).sessions.map(({ id }) => id).toSorted(), ["A", "B", "C", "FF"])
+      const { operator } = primary
+      if (operator === undefined) throw new Error("no operator")
+      // A member knows which of its sessions are inactive.
+      assert.strictEqual(yield* operator.deleteSessions("Inactive", caller), 0)
+      const elsewhere = yield* Effect.result(operator.deleteSession("a", caller, "other"))
+      assert.strictEqual(refusedWith(elsewhere).code, 404)
+      yield* operator.deleteSession("a", caller, "default")
+      yield* pass("5 seconds")
+      assert.deepStrictEqual((yield* listed(primary)).toSorted(), ["b", "c", "ff"])
+      const again = refusedWith(yield* connectTo(member, request(own, { sessionId: "10" })))
+      assert.deepStrictEqual([again.code, again.reason], [410, "ReconnectNotPossible"])
+      member.api.setReachable(false)
+      const refused = refusedWith(yield* Effect.result(operator.deleteSession("b", caller)))
+      assert.strictEqual(refused.code, 500)
+      assert.match(refused.message, /^Session 000000000000000b of cluster a is not stopped: /)
+      member.api.setReachable(true)
+      yield* pass("5 seconds")
+      assert.strictEqual(yield* operator.deleteSessions("All", caller), 3)
+      yield* pass("90 seconds")
+      assert.deepStrictEqual(yield* listed(primary), [])
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 

@@ -114,6 +114,25 @@ describe("a policy of a single cluster", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("is not needed to keep a session without a target from a subscription, which would end it", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      const certificate = yield* certificateOf(cluster)
+      const ask = connectTo(cluster, request(certificate, { target: "targetless" }))
+      const { ended, got, say } = yield* client(opened(yield* ask))
+      yield* say(steal)
+      assert.deepInclude(refusalOf(got), { policyName: "targetless", reason: "it blocks stealing" })
+      yield* say(variables)
+      assert.isTrue(got.some(({ _tag }) => _tag === "GetEnvVarsResponse"))
+      assert.isUndefined(ended())
+      assert.isFalse(
+        logs(got).some((line) => line.includes("keeps environment variables")),
+        "nothing of a target is kept from it"
+      )
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("wants a profile before anything is made, with 403 and a sentence", () =>
     Effect.gen(function* () {
       const { world } = yield* startWorld()

@@ -11,6 +11,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
 import { newUser, openRawSession, type RawSession, type User } from "../../../lab/client/raw-session.ts"
 import { processProgram } from "../../../lab/cluster/node/process-program.ts"
+import type { Playground } from "../../../lab/playground/local-cluster.ts"
 import { startPlayground } from "../../../lab/playground/playground.ts"
 import { topology } from "../../../lab/playground/topology.ts"
 import { image } from "../../../scripts/image.mjs"
@@ -24,6 +25,8 @@ const program = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.u
 const reporter = fileURLToPath(new URL("./report-memory.ts", import.meta.url))
 /** The real client's time between two pings, ms. */
 const pingEvery = 30_000
+/** Linux counts processor time in hundredths of a second; ms. */
+const tick = 10
 /** How many sessions begin at a time. */
 const atOnce = 4
 
@@ -31,11 +34,17 @@ export const roles = { primary: "primary", "cluster-a": "default member", "clust
 export type ClusterName = keyof typeof roles
 export const clusterNames = Object.keys(roles) as ReadonlyArray<ClusterName>
 
-/** Bytes. */
+/** In bytes. */
 export interface Memory {
   readonly rss: number
   readonly heapUsed: number
   readonly external: number
+}
+
+/** The memory, sockets and timers of an operator after a collection of garbage. */
+export interface Left extends Memory {
+  readonly sockets: number
+  readonly timers: number
 }
 
 /** The operators of one run. */
@@ -46,6 +55,7 @@ export class Operators {
   readonly #users: Array<User> = []
   readonly sessions: Array<RawSession> = []
   #opened = 0n
+  #playground: Playground | undefined
   #pings: NodeJS.Timeout | undefined
 
   /** Starts the operators; `users` with a certificate each. */
@@ -54,7 +64,7 @@ export class Operators {
     if (problem !== undefined) throw new Error(`memory: ${problem}`)
     const clusters = topology("management", subnetOf("memory of operators"))
     for (const { name } of clusters.clusters) this.#groups.set(name, memoryCgroup(name, memoryLimit))
-    const playground = await this.#run(
+    this.#playground = await this.#run(
       startPlayground({
         topology: clusters,
         directory: this.#folder,
@@ -67,7 +77,7 @@ export class Operators {
     for (let number = 0; number < users; number++) {
       const name = `user-${number}`
       this.#users.push(
-        await this.#run(newUser(playground.primary.cluster, name, join(this.#folder, `${name}.kubeconfig`)))
+        await this.#run(newUser(this.#playground.primary.cluster, name, join(this.#folder, `${name}.kubeconfig`)))
       )
     }
     this.#pings = setInterval(() => {
@@ -108,13 +118,36 @@ export class Operators {
     return Number(/^VmRSS:\s+(\d+) kB$/mu.exec(status)?.[1]) * 1024
   }
 
-  /** Memory after a collection of garbage. */
-  async collected(cluster: ClusterName): Promise<Memory> {
+  /** Processor time since its start, ms. */
+  cpu(cluster: ClusterName): number {
+    const [, fields = ""] = readFileSync(`/proc/${this.#pid(cluster)}/stat`, "utf8").split(") ")
+    const [user = 0, system = 0] = fields.split(" ").slice(11, 13).map(Number)
+    return (user + system) * tick
+  }
+
+  /** Closes all sessions, and waits until nothing of them is left in any cluster. */
+  async end(): Promise<void> {
+    for (const { socket } of this.sessions.splice(0)) socket.terminate()
+    await until("the end of all sessions and agents", () => (this.#objects() === 0 ? true : undefined), 600_000)
+  }
+
+  #objects(): number {
+    const kinds = [
+      { group: "operator.metalbear.co", version: "v1alpha", resource: "mirrordmulticlustersessions" },
+      { group: "mirrord.metalbear.co", version: "v1alpha", resource: "mirrordclustersessions" },
+      { group: "batch", version: "v1", resource: "jobs" }
+    ]
+    const stores = this.#playground?.clusters.map(({ cluster }) => cluster.store) ?? []
+    return stores.flatMap((store) => kinds.map((kind) => store.list(kind).items.length)).reduce((a, b) => a + b, 0)
+  }
+
+  /** Collects garbage, and tells what is left. */
+  async collected(cluster: ClusterName): Promise<Left> {
     const file = this.#report(cluster)
     rmSync(file, { force: true })
     process.kill(this.#pid(cluster), "SIGUSR2")
     await until(`the memory of ${cluster}`, () => (existsSync(file) ? true : undefined))
-    return JSON.parse(readFileSync(file, "utf8")) as Memory
+    return JSON.parse(readFileSync(file, "utf8")) as Left
   }
 
   #run<A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Promise<A> {

@@ -1,6 +1,7 @@
 /**
  * Loaded into an operator before its own program (`--import`): on SIGUSR2 it collects garbage and writes to the file in
- * `BENCH_MEMORY` what memory is left, as JSON. With `BENCH_SNAPSHOT` it writes a heap snapshot beside it.
+ * `BENCH_MEMORY` what memory, sockets and timers are left, as JSON. With `BENCH_SNAPSHOT` it writes a heap snapshot
+ * beside it.
  */
 
 import { renameSync, writeFileSync } from "node:fs"
@@ -15,7 +16,10 @@ const report = (round: number): void => {
   globalThis.gc?.()
   if (round < rounds) return void setTimeout(report, 100, round + 1)
   if (isSnapshot) writeHeapSnapshot(`${file}-${Date.now()}.heapsnapshot`)
-  writeFileSync(`${file}.new`, JSON.stringify(process.memoryUsage()))
+  const resources = process.getActiveResourcesInfo()
+  const countOf = (kind: RegExp): number => resources.filter((resource) => kind.test(resource)).length
+  const counted = { sockets: countOf(/^(?:TCP|TLS)\w*Wrap$/u), timers: countOf(/^Timeout$/u) }
+  writeFileSync(`${file}.new`, JSON.stringify({ ...process.memoryUsage(), ...counted }))
   renameSync(`${file}.new`, file)
 }
 

@@ -28,6 +28,17 @@ describe("the policies of a session", () => {
     expect(mustKnowLineage([policy({ selector: {} })], "default")).toBe(true)
   })
 
+  it("keep a session without a target from stealing, from mirroring and from its agent's own variables", () => {
+    const targetless = { ...subject, lineage: [{ kind: "targetless", name: "", labels: {} }] }
+    const own = policy({ env: { exclude: ["KEY"] } }, "mine")
+    const { policies } = policiesFor([own], targetless)
+    expect(policies.map(({ name }) => name)).toEqual(["targetless", "mine"])
+    expect(policies[0]?.blocks).toEqual(new Set(["steal", "mirror"]))
+    expect(policies[0]?.hiddenVariables).toEqual(["MIRRORD_AGENT_*", "AGENT_OPERATOR_CERT_ENV"])
+    expect(policiesFor([], subject).policies, "a session with a target").toEqual([])
+    expect(policyNotes(policiesFor([own], targetless)), "no administrator has asked for it").toHaveLength(1)
+  })
+
   it("are told to the user where its program would miss something silently", () => {
     const policies = [policy({ env: { exclude: ["DB_*", "KEY"] } }, "quiet"), policy({ block: ["steal"] }, "loud")]
     expect(policyNotes(policiesFor(policies, subject))).toEqual([

@@ -25,8 +25,8 @@ export const chosenCluster = (choice: KubeConfigChoice): Effect.Effect<KubeApi, 
     Effect.flatMap((config) => makeKubeApi(config, config.getCurrentContext()))
   )
 
-/** An error of the API server, for a person who only wants to look. `object`: continues "You may not read". */
-export const unanswered = (error: KubeError, object: string): Unanswered => {
+/** An error of the API server, for a person. `act` and `object`: continue "You may not". */
+export const unanswered = (error: KubeError, object: string, act: "read" | "stop" = "read"): Unanswered => {
   switch (error.reason) {
     case "Unreachable":
       return { message: `The cluster does not answer: ${error.detail}.`, fix: "braid doctor says more." }
@@ -34,7 +34,7 @@ export const unanswered = (error: KubeError, object: string): Unanswered => {
       return { message: "The cluster refuses the kubeconfig's credentials.", fix: "Log in again." }
     case "Forbidden":
       return {
-        message: `You may not read ${object}: ${error.detail}.`,
+        message: `You may not ${act} ${object}: ${error.detail}.`,
         fix: "Ask for ClusterRole mirrord-operator-user, or use another context: --context."
       }
     case "NotFound":

@@ -47,11 +47,16 @@ export interface MemberGround {
   readonly events: EventRecorder
 }
 
-/** Users' own sessions in this cluster, without the children of multi-cluster sessions. */
-const ownSessions = ({ session, sessions }: ClusterSessionController): ReadonlyArray<MirrordClusterSession> =>
+/** The sessions in this cluster: users' own ones, or the children of sessions over many clusters. */
+const sessionsHere = (
+  { session, sessions }: ClusterSessionController,
+  which: "Own" | "Children"
+): ReadonlyArray<MirrordClusterSession> =>
   sessions.all().flatMap(({ metadata }) => {
     const read = session(metadata.name)
-    return read === undefined || (read.spec.multiClusterParentName ?? undefined) !== undefined ? [] : [read]
+    if (read === undefined) return []
+    const isChild = (read.spec.multiClusterParentName ?? undefined) !== undefined
+    return isChild === (which === "Children") ? [read] : []
   })
 
 /** The copy that a session runs on: the pod that is its target. */
@@ -122,7 +127,7 @@ export const makeMemberCapability = (
       problems: () => (controller.sessions.synced() ? [] : ["The sessions of this cluster have not been read yet."]),
       started: controller.sessions.awaitSynced,
       sessions: {
-        all: () => ownSessions(controller).map(served(members, controller)),
+        all: () => sessionsHere(controller, "Own").map(served(members, controller)),
         nameOf: sessionIdName,
         find: (name) => {
           const session = controller.session(name)
@@ -130,6 +135,7 @@ export const makeMemberCapability = (
         },
         stopped
       },
+      distantSessions: () => sessionsHere(controller, "Children").map(served(members, controller)),
       admit: ({ _tag, request }) =>
         _tag === "SingleCluster" ? unlessProtected(protectedNamespaces, request, fleet?.clusterName) : Effect.void,
       hear: (change) => {

@@ -37,6 +37,7 @@ import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
 import { connectedClusters } from "./fleet-status.ts"
 import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
 import { makePrimarySessions } from "./primary-sessions.ts"
+import { sessionsOfMembers } from "./sessions-of-members.ts"
 
 /** The parts of the operator that this capability builds on. */
 export interface PrimaryGround {
@@ -214,6 +215,7 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
         },
         stopped
       },
+      distantSessions: () => sessionsOfMembers(fleet, configuration.clusterName),
       hear: (change) => hearOf(primary, run, change),
       admit: admit(configuration, ground.protectedNamespaces),
       attach: (attempt) =>

@@ -284,7 +284,9 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
           "without it no session can be attached to.",
         "system:serviceaccount:mirrord:nobody may not get, list, watch, create, delete " +
           "mirrordclustersessions.mirrord.metalbear.co in the whole cluster: without it no session is made in this " +
-          "cluster."
+          "cluster.",
+        "system:serviceaccount:mirrord:nobody may not delete sessions.operator.metalbear.co in the whole cluster: " +
+          "without it sessions that users began in this cluster cannot be stopped from the primary."
       ])
     })
 

@@ -1,0 +1,54 @@
+/**
+ * The command `braid sessions stop`: asks the operator of a cluster to end sessions, as mirrord's clients do. So they
+ * stay ended, and clients hear of it; with `kubectl delete` nobody would remember it.
+ *
+ * Not here: what the operator does then.
+ */
+
+import { Effect, Result } from "effect"
+import { sessions } from "../../../domain/resources/session.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
+import type { KubeConfigChoice } from "../user-kube-config.ts"
+import { chosenCluster, unanswered, type Unanswered } from "./ask-cluster.ts"
+import { type Output, tell, type Told } from "./tell.ts"
+
+/** The answer for one id that a person gave. */
+interface Stopped {
+  readonly session: string
+  readonly stopped: boolean
+}
+
+const stop = (api: KubeApi, session: string): Effect.Effect<Stopped, Unanswered> =>
+  api.delete(sessions, session).pipe(
+    Effect.as({ session, stopped: true }),
+    Effect.catch((error) =>
+      // The operator says which session it does not know; without it the whole kind is unknown.
+      error.reason === "NotFound" && error.detail.includes(session)
+        ? Effect.succeed({ session, stopped: false })
+        : Effect.fail(unanswered(error, "sessions (sessions.operator.metalbear.co)", "stop"))
+    )
+  )
+
+const told = (answers: ReadonlyArray<Stopped>): Told => ({
+  value: answers,
+  lines: answers.flatMap(({ session, stopped }) => (stopped ? [`Session ${session} is being stopped.`] : [])),
+  notes: answers.flatMap(({ session, stopped }) =>
+    stopped ? [] : [`There is no session ${session}; braid sessions lists those that there are.`]
+  )
+})
+
+/** Exit code 1 if any of the sessions is unknown; the others are stopped all the same. */
+export const runStopSessions = ({
+  ids,
+  output,
+  ...choice
+}: KubeConfigChoice & { readonly ids: ReadonlyArray<string>; readonly output: Output }): Effect.Effect<number> =>
+  Effect.gen(function* () {
+    const answers = yield* chosenCluster(choice).pipe(
+      Effect.flatMap((api) => Effect.forEach(ids, (id) => stop(api, id))),
+      Effect.scoped,
+      Effect.result
+    )
+    const code = yield* tell(output, Effect.map(Effect.fromResult(answers), told))
+    return Result.isSuccess(answers) && answers.success.some(({ stopped }) => !stopped) ? 1 : code
+  })
