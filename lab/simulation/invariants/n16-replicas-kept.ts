@@ -37,7 +37,7 @@ interface Followed {
   wanted: number
 }
 
-/** What a write of a workload does to the number that people want; a text if it loses that number. */
+/** The number that people want after a write of a workload; a text if the write loses that number. */
 const written = (followed: Followed, before: KubeObject, after: KubeObject, isByPerson: boolean): number | string => {
   const [was, is] = [keptBy(before), keptBy(after)]
   const [from, to] = [replicasOf(before), replicasOf(after)]

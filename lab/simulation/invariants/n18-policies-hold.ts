@@ -39,7 +39,7 @@ const rulesOf = (policy: KubeObject): ReadonlySet<Rule> => {
   return new Set(requireProfile ? [...block, "profile"] : block)
 }
 
-/** What an agent is asked for, in the words of policies. */
+/** Rules that a message to an agent falls under. */
 const askedFor = (bytes: Uint8Array): ReadonlyArray<Rule> => {
   const tag = clientTag(bytes)
   if (tag !== "Tcp" && tag !== "TcpSteal") return []
@@ -197,7 +197,8 @@ export const policiesHold: Invariant = {
             acting.flatMap((policy) =>
               holdsFor(policy, theWorld, cluster.name, isOfCopy) && rules.some((rule) => policy.rules.has(rule))
                 ? [
-                    `Agent ${name} in ${cluster.name} gives port ${port}, which policy ${policy.name} of ${policy.cluster} forbids.`
+                    `Agent ${name} in ${cluster.name} gives port ${port}, which policy ${policy.name} of ` +
+                      `${policy.cluster} forbids.`
                   ]
                 : []
             )

@@ -1,6 +1,6 @@
 /**
  * N19 (failures.md §3.20, §4.32). At the moment when a child becomes Ready, each agent that it holds has said a word on
- * a connection that is open: a hung agent takes connections too. What happens to agents later is N15's.
+ * a connection that is open: a hung agent takes connections too. Their later life is N15's.
  */
 
 import { pods } from "../../../src/domain/resources/core-kinds.ts"

@@ -4,6 +4,7 @@
  * frames alone, never from the operator's state.
  */
 
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { clientTag, daemonTag } from "../../../src/domain/protocol/peek.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
@@ -27,6 +28,15 @@ const statefulAnswers: ReadonlySet<ReturnType<typeof daemonTag>> = new Set([
   "GetEnvVarsResponse",
   "GetAddrInfoResponse"
 ] as const)
+
+/** A client's frame as it is compared: policies, and the lack of a target, add to the variables that are left out. */
+const comparable = (bytes: Uint8Array): Uint8Array => {
+  if (clientTag(bytes) !== "GetEnvVarsRequest") return bytes
+  const decoded = clientMessage.decode(bytes)
+  return decoded._tag === "Decoded" && decoded.value._tag === "GetEnvVarsRequest"
+    ? clientMessage.encode({ ...decoded.value, value: { ...decoded.value.value, envVarsFilter: new Set() } })
+    : bytes
+}
 
 /** A sequence of frames as one running checksum of 52 bits per prefix. */
 class Sequence {
@@ -119,7 +129,7 @@ export class StatefulTraffic {
     switch (event._tag) {
       case "ClientSaid": {
         const known = this.clients.get(event.connection)
-        if (statefulRequests.has(clientTag(event.bytes))) known?.said.add(event.bytes, event.at)
+        if (statefulRequests.has(clientTag(event.bytes))) known?.said.add(comparable(event.bytes), event.at)
         return undefined
       }
       case "ClientHeard": {
@@ -132,7 +142,7 @@ export class StatefulTraffic {
         if (!statefulRequests.has(clientTag(event.bytes))) return undefined
         const agent = this.#agent(event)
         const before = agent.heard.length === 0 ? [...this.clients.values()] : agent.candidates
-        agent.heard.add(event.bytes, event.at)
+        agent.heard.add(comparable(event.bytes), event.at)
         agent.candidates = before.filter(
           ({ cluster, said }) => cluster === agent.cluster && agent.heard.isStartOf(said)
         )

@@ -50,7 +50,7 @@ const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 /** How much more often than usual a verb may come. Time passes between acts, and sessions start, in every story. */
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
-/** What is woven into some stories, a strand each: acts of its own, among which old acts come about as often. */
+/** Strands that are woven into some stories, each with acts of its own beside usual acts. */
 type Woven = "copies" | "policies"
 const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
   copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors"]),

@@ -155,7 +155,7 @@ export class SimAgent {
     return this.#ports
   }
 
-  /** Who gets the traffic of which ports. */
+  /** The clients that get the traffic of each port. */
   get subscriptions(): Subscriptions {
     return this.#subscriptions
   }
