@@ -86,7 +86,8 @@ const named = (message: string): ReadonlyArray<string> =>
 
 export const policiesHold: Invariant = {
   id: "N18",
-  sentence: "What a policy forbids reaches no agent and begins no session, and a policy that is gone forbids nothing.",
+  sentence:
+    "Nothing that a policy forbids reaches an agent or begins a session, and a policy that is gone forbids nothing.",
   begin: (world) => {
     /** By cluster and name; deleted ones too. */
     const policies = new Map<string, Known>()

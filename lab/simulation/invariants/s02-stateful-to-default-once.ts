@@ -1,8 +1,8 @@
 /**
- * S2 (failures.md §1.2). The agent of a copy serves the session on it, as the default agent does. Byte for byte, because
- * no stateful message is rewritten on its way but for the variables that are left out: each agent connection's stateful
- * frames are the beginning of what one client connection said, and no other agent connection serves that client
- * connection.
+ * S2 (failures.md §1.2). The agent of a copy serves the session on it, as the default agent does. Byte for byte,
+ * because no stateful message is rewritten on its way but for the variables that are left out: each agent connection's
+ * stateful frames are the beginning of what one client connection said, and no other agent connection serves that
+ * client connection.
  */
 
 import type { Invariant } from "./invariant.ts"
