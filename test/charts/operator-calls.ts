@@ -354,6 +354,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     const own = plan.clusters.some(({ name }) => name === plan.primary)
       ? "primary-with-workloads"
       : "primary-management-only"
+    const hasCopies = story.lines.some((line) => line.startsWith("copy "))
     for (const event of runStory(story, { events: true, ...(faults === undefined ? {} : { faults }) }).events) {
       if (event._tag !== "Called") continue
       const call = inSimulation(event.call)
@@ -364,7 +365,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
         continue
       }
       const isOwn = to === operator
-      if (isOwn && isAboutCopies(call)) found["operator-with-copies"].push(call)
+      if (isOwn && (hasCopies || isAboutCopies(call))) found["operator-with-copies"].push(call)
       else found[operator !== plan.primary ? "operator-with-workloads" : isOwn ? own : "primary-at-a-member"].push(call)
     }
   }

@@ -26,6 +26,10 @@ import { retryAfter } from "./n12-retry-after.ts"
 import { onlyLeadersAct } from "./n13-only-leaders-act.ts"
 import { oneLabelledLeader } from "./n14-one-labelled-leader.ts"
 import { readyCarries } from "./n15-ready-carries.ts"
+import { replicasKept } from "./n16-replicas-kept.ts"
+import { copiesEnd } from "./n17-copies-end.ts"
+import { policiesHold } from "./n18-policies-hold.ts"
+import { firstWord } from "./n19-first-word.ts"
 import { oneRouterEpoch } from "./s01-one-router-epoch.ts"
 import { statefulToDefaultOnce } from "./s02-stateful-to-default-once.ts"
 import { oneOwnerPerId } from "./s03-one-owner-per-id.ts"
@@ -61,6 +65,10 @@ export const invariants: ReadonlyArray<Invariant> = [
   oneAgentPerPod,
   namesAreValid,
   retryAfter,
+  replicasKept,
+  copiesEnd,
+  policiesHold,
+  firstWord,
   // Rules that must hold once all is well.
   oneLabelledLeader,
   clientsComeBack,

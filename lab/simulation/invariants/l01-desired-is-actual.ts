@@ -1,7 +1,7 @@
 /**
  * L1 (failures.md §2.1). A user wants a part of the session in each well cluster, and the promised traffic from every
  * pod there. A port that several sessions ask for is left out: in each cluster the first session has it, and the others
- * are told.
+ * are told; so is what a policy of a cluster forbids, if the user was told.
  */
 
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -40,6 +40,18 @@ type Rivals = ReadonlyMap<number, ReadonlySet<string>>
 const wasTold = ({ logs }: SimClient, port: number): boolean =>
   logs.some((log) => log.includes(`takes no part in the subscription of port ${port}: its agent speaks protocol`))
 
+/** Whether the user was told that a policy of the cluster keeps the port, or the whole cluster, from the session. */
+const isPoliced = ({ logs }: SimClient, cluster: string, port: number): boolean =>
+  logs.some(
+    (log) =>
+      log.includes("mirrord policy") &&
+      [
+        `cluster ${cluster} takes no part in the session`,
+        `cluster ${cluster} takes no part in the subscription of port ${port}`,
+        `cluster ${cluster} refuses the subscription of port ${port}`
+      ].some((words) => log.includes(words))
+  )
+
 const trafficProblems = (
   client: SimClient,
   cluster: SimCluster,
@@ -49,8 +61,8 @@ const trafficProblems = (
   confirmedPorts(client).flatMap((port) =>
     podsOf(cluster, alias).flatMap((pod) => {
       // Agents give a port to the client that asks last, and take it from all clients when that client leaves.
-      if ((rivals.get(port)?.size ?? 0) > 1 || wasTold(client, port)) return []
       const { name } = cluster
+      if ((rivals.get(port)?.size ?? 0) > 1 || wasTold(client, port) || isPoliced(client, name, port)) return []
       const agent = cluster.kubelet.agents.find(({ containerId }) => containerId === pod.containerId)
       const has = agent !== undefined && agent.process.state === "running" && agent.agent.subscribedPorts.has(port)
       return has

@@ -7,13 +7,11 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
 import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
-import { parentName } from "../../../src/domain/session/names.ts"
 import { isFailureReason } from "../../../src/domain/session/session-failure.ts"
-import type { SessionId } from "../../../src/domain/session/session-id.ts"
 import { failedRetention } from "../../../src/domain/session/session-plan.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
-import { conditionsOf, isLeaving, parentStatus, recordedChildren } from "./session-objects.ts"
+import { conditionsOf, isLeaving, parentStatus, recordedChildren, sessionObjectOf } from "./session-objects.ts"
 
 /**
  * How long a session may outlive its client in a world that is well, ms: a silent watch, a leader's grace, the TTL and
@@ -23,12 +21,12 @@ const latest = 390_000
 /** How long an operator may take to delete a failed parent once its time has come, ms. */
 const slack = 30_000
 
-/** Names of parents whose client is connected or left only just now. */
+/** Names of parents, and of sessions of one cluster, whose client is connected or left only just now. */
 const alive = (world: World, endedAt: ReadonlyMap<string, number>): ReadonlySet<string> =>
   new Set(
     [...world.clients.values()].flatMap((client) => {
       const isRecent = client.ended === undefined || world.now - (endedAt.get(client.name) ?? world.now) < latest
-      return isRecent ? [parentName(client.sessionId as SessionId)] : []
+      return isRecent ? [sessionObjectOf(client)] : []
     })
   )
 
@@ -60,11 +58,9 @@ const orphans = (world: World, living: ReadonlySet<string>): ReadonlyArray<strin
   [...world.clusters.values()].flatMap(({ host, name: cluster, server }) => {
     if (host.isGone) return []
     return server.objects.peekAll(mirrordClusterSessions).flatMap((child) => {
-      const parent = parentNameOf(child)
-      if (
-        parent !== undefined &&
-        (living.has(parent) || world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined)
-      )
+      // The session of one cluster, on a copy, has no parent.
+      const parent = parentNameOf(child) ?? child.metadata.name
+      if (living.has(parent) || world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined)
         return []
       const createdAt = timeOf(child.metadata.creationTimestamp) ?? 0
       return world.now - createdAt < latest

@@ -4,6 +4,7 @@
  * nothing goes wrong, is not refused for good. A client that joins a session of worse times shares its fate.
  */
 
+import type { SimClient } from "../world/sim-client.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { waitsForEver } from "./waits-for-ever.ts"
@@ -30,6 +31,10 @@ const isMaimed = (world: World): boolean => {
     )
   )
 }
+
+/** Whether a client cannot be served for good. */
+const isHopeless = (world: World, { home, isOnCopy }: SimClient): boolean =>
+  isOnCopy ? world.cluster(home).host.isGone : isMaimed(world)
 
 export const clientsComeBack: Invariant = {
   id: "L5",
@@ -75,7 +80,7 @@ export const clientsComeBack: Invariant = {
             return undefined
           case "ClientEnded": {
             const { client, message, rule } = event
-            if (rule === undefined || isMaimed(world())) return undefined
+            if (rule === undefined || isHopeless(world(), world().client(client))) return undefined
             if (losses.has(rule)) {
               const isExplained = isFaulty || world().faultPlans.length > 0
               return isExplained ? undefined : `${client} lost its session although nothing was wrong: ${message}.`
@@ -92,9 +97,12 @@ export const clientsComeBack: Invariant = {
       },
       atRest: (moment) => {
         isFaulty = false
-        if (moment === "left" || isMaimed(world())) return []
+        if (moment === "left") return []
         return [...world().clients.values()].flatMap((client) =>
-          client.ended !== undefined || client.isServing || (isSilenced && waitsForEver(client))
+          client.ended !== undefined ||
+          client.isServing ||
+          (isSilenced && waitsForEver(client)) ||
+          isHopeless(world(), client)
             ? []
             : [`${client.name} is neither connected nor was it told that its session is over.`]
         )

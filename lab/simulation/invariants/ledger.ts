@@ -14,6 +14,9 @@ import type { SimCluster, World } from "../world/world.ts"
 import { debtsOf, isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 
+/** An operator that has made copies looks for leftovers of others now and then, for as long as it lives. */
+const leftovers = "keys of CopyTargetLeftovers"
+
 const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ metadata }) => metadata.name).join(", ")
 
 /**
@@ -29,7 +32,9 @@ const children = (world: World, { host, server }: SimCluster, isMeddled: boolean
     const parent = parentNameOf(child)
     const isKept =
       parent !== undefined && world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined
-    return !(host.isGone && (world.primary.host.isGone || isKept || isMeddled))
+    // A session of one cluster has nobody but its own operator.
+    const isAlone = parent === undefined
+    return !(host.isGone && (world.primary.host.isGone || isKept || isMeddled || isAlone))
   })
 }
 
@@ -43,7 +48,7 @@ const ofCluster = (
   const { objects } = server
   const parents = host.isGone ? [] : objects.peekAll(mirrordMultiClusterSessions)
   const left = children(world, cluster, isMeddled)
-  const made = objects.peekAll(jobs)
+  const made = objects.peekAll(jobs).filter(({ metadata }) => metadata.namespace === operatorNamespace)
   const agentPods = objects
     .peekAll(pods)
     .filter(
@@ -80,7 +85,7 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
           (kind) => server.objects.peekAll(kind).length > 0
         )
         if (process === undefined || hasSessions) return []
-        const held = [...holdings].map(([kind, count]) => `${kind}: ${count}`)
+        const held = [...holdings].filter(([kind]) => kind !== leftovers).map(([kind, count]) => `${kind}: ${count}`)
         // Fibers that never end: the primary pays debts and looks after each cluster; a cluster that is away is also
         // listed again and again.
         const asPrimary =
@@ -90,7 +95,8 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
               [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
             : 0
         // A leader renews its Lease and looks after its label; a standby only looks at the Lease.
-        const usual = host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary
+        const asLooker = holdings.get(leftovers) ?? 0
+        const usual = (host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary) + asLooker
         const sleeping = sleepers.get(process.name) ?? 0
         return [
           ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),

@@ -8,13 +8,11 @@ import { events } from "../../../src/domain/events/event-object.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { parentName } from "../../../src/domain/session/names.ts"
-import type { SessionId } from "../../../src/domain/session/session-id.ts"
 import type { PortCall } from "../world/world-event.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 import { isHeartbeat } from "./n03-heartbeats.ts"
-import { isLeaving, isLeftOut, parentStatus } from "./session-objects.ts"
+import { isLeaving, isLeftOut, parentStatus, sessionObjectOf } from "./session-objects.ts"
 
 /** Length of the rest before the check, ms. */
 const rest = 60_000
@@ -56,7 +54,7 @@ export const restIsQuiet: Invariant = {
         const { clients, clusters, now, primary } = world()
         const connected = new Set(
           [...clients.values()].flatMap((client) =>
-            moment === "healed" && client.isServing ? [parentName(client.sessionId as SessionId)] : []
+            moment === "healed" && client.isServing ? [sessionObjectOf(client)] : []
           )
         )
         const isEnding = (name: string): boolean => {
@@ -71,7 +69,8 @@ export const restIsQuiet: Invariant = {
         }
         return [...writes].flatMap(([write, { at, heartbeat, name, to }]) => {
           if (now - at >= rest || isAway(world(), to) || isEnding(name)) return []
-          if (heartbeat ? connected.has(name.slice(0, 19)) : !isThere(to, name) && moment === "healed") return []
+          const isConnected = connected.has(name.slice(0, 19)) || connected.has(name)
+          if (heartbeat ? isConnected : !isThere(to, name) && moment === "healed") return []
           return [`${write}, ${Math.round((now - at) / 1000)} s ago.`]
         })
       }

@@ -19,6 +19,9 @@ const calm = 1_000
 /** Interval of checks whether something is wrong, ms. */
 const checkInterval = 1_000
 
+/** By its name alone: the pod may be gone already. */
+const isCopyPod = (pod: string): boolean => pod.startsWith("mirrord-copy-")
+
 export const requestsAnswered: Invariant = {
   id: "N7",
   sentence: "Each request that enters a workload gets the answer to that very request.",
@@ -26,6 +29,8 @@ export const requestsAnswered: Invariant = {
     const entered = new Map<number, string>()
     /** By id: when a request entered, if nothing was wrong then or since. */
     const hopeful = new Map<number, number>()
+    /** Requests that entered a copy. */
+    const inCopies = new Set<number>()
     let wellSince: number | undefined
     /** When to check next; undefined at first, because the first events come while the world is being made. */
     let checkAt: number | undefined
@@ -64,6 +69,7 @@ export const requestsAnswered: Invariant = {
           case "RequestEntered": {
             const { at, id, path } = event
             entered.set(id, path)
+            if (isCopyPod(event.pod)) inCopies.add(id)
             const overdue = findOverdue(at)
             if (wellSince !== undefined && at - wellSince >= calm) hopeful.set(id, at)
             return overdue
@@ -80,7 +86,10 @@ export const requestsAnswered: Invariant = {
                 : `Request ${id} to ${path} at ${cluster} gets ${JSON.stringify(body)}.`
             // With a 502 the agent itself answers, in place of a client that has gone.
             if (by === "nobody" || status === 502) {
-              const isExplained = !isHopeful || world().cluster(cluster).kubelet.podsOf("myapp").length === 0
+              const { kubelet } = world().cluster(cluster)
+              // Nobody listens in a copy whose session steals nothing.
+              const isOfCopy = by === "nobody" && inCopies.delete(id)
+              const isExplained = !isHopeful || isOfCopy || kubelet.podsOf("myapp").length === 0
               return isExplained
                 ? undefined
                 : `Request ${id} to ${path} at ${cluster} is answered by ${by === "nobody" ? "nobody" : status} ` +

@@ -5,13 +5,13 @@
  */
 
 import { isObject } from "../../../src/domain/json.ts"
-import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { nodesOf, type SimCluster, type World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
-import { conditionsOf, isLeaving, recordedChildren } from "./session-objects.ts"
+import { conditionsOf, isLeaving, jobsOf, recordedChildren } from "./session-objects.ts"
 
 /** How long a session may say Ready although it carries nothing, ms: within that time it has another agent. */
 const grace = 60_000
@@ -22,15 +22,6 @@ const troubleLasts = 180_000
 
 const saysReady = (object: KubeObject): boolean =>
   !isLeaving(object) && conditionsOf(object).some(({ status, type }) => type === "Ready" && status === "True")
-
-/** Names of the Jobs that a session owns. */
-const jobsOf = ({ server }: SimCluster, session: KubeObject): ReadonlySet<string> =>
-  new Set(
-    server.objects
-      .peekAll(jobs)
-      .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === session.metadata.uid))
-      .map(({ metadata }) => metadata.name)
-  )
 
 const hasContainer = (pod: KubeObject, id: string): boolean => {
   const { status } = pod

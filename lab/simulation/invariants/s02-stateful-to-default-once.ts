@@ -1,5 +1,6 @@
 /**
- * S2 (failures.md §1.2). Byte for byte, because no stateful message is rewritten on its way: each agent connection's
+ * S2 (failures.md §1.2). The agent of a copy serves the session on it, as the default agent does. Byte for byte,
+ * because no stateful message is rewritten on its way but for the variables that are left out: each agent connection's
  * stateful frames are the beginning of what one client connection said, and no other agent connection serves that
  * client connection.
  */
@@ -37,7 +38,8 @@ export const statefulToDefaultOnce: Invariant = {
         if (passed?._tag !== "AgentHeard") return undefined
         const { agent, before } = passed
         const where = `agent ${agent.agent} in ${agent.cluster}`
-        if (agent.cluster !== world().plan.defaultCluster)
+        const isOfCopies = before.some(({ cluster }) => cluster === agent.cluster)
+        if (agent.cluster !== world().plan.defaultCluster && !isOfCopies)
           return `The ${where} heard a stateful frame; that cluster is not the default one.`
         if (agent.candidates.length === 0) {
           const who = [...new Set(before.map(({ client }) => client))].join(" or ")

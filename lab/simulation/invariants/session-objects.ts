@@ -4,6 +4,7 @@
  */
 
 import type { Condition } from "../../../src/domain/resources/condition.ts"
+import { jobs } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import {
   type ClusterSessionStatus,
@@ -11,10 +12,12 @@ import {
   type SessionPhase
 } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted } from "../../../src/domain/resources/object-meta.ts"
-import { childAnnotations } from "../../../src/domain/session/names.ts"
+import { childAnnotations, parentName } from "../../../src/domain/session/names.ts"
+import { type SessionId, sessionIdName } from "../../../src/domain/session/session-id.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
-import type { World } from "../world/world.ts"
+import type { SimClient } from "../world/sim-client.ts"
+import type { SimCluster, World } from "../world/world.ts"
 
 export interface ParentStatus {
   readonly phase?: SessionPhase
@@ -35,6 +38,10 @@ export const conditionsOf = (object: KubeObject): ReadonlyArray<Condition> =>
 export const isParent = ({ ref }: Commit): boolean => ref.plural === mirrordMultiClusterSessions.plural
 export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClusterSessions.plural
 
+/** The object of a client's session: its parent, or the session of one cluster where it runs on a copy. */
+export const sessionObjectOf = ({ isOnCopy, sessionId }: SimClient): string =>
+  isOnCopy ? sessionIdName(sessionId as SessionId) : parentName(sessionId as SessionId)
+
 export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.metadata)
 
 export const parentUidOf = (child: KubeObject): string | undefined =>
@@ -49,3 +56,12 @@ export const isLeftOut = ({ primary }: World, child: string): boolean =>
         ([, { error, ready, sessionName }]) => sessionName === child && !ready && typeof error === "string"
       )
     )
+
+/** Names of the Jobs that a session owns. */
+export const jobsOf = ({ server }: SimCluster, session: KubeObject): ReadonlySet<string> =>
+  new Set(
+    server.objects
+      .peekAll(jobs)
+      .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === session.metadata.uid))
+      .map(({ metadata }) => metadata.name)
+  )

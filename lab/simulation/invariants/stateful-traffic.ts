@@ -1,9 +1,10 @@
 /**
- * Follows stateful traffic, which only the default cluster's first agent serves (wire.md §9.1, §9.2), from end to end,
- * for S1, S2 and S4. Which agent connection serves which client connection is concluded from the frames alone, never
- * from the operator's state.
+ * Follows stateful traffic, which only the default cluster's first agent serves (wire.md §9.1, §9.2), or the agent of a
+ * copy, from end to end, for S1, S2 and S4. Which agent connection serves which client connection is concluded from the
+ * frames alone, never from the operator's state.
  */
 
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { clientTag, daemonTag } from "../../../src/domain/protocol/peek.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
@@ -27,6 +28,15 @@ const statefulAnswers: ReadonlySet<ReturnType<typeof daemonTag>> = new Set([
   "GetEnvVarsResponse",
   "GetAddrInfoResponse"
 ] as const)
+
+/** A client's frame as it is compared: policies, and the lack of a target, add to the variables that are left out. */
+const comparable = (bytes: Uint8Array): Uint8Array => {
+  if (clientTag(bytes) !== "GetEnvVarsRequest") return bytes
+  const decoded = clientMessage.decode(bytes)
+  return decoded._tag === "Decoded" && decoded.value._tag === "GetEnvVarsRequest"
+    ? clientMessage.encode({ ...decoded.value, value: { ...decoded.value.value, envVarsFilter: new Set() } })
+    : bytes
+}
 
 /** A sequence of frames as one running checksum of 52 bits per prefix. */
 class Sequence {
@@ -63,6 +73,8 @@ export interface ClientConnection {
   readonly client: string
   readonly connection: number
   readonly sessionId: bigint
+  /** The cluster whose agent serves it: the default one, or that of its copy. */
+  readonly cluster: string
   /** Number of this connection among all client connections, in the order of their making. */
   readonly epoch: number
   readonly said: Sequence
@@ -94,6 +106,11 @@ export class StatefulTraffic {
   #last: TimedEvent | undefined
   #passed: Passed
   #epochs = 0
+  readonly #world: () => World
+
+  constructor(world: () => World) {
+    this.#world = world
+  }
 
   /** Takes an event. Several invariants hand in the same event; it counts once. */
   take(event: TimedEvent): Passed {
@@ -112,7 +129,7 @@ export class StatefulTraffic {
     switch (event._tag) {
       case "ClientSaid": {
         const known = this.clients.get(event.connection)
-        if (statefulRequests.has(clientTag(event.bytes))) known?.said.add(event.bytes, event.at)
+        if (statefulRequests.has(clientTag(event.bytes))) known?.said.add(comparable(event.bytes), event.at)
         return undefined
       }
       case "ClientHeard": {
@@ -125,8 +142,10 @@ export class StatefulTraffic {
         if (!statefulRequests.has(clientTag(event.bytes))) return undefined
         const agent = this.#agent(event)
         const before = agent.heard.length === 0 ? [...this.clients.values()] : agent.candidates
-        agent.heard.add(event.bytes, event.at)
-        agent.candidates = before.filter(({ said }) => agent.heard.isStartOf(said))
+        agent.heard.add(comparable(event.bytes), event.at)
+        agent.candidates = before.filter(
+          ({ cluster, said }) => cluster === agent.cluster && agent.heard.isStartOf(said)
+        )
         for (const { connection } of before) this.servers.get(connection)?.delete(agent)
         for (const { connection } of agent.candidates) {
           const servers = this.servers.get(connection) ?? new Set()
@@ -140,10 +159,13 @@ export class StatefulTraffic {
       case "ClientConnected": {
         const { client, connection, sessionId } = event
         const epoch = ++this.#epochs
+        const { clients, plan } = this.#world()
+        const user = clients.get(client)
         this.clients.set(connection, {
           client,
           connection,
           sessionId,
+          cluster: user?.isOnCopy === true ? user.home : plan.defaultCluster,
           epoch,
           said: new Sequence(),
           heard: new Sequence(),
@@ -195,7 +217,7 @@ const stories = new WeakMap<() => World, StatefulTraffic>()
 export const statefulTraffic = (world: () => World): StatefulTraffic => {
   const known = stories.get(world)
   if (known !== undefined) return known
-  const made = new StatefulTraffic()
+  const made = new StatefulTraffic(world)
   stories.set(world, made)
   return made
 }

@@ -3,10 +3,13 @@
  * byte for byte. A trace has every event instead (`event-text.ts`).
  */
 
-import { leases } from "../../../src/domain/resources/core-kinds.ts"
+import { isCopy } from "../../../src/domain/copy-target/copy-record.ts"
+import { deployments, leases, pods, statefulSets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { ClientEvent } from "../../client/client-output.ts"
+import type { Commit } from "../../memory/memory-objects.ts"
 import { programAnswer } from "../world/program-answer.ts"
 import type { WorldEvent } from "../world/world-event.ts"
 
@@ -35,6 +38,34 @@ const holderOf = (lease: KubeObject | undefined): string => {
   return holderIdentity === "" ? "" : `${holderIdentity.split("_")[0]} of epoch ${leaseTransitions}`
 }
 
+/** Pods of copies that come and go, workloads that are scaled down for them, and policies. */
+const copyText = ({ after, before, ref }: Commit): string | undefined => {
+  const object = after ?? before
+  if (object === undefined) return undefined
+  const { name } = object.metadata
+  if (ref.plural === pods.plural)
+    return isCopy(object.metadata) && (after === undefined || before === undefined)
+      ? `copy ${name} ${before === undefined ? "made" : "gone"}`
+      : undefined
+  if (ref.plural !== deployments.plural && ref.plural !== statefulSets.plural) return undefined
+  const [was, is] = [scaledDownOf(before), scaledDownOf(after)]
+  if (was === is) return undefined
+  const wanted = (after?.["spec"] as { readonly replicas?: number } | undefined)?.replicas
+  return `${name} is to have ${wanted ?? "no"} pods${is === undefined ? "" : `, ${is} later on`}`
+}
+
+/** The number of pods that a scaled-down workload is to have later on. */
+const scaledDownOf = (workload: KubeObject | undefined): string | undefined =>
+  workload?.metadata.labels?.["operator.metalbear.co/scaled-down-from"]
+
+const subscribedText = (result: Extract<ClientEvent, { readonly _tag: "Subscribed" }>["result"]): string => {
+  if (result._tag === "Ok") return "subscribed"
+  const { error } = result
+  return error._tag === "ForbiddenWithReason"
+    ? `refused by policy ${error.policyName ?? ""}, because ${error.reason}`
+    : "refused"
+}
+
 /** One line of a transcript; undefined for events that a reader would skip. */
 export const describeEvent = (event: WorldEvent): string | undefined => {
   switch (event._tag) {
@@ -53,7 +84,8 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
       if (ref.plural === mirrordClusterSessions.plural && (before === undefined || after === undefined)) {
         return `${event.cluster}: child ${before === undefined ? "created" : "gone"}`
       }
-      return undefined
+      const copied = copyText(event.commit)
+      return copied === undefined ? undefined : `${event.cluster}: ${copied}`
     }
     case "Operator":
       return `operator ${event.cluster} ${event.change}${event.detail === undefined ? "" : ` ${event.detail}`}`
@@ -61,6 +93,8 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
       return `${event.cluster}: agent started${event.pod === "" ? "" : ` for ${event.pod}`}`
     case "AgentEnded":
       return `${event.cluster}: agent ended`
+    case "CopyTold":
+      return `${event.client} is told of copy ${event.copy}: ${event.phase}`
     case "ClientConnected":
       return `${event.client} connected`
     case "ClientRefused":
@@ -72,8 +106,7 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
     case "ClientEvent": {
       const { event: what } = event
       if (what._tag === "Log") return `${event.client} reads: ${what.message}`
-      if (what._tag === "Subscribed")
-        return `${event.client} port ${what.port}: ${what.result._tag === "Ok" ? "subscribed" : "refused"}`
+      if (what._tag === "Subscribed") return `${event.client} port ${what.port}: ${subscribedText(what.result)}`
       if (what._tag === "NotDone") return `${event.client} not done: ${what.request._tag}: ${what.reason}`
       if (what._tag === "Resumed") return `${event.client} resumed`
       const answer = programAnswer(what)

@@ -4,7 +4,6 @@
  */
 
 import { Result } from "effect"
-import { jobs } from "../../../src/domain/resources/core-kinds.ts"
 import type { World } from "../world/world.ts"
 import { allOf, parentOf } from "./objects.ts"
 import { nameWord, nothingMore, oneOf, someText, wholeNumber } from "./words.ts"
@@ -140,7 +139,8 @@ export const forms: Readonly<Record<string, Form>> = {
             ...(["parent", "child"] as const).flatMap((kind) =>
               allOf(cluster, kind).map(({ metadata }) => `${kind} ${metadata.name} in ${cluster.name}`)
             ),
-            ...cluster.server.objects.peekAll(jobs).map(({ metadata }) => `job ${metadata.name} in ${cluster.name}`),
+            ...allOf(cluster, "job").map(({ metadata }) => `job ${metadata.name} in ${cluster.name}`),
+            ...cluster.kubelet.copies.map(({ metadata }) => `copy ${metadata.name} in ${cluster.name}`),
             ...cluster.kubelet.agents.map(({ name }) => `agent ${name} in ${cluster.name}`)
           ])
           return { holds: left.length === 0, found: `there are ${left.join(", ")}` }

@@ -15,7 +15,7 @@ import { duration } from "./words.ts"
 export interface RandomStoryOptions {
   /** Most workload clusters, at least 1. */
   readonly clusters: number
-  /** Most sessions that are started, at least 1. */
+  /** Most sessions that are started, at least 1, beside those of what is woven in: copies, and policies at the end. */
   readonly sessions: number
   /** Virtual minutes after which the acts end, about. */
   readonly minutes: number
@@ -42,13 +42,38 @@ const allActs: ReadonlyArray<RandomAct> = verbs.flatMap((verb) =>
   verb.kind === "act" && verb.random !== undefined && verb.random.weight > 0 ? [{ ...verb, random: verb.random }] : []
 )
 /** Acts of all stories come first: the others then change nothing about how stories without them are drawn. */
-const acts = allActs.filter(({ random }) => random.ofElected !== true && random.ofNodes !== true)
+const acts = allActs.filter(
+  ({ random }) => random.ofElected !== true && random.ofNodes !== true && random.woven === undefined
+)
 const electedActs = allActs.filter(({ random }) => random.ofElected === true)
 const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 /** How much more often than usual a verb may come. Time passes between acts, and sessions start, in every story. */
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
+/** Strands that are woven into some stories, each with acts of its own beside usual acts. */
+type Woven = "copies" | "policies"
+const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
+  copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors"]),
+  policies: strand("policies", ["steal", "mirror", "request"])
+}
+/** How often a woven strand begins, and how many acts it has. */
+const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
+  copies: [false, false, false, false, true, false],
+  policies: [false, false, true, false, false, false]
+}
+const leastWoven = 4
+/** Most sessions on copies. */
+const mostCopies = 3
+const mostWoven = 14
+/** Workloads that copies are made of, in the cluster of a strand of copies. */
+const copiedWorkloads = ["statefulset/db pods 2", "job/batch", "cronjob/nightly"]
+
 const seed = fc.noShrink(fc.integer({ min: 0, max: 0x7fffffff }))
+
+function strand(of: Woven, others: ReadonlyArray<string>): ReadonlyArray<RandomAct> {
+  const known = others.flatMap((name) => acts.filter((verb) => verb.name === name))
+  return [...allActs.filter(({ random }) => random.woven === of), ...known]
+}
 
 interface Setup {
   readonly clusters: readonly [string, ...ReadonlyArray<string>]
@@ -129,7 +154,16 @@ class Teller {
   readonly #weights: ReadonlyMap<string, number>
   readonly #sessions: Array<string> = []
 
-  constructor(setup: Setup, mostSessions: number, weights: ReadonlyMap<string, number>) {
+  readonly #prefix: string
+
+  constructor(
+    setup: Setup,
+    mostSessions: number,
+    weights: ReadonlyMap<string, number>,
+    known: { readonly prefix: string; readonly sessions: ReadonlyArray<string> } = { prefix: "s", sessions: [] }
+  ) {
+    this.#prefix = known.prefix
+    this.#sessions.push(...known.sessions)
     this.#setup = setup
     this.#mostSessions = mostSessions
     this.#weights = weights
@@ -148,7 +182,7 @@ class Teller {
       places: clusters.includes(primary) ? clusters : [primary, first, ...rest],
       sessions: this.#sessions,
       newSession: () => {
-        const name = `s${this.#sessions.length + started.length + 1}`
+        const name = `${this.#prefix}${this.#sessions.length + started.length + 1}`
         started.push(name)
         return name
       }
@@ -176,11 +210,70 @@ class Teller {
     this.#sayOf(candidates.toSpliced(index, 1), random)
   }
 
+  /** Says one line of one of these verbs. */
+  tellOf(candidates: ReadonlyArray<RandomAct>, random: RandomStream): void {
+    this.#sayOf(candidates, random)
+  }
+
   /** Says one line of any verb. */
   tell(random: RandomStream): void {
     const { elected, nodes } = this.#setup
     const more = [...(elected.length > 0 ? electedActs : []), ...(nodes ? nodeActs : [])]
     this.#sayOf(more.length > 0 ? [...acts, ...more] : acts, random)
+  }
+}
+
+/** An act of a strand, and its place among the acts of the story: a fraction of them. */
+interface WovenAct {
+  readonly act: number
+  readonly at: number
+}
+
+const wovenArbitrary = (of: Woven): fc.Arbitrary<ReadonlyArray<WovenAct>> =>
+  fc
+    .record({
+      isIn: fc.constantFrom(...wovenIn[of]),
+      acts: fc.array(fc.record({ act: seed, at: fc.double({ min: 0, max: 1, noNaN: true }) }), {
+        minLength: leastWoven,
+        maxLength: mostWoven
+      })
+    })
+    .map(({ acts: drawn, isIn }) => (isIn ? drawn.toSorted((a, b) => a.at - b.at) : []))
+
+/** The end of a strand of policies: a policy comes, and perhaps goes, while nothing else is wrong. */
+const calmPolicy = (home: string, primary: string, random: RandomStream): ReadonlyArray<string> => {
+  const place = random.pick([home, primary])
+  const rule = random.pick(["steal", "steal-without-filter", "mirror", "profile"])
+  const begin = ["heal all", "tick 40s", "session p1", "tick 8s", "steal p1 81", "tick 2s"]
+  const made = [`policy ${place} one gone`, `policy ${place} two ${rule}`, "tick 40s", "steal p1 82", "tick 2s"]
+  const gone = [`policy ${place} two gone`, "tick 20s", "steal p1 83", "session p2", "tick 2s"]
+  return [...begin, ...made, ...(random.chance(0.5) ? gone : [])]
+}
+
+/**
+ * Weaves a strand into a story whose other lines stay as they are. Its acts are about one cluster, the first that is no
+ * primary. A strand of copies has sessions of its own; one of policies is about the story's.
+ */
+const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: ReadonlyArray<WovenAct>) => {
+  const [first] = woven
+  if (first === undefined) return { lines, setup: [] }
+  const home = setup.clusters.find((name) => name !== setup.primary) ?? setup.primary
+  const sessions = of === "copies" ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
+  const teller = new Teller({ ...setup, clusters: [home] }, mostCopies, new Map(), { prefix: "c", sessions })
+  const before: Array<Array<string>> = lines.map(() => [])
+  const after: Array<string> = []
+  for (const { act, at } of woven) {
+    const from = teller.lines.length
+    teller.tellOf(wovenActs[of], new RandomStream(`${act}`))
+    ;(before[Math.floor(at * (lines.length + 1))] ?? after).push(...teller.lines.slice(from))
+  }
+  return {
+    lines: [
+      ...lines.flatMap((line, i) => [...(before[i] ?? []), line]),
+      ...after,
+      ...(of === "policies" ? calmPolicy(home, setup.primary, new RandomStream(`${first.act} calm`)) : [])
+    ],
+    setup: of === "copies" ? copiedWorkloads.map((workload) => `workload ${home} ${workload}`) : []
   }
 }
 
@@ -208,9 +301,12 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       // Drawn last, so that an election changes nothing else, nor does a fault of nodes.
       elected: electedArbitrary,
       nodes: fc.constantFrom(false, false, false, true, false),
+      // Woven into the story that is drawn so far, so that it stays as it was.
+      copies: wovenArbitrary("copies"),
+      policies: wovenArbitrary("policies"),
       ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false)
     })
-    .map(({ acts: seeds, begin, elected, ephemeral, nodes, seed, setup: drawn, weights }) => {
+    .map(({ acts: seeds, begin, copies, elected, ephemeral, nodes, policies, seed, setup: drawn, weights }) => {
       const setup = withEphemeralAgents({ ...withReplicas(drawn, elected), nodes }, ephemeral)
       const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
       for (const name of begin.split(" ")) {
@@ -223,7 +319,9 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
         if (teller.lines.length >= mostActs(options.minutes) || teller.time >= options.minutes * 60_000) break
         teller.tell(new RandomStream(`${act}`))
       }
-      return { seed, lines: [...setup.lines, ...teller.lines] }
+      const withCopies = weave("copies", teller.lines, setup, copies)
+      const withPolicies = weave("policies", withCopies.lines, setup, policies)
+      return { seed, lines: [...setup.lines, ...withCopies.setup, ...withPolicies.lines] }
     })
 
 /** The random story of a seed, the same every time. The seed of its world is the same text. */

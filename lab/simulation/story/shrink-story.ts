@@ -21,11 +21,11 @@ const isValidLine = (words: ReadonlyArray<string>): boolean => {
   return verb.kind === "setup" ? Result.isSuccess(verb.read(rest)) : Result.isSuccess(verb.read(rest))
 }
 
-/** The clusters and sessions that lines speak of: the words after `cluster` and `session`. */
+/** The clusters and sessions that lines speak of: the words after `cluster`, `session` and `copy`. */
 const namesOf = (lines: Lines): ReadonlyArray<string> =>
   lines.flatMap((line) => {
     const [verb, name] = wordsOf(line)
-    return name !== undefined && (verb === "cluster" || verb === "session") ? [name] : []
+    return name !== undefined && (verb === "cluster" || verb === "session" || verb === "copy") ? [name] : []
   })
 
 /** Most simpler forms that are tried of one line. */

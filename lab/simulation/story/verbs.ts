@@ -5,6 +5,7 @@ import { agents } from "./verbs/agents.ts"
 import { cluster } from "./verbs/cluster.ts"
 import { connectAs } from "./verbs/connect-as.ts"
 import { connect } from "./verbs/connect.ts"
+import { copy } from "./verbs/copy.ts"
 import { crash } from "./verbs/crash.ts"
 import { cut } from "./verbs/cut.ts"
 import { deleteSession } from "./verbs/delete.ts"
@@ -20,11 +21,13 @@ import { kubectl } from "./verbs/kubectl.ts"
 import { latency } from "./verbs/latency.ts"
 import { leader } from "./verbs/leader.ts"
 import { leave } from "./verbs/leave.ts"
+import { meddle } from "./verbs/meddle.ts"
 import { mirror } from "./verbs/mirror.ts"
 import { node } from "./verbs/node.ts"
 import { pause } from "./verbs/pause.ts"
 import { ping } from "./verbs/ping.ts"
 import { pods } from "./verbs/pods.ts"
+import { policy } from "./verbs/policy.ts"
 import { primary } from "./verbs/primary.ts"
 import { read } from "./verbs/read.ts"
 import { replicas } from "./verbs/replicas.ts"
@@ -50,6 +53,7 @@ import { timeout } from "./verbs/timeout.ts"
 import { ttl } from "./verbs/ttl.ts"
 import { unsubscribe } from "./verbs/unsubscribe.ts"
 import { watch } from "./verbs/watch.ts"
+import { workload } from "./verbs/workload.ts"
 
 /** Every verb, in the order of the docs. */
 export const verbs: ReadonlyArray<Verb> = [
@@ -57,12 +61,14 @@ export const verbs: ReadonlyArray<Verb> = [
   primary,
   replicas,
   ephemeral,
+  workload,
   start,
   ttl,
   timeout,
   ping,
   session,
   connectAs,
+  copy,
   steal,
   mirror,
   unsubscribe,
@@ -101,5 +107,7 @@ export const verbs: ReadonlyArray<Verb> = [
   images,
   pods,
   node,
-  kubectl
+  kubectl,
+  meddle,
+  policy
 ]

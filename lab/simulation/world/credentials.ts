@@ -9,7 +9,8 @@ import { Result } from "effect"
 import {
   issueUserCertificate,
   makeUserAuthority,
-  type UserAuthority
+  type UserAuthority,
+  verifyUserCertificate
 } from "../../../src/adapters/x509/user-certificates.ts"
 
 let authority: UserAuthority | undefined
@@ -59,3 +60,10 @@ export const userCertificate = (user: string): string => {
   certificates.set(user, made)
   return made
 }
+
+/** The id by which operators know a user: it follows from the user's key. */
+export const userIdOf = (user: string): string =>
+  Result.getOrThrowWith(
+    verifyUserCertificate(userAuthority(), userCertificate(user), worldStart),
+    ({ message }) => new Error(message)
+  ).userId

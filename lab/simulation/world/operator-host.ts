@@ -20,6 +20,13 @@ import { makePipe, type PipeEnd } from "./pipe.ts"
 /** Time from the start of a pod until its Deployment takes it for ready, ms. */
 const readyAfter = 3_000
 
+/** A request that was refused; without a code there was no answer. */
+export interface Refusal {
+  readonly code: number | undefined
+  readonly reason: string
+  readonly message: string
+}
+
 export class OperatorHost implements ReplicaHost {
   readonly place: Place
   readonly #options: OperatorHostOptions
@@ -212,6 +219,46 @@ export class OperatorHost implements ReplicaHost {
     process.run(use(facade), (exit) =>
       answer(Exit.isSuccess(exit) ? Result.succeed(exit.value) : Result.fail(String(exit.cause)))
     )
+  }
+
+  /**
+   * A request of a user as this cluster's aggregation layer passes it on, from the user's machine and back. Nothing is
+   * answered to a process that has ended.
+   */
+  request<A>(
+    from: PipeEnd,
+    use: (facade: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>,
+    answer: (result: Result.Result<A, Refusal>) => void
+  ): void {
+    const { network, server } = this.#options
+    let isAnswered = false
+    const back = (result: Result.Result<A, Refusal>): void => {
+      if (isAnswered) return
+      isAnswered = true
+      network.send(this.place, from.place, () => answer(result), from.process)
+    }
+    const refuse = (code: number | undefined, reason: string, message: string): void =>
+      back(Result.fail({ code, reason, message }))
+    network.send(from.place, this.place, () => {
+      if (server.isDown) return refuse(undefined, "", "connection refused")
+      const { facade, process } = this.#endpoint()
+      if (process === undefined || facade === undefined)
+        return refuse(503, "ServiceUnavailable", "no endpoints available for service mirrord-operator")
+      const mourning = process.whenDead(() =>
+        refuse(503, "ServiceUnavailable", "error trying to reach service: connection reset")
+      )
+      const serve = (): void => {
+        process.run(use(facade), (exit) => {
+          mourning()
+          if (Exit.isSuccess(exit)) return back(Result.succeed(exit.value))
+          const failure = firstFailure(exit)
+          if (failure === undefined) refuse(500, "InternalError", String(exit.cause))
+          else refuse(failure.code, failure.reason, failure.message)
+        })
+      }
+      if (process.state === "running") serve()
+      else process.hold(serve)
+    })
   }
 
   /** A connect request as this cluster's aggregation layer passes it on. The returned function abandons the request. */

@@ -155,6 +155,11 @@ export class SimAgent {
     return this.#ports
   }
 
+  /** The clients that get the traffic of each port. */
+  get subscriptions(): Subscriptions {
+    return this.#subscriptions
+  }
+
   /** Stolen requests without a complete answer. */
   get openTraffic(): number {
     return this.#stolen

@@ -6,6 +6,7 @@
 
 import { Cause, Effect, Result, Stream } from "effect"
 import { subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
 import { type KubeApi, KubeError, type KubeObject, type ResourceRef } from "../../../src/ports/kube-api.ts"
 import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
@@ -336,8 +337,13 @@ export class ApiServer {
   }
 
   #review(object: object): KubeObject {
-    const { spec } = object as { readonly spec: { readonly user: string } }
-    return { metadata: { name: "" }, status: { allowed: this.#options.primaries.has(spec.user) } }
+    const { spec } = object as {
+      readonly spec: { readonly user: string; readonly resourceAttributes: { readonly resource: string } }
+    }
+    // Everybody may connect, as the chart's role for developers says.
+    const isOfPrimaries = spec.resourceAttributes.resource === mirrordClusterSessions.plural
+    const allowed = !isOfPrimaries || this.#options.primaries.has(spec.user)
+    return { metadata: { name: "" }, status: { allowed } }
   }
 
   #unreachable(operation: string, detail: string): KubeError {

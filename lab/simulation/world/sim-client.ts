@@ -10,6 +10,7 @@ import type { ClientState } from "../../client/client-state.ts"
 import { makeClient, step } from "../../client/client.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
+import { type CopyWish, obtainCopy, type ReadyCopy } from "./copy-request.ts"
 import { userCertificate } from "./credentials.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHost } from "./operator-host.ts"
@@ -29,7 +30,10 @@ export interface SimClientOptions {
   readonly namespace: string
   /** The target as in connect URLs, such as `deployment.myapp`. */
   readonly target: string
-  readonly primary: OperatorHost
+  /** The operator that the user's kubeconfig leads to. */
+  readonly operator: OperatorHost
+  /** The session is to run on a copy. */
+  readonly copy: CopyWish | undefined
   /** The next number of a connection, unique in the world. */
   readonly nextConnection: () => number
   /** Time between two pings of the internal proxy, ms. */
@@ -50,9 +54,10 @@ const firstRepeat = 5
 export class SimClient {
   readonly name: string
   readonly place: Place
-  readonly sessionId: bigint
   readonly process: SimProcess
   readonly #options: SimClientOptions
+  #sessionId: bigint
+  #copy: ReadyCopy | undefined
   #state: ClientState
   #channel: FrameChannel | undefined
   #connection = 0
@@ -72,7 +77,7 @@ export class SimClient {
   constructor(options: SimClientOptions) {
     this.#options = options
     this.name = options.name
-    this.sessionId = options.sessionId
+    this.#sessionId = options.sessionId
     this.place = `laptop-${options.name}`
     this.process = new SimProcess(options.kernel, this.place, (line) =>
       options.emit({ _tag: "Log", process: this.place, line })
@@ -80,7 +85,27 @@ export class SimClient {
     this.#state = makeClient(
       this.#clientOptions(options.shape === "exec" ? "cli" : options.shape === "dump" ? "dump" : "reversePortForward")
     )
-    this.process.after(0, () => this.#connectFirst(() => this.#begin()))
+    this.process.after(0, () => this.#start(true))
+  }
+
+  /** Of a session on a copy: known for certain as soon as the copy is ready. */
+  get sessionId(): bigint {
+    return this.#sessionId
+  }
+
+  /** The cluster whose operator the client talks to. */
+  get home(): Place {
+    return this.#options.operator.place
+  }
+
+  /** Name of the copy that the session runs on, once it is ready. */
+  get copy(): string | undefined {
+    return this.#copy?.name
+  }
+
+  /** Whether the session runs, or is to run, on a copy. */
+  get isOnCopy(): boolean {
+    return this.#options.copy !== undefined
   }
 
   get state(): ClientState {
@@ -155,13 +180,48 @@ export class SimClient {
     for (const request of this.#early.splice(0)) this.#feed({ _tag: "Do", request })
   }
 
+  /** Gets the copy if there is to be one, and connects. */
+  #start(mayReuse: boolean): void {
+    const { copy: wish, emit, name, namespace, operator, user } = this.#options
+    if (wish === undefined) return this.#connectFirst(() => this.#begin())
+    if (this.#ended !== undefined) return
+    emit({ _tag: "ClientAsks", client: name })
+    obtainCopy(
+      {
+        from: this,
+        operator,
+        user,
+        namespace,
+        wish,
+        mayReuse,
+        isOver: () => this.#ended !== undefined,
+        told: ({ metadata, status: { phase } }) =>
+          emit({ _tag: "CopyTold", client: name, cluster: operator.place, copy: metadata.name, phase })
+      },
+      {
+        ready: (copy) => {
+          this.#copy = copy
+          this.#sessionId = copy.sessionId ?? this.#sessionId
+          this.#connectFirst(() => this.#begin())
+        },
+        refused: ({ code, message, reason }) => {
+          emit({ _tag: "ClientRefused", client: name, code, reason, message })
+          this.#end("operator-api.md §7.5", `${code ?? "no answer"} ${reason}: ${message}`)
+        }
+      }
+    )
+  }
+
   /** The first connect of a client: without it there is no session, so its refusal is the end. */
   #connectFirst(opened: () => void): void {
     this.#options.emit({ _tag: "ClientAsks", client: this.name })
     this.#connect({
       opened,
-      refused: (code, reason, message) =>
+      refused: (code, reason, message) => {
+        // A copy that was there before has ended meanwhile: the client makes a new one, once.
+        if (code === 404 && this.#copy?.isReused === true) return this.#start(false)
         this.#end("operator-api.md §7.5", `${code ?? "no answer"} ${reason}: ${message}`)
+      }
     })
   }
 
@@ -169,15 +229,17 @@ export class SimClient {
     readonly opened: () => void
     readonly refused: (code: number | undefined, reason: string, message: string) => void
   }): void {
-    const { emit, name, namespace, primary, sessionId, target, user } = this.#options
+    const { emit, name, namespace, operator, target, user } = this.#options
+    const { sessionId } = this
     if (this.#ended !== undefined) return
-    this.#abandon = primary.connect(
+    this.#abandon = operator.connect(
       this,
       {
         caller: { user, groups: ["developers"], extra: {} },
         checked: "proxy",
         namespace,
-        target,
+        target: this.copy ?? target,
+        ...(this.isOnCopy ? { isCopy: true } : {}),
         sessionId: sessionId.toString(),
         certificate: userCertificate(user),
         clientVersion: "3.250.0",

@@ -4,7 +4,9 @@
  * `lab/cluster/node`.
  */
 
-import { deployments, jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { isCopy } from "../../../src/domain/copy-target/copy-record.ts"
+import { deployments, jobs, pods, statefulSets } from "../../../src/domain/resources/core-kinds.ts"
+import { kindAddress } from "../../../src/domain/target/target.ts"
 import type { KubeObject, ResourceRef } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
@@ -21,6 +23,10 @@ const agentStart: readonly [number, number] = [300, 1_500]
 /** After so long without a first client an agent ends, ms (agent.md §3.3). */
 const firstClientTimeout = 30_000
 const idleTtl = 60_000
+/** Least and most time from a pod of a copy to its running container, ms. */
+const copyStart: readonly [number, number] = [400, 2_500]
+/** Least and most time until a workload has the number of pods that somebody wants, ms. */
+const scaling: readonly [number, number] = [100, 900]
 /** After so long an object is collected whose owners do not exist, ms. */
 const collectAfter = 2_000
 /** Time between two attempts to pull an image, ms. */
@@ -57,11 +63,33 @@ interface RunningAgent {
 interface WorkloadPod {
   readonly name: string
   readonly containerId: string
+  readonly isCopy?: true
 }
+
+/** Kinds of workloads that copies are made of in stories. */
+export const workloadKinds = ["deployment", "statefulset", "job", "cronjob"] as const
+
+/** A workload beside `deployment/myapp`. A job or cron job has no pods here. */
+export interface WorkloadPlan {
+  readonly kind: (typeof workloadKinds)[number]
+  readonly name: string
+  readonly pods: number
+}
+
+/** Whether the number of a workload's pods can be set. */
+const isScalable = (kind: WorkloadPlan["kind"]): boolean => kind === "deployment" || kind === "statefulset"
+
+const refOf = (kind: WorkloadPlan["kind"]): ResourceRef => ({ ...kindAddress(kind), scope: "Namespaced" })
+
+/** A pod of a workload, and no copy: copies have their target's labels too. */
+const isOf = ({ metadata }: KubeObject, workload: string): boolean =>
+  metadata.labels?.["app"] === workload && !isCopy(metadata)
 
 export class SimKubelet {
   readonly #options: KubeletOptions
   readonly #random: RandomStream
+  /** Of copies and of what they do to workloads: stories without copies draw nothing here. */
+  readonly #copyRandom: RandomStream
   readonly #agents = new Map<string, RunningAgent>()
   readonly #starting = new Map<string, Cancel>()
   /** Pods that wait for the next attempt to pull their image. They say until then that the image cannot be pulled. */
@@ -71,6 +99,8 @@ export class SimKubelet {
   /** Addresses of agents that were on lost nodes. */
   readonly #lostIps = new Set<string>()
   #counter = 0
+  /** A workload is being scaled by hand, and gets its pods at once. */
+  #isScaling = false
   /** The protocol version that new agents speak. */
   agentVersion = "1.29.0"
   /** Least and most time that every agent thinks before an answer, ms. */
@@ -81,6 +111,7 @@ export class SimKubelet {
   constructor(options: KubeletOptions) {
     this.#options = options
     this.#random = options.kernel.random.split(`kubelet ${options.server.place}`)
+    this.#copyRandom = this.#random.split("copies")
   }
 
   /** Ends all faults here: images can be pulled, pods are ready, agents run and answer fast. */
@@ -98,8 +129,10 @@ export class SimKubelet {
    */
   get isWell(): boolean {
     const isReady =
-      this.#options.server.objects.peekAll(pods).filter(({ metadata }) => metadata.labels?.["app"] !== undefined)
-        .length === this.podsOf("myapp").length
+      this.#options.server.objects
+        .peekAll(pods)
+        .filter(({ metadata }) => metadata.labels?.["app"] === "myapp" && !isCopy(metadata)).length ===
+      this.podsOf("myapp").length
     const isPulled = this.pullProblem === undefined && this.#unpulled.size === 0
     return (
       isPulled &&
@@ -119,6 +152,10 @@ export class SimKubelet {
     if (ref.plural === pods.plural && before !== undefined && after !== undefined) this.#podChanged(before, after)
     if (ref.plural === jobs.plural && before === undefined && after !== undefined) this.#jobMade(after)
     if (ref.plural === pods.plural && after === undefined && before !== undefined) this.#podGone(before)
+    if (ref.plural === pods.plural && before === undefined && after !== undefined && isCopy(after.metadata))
+      this.#copyMade(after)
+    if (ref.plural === deployments.plural || ref.plural === statefulSets.plural)
+      this.#replicasChanged(ref, before, after)
   }
 
   /** Collects an object whose owner is gone already when it is made, as the garbage collector does. */
@@ -148,6 +185,83 @@ export class SimKubelet {
     }
     objects.write(deployments, name, { spec }, workloadNamespace, this.#options.kernel.now)
     for (let i = 0; i < replicas; i++) this.#startPod(name)
+  }
+
+  /** A workload that copies are made of, with its pods. */
+  deployOther({ kind, name, pods: count }: WorkloadPlan): void {
+    if (kind === "deployment") return this.deploy(name, count)
+    const template = { metadata: { labels: { app: name } }, spec: { containers: [{ name: "app" }] } }
+    const { objects } = this.#options.server
+    const spec =
+      kind === "statefulset"
+        ? { replicas: count, selector: { matchLabels: { app: name } }, template }
+        : kind === "job"
+          ? { template }
+          : { jobTemplate: { spec: { template } } }
+    objects.write(refOf(kind), name, { spec }, workloadNamespace, this.#options.kernel.now)
+    for (let i = 0; i < count && isScalable(kind); i++) this.#startPod(name)
+  }
+
+  hasWorkload(kind: WorkloadPlan["kind"], name: string): boolean {
+    return this.#options.server.objects.peek(refOf(kind), name, workloadNamespace) !== undefined
+  }
+
+  /** Somebody sets the number of pods of a workload that is there. Jobs have no such number. */
+  scaleOther(kind: WorkloadPlan["kind"], name: string, replicas: number): void {
+    if (isScalable(kind))
+      this.#options.server.objects.write(refOf(kind), name, { spec: { replicas } }, workloadNamespace)
+  }
+
+  /** Somebody deletes a workload. */
+  deleteOther(kind: WorkloadPlan["kind"], name: string): void {
+    this.#options.server.objects.erase(refOf(kind), name, workloadNamespace)
+  }
+
+  /** Pods that are copies. */
+  get copies(): ReadonlyArray<KubeObject> {
+    return this.#options.server.objects.peekAll(pods).filter(({ metadata }) => isCopy(metadata))
+  }
+
+  /** The workload's controller: it has as many pods as it should a moment after somebody has said how many. */
+  #replicasChanged(ref: ResourceRef, before: KubeObject | undefined, after: KubeObject | undefined): void {
+    if (this.#isScaling || before === undefined || replicasOf(before) === replicasOf(after)) return
+    const { kernel, server } = this.#options
+    const { name, uid } = before.metadata
+    const [least, most] = scaling
+    kernel.after(this.#copyRandom.int(least, most), () => {
+      const workload = server.objects.peek(ref, name, workloadNamespace)
+      // Of a workload that was deleted and made anew, the new one is looked at.
+      if (workload !== undefined && workload.metadata.uid !== uid) return
+      this.#adjust(name, replicasOf(workload))
+    })
+  }
+
+  /** Starts or deletes pods until their number is right. */
+  #adjust(workload: string, replicas: number): void {
+    const { objects } = this.#options.server
+    const running = objects.peekAll(pods).filter((pod) => isOf(pod, workload))
+    for (const pod of running.slice(replicas)) objects.erase(pods, pod.metadata.name, workloadNamespace)
+    for (let i = running.length; i < replicas; i++) this.#startPod(workload)
+  }
+
+  /** The node of a copy pulls its image and starts its container. */
+  #copyMade({ metadata: { name, uid } }: KubeObject): void {
+    const { kernel, server } = this.#options
+    const [least, most] = copyStart
+    const start = (): void => {
+      if (server.objects.peek(pods, name, workloadNamespace)?.metadata.uid !== uid) return
+      if (this.pullProblem !== undefined) return void kernel.after(pullRetry, start)
+      const ip = `10.1.1.${++this.#counter}`
+      const containerID = `containerd://${name}-${this.#counter}`
+      const containerStatuses = [{ name: "app", ready: true, containerID, state: { running: {} } }]
+      server.objects.write(
+        pods,
+        name,
+        { spec: { nodeName: "node" }, status: { phase: "Running", podIP: ip, podIPs: [{ ip }], containerStatuses } },
+        workloadNamespace
+      )
+    }
+    kernel.after(this.#copyRandom.int(least, most), start)
   }
 
   #startPod(workload: string): void {
@@ -182,7 +296,7 @@ export class SimKubelet {
     return this.#options.server.objects.peekAll(pods).flatMap((pod) => {
       const id = containerIdOf(pod)
       const isReady = statusOf(pod).containerStatuses?.[0]?.ready === true
-      return pod.metadata.labels?.["app"] === workload && id !== undefined && isReady && !this.#lost.has(id)
+      return isOf(pod, workload) && id !== undefined && isReady && !this.#lost.has(id)
         ? [{ name: pod.metadata.name, containerId: id }]
         : []
     })
@@ -204,33 +318,46 @@ export class SimKubelet {
     this.#writePod(pod.name, { app: workload })
   }
 
-  /** Starts or deletes pods until their number is right. */
+  /** Somebody sets the number of pods of `deployment/<workload>`, and it has them at once. */
   scale(workload: string, replicas: number): void {
     const { objects } = this.#options.server
     if (objects.peek(deployments, workload, workloadNamespace) === undefined) return this.deploy(workload, replicas)
+    this.#isScaling = true
     objects.write(deployments, workload, { spec: { replicas } }, workloadNamespace)
-    const running = objects.peekAll(pods).filter((pod) => pod.metadata.labels?.["app"] === workload)
-    for (const pod of running.slice(replicas)) objects.erase(pods, pod.metadata.name, workloadNamespace)
-    for (let i = running.length; i < replicas; i++) this.#startPod(workload)
+    this.#isScaling = false
+    this.#adjust(workload, replicas)
   }
 
   setReady(workload: string, ready: boolean): void {
     const { objects } = this.#options.server
     for (const pod of objects.peekAll(pods)) {
-      if (pod.metadata.labels?.["app"] !== workload) continue
+      if (!isOf(pod, workload)) continue
       const containerStatuses = (statusOf(pod).containerStatuses ?? []).map((status) => ({ ...status, ready }))
       objects.write(pods, pod.metadata.name, { status: { containerStatuses } }, workloadNamespace)
     }
   }
 
+  /** Copies that run, which Services take for pods of the workload. */
+  #copiesOf(workload: string): ReadonlyArray<WorkloadPod & { readonly isCopy: true }> {
+    return this.copies.flatMap((pod) => {
+      const id = containerIdOf(pod)
+      return pod.metadata.labels?.["app"] === workload && id !== undefined
+        ? [{ name: pod.metadata.name, containerId: id, isCopy: true }]
+        : []
+    })
+  }
+
   /** A request from outside enters one ready pod. The result is the pod's name, or undefined if no pod is ready. */
   request(workload: string, request: PodRequest, answered: (answer: Answered | undefined) => void): string | undefined {
-    const pod = this.#random.pick(this.podsOf(workload))
+    const pod = this.#random.pick([...this.podsOf(workload), ...this.#copiesOf(workload)])
     if (pod === undefined) return undefined
     const running = this.agents.find(
       ({ containerId, process }) => containerId === pod.containerId && process.state !== "dead"
     )
-    if (running === undefined) {
+    // The container of a copy sleeps: only an agent listens there.
+    if (pod.isCopy === true && running?.agent.subscribedPorts.has(request.port) !== true) {
+      this.#options.kernel.after(1, () => answered(undefined))
+    } else if (running === undefined) {
       const body = `hello from ${this.#options.server.place}: ${request.method} ${request.path}`
       this.#options.kernel.after(1, () => answered({ by: "workload", status: 200, body }))
     } else {
@@ -567,6 +694,11 @@ interface AgentJob {
 const ephemeralOf = (pod: KubeObject): ReadonlyArray<{ readonly name: string }> =>
   (pod["spec"] as { readonly ephemeralContainers?: ReadonlyArray<{ readonly name: string }> } | undefined)
     ?.ephemeralContainers ?? []
+
+/** The number of pods that a workload is to have; none if there is no workload. */
+const replicasOf = (workload: KubeObject | undefined): number =>
+  workload === undefined ? 0 : ((workload["spec"] as { readonly replicas?: number }).replicas ?? 1)
+
 const statusOf = (pod: KubeObject): PodStatus => (pod["status"] ?? {}) as PodStatus
 const containerIdOf = (pod: KubeObject): string | undefined =>
   statusOf(pod).containerStatuses?.[0]?.containerID?.replace("containerd://", "")

@@ -2,6 +2,7 @@
  * All that can happen in a simulated world, as invariants, traces and reports see it. Plain data, without behaviour.
  */
 
+import type { CopyTargetPhase } from "../../../src/domain/resources/copy-target.ts"
 import type { KubeErrorReason } from "../../../src/ports/kube-api.ts"
 import type { ClientEvent } from "../../client/client-output.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
@@ -69,6 +70,14 @@ export type WorldEvent =
    * final.
    */
   | { readonly _tag: "ClientAsks"; readonly client: string }
+  /** The operator has told a client how far its copy is. */
+  | {
+      readonly _tag: "CopyTold"
+      readonly client: string
+      readonly cluster: string
+      readonly copy: string
+      readonly phase: CopyTargetPhase
+    }
   /** A client's socket. `connection` is unique in the world. */
   | {
       readonly _tag: "ClientConnected"

@@ -14,6 +14,7 @@ import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { type Cancel, Kernel } from "../kernel/kernel.ts"
 import type { FaultPlan } from "./call-faults.ts"
+import type { CopyWish } from "./copy-request.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
 import { Network, type Place } from "./network.ts"
 import type { DialledAgent } from "./operator-host-options.ts"
@@ -22,7 +23,7 @@ import { envoy, operatorNamespace } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
 import { ApiServer } from "./sim-api-server.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
-import { SimKubelet } from "./sim-kubelet.ts"
+import { SimKubelet, type WorkloadPlan } from "./sim-kubelet.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
 
 /** Every secret of a world contains this text; it may appear nowhere but in Secrets (failures.md §1.8). */
@@ -35,6 +36,8 @@ export interface ClusterPlan {
   readonly name: string
   /** Pods of `deployment/myapp`; 0: the cluster has no such target. */
   readonly pods: number
+  /** Workloads beside `deployment/myapp`. */
+  readonly workloads?: ReadonlyArray<WorkloadPlan>
 }
 
 /** The parts of a world before anything happens. */
@@ -83,6 +86,9 @@ export interface ClientPlan {
   readonly shape: ClientShape
   readonly target: string
   readonly version?: string
+  /** The cluster whose operator is asked; the primary unless it is given. */
+  readonly at?: string
+  readonly copy?: CopyWish
   /** Follows from the name unless it is given. */
   readonly sessionId?: bigint
 }
@@ -116,7 +122,11 @@ export class World {
     this.network = new Network(this.kernel)
     const names = new Set([plan.primary, ...plan.clusters.map(({ name }) => name)])
     for (const name of names) this.#makeCluster(name)
-    for (const { name, pods } of plan.clusters) if (pods > 0) this.cluster(name).kubelet.deploy("myapp", pods)
+    for (const { name, pods, workloads = [] } of plan.clusters) {
+      const { kubelet } = this.cluster(name)
+      if (pods > 0) kubelet.deploy("myapp", pods)
+      for (const workload of workloads) kubelet.deployOther(workload)
+    }
     this.#writeCredentials()
     // Not at once: the maker of the world may want to see the first calls, or to let them fail.
     for (const { host } of this.clusters.values())
@@ -218,7 +228,8 @@ export class World {
       sessionId: id,
       namespace: "default",
       target: options.target,
-      primary: this.primary.host,
+      operator: (options.at === undefined ? this.primary : this.cluster(options.at)).host,
+      copy: options.copy,
       nextConnection: () => ++this.#connections,
       pingInterval: this.plan.pingInterval,
       version: options.version ?? "1.29.0"

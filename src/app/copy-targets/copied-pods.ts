@@ -9,7 +9,8 @@ import {
   copyPlan,
   type CopyState,
   copyState,
-  type ObservedCopy
+  type ObservedCopy,
+  type Replacement
 } from "../../domain/copy-target/copy-life.ts"
 import { copyLabel, type CopyRecord, copyRecord } from "../../domain/copy-target/copy-record.ts"
 import { type Pod, pods } from "../../domain/resources/core-kinds.ts"
@@ -50,6 +51,8 @@ export interface CopiedPods {
   readonly all: () => ReadonlyArray<Copy>
   readonly find: (namespace: string, name: string) => Copy | undefined
   readonly state: (copy: Copy, now: number) => CopyState
+  /** How far its pod is, whether or not its workload is scaled down for it. */
+  readonly podState: (copy: Copy, now: number) => CopyState
   /** Its user has just asked for it. */
   readonly use: (copy: Copy, now: number) => void
   /** Takes the pod of a copy that this process has just made. */
@@ -91,6 +94,9 @@ const useOf = (uses: State["uses"], key: string, uid: string | undefined, now: n
   uses.set(key, fresh)
   return fresh
 }
+
+const stateOf = (uses: State["uses"], { key, pod, record }: Copy, replacement: Replacement, now: number): CopyState =>
+  copyState(pod, record.container, replacement, now - useOf(uses, key, pod.metadata.uid, now).since)
 
 const observed = ({ options }: State, { key, known, now, view }: CopyTurn): ObservedCopy => {
   const used = options.inUse()
@@ -176,12 +182,11 @@ export const makeCopiedPods = (options: CopiedPodsOptions): Effect.Effect<Copied
       all,
       find,
       state: (copy, now) => {
-        const { key, pod, record } = copy
         const replaced = replacedBy(copy)
-        const replacement = replaced === undefined ? "NotWanted" : workloads.replacement(replaced, pod.metadata.name)
-        const { since } = useOf(uses, key, pod.metadata.uid, now)
-        return copyState(pod, record.container, replacement, now - since)
+        const replacement = replaced && workloads.replacement(replaced, copy.pod.metadata.name)
+        return stateOf(uses, copy, replacement ?? "NotWanted", now)
       },
+      podState: (copy, now) => stateOf(uses, copy, "NotWanted", now),
       use: ({ key, pod }, now) => {
         const use = useOf(uses, key, pod.metadata.uid, now)
         use.usedAt = Math.max(use.usedAt, now)

@@ -95,7 +95,11 @@ const original = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<Ori
     return yield* badRequest(`${path} cannot be copied: it has no pod template.`)
   })
 
-/** The copy that the same user has asked for already: the answer was lost, or another process of theirs was faster. */
+/**
+ * The copy that the same user has asked for already: the answer was lost, or another process of theirs was faster. Its
+ * workload may have its pods, because a process died before it took them: a second copy would leave the first running,
+ * and Services send requests to both.
+ */
 const earlierCopy = (
   { copies }: CreateCopyOptions,
   { asked: { namespace }, order, owner, request }: Wanted,
@@ -115,7 +119,7 @@ const earlierCopy = (
             copy.record.primary === undefined &&
             copy.record.owner.userId === owner.userId &&
             jsonEqual(copy.record.spec, request.sent) &&
-            copies.state(copy, now).phase !== "Failed"
+            copies.podState(copy, now).phase !== "Failed"
         )
 }
 

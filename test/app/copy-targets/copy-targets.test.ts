@@ -268,6 +268,29 @@ describe("a leader after another", () => {
       assert.deepStrictEqual(copied.workload(), scaledDownFor(metadata.name))
     })
   )
+
+  it.effect("takes the pods for such a copy that runs by now, and leaves no second one behind", () =>
+    Effect.gen(function* () {
+      const copied = yield* begin()
+      const certificate = yield* copied.certificate()
+      const { api } = copied.cluster
+      api.before = ({ plural, verb }) => (verb === "patch" && plural === "deployments" ? Effect.never : Effect.void)
+      yield* Effect.forkChild(copied.post(certificate), { startImmediately: true })
+      yield* pass("1 second")
+      yield* copied.kill()
+      api.before = () => Effect.void
+      copied.runCopies()
+      yield* copied.start()
+      yield* minutes(0.1)
+      const { metadata, status } = made(yield* copied.post(certificate))
+      assert.deepStrictEqual(
+        copied.copies().map(({ metadata: { name } }) => name),
+        [metadata.name]
+      )
+      assert.strictEqual(status.phase, "Ready")
+      assert.deepStrictEqual(copied.workload(), scaledDownFor(metadata.name))
+    })
+  )
 })
 
 describe("copies", () => {

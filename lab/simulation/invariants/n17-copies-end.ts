@@ -1,0 +1,92 @@
+/**
+ * N17 (failures.md §3.18). A copy lives as long as it is used, and as its idle time after that: no operator deletes a
+ * copy under a session, and no copy outlives its sessions for long. A session is what the cluster itself has stored.
+ */
+
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { timeOf } from "../../../src/domain/resources/object-meta.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { SimCluster, World } from "../world/world.ts"
+import type { Invariant } from "./invariant.ts"
+import { isLeaving } from "./session-objects.ts"
+
+/**
+ * How long a copy may be there without a session, beside its idle time, ms: a new leader's grace, and where faults have
+ * just ended, a silent watch too.
+ */
+const latest = { healed: 500_000, left: 200_000 } as const
+/** The shortest idle time that an operator grants, ms. */
+const shortest = 15_000
+
+/** Names of the copies that sessions of a cluster are on. */
+const used = ({ server }: SimCluster): ReadonlySet<string> =>
+  new Set(
+    server.objects.peekAll(mirrordClusterSessions).flatMap((session) => {
+      const { copyTarget, target } = session["spec"] as {
+        readonly copyTarget?: object | null
+        readonly target?: { readonly name: string } | null
+      }
+      const isOnCopy = (copyTarget ?? undefined) !== undefined && !isLeaving(session)
+      return isOnCopy && target !== undefined && target !== null ? [target.name] : []
+    })
+  )
+
+const idleTime = ({ metadata }: KubeObject): number => {
+  const [, secs] = /"idle_ttl":(\d+)/u.exec(metadata.annotations?.["operator.metalbear.co/copy-target"] ?? "") ?? []
+  return Math.max(shortest, Number(secs ?? 30) * 1_000)
+}
+
+const isUndisturbed = ({ faultPlans }: World): boolean => faultPlans.every(({ isOver }) => isOver?.() === true)
+
+export const copiesEnd: Invariant = {
+  id: "N17",
+  sentence: "A copy of a target lives as long as a session uses it, and ends soon after.",
+  begin: (world) => {
+    /** When each copy was last seen in use or made, by cluster and name. */
+    const usedAt = new Map<string, number>()
+    const noteUse = (now: number): void => {
+      for (const cluster of world().clusters.values())
+        for (const name of used(cluster)) usedAt.set(`${cluster.name} ${name}`, now)
+    }
+    return {
+      on: (event) => {
+        if (event._tag === "Committed" && event.commit.ref.plural === mirrordClusterSessions.plural) {
+          const { after, before } = event.commit
+          // The last moment of a use is the one before the session ends.
+          if (after === undefined || before === undefined || isLeaving(after)) {
+            const { target } = ((before ?? after)?.["spec"] ?? {}) as {
+              readonly target?: { readonly name: string } | null
+            }
+            usedAt.set(`${event.cluster} ${target?.name ?? ""}`, event.at)
+          }
+          return undefined
+        }
+        if (event._tag !== "Called" || event.call.verb !== "delete" || event.call.resource !== pods.plural)
+          return undefined
+        const { call, process } = event
+        const cluster = world().clusters.get(call.to)
+        return cluster !== undefined && isUndisturbed(world()) && used(cluster).has(call.name)
+          ? `${process} deletes the copy ${call.name} in ${call.to}, and a session is on it.`
+          : undefined
+      },
+      atRest: (moment) => {
+        const theWorld = world()
+        const { now } = theWorld
+        noteUse(now)
+        return [...theWorld.clusters.values()].flatMap(({ host, kubelet, name }) =>
+          host.isGone
+            ? []
+            : kubelet.copies.flatMap((copy) => {
+                const { creationTimestamp, name: pod } = copy.metadata
+                const since = usedAt.get(`${name} ${pod}`) ?? timeOf(creationTimestamp) ?? 0
+                const idle = now - since
+                return idle <= latest[moment] + idleTime(copy)
+                  ? []
+                  : [`The copy ${pod} in ${name} has been without a session for ${Math.round(idle / 1_000)} s.`]
+              })
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * N19 (failures.md §3.20, §4.32). At the moment when a child becomes Ready, each agent that it holds has said a word on
+ * a connection that is open: a hung agent takes connections too. Their later life is N15's.
+ */
+
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { Invariant } from "./invariant.ts"
+import { conditionsOf, isChild, isLeaving, jobsOf } from "./session-objects.ts"
+
+const saysReady = (object: KubeObject | undefined): boolean =>
+  object !== undefined &&
+  !isLeaving(object) &&
+  conditionsOf(object).some(({ status, type }) => type === "Ready" && status === "True")
+
+export const firstWord: Invariant = {
+  id: "N19",
+  sentence: "A session becomes Ready only after each of its agents has said a word.",
+  begin: (world) => {
+    /** By agent, the open connections on which it has said something. */
+    const spoken = new Map<string, Set<number>>()
+    return {
+      on: (event) => {
+        switch (event._tag) {
+          case "AgentSaid": {
+            const key = `${event.cluster} ${event.agent}`
+            const connections = spoken.get(key)
+            if (connections === undefined) spoken.set(key, new Set([event.connection]))
+            else connections.add(event.connection)
+            return undefined
+          }
+          case "AgentDisconnected":
+            spoken.get(`${event.cluster} ${event.agent}`)?.delete(event.connection)
+            return undefined
+          case "Committed": {
+            const { after, before } = event.commit
+            if (after === undefined || !isChild(event.commit) || saysReady(before) || !saysReady(after))
+              return undefined
+            const cluster = world().cluster(event.cluster)
+            const owned = jobsOf(cluster, after)
+            const mute = cluster.kubelet.agents.find(
+              ({ agent, name }) =>
+                agent.clients > 0 &&
+                (spoken.get(`${event.cluster} ${name}`)?.size ?? 0) === 0 &&
+                owned.has(
+                  cluster.server.objects.peekAll(pods).find(({ metadata }) => metadata.name === name)?.metadata
+                    .labels?.["job-name"] ?? ""
+                )
+            )
+            return mute === undefined
+              ? undefined
+              : `${after.metadata.name} in ${event.cluster} becomes Ready, and its agent ${mute.name} has said nothing.`
+          }
+          default:
+            return undefined
+        }
+      }
+    }
+  }
+}
