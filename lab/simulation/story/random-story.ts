@@ -252,12 +252,15 @@ const calmPolicy = (home: string, primary: string, random: RandomStream): Readon
 
 /**
  * Weaves a strand into a story whose other lines stay as they are. Its acts are about one cluster, the first that is no
- * primary. A strand of copies has sessions of its own; one of policies is about the story's.
+ * primary; without such a cluster there are no copies. A strand of copies has sessions of its own; one of policies is
+ * about the story's.
  */
 const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: ReadonlyArray<WovenAct>) => {
   const [first] = woven
   if (first === undefined) return { lines, setup: [] }
-  const home = setup.clusters.find((name) => name !== setup.primary) ?? setup.primary
+  const other = setup.clusters.find((name) => name !== setup.primary)
+  if (of === "copies" && other === undefined) return { lines, setup: [] }
+  const home = other ?? setup.primary
   const sessions = of === "copies" ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
   const teller = new Teller({ ...setup, clusters: [home] }, mostCopies, new Map(), { prefix: "c", sessions })
   const before: Array<Array<string>> = lines.map(() => [])

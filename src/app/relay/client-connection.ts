@@ -45,6 +45,12 @@ interface ConnectionLimits {
   readonly outdated: Effect.Effect<{ readonly reason: string }>
 }
 
+/** Why a member is not connected. `refusal`: a sentence for the user, if the member would answer the same again. */
+export interface DialFailure {
+  readonly message: string
+  readonly refusal?: string | undefined
+}
+
 export interface ClientConnectionOptions {
   readonly router: Omit<RouterOptions, "mergeBound">
   readonly client: FrameChannel
@@ -53,7 +59,7 @@ export interface ClientConnectionOptions {
   /**
    * Dials a member, also again after a loss. Fails when the member cannot be reached now; the dial is repeated later.
    */
-  readonly connect: (member: MemberName) => Effect.Effect<FrameChannel, { readonly message: string }>
+  readonly connect: (member: MemberName) => Effect.Effect<FrameChannel, DialFailure>
   readonly members?: MemberNews
   /** Messages for the client's log, sent as soon as its phase allows. */
   readonly warnings?: ReadonlyArray<string>

@@ -18,6 +18,7 @@ import {
   type ClientConnection,
   elapsed,
   finish,
+  type DialFailure,
   isClientPaused,
   isReplaced,
   type RouterInputBody
@@ -310,15 +311,26 @@ export const detach = (connection: ClientConnection, member: MemberName): void =
 const redialPauses = (after: number): Schedule.Schedule<unknown> =>
   Schedule.min([Schedule.exponential(Math.max(firstRedial, after * 2)), Schedule.spaced(longestRedial)])
 
-/** Dials a member until it is connected. Replaces a dial of the member that is under way. */
+/**
+ * Dials a member until it is connected. Replaces a dial of the member that is under way. The user is told once of each
+ * reason for which the member takes no part.
+ */
 export const redial = (connection: ClientConnection, member: MemberName, after = firstRedial): void => {
   if (connection.isOver) return
-  const untilConnected = Effect.retry(dial(connection, member), redialPauses(after))
+  // At its start the connection has warned of what it knew then.
+  const told = new Set(connection.options.warnings)
+  const tell = ({ refusal }: DialFailure): void => {
+    if (refusal === undefined || told.has(refusal)) return
+    told.add(refusal)
+    feed(connection, { _tag: "WarnUser", message: refusal })
+  }
+  const tried = Effect.tapError(dial(connection, member), (failure) => Effect.sync(() => tell(failure)))
+  const untilConnected = Effect.retry(tried, redialPauses(after))
   connection.run(`dial ${member}`, Effect.ignore(Effect.andThen(Effect.sleep(after), untilConnected)))
 }
 
 /** Dials a member once. A client that lives on in a younger connection gets no link. */
-const dial = (connection: ClientConnection, member: MemberName): Effect.Effect<void, { readonly message: string }> =>
+const dial = (connection: ClientConnection, member: MemberName): Effect.Effect<void, DialFailure> =>
   Effect.gen(function* () {
     if (isReplaced(connection)) return yield* Effect.fail(replaced)
     const channel = yield* Effect.timeoutOrElse(connection.options.connect(member), {

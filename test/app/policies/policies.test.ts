@@ -301,6 +301,20 @@ describe("a policy in a fleet", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live(
+    "of a member that comes in the middle of a session leaves that member out, and the user is told why, once",
+    () =>
+      Effect.gen(function* () {
+        const { certificate, world } = yield* startWorld()
+        const { got } = yield* client(opened(yield* connectTo(world.primary, request(certificate))))
+        yield* pass("1 second")
+        allow(memberOf(world, "b"), "tidy", { requireProfile: true })
+        for (let seconds = 0; seconds < 120; seconds += 10) yield* pass("10 seconds")
+        const told = logs(got).filter((line) => line.includes("cluster b takes no part") && line.includes('"tidy"'))
+        assert.lengthOf(told, 1)
+      }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("of the default that refuses the session refuses the user, with the member's sentence", () =>
     Effect.gen(function* () {
       const { certificate, world } = yield* startWorld()

@@ -37,6 +37,8 @@ export const copy: Verb = {
       return (run) =>
         withCluster(run, cluster, () => {
           if (run.world.clients.has(name)) return nothingHappens(run, `session ${name} was there before`)
+          if (cluster === run.world.plan.primary)
+            return nothingHappens(run, `${cluster} has a primary, whose copies over many clusters are not played`)
           run.world.startClient({
             name,
             user,

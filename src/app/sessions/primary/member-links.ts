@@ -123,8 +123,8 @@ interface OtherLinks {
 }
 
 /** The sentence for a member that would give the same answer again. */
-const refusalOf = (cluster: ClusterName, { code, message }: LinkFailure): ReadonlyArray<string> =>
-  finalReasons.has(code) ? [`cluster ${cluster} takes no part in the session: ${quotation(message)}`] : []
+export const refusalOf = (cluster: ClusterName, { code, message }: LinkFailure): string | undefined =>
+  finalReasons.has(code) ? `cluster ${cluster} takes no part in the session: ${quotation(message)}` : undefined
 
 /** Links to the ready members other than the default; a member that does not answer in time joins later. */
 export const linkOthers = (
@@ -147,7 +147,7 @@ export const linkOthers = (
       Effect.catch((failure) =>
         Effect.as(logWarning("member not linked", { session: connection.name, cluster, problem: failure.message }), {
           links: [],
-          refusals: refusalOf(cluster, failure)
+          refusals: [refusalOf(cluster, failure)].filter((refusal) => refusal !== undefined)
         })
       )
     )

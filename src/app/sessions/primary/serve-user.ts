@@ -13,7 +13,7 @@ import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
 import type { ClientConnectionOptions, ConnectionEnd } from "../../relay/client-connection.ts"
 import { serveClient } from "../../relay/serve-client.ts"
-import { admission, isReady, linkMember } from "./member-links.ts"
+import { admission, isReady, linkMember, refusalOf } from "./member-links.ts"
 import type { LinkedConnection, PrimarySessionsOptions } from "./user-connection.ts"
 
 const relayOptions = (
@@ -36,9 +36,13 @@ const relayOptions = (
     connect: (member) =>
       Effect.suspend(() => {
         const current = manager.parent(name)
+        const cluster = clusterName(member)
         return current === undefined
           ? Effect.fail({ message: "the session is gone" })
-          : linkMember(options, connection, current, clusterName(member))
+          : Effect.mapError(linkMember(options, connection, current, cluster), (failure) => ({
+              message: failure.message,
+              refusal: refusalOf(cluster, failure)
+            }))
       }),
     members: {
       now: () => members,

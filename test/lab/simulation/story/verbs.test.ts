@@ -70,6 +70,7 @@ const wrong: ReadonlyArray<readonly [string, string]> = [
   ["slow agents a 2s 1s", "2s is longer than 1s"],
   ["latency a b 5", '"5" is not a duration'],
   ["swizzle long", '"long" is not a duration'],
+  ["ephemeral a b", '"b" is too much'],
   ["node a gone", '"gone" is none of cut, lost, forgotten, back'],
   ["crash server a", '"server" is none of operator, agent'],
   ["crash operator a at call 3 before", '"3" is no call: write +1 for the next one'],
