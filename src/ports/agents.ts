@@ -20,6 +20,8 @@ export interface AgentHandle {
   readonly port: number
   /** The certificate by which the agent knows the operator, PEM; undefined: it speaks clear text. No secret. */
   readonly certificatePem?: string | undefined
+  /** Whether the agent answers its own variables beside the target's, which are nobody's business. */
+  readonly tellsOwnVariables?: true
 }
 
 /** `isNotAllowed`: the settings of the cluster rule it out, so another try is no use. */

@@ -32,6 +32,8 @@ export interface MemoryCluster {
   operator: OperatorFacade["Service"] | undefined
   /** Agent connections that are open, the idle ones that keep agents alive included. */
   agentConnections: number
+  /** Whether agents tell their own variables, as ephemeral ones do. */
+  areAgentsEphemeral: boolean
   /** Makes every start of an agent fail with this text. */
   agentProblem: string | undefined
   /** The pods that agents were asked for, in order. */
@@ -48,6 +50,7 @@ export const memoryCluster = (name: string): MemoryCluster => ({
   api: new MemoryKubeApi(name),
   operator: undefined,
   agentConnections: 0,
+  areAgentsEphemeral: false,
   agentProblem: undefined,
   agentPods: [],
   agentTls: [],
@@ -68,7 +71,11 @@ const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
       if (message._tag === "Ping") answer({ _tag: "Pong" })
       if (message._tag === "GetEnvVarsRequest") {
         const isHidden = [...message.value.envVarsFilter].some((pattern) => matchesGlob(pattern, "CLUSTER"))
-        const value = new Map(isHidden ? [] : [["CLUSTER", cluster.name]])
+        const own = [...message.value.envVarsFilter].some((pattern) => matchesGlob(pattern, "MIRRORD_AGENT_X"))
+        const value = new Map([
+          ...(isHidden ? [] : [["CLUSTER", cluster.name] as const]),
+          ...(cluster.areAgentsEphemeral && !own ? [["MIRRORD_AGENT_X", "1"] as const] : [])
+        ])
         answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
       }
     },
@@ -90,7 +97,8 @@ const memoryAgents = (cluster: MemoryCluster): Agents["Service"] => ({
           name: `agent-of-${pod}`,
           uid: placement?.containerId ?? "nobody",
           host: "10.0.0.1",
-          port: 1
+          port: 1,
+          ...(cluster.areAgentsEphemeral ? { tellsOwnVariables: true as const } : {})
         })
       : Effect.fail(new AgentFailed({ agent: "agent", detail: cluster.agentProblem }))
   },

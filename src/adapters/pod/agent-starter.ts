@@ -7,7 +7,7 @@
 
 import { createHash } from "node:crypto"
 import { Clock, Effect, type Redacted, Semaphore } from "effect"
-import { type AgentCertificate, whyUnfit } from "../../domain/agent/agent-transport.ts"
+import { type AgentCertificate, isFor, whyUnfit } from "../../domain/agent/agent-transport.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
 import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
@@ -122,14 +122,16 @@ export const markGivenUp = (
 /** Says of an agent, by the certificate that it was started with, why it has to make way for another, if it has. */
 export const unfitNow = ({
   identity
-}: AgentStarter): Effect.Effect<(certificatePem: string | undefined) => string | undefined, KubeError> =>
+}: AgentStarter): Effect.Effect<(name: string, certificatePem: string | undefined) => string | undefined, KubeError> =>
   Effect.gen(function* () {
     const known = identity && (yield* identity)
     const now = yield* Clock.currentTimeMillis
-    return (certificatePem) =>
-      known === undefined
-        ? whyUnfit(false, { _tag: certificatePem === undefined ? "None" : "Foreign" }, now)
-        : whyUnfit(true, known.read(certificatePem), now)
+    return (name, certificatePem) => {
+      if (known !== undefined)
+        return whyUnfit({ name, certificate: known.read(certificatePem), isEncrypted: true }, now)
+      const _tag = certificatePem === undefined ? "None" : "Foreign"
+      return whyUnfit({ name, certificate: { _tag }, isEncrypted: false }, now)
+    }
   })
 
 /**
@@ -145,8 +147,8 @@ export const connectAgent = (
   return Effect.gen(function* () {
     const { keyPem, read } = yield* Effect.mapError(identity, ({ message }) => unreachable(message))
     const certificate = read(certificatePem)
-    if (certificatePem === undefined || certificate._tag !== "Ours")
-      return yield* unreachable("it was not started with a certificate of this operator")
+    if (certificatePem === undefined || certificate._tag !== "Ours" || !isFor(name, certificate.serverName))
+      return yield* unreachable("it was not started with a certificate that this operator made for it")
     return yield* dial(host, port, { certificatePem, keyPem, serverName: certificate.serverName })
   })
 }

@@ -172,7 +172,7 @@ const look = (
       mustEnd: (agent) =>
         starter.givenUp.get(name)?.uid === uidOf(target, agent.name)
           ? "it stopped answering, and an ephemeral container ends by itself or with its pod"
-          : (whyUnfit(certificates.get(agent.name)) ?? (otherTls.has(agent.name) ? otherTlsReason : undefined))
+          : (whyUnfit(name, certificates.get(agent.name)) ?? (otherTls.has(agent.name) ? otherTlsReason : undefined))
     })
     switch (step._tag) {
       case "Refuse":
@@ -187,7 +187,9 @@ const look = (
         if (host === undefined) return { _tag: "Waiting", detail: "its pod has no address", container: undefined }
         const { name: container, port } = step.agent
         const certificatePem = certificates.get(container)
-        return { _tag: "Running", handle: { name, uid: uidOf(target, container), host, port, certificatePem } }
+        const uid = uidOf(target, container)
+        const handle = { name, uid, host, port, certificatePem, tellsOwnVariables: true } as const
+        return { _tag: "Running", handle }
       }
     }
   })

@@ -142,7 +142,7 @@ const hasToEnd = (starter: AgentStarter, job: KubeObject): Effect.Effect<boolean
     const { name, uid } = job.metadata
     if (isFinished(job) || starter.givenUp.get(name)?.uid === uid) return true
     // A Job that is no agent's is left alone.
-    const reason = agentPort(job) === undefined ? undefined : (yield* unfitNow(starter))(agentCertificate(job))
+    const reason = agentPort(job) === undefined ? undefined : (yield* unfitNow(starter))(name, agentCertificate(job))
     if (reason === undefined) return false
     yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: name, reason })
     yield* markGivenUp(starter, { name, uid: uid ?? "" })

@@ -120,6 +120,8 @@ export interface LimitedSession {
   readonly containers: ReadonlyArray<string> | undefined
   /** Connect parameter `profile`. */
   readonly profile: string | undefined
+  /** Whether its agents tell their own variables beside the target's. */
+  readonly tellsAgentVariables?: boolean
 }
 
 /** An agent that is about to be started for a session, beside a container. */

@@ -51,12 +51,12 @@ const lineageOf = (asked: Asked): Effect.Effect<ReadonlyArray<Resource>, ApiErro
 const policiesNow = (asked: Asked): Effect.Effect<SessionPolicies, ApiError> =>
   Effect.gen(function* () {
     const { known, session } = asked
-    const { containers, namespace, profile, target } = session
+    const { containers, namespace, profile, target, tellsAgentVariables } = session
     const all = known.inNamespace(namespace)
     if (Result.isFailure(all))
       return yield* forbidden(`${all.failure} Until it is put right, nobody may start a session that it may concern.`)
     const lineage = mustKnowLineage(all.success, namespace) ? yield* lineageOf(asked) : [targetResource(target)]
-    const found = policiesFor(all.success, { namespace, lineage, containers })
+    const found = policiesFor(all.success, { namespace, lineage, containers }, tellsAgentVariables)
     const problem = profileProblem(found.policies, profile)
     return problem === undefined ? found : yield* forbidden(problem)
   })

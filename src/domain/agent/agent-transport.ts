@@ -15,7 +15,7 @@ export type AgentCertificate =
   | { readonly _tag: "None" }
   /** Of another key, or no certificate at all. */
   | { readonly _tag: "Foreign" }
-  /** `serverName`: the name by which the agent asks for it. */
+  /** `serverName`: the name by which the agent asks for it, which begins with the agent's own. */
   | { readonly _tag: "Ours"; readonly serverName: string; readonly life: ServingLife }
 
 /**
@@ -24,11 +24,21 @@ export type AgentCertificate =
  */
 export const agentCertificateLife = (now: number): ServingLife => ({ from: now - day, until: now + 365 * day })
 
+/** Whether a certificate of ours was made for the agent of this name: somebody may have copied it from another's. */
+export const isFor = (agent: string, serverName: string): boolean => serverName.startsWith(`${agent}-`)
+
+/** An agent that is there. `isEncrypted`: whether agents are to speak TLS. */
+interface PresentAgent {
+  readonly name: string
+  readonly certificate: AgentCertificate
+  readonly isEncrypted: boolean
+}
+
 /**
- * Why an agent that is there has to make way for another one, a clause; undefined if it can be used. `isEncrypted`:
- * whether agents are to speak TLS. The last day of a certificate counts as over.
+ * Why an agent that is there has to make way for another one, a clause; undefined if it can be used. The last day of a
+ * certificate counts as over.
  */
-export const whyUnfit = (isEncrypted: boolean, certificate: AgentCertificate, now: number): string | undefined => {
+export const whyUnfit = ({ certificate, isEncrypted, name }: PresentAgent, now: number): string | undefined => {
   if (!isEncrypted) return certificate._tag === "None" ? undefined : "it speaks TLS, and agents are to speak clear text"
   switch (certificate._tag) {
     case "None":
@@ -36,6 +46,7 @@ export const whyUnfit = (isEncrypted: boolean, certificate: AgentCertificate, no
     case "Foreign":
       return "its certificate is not of the key that this operator has"
     case "Ours":
+      if (!isFor(name, certificate.serverName)) return "its certificate was made for another agent"
       return now < certificate.life.from || now > certificate.life.until - day
         ? "its certificate is not valid now"
         : undefined

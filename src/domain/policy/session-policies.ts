@@ -8,6 +8,9 @@ import { quotation } from "../clean-text.ts"
 import type { PolicyRules } from "./policy-rules.ts"
 import { appliesTo, needsLineage, type PolicySubject, readPathPattern } from "./target-pattern.ts"
 
+/** Variables of agents, by which the operator tells an agent its settings. */
+const agentVariables = ["MIRRORD_AGENT_*", "AGENT_OPERATOR_CERT_ENV"]
+
 /**
  * Holds for every session without a target: its agent answers subscriptions with `Close`, which would end the session
  * (wire.md §7.4), and tells its own variables as if they were a target's (agent.md §5).
@@ -19,10 +22,18 @@ const withoutTarget: PolicyRules = {
   headerFilter: undefined,
   requiresProfile: false,
   profiles: undefined,
-  hiddenVariables: ["MIRRORD_AGENT_*", "AGENT_OPERATOR_CERT_ENV"],
+  hiddenVariables: agentVariables,
   files: { local: [], notFound: [], readOnly: [] },
   outgoing: { allow: [], block: [] },
   text: ""
+}
+
+/** Holds where agents are ephemeral containers: such an agent tells its own variables beside the target's (agent.md §5). */
+const ofEphemeralAgents: PolicyRules = {
+  ...withoutTarget,
+  name: "ephemeral agents",
+  target: { namespace: undefined, paths: undefined, selector: undefined },
+  blocks: new Set()
 }
 
 /** The policies of a session, in one order whatever the order in which they came. */
@@ -34,9 +45,14 @@ export interface SessionPolicies {
 
 const byText = (a: PolicyRules, b: PolicyRules): number => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
 
-/** The policies that apply to a target, with what holds for it whatever policies there are. */
-export const policiesFor = (all: ReadonlyArray<PolicyRules>, subject: PolicySubject): SessionPolicies => {
-  const policies = [withoutTarget, ...all].filter(({ target }) => appliesTo(target, subject)).toSorted(byText)
+/** The policies that apply to a target, with those that always hold for it, or for agents that tell their own variables. */
+export const policiesFor = (
+  all: ReadonlyArray<PolicyRules>,
+  subject: PolicySubject,
+  tellsAgentVariables = false
+): SessionPolicies => {
+  const own = tellsAgentVariables ? [withoutTarget, ofEphemeralAgents] : [withoutTarget]
+  const policies = [...own, ...all].filter(({ target }) => appliesTo(target, subject)).toSorted(byText)
   return { policies, text: JSON.stringify(policies.map(({ text }) => text)) }
 }
 
@@ -48,7 +64,7 @@ export const mustKnowLineage = (all: ReadonlyArray<PolicyRules>, namespace: stri
 export const policyNotes = ({ policies }: SessionPolicies): ReadonlyArray<string> =>
   policies.flatMap((policy) => {
     const { hiddenVariables, name } = policy
-    return hiddenVariables.length === 0 || policy === withoutTarget
+    return hiddenVariables.length === 0 || policy === withoutTarget || policy === ofEphemeralAgents
       ? []
       : [
           `the mirrord policy "${name}" keeps environment variables of the target from this session: ` +

@@ -73,7 +73,8 @@ describe("agents as ephemeral containers", () => {
         uid: `${target.podUid}/${handle.name}-1`,
         host: "10.0.0.1",
         port: portOf(container),
-        certificatePem: undefined
+        certificatePem: undefined,
+        tellsOwnVariables: true
       })
       expect(handle.port).toBeGreaterThanOrEqual(30_000)
       expect(api.peekAll(jobs)).toEqual([])
@@ -355,7 +356,9 @@ describe("agents as ephemeral containers", () => {
         keyPem: Redacted.make("the key"),
         issue: (agent) => Effect.succeed(`ours:${agent}`),
         read: (pem) =>
-          pem === undefined ? { _tag: "None" } : { _tag: "Ours", serverName: pem, life: agentCertificateLife(0) }
+          pem === undefined
+            ? { _tag: "None" }
+            : { _tag: "Ours", serverName: `${pem.replace("ours:", "")}-1`, life: agentCertificateLife(0) }
       })
       const clear = yield* Effect.forkChild(podAgents(api, settings, nobodyThere).ensure(target, owner("1")))
       yield* TestClock.adjust(1)

@@ -432,7 +432,8 @@ describe("agents as pods", () => {
         read: (pem): AgentCertificate => {
           if (pem === undefined) return { _tag: "None" }
           const life = agentCertificateLife(0)
-          return pem.startsWith(`${mark}:`) ? { _tag: "Ours", serverName: pem, life } : { _tag: "Foreign" }
+          const [of, agent] = pem.split(":")
+          return of === mark ? { _tag: "Ours", serverName: `${agent}-1`, life } : { _tag: "Foreign" }
         }
       })
     const ours = identityOf("ours")
@@ -474,7 +475,7 @@ describe("agents as pods", () => {
         expect(JSON.stringify(api.calls)).not.toContain("key of")
         const handle = yield* Effect.fromResult(yield* Fiber.join(fiber))
         yield* Effect.flip(agents.connect(handle))
-        expect(dialled).toEqual([{ certificatePem, keyPem: Redacted.make("key of ours"), serverName: certificatePem }])
+        expect(dialled).toEqual([{ certificatePem, keyPem: Redacted.make("key of ours"), serverName: `${name}-1` }])
       })
     )
 
@@ -487,7 +488,7 @@ describe("agents as pods", () => {
         const { agents, fiber } = yield* started(api, identityOf("ours"), dial)
         expect(onlyJob(api).uid).toBe(uid)
         yield* Effect.flip(agents.connect(yield* Effect.fromResult(yield* Fiber.join(fiber))))
-        expect(dialled).toMatchObject([{ serverName: `ours:${onlyJob(api).name}` }])
+        expect(dialled).toMatchObject([{ serverName: `${onlyJob(api).name}-1` }])
       })
     )
 
@@ -522,10 +523,10 @@ describe("agents as pods", () => {
         const { dial, dialled } = recordingDial()
         const agents = podAgents(new MemoryKubeApi("c"), settings, dial, ours)
         const handle = { name: "a", uid: "1", host: "10.1.1.1", port: 4_000 }
-        for (const certificatePem of [undefined, "theirs:a"]) {
+        for (const certificatePem of [undefined, "theirs:a", "ours:b"]) {
           const error = yield* Effect.flip(agents.connect({ ...handle, certificatePem }))
           expect(error.message).toBe(
-            "agent a cannot be reached: it was not started with a certificate of this operator"
+            "agent a cannot be reached: it was not started with a certificate that this operator made for it"
           )
         }
         expect(dialled).toEqual([])

@@ -133,6 +133,20 @@ describe("a policy of a single cluster", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("is not needed to keep the variables of ephemeral agents from programs", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      cluster.areAgentsEphemeral = true
+      const certificate = yield* certificateOf(cluster)
+      const { got, say } = yield* client(opened(yield* connectTo(cluster, request(certificate))))
+      yield* say(variables)
+      const answer = got.find(({ _tag }) => _tag === "GetEnvVarsResponse")
+      const value = new Map([["CLUSTER", "a"]])
+      assert.deepStrictEqual(answer, { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("wants a profile before anything is made, with 403 and a sentence", () =>
     Effect.gen(function* () {
       const { world } = yield* startWorld()

@@ -4,7 +4,11 @@ import { type AgentCertificate, agentCertificateLife, whyUnfit } from "../../../
 
 const day = 86_400_000
 const now = Date.UTC(2026, 0, 1)
-const ours = (life = agentCertificateLife(now)): AgentCertificate => ({ _tag: "Ours", serverName: "a", life })
+const ours = (life = agentCertificateLife(now)): AgentCertificate => ({
+  _tag: "Ours",
+  serverName: "mirrord-agent-x-1f",
+  life
+})
 const certificates = fc.oneof(
   fc.constantFrom<AgentCertificate>({ _tag: "None" }, { _tag: "Foreign" }),
   fc.integer({ min: 0, max: 400 * day }).map((ago) => ours(agentCertificateLife(now - ago)))
@@ -20,15 +24,22 @@ describe("an agent that is there", () => {
     ["whose certificate is over tomorrow", true, ours(agentCertificateLife(now - 364 * day - 1)), "not valid now"],
     ["whose certificate begins tomorrow", true, ours(agentCertificateLife(now + 2 * day)), "not valid now"]
   ])("%s: TLS %s", (_what, isEncrypted, certificate, reason) => {
-    const why = whyUnfit(isEncrypted, certificate, now)
+    const why = whyUnfit({ name: "mirrord-agent-x", certificate, isEncrypted }, now)
     if (reason === undefined) expect(why).toBeUndefined()
     else expect(why).toContain(reason)
+  })
+
+  it("is not used with the certificate of another one, however alike their names are", () => {
+    for (const name of ["mirrord-agent-y", "mirrord-agent-x-1", "mirrord-agent-"])
+      expect(whyUnfit({ name, certificate: ours(), isEncrypted: true }, now)).toBe(
+        "its certificate was made for another agent"
+      )
   })
 
   it("is used only as agents are to speak, and for clear text no key counts", () => {
     fc.assert(
       fc.property(certificates, fc.boolean(), (certificate, isEncrypted) => {
-        if (whyUnfit(isEncrypted, certificate, now) !== undefined) return
+        if (whyUnfit({ name: "mirrord-agent-x", certificate, isEncrypted }, now) !== undefined) return
         expect(certificate._tag).toBe(isEncrypted ? "Ours" : "None")
       })
     )
@@ -37,7 +48,9 @@ describe("an agent that is there", () => {
   it("that was made by the same operator is used for 363 days, whatever its clock says by less than a day", () => {
     fc.assert(
       fc.property(fc.integer({ min: -day, max: 364 * day }), (later) => {
-        expect(whyUnfit(true, ours(), now + later)).toBeUndefined()
+        expect(
+          whyUnfit({ name: "mirrord-agent-x", certificate: ours(), isEncrypted: true }, now + later)
+        ).toBeUndefined()
       })
     )
   })

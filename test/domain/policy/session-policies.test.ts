@@ -39,6 +39,15 @@ describe("the policies of a session", () => {
     expect(policyNotes(policiesFor([own], targetless)), "no administrator has asked for it").toHaveLength(1)
   })
 
+  it("keep variables of agents that tell their own from a session, and nothing else", () => {
+    const { policies } = policiesFor([], subject, true)
+    expect(policies.map(({ hiddenVariables }) => hiddenVariables)).toEqual([
+      ["MIRRORD_AGENT_*", "AGENT_OPERATOR_CERT_ENV"]
+    ])
+    expect(policies[0]?.blocks.size).toBe(0)
+    expect(policyNotes({ policies, text: "" })).toEqual([])
+  })
+
   it("are told to the user where its program would miss something silently", () => {
     const policies = [policy({ env: { exclude: ["DB_*", "KEY"] } }, "quiet"), policy({ block: ["steal"] }, "loud")]
     expect(policyNotes(policiesFor(policies, subject))).toEqual([

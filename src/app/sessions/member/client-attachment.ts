@@ -248,7 +248,8 @@ const limitsOf = (
   const target = fromKubeTarget(spec.target)
   if (target === undefined) return Effect.fail(internalError(`${title} has a target that cannot be read.`))
   const containers = agents.flatMap(({ placement }) => placement?.containerName ?? [])
-  return limits({ namespace: spec.namespace, target, containers, profile })
+  const tellsAgentVariables = agents.some(({ handle }) => handle.tellsOwnVariables === true)
+  return limits({ namespace: spec.namespace, target, containers, profile, tellsAgentVariables })
 }
 
 /** Waits for the client's session to become usable, then connects to its representative agent. */
