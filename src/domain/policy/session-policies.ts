@@ -28,7 +28,7 @@ const withoutTarget: PolicyRules = {
   text: ""
 }
 
-/** Holds where agents are ephemeral containers: such an agent tells its own variables beside the target's (agent.md §5). */
+/** Holds where agents are ephemeral containers: these tell their own variables beside the target's (agent.md §5). */
 const ofEphemeralAgents: PolicyRules = {
   ...withoutTarget,
   name: "ephemeral agents",
@@ -45,7 +45,7 @@ export interface SessionPolicies {
 
 const byText = (a: PolicyRules, b: PolicyRules): number => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
 
-/** The policies that apply to a target, with those that always hold for it, or for agents that tell their own variables. */
+/** The policies that apply to a target, with those that always hold for it, or for agents of its kind. */
 export const policiesFor = (
   all: ReadonlyArray<PolicyRules>,
   subject: PolicySubject,
