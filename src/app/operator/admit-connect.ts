@@ -186,8 +186,8 @@ const onCopy = (reception: Reception, attempt: ConnectAttempt): Effect.Effect<Co
     const copies = copyTargetsOf(reception.capabilities)
     if (copies === undefined) return yield* notFound("This operator makes no copies of targets.")
     const hasBegun = exists(reception, attempt)
-    const { namespace, target: name } = request
-    const found = yield* Effect.result(copies.connect({ namespace, name, owner: attempt.owner, hasBegun }))
+    const { caller, namespace, target: name } = request
+    const found = yield* Effect.result(copies.connect({ namespace, name, owner: attempt.owner, caller, hasBegun }))
     if (Result.isFailure(found)) {
       const isOver = found.failure.code === 404 && (yield* hasBeen(reception, attempt))
       return yield* isOver ? reconnectNotPossible(found.failure.message) : found.failure

@@ -140,6 +140,66 @@ describe("a copy over many clusters that replaces its target", () => {
   )
 })
 
+describe("the order of a copy", () => {
+  const recordOf = "operator.metalbear.co/copy-target"
+
+  /** Somebody who may write pods in the default cluster says that a copy was ordered of another target. */
+  const forge = (copied: FleetCopied, name: string, k8sUsername: string) => {
+    const { api } = copied.member("a")
+    const pod = api.peek(pods, name, "default")
+    const record = JSON.parse(pod?.metadata.annotations?.[recordOf] ?? "") as { readonly owner: object }
+    const forged = {
+      ...record,
+      owner: { ...record.owner, k8sUsername },
+      spec: { ...usualSpec, target: { deployment: "victim", container: null } }
+    }
+    api.erase(pods, name, "default")
+    const metadata = { labels: { [recordOf]: "true" }, annotations: { [recordOf]: JSON.stringify(forged) } }
+    api.write(pods, name, { metadata }, "default")
+  }
+
+  const withVictim = (copied: FleetCopied) => {
+    const template = { metadata: { labels: { app: "victim" } }, spec: { containers: [{ name: "victim" }] } }
+    copied.member("b").api.write(deployments, "victim", { spec: { template, replicas } }, "default")
+    return () => copied.member("b").api.peek(deployments, "victim", "default")?.["spec"]
+  }
+
+  it.effect("is the primary's own, whatever the default cluster says of it later", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const victim = withVictim(copied)
+      const { api } = copied.member("b")
+      api.before = ({ plural, verb }) => (plural === "pods" && verb === "create" ? Effect.never : Effect.void)
+      const { name } = made(yield* copied.post()).metadata
+      forge(copied, name, "ann")
+      yield* copied.replace(copied.member("b"))
+      api.before = () => Effect.void
+      for (let i = 0; i < 6; i++) {
+        yield* copied.get(name)
+        yield* pass("5 seconds")
+      }
+      assert.deepInclude(victim(), { replicas })
+    })
+  )
+
+  it.effect("of an earlier leader counts for a user who may have the copy, and for nobody else", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const victim = withVictim(copied)
+      copied.member("b").api.erase(deployments, "myapp", "default")
+      const { name } = made(yield* copied.post()).metadata
+      yield* pass("1 second")
+      forge(copied, name, "eve")
+      yield* copied.replace(copied.world.primary)
+      for (const user of ["eve", "ann"]) {
+        yield* copied.get(name, user)
+        yield* pass("5 seconds")
+        assert.deepInclude(victim(), { replicas }, `asked by ${user}`)
+      }
+    })
+  )
+})
+
 describe("clusters without a copy", () => {
   it.effect("are left out with a sentence that its user reads, and nothing is made there", () =>
     Effect.gen(function* () {
