@@ -80,8 +80,8 @@ export interface CopyConnect {
   readonly name: string
   readonly owner: SessionOwner
   readonly caller: Caller
-  /** Whether there is a session of its id already. */
-  readonly hasBegun: boolean
+  /** The session of its id, if there is one already. `target`: as a connect URL names it. */
+  readonly begun: { readonly target: string | undefined } | undefined
 }
 
 /** The target of a session on a copy. */

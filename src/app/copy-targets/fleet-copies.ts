@@ -273,24 +273,36 @@ const shownMeanwhile = (
   )
 }
 
+/** The copy's pod as the target of its sessions. `container`: the one that the user named. */
+const podTarget = (name: string, container?: string): string =>
+  formatTargetName({ _tag: "Workload", kind: "pod", name, container })
+
+/** A session that has begun keeps the target that it has, if that is the copy. */
+const sessionTarget = (begun: CopyConnect["begun"], name: string, container?: string): string => {
+  const pod = podTarget(name)
+  const its = begun?.target
+  return its !== undefined && (its === pod || its.startsWith(`${pod}.container.`)) ? its : podTarget(name, container)
+}
+
 const connected = (
   state: State,
-  { caller, hasBegun, name, namespace, owner }: CopyConnect
+  { begun, caller, name, namespace, owner }: CopyConnect
 ): Effect.Effect<ConnectedCopy, ApiError> =>
   Effect.gen(function* () {
-    const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container: undefined })
     const found = yield* Effect.result(judgedOne(state, namespace, name, caller))
     if (Result.isFailure(found)) {
       // The session itself knows whether it can go on; its owner and its target are checked there.
-      return hasBegun ? { target, scaledown: false, leftOut: new Map() } : yield* found.failure
+      if (begun === undefined) return yield* found.failure
+      return { target: sessionTarget(begun, name), scaledown: false, leftOut: new Map() }
     }
     const { known, ordered, plan } = found.success
     if ((known.placed?.order ?? ordered.order).owner.userId !== owner.userId)
       return yield* forbidden(`The copy target ${name} belongs to another user.`)
     const copied = parseTargetJson(ordered.copy.spec["target"])
     if (Result.isSuccess(copied)) yield* state.options.permitted(namespace, copied.success)
+    const container = Result.isSuccess(copied) && "container" in copied.success ? copied.success.container : undefined
     return {
-      target,
+      target: sessionTarget(begun, name, container),
       scaledown: ordered.copy.spec["scale_down"] === true,
       leftOut: new Map(plan.leftOut.map(({ cluster, why }) => [cluster, noCopyText(why)]))
     }
