@@ -53,7 +53,7 @@ import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { memoryWorld, openConnection } from "../support/memory-world.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
 import { certificateOf } from "../support/user-certificate.ts"
-import type { ApiCall } from "./api-call.ts"
+import { type ApiCall, rowOf } from "./api-call.ts"
 
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
@@ -343,6 +343,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     hooks: [],
     "hooks-with-copies": []
   }
+  /** Calls of operators that make copies, and do everything else as well. */
+  const besideCopies: Array<ApiCall> = []
   const record = (name: string, faults?: FaultPlan): void => {
     const story = {
       seed: name,
@@ -365,7 +367,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
         continue
       }
       const isOwn = to === operator
-      if (isOwn && (hasCopies || isAboutCopies(call))) found["operator-with-copies"].push(call)
+      if (isOwn && isAboutCopies(call)) found["operator-with-copies"].push(call)
+      else if (hasCopies && operator !== plan.primary) besideCopies.push(call)
       else found[operator !== plan.primary ? "operator-with-workloads" : isOwn ? own : "primary-at-a-member"].push(call)
     }
   }
@@ -408,7 +411,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     ...found["operator-with-workloads"].filter((call) => !makesJob(call)),
     ...(await ofEphemeralAgent())
   )
-  found["operator-with-copies"].push(...(await ofCopies()))
+  const others = new Set(found["operator-with-workloads"].map(rowOf))
+  found["operator-with-copies"].push(...besideCopies.filter((call) => !others.has(rowOf(call))), ...(await ofCopies()))
   for (const user of ["primary-at-a-member", "primary-with-workloads"] as const)
     found[user].push(...(await ofFleetCopies()))
   found.hooks.push(...(await ofCleanup(false)))

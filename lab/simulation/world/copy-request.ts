@@ -72,6 +72,7 @@ type Use<A> = (facade: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>
 export const obtainCopy = (asker: CopyAsker, outcome: CopyOutcome): void => {
   const { from, isOver, namespace, operator, told, user, wish } = asker
   const spec = specOf(wish)
+  const caller = { user, groups: ["developers"], extra: {} }
 
   const call = <A>(use: Use<A>, then: (answer: A) => void, repeats = mostRepeats): void => {
     if (isOver()) return
@@ -97,7 +98,7 @@ export const obtainCopy = (asker: CopyAsker, outcome: CopyOutcome): void => {
       case "InProgress":
         return void from.process.after(lookEvery, () =>
           call(
-            (facade) => facade.copyTarget(namespace, metadata.name),
+            (facade) => facade.copyTarget(namespace, metadata.name, caller),
             (again) =>
               follow(
                 {
@@ -115,7 +116,7 @@ export const obtainCopy = (asker: CopyAsker, outcome: CopyOutcome): void => {
     call(
       (facade) =>
         facade.createCopyTarget({
-          caller: { user, groups: ["developers"], extra: {} },
+          caller,
           namespace,
           body: { metadata: { name: `${wish.kind}.${wish.name}` }, spec },
           certificate: userCertificate(user),

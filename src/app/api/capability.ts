@@ -5,6 +5,7 @@
  */
 
 import type { Effect, Scope } from "effect"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
@@ -78,8 +79,9 @@ export interface CopyConnect {
   /** Name of the copy target. */
   readonly name: string
   readonly owner: SessionOwner
-  /** Whether there is a session of its id already. */
-  readonly hasBegun: boolean
+  readonly caller: Caller
+  /** The session of its id, if there is one already. `target`: as a connect URL names it. */
+  readonly begun: { readonly target: string | undefined } | undefined
 }
 
 /** The target of a session on a copy. */
@@ -98,7 +100,7 @@ export interface CopyTargets {
   /** Makes a copy that a primary orders here, for the user whom its order names. */
   readonly createOrdered: (request: CopyTargetRequest) => Effect.Effect<object, ApiError>
   readonly list: (selection: CopySelection) => Effect.Effect<ReadonlyArray<object>, ApiError>
-  readonly get: (namespace: string, name: string) => Effect.Effect<object, ApiError>
+  readonly get: (namespace: string, name: string, caller: Caller) => Effect.Effect<object, ApiError>
   readonly connect: (session: CopyConnect) => Effect.Effect<ConnectedCopy, ApiError>
 }
 

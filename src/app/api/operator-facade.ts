@@ -98,7 +98,7 @@ export class OperatorFacade extends Context.Service<
     /** Makes a copy of a target; the result is a CopyTarget object that is on its way (operator-api.md §9). */
     readonly createCopyTarget: (request: CopyTargetRequest) => Effect.Effect<object, ApiError>
     readonly listCopyTargets: (selection: CopySelection) => Effect.Effect<ReadonlyArray<object>, ApiError>
-    readonly copyTarget: (namespace: string, name: string) => Effect.Effect<object, ApiError>
+    readonly copyTarget: (namespace: string, name: string, caller: Caller) => Effect.Effect<object, ApiError>
     /** Completes when the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
   }

@@ -163,9 +163,9 @@ const listCopyTargets = Effect.gen(function* () {
 })
 
 const getCopyTarget = Effect.gen(function* () {
-  yield* authenticated
+  const caller = yield* authenticated
   const parameter = yield* parameters
-  return yield* json(yield* (yield* OperatorFacade).copyTarget(parameter("namespace"), parameter("name")))
+  return yield* json(yield* (yield* OperatorFacade).copyTarget(parameter("namespace"), parameter("name"), caller))
 })
 
 /**

@@ -169,7 +169,7 @@ const within = (context: Context.Context<Scope.Scope>, copies: CopyTargets): Cop
     create: (request, owner) => here(copies.create(request, owner)),
     createOrdered: (request) => here(copies.createOrdered(request)),
     list: (selection) => here(copies.list(selection)),
-    get: (namespace, name) => here(copies.get(namespace, name)),
+    get: (namespace, name, caller) => here(copies.get(namespace, name, caller)),
     connect: (session) => here(copies.connect(session))
   }
 }

@@ -130,7 +130,7 @@ const isOrdered = ({ owner, primary, session }: CopyRecord, order: CopyOrder): b
 /** A copy shows what its target has, so whoever may not connect to the target gets no copy of it. */
 export const mayCopy = (
   awaited: KubeApi,
-  { caller, namespace }: CopyTargetRequest,
+  { caller, namespace }: Pick<CopyTargetRequest, "caller" | "namespace">,
   request: CopyRequest
 ): Effect.Effect<void, ApiError> =>
   Effect.gen(function* () {

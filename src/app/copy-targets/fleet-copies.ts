@@ -10,6 +10,7 @@ import { fleetCopyTarget, sharedCopyTarget } from "../../domain/copy-target/copy
 import type { CopyOrder } from "../../domain/copy-target/copy-order.ts"
 import { type CopyRequest, readCopyRequest } from "../../domain/copy-target/copy-request.ts"
 import { fleetCopyPlan, type FleetCopyPlan, type MemberCopy, noCopyText } from "../../domain/copy-target/fleet-copy.ts"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { SessionStart } from "../../domain/fleet/configuration.ts"
 import { jsonEqual } from "../../domain/json.ts"
@@ -61,6 +62,14 @@ interface Known {
   /** The clusters that did not carry out the last order. */
   readonly problems: Map<ClusterName, { readonly why: string; readonly isFinal: boolean }>
   readonly underWay: Set<ClusterName>
+  /** The order that the other clusters get, once this process knows that its user may have the copy. */
+  placed: Placed | undefined
+}
+
+/** An order as this process stands for it. The default cluster cannot change it. */
+interface Placed {
+  readonly order: CopyOrder
+  readonly request: CopyRequest
 }
 
 interface State {
@@ -106,7 +115,13 @@ const judged = (state: State, answers: Answers, ordered: OrderedCopy, now: numbe
   const { options, known: all } = state
   const { copy } = ordered
   const key = keyOf(copy)
-  const known = all.get(key) ?? { shown: copy, readySince: undefined, problems: new Map(), underWay: new Set() }
+  const known = all.get(key) ?? {
+    shown: copy,
+    readySince: undefined,
+    problems: new Map(),
+    underWay: new Set(),
+    placed: undefined
+  }
   all.set(key, known)
   const defaultCluster = defaultOf(state)?.name
   const { failure_message: message, phase } = copy.status
@@ -150,15 +165,15 @@ const atDefault = (state: State, answers: Answers): Effect.Effect<ReadonlyArray<
 const isFinal = ({ code }: KubeError): boolean => code === 400 || code === 403 || code === 404 || code === 422
 
 const orderFrom = (
-  state: State,
-  { known, ordered: { copy, order } }: Judged,
+  { known, ordered: { copy } }: Judged,
+  { order, request }: Placed,
   cluster: ReachedCluster
 ): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { name } = cluster
     if (known.underWay.has(name)) return Effect.void
     known.underWay.add(name)
-    return orderCopy(cluster, order, copy.metadata.namespace, { sent: copy.spec }).pipe(
+    return orderCopy(cluster, order, copy.metadata.namespace, request).pipe(
       Effect.matchEffect({
         onSuccess: () => Effect.sync(() => void known.problems.delete(name)),
         onFailure: (error) => {
@@ -171,10 +186,28 @@ const orderFrom = (
   })
 
 /** Orders the copies that are missing; nobody waits for them. */
-const orderMissing = (state: State, copy: Judged): void => {
+const orderMissing = (state: State, copy: Judged, placed: Placed): void => {
   for (const cluster of state.options.clusters())
-    if (copy.plan.order.includes(cluster.name)) state.run(orderFrom(state, copy, cluster))
+    if (copy.plan.order.includes(cluster.name)) state.run(orderFrom(copy, placed, cluster))
 }
+
+/**
+ * The order that the other clusters get. An earlier process's is known only from the default cluster, where others may
+ * have written it: it counts once its user asks for the copy, and may have it by their rights here.
+ */
+const placedFor = (state: State, { known, ordered }: Judged, caller: Caller): Effect.Effect<Placed | undefined> =>
+  Effect.gen(function* () {
+    if (known.placed !== undefined) return known.placed
+    const { copy, order } = ordered
+    const { namespace } = copy.metadata
+    if (order.owner.k8sUsername !== caller.user) return undefined
+    const { awaited, permitted } = state.options
+    const request = yield* Effect.fromResult(readCopyRequest({ spec: copy.spec }))
+    yield* mayCopy(awaited, { caller, namespace }, request)
+    yield* permitted(namespace, request.target)
+    known.placed = { order, request }
+    return known.placed
+  }).pipe(Effect.catch(() => Effect.undefined))
 
 /** Looks again and again as long as there are copies, and forgets those that are gone. */
 const keepLooking = (state: State): Effect.Effect<void> =>
@@ -210,16 +243,17 @@ const judgedAll = (state: State, namespace: string | undefined): Effect.Effect<R
   })
 
 /** One copy, which is used by that, and carried on. */
-const judgedOne = (state: State, namespace: string, name: string): Effect.Effect<Judged, ApiError> =>
+const judgedOne = (state: State, namespace: string, name: string, caller: Caller): Effect.Effect<Judged, ApiError> =>
   Effect.gen(function* () {
     const answers = yield* ask(state, namespace, name)
-    const [ordered] = yield* atDefault(state, answers)
+    const ordered = (yield* atDefault(state, answers)).find(({ copy }) => keyOf(copy) === `${namespace}/${name}`)
     if (ordered === undefined) {
       state.known.delete(`${namespace}/${name}`)
       return yield* noSuchCopy(namespace, name)
     }
     const copy = judged(state, answers, ordered, yield* Clock.currentTimeMillis)
-    orderMissing(state, copy)
+    const placed = copy.plan.order.length === 0 ? undefined : yield* placedFor(state, copy, caller)
+    if (placed !== undefined) orderMissing(state, copy, placed)
     follow(state)
     return copy
   })
@@ -239,24 +273,36 @@ const shownMeanwhile = (
   )
 }
 
+/** The copy's pod as the target of its sessions. `container`: the one that the user named. */
+const podTarget = (name: string, container?: string): string =>
+  formatTargetName({ _tag: "Workload", kind: "pod", name, container })
+
+/** A session that has begun keeps the target that it has, if that is the copy. */
+const sessionTarget = (begun: CopyConnect["begun"], name: string, container?: string): string => {
+  const pod = podTarget(name)
+  const its = begun?.target
+  return its !== undefined && (its === pod || its.startsWith(`${pod}.container.`)) ? its : podTarget(name, container)
+}
+
 const connected = (
   state: State,
-  { hasBegun, name, namespace, owner }: CopyConnect
+  { begun, caller, name, namespace, owner }: CopyConnect
 ): Effect.Effect<ConnectedCopy, ApiError> =>
   Effect.gen(function* () {
-    const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container: undefined })
-    const found = yield* Effect.result(judgedOne(state, namespace, name))
+    const found = yield* Effect.result(judgedOne(state, namespace, name, caller))
     if (Result.isFailure(found)) {
       // The session itself knows whether it can go on; its owner and its target are checked there.
-      return hasBegun ? { target, scaledown: false, leftOut: new Map() } : yield* found.failure
+      if (begun === undefined) return yield* found.failure
+      return { target: sessionTarget(begun, name), scaledown: false, leftOut: new Map() }
     }
-    const { ordered, plan } = found.success
-    if (ordered.order.owner.userId !== owner.userId)
+    const { known, ordered, plan } = found.success
+    if ((known.placed?.order ?? ordered.order).owner.userId !== owner.userId)
       return yield* forbidden(`The copy target ${name} belongs to another user.`)
     const copied = parseTargetJson(ordered.copy.spec["target"])
     if (Result.isSuccess(copied)) yield* state.options.permitted(namespace, copied.success)
+    const container = Result.isSuccess(copied) && "container" in copied.success ? copied.success.container : undefined
     return {
-      target,
+      target: sessionTarget(begun, name, container),
       scaledown: ordered.copy.spec["scale_down"] === true,
       leftOut: new Map(plan.leftOut.map(({ cluster, why }) => [cluster, noCopyText(why)]))
     }
@@ -298,7 +344,8 @@ const newCopy = (state: State, { asked, owner, request }: Wanted): Effect.Effect
     )
     const absent = state.options.clusters().map(({ name }) => [name, Result.succeed([])] as const)
     const copy = judged(state, new Map<ClusterName, Answer>(absent), ordered, yield* Clock.currentTimeMillis)
-    orderMissing(state, copy)
+    copy.known.placed = { order, request }
+    orderMissing(state, copy, copy.known.placed)
     follow(state)
     yield* audit({
       act: "copied",
@@ -324,7 +371,7 @@ const createWanted = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, A
     const earlier = all.find((copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted))
     if (earlier !== undefined) {
       const { metadata } = earlier.ordered.copy
-      return sharedCopyTarget((yield* judgedOne(state, metadata.namespace, metadata.name)).known.shown)
+      return sharedCopyTarget((yield* judgedOne(state, metadata.namespace, metadata.name, asked.caller)).known.shown)
     }
     const users = all.map(({ ordered }) => ordered.order.owner.k8sUsername)
     const problem = copyBoundProblem(bounds, owner.k8sUsername, users)
@@ -349,8 +396,8 @@ export const makeFleetCopies = (options: FleetCopiesOptions): Effect.Effect<Flee
     return {
       create: (asked, owner) => create(state, asked, owner),
       list: (selection) => list(state, selection),
-      get: (namespace, name) =>
-        judgedOne(state, namespace, name).pipe(
+      get: (namespace, name, caller) =>
+        judgedOne(state, namespace, name, caller).pipe(
           Effect.map((copy) => copy.known.shown),
           Effect.catch((problem) => shownMeanwhile(state, namespace, name, problem))
         ),

@@ -14,7 +14,7 @@ import { parseSessionIdHeader, type SessionId } from "../../domain/session/sessi
 import { unservedFeatures } from "../../domain/session/unserved-parameters.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
-import type { Capability, ConnectAttempt, CopyTargets } from "../api/capability.ts"
+import type { Capability, ConnectAttempt, CopyTargets, ServedSession } from "../api/capability.ts"
 import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, notFound, reconnectNotPossible } from "../api/status.ts"
 import type { NameMismatches } from "./name-mismatches.ts"
@@ -153,10 +153,12 @@ const counted = (
     users.saw(owner.userId, yield* wall.currentTimeMillis)
   })
 
-/** Whether there is a session of this id. */
-const exists = ({ capabilities }: Reception, { id, _tag: route }: UserAttempt): boolean => {
-  const session = sessionName(route, id)
-  return capabilities.some(({ sessions }) => sessions?.nameOf(id) === session && sessions.find(session) !== undefined)
+/** The session of this id, if there is one. */
+const begunSession = ({ capabilities }: Reception, { id, _tag: route }: UserAttempt): ServedSession | undefined => {
+  const name = sessionName(route, id)
+  return capabilities
+    .map(({ sessions }) => (sessions?.nameOf(id) === name ? sessions.find(name) : undefined))
+    .find((session) => session !== undefined)
 }
 
 /** Whether a session has been, and so cannot begin anew: it exists, or it was stopped. */
@@ -164,7 +166,7 @@ const hasBeen = (reception: Reception, attempt: UserAttempt): Effect.Effect<bool
   Effect.gen(function* () {
     const { id, _tag: route } = attempt
     const session = sessionName(route, id)
-    if (exists(reception, attempt)) return true
+    if (begunSession(reception, attempt) !== undefined) return true
     for (const { sessions } of reception.capabilities) {
       if (sessions?.nameOf(id) !== session) continue
       const isStopped = yield* Effect.mapError(sessions.stopped.has(session), ({ message }) =>
@@ -185,9 +187,10 @@ const onCopy = (reception: Reception, attempt: ConnectAttempt): Effect.Effect<Co
     if (request.isCopy !== true || attempt._tag === "Child") return attempt
     const copies = copyTargetsOf(reception.capabilities)
     if (copies === undefined) return yield* notFound("This operator makes no copies of targets.")
-    const hasBegun = exists(reception, attempt)
-    const { namespace, target: name } = request
-    const found = yield* Effect.result(copies.connect({ namespace, name, owner: attempt.owner, hasBegun }))
+    const session = begunSession(reception, attempt)
+    const begun = session === undefined ? undefined : { target: session.audited.target }
+    const { caller, namespace, target: name } = request
+    const found = yield* Effect.result(copies.connect({ namespace, name, owner: attempt.owner, caller, begun }))
     if (Result.isFailure(found)) {
       const isOver = found.failure.code === 404 && (yield* hasBeen(reception, attempt))
       return yield* isOver ? reconnectNotPossible(found.failure.message) : found.failure

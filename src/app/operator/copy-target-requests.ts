@@ -37,9 +37,9 @@ export const copyTargetRequests = (
     createCopyTarget: (request) => create(reception, request),
     listCopyTargets: (selection) =>
       copies === undefined ? Effect.succeed([]) : Effect.andThen(usable(reception), () => copies.list(selection)),
-    copyTarget: (namespace, name) =>
+    copyTarget: (namespace, name, caller) =>
       copies === undefined
         ? Effect.fail(notFound(`There is no copy target ${name}: this operator makes none.`))
-        : Effect.andThen(usable(reception), () => copies.get(namespace, name))
+        : Effect.andThen(usable(reception), () => copies.get(namespace, name, caller))
   }
 }

@@ -11,7 +11,11 @@ import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability, DistantSession, ServedSession, ServedSessions } from "../api/capability.ts"
 import type { SessionSelection } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, notFound } from "../api/status.ts"
+import { logWarning } from "../kernel/log.ts"
 import type { SessionEnds } from "../sessions/session-ends.ts"
+
+/** Most sessions of other clusters that are stopped side by side. */
+const mostAtOnce = 100
 
 /** The capabilities that have sessions, and the audit of their ends. */
 export interface Stopping {
@@ -76,6 +80,13 @@ const stopDistant = (
     )
 }
 
+/** Whether the operator of another cluster has agreed. */
+const isStopped = (stopping: Stopping, session: DistantSession, how: Stop): Effect.Effect<boolean> =>
+  Effect.matchEffect(stopDistant(stopping, session, how), {
+    onSuccess: () => Effect.succeed(true),
+    onFailure: ({ message }) => Effect.as(logWarning("session of a member not stopped", { problem: message }), false)
+  })
+
 /** `reference`: an id in any of the forms of operator-api.md §4.3. */
 export const stopSession = (
   stopping: Stopping,
@@ -103,7 +114,7 @@ export const stopSession = (
     return yield* notFound(`There is no session ${reference}.`)
   })
 
-/** Stops all sessions, or those that have no client, and returns their number. */
+/** Stops all sessions, or those that have no client, and returns their number; of other clusters: of those stopped. */
 export const stopSessions = (
   stopping: Stopping,
   which: SessionSelection,
@@ -125,8 +136,9 @@ export const stopSessions = (
     }
     // A member knows which of its sessions have no client.
     const distant = which === "All" ? distantSessions(stopping).filter((session) => session.stop !== undefined) : []
-    yield* Effect.forEach(distant, (session) => Effect.ignore(stopDistant(stopping, session, { by, cause })), {
-      discard: true
+    // Side by side: a cluster that does not answer holds up no other.
+    const stopped = yield* Effect.forEach(distant, (session) => isStopped(stopping, session, { by, cause }), {
+      concurrency: mostAtOnce
     })
-    return count + distant.length
+    return count + stopped.filter(Boolean).length
   })

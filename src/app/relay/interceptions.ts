@@ -121,6 +121,23 @@ export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope>
       watcher.wake()
     }
   }
+  const begin = (user: string, key: string | undefined): Stream.Stream<string> =>
+    Stream.unwrap(
+      Effect.suspend(() => {
+        // Others may have begun since this one was asked for.
+        const problem = boundProblem(watchers, user)
+        if (problem !== undefined) return Effect.succeed(Stream.succeed(comment(problem)))
+        return Effect.map(follow(user, key), (watcher) => {
+          const events = Stream.unfold(undefined, () =>
+            Effect.map(
+              next(watcher, () => isOver),
+              (text) => (text === undefined ? undefined : [text, undefined])
+            )
+          )
+          return Stream.concat(Stream.succeed(comment("events of your own sessions")), events)
+        })
+      })
+    )
   return {
     watched: (session) => ({
       fromClient: (bytes, at) => tell(session, () => stolenResponse(bytes), at),
@@ -130,19 +147,7 @@ export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope>
       Effect.suspend(() => {
         const problem = boundProblem(watchers, user)
         if (problem !== undefined) return Effect.fail(problem)
-        return Effect.succeed(
-          Stream.unwrap(
-            Effect.map(follow(user, key), (watcher) => {
-              const events = Stream.unfold(undefined, () =>
-                Effect.map(
-                  next(watcher, () => isOver),
-                  (text) => (text === undefined ? undefined : [text, undefined])
-                )
-              )
-              return Stream.concat(Stream.succeed(comment("events of your own sessions")), events)
-            })
-          )
-        )
+        return Effect.succeed(begin(user, key))
       })
   }
 })

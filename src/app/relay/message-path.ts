@@ -36,6 +36,8 @@ const longestBrake = 10_000
 /** Pause before a lost member is dialled again, in ms; it doubles up to `longestRedial`. */
 const firstRedial = 1_000
 const longestRedial = 15_000
+/** Most refusals that the user is told of while a member is dialled again and again: a member may vary its words. */
+const mostRefusals = 3
 /** How long one dial may take, in ms. */
 const dialTimeout = 30_000
 
@@ -319,8 +321,9 @@ export const redial = (connection: ClientConnection, member: MemberName, after =
   if (connection.isOver) return
   // At its start the connection has warned of what it knew then.
   const told = new Set(connection.options.warnings)
+  const most = told.size + mostRefusals
   const tell = ({ refusal }: DialFailure): void => {
-    if (refusal === undefined || told.has(refusal)) return
+    if (refusal === undefined || told.has(refusal) || told.size >= most) return
     told.add(refusal)
     feed(connection, { _tag: "WarnUser", message: refusal })
   }

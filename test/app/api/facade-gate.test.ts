@@ -27,7 +27,7 @@ const requests: Readonly<
     facade.listSessions("a"),
     facade.watchInterceptions(caller, "key"),
     facade.listCopyTargets({ namespace: "a" }),
-    facade.copyTarget("a", "b")
+    facade.copyTarget("a", "b", caller)
   ],
   write: (facade) => [
     facade.deleteSession("1", caller, "a"),

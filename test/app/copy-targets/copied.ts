@@ -127,7 +127,8 @@ export class Copied {
       return (yield* Fiber.join(fiber)) as Result.Result<CopyTarget, ApiError>
     })
 
-  readonly get = (name: string) => Effect.map(this.facade.copyTarget("default", name), (object) => object as CopyTarget)
+  readonly get = (name: string) =>
+    Effect.map(this.facade.copyTarget("default", name, request(undefined).caller), (object) => object as CopyTarget)
 
   readonly connect = (certificate: string, copy: CopyTarget, id?: bigint) =>
     connectTo(

@@ -122,8 +122,13 @@ export class FleetCopied {
     )
   }
 
-  readonly get = (name: string) =>
-    this.ask((facade) => Effect.map(facade.copyTarget("default", name), (object) => object as CopyTarget))
+  readonly get = (name: string, user = "ann") =>
+    this.ask((facade) =>
+      Effect.map(
+        facade.copyTarget("default", name, { ...request(this.certificate).caller, user }),
+        (object) => object as CopyTarget
+      )
+    )
 
   /** The phase of a copy at the primary; the sentence of the refusal, if there is none. */
   readonly phase = (name: string) =>

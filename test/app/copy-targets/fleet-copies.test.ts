@@ -2,6 +2,7 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Result, Scope } from "effect"
+import { at } from "../../../src/domain/json.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
@@ -15,6 +16,7 @@ import { certificateOf } from "../../support/user-certificate.ts"
 import { made, minutes, refused, replicas, usualSpec } from "./copied.ts"
 import { beginFleet, type FleetCopied, logsOf } from "./fleet-copied.ts"
 
+const noAnswer = new KubeError({ cluster: "a", operation: "list", reason: "Unreachable", detail: "connection refused" })
 const theirs = { a: replicas, b: replicas }
 const down = { a: `0 instead of ${replicas}`, b: `0 instead of ${replicas}` }
 
@@ -69,6 +71,37 @@ describe("a copy over many clusters that replaces its target", () => {
       assert.deepStrictEqual(copied.names(), { a: [], b: [] })
       assert.deepStrictEqual(copied.workloads(), theirs)
       assert.include(yield* copied.phase(name), `There is no copy target ${name}`)
+    })
+  )
+
+  it.effect("has its sessions in the container that its user has named", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      for (const cluster of ["a", "b"]) {
+        const containers = ["myapp", "side"].map((name) => ({ name, image: name }))
+        const template = { metadata: { labels: { app: "myapp" } }, spec: { containers } }
+        copied.member(cluster).api.write(deployments, "myapp", { spec: { template, replicas } }, "default")
+      }
+      const target = { deployment: "myapp", container: "side" }
+      const copy = made(yield* copied.post({ ...usualSpec, target }))
+      yield* pass("1 second")
+      copied.runCopies("a", "b")
+      for (const cluster of ["a", "b"]) {
+        const statuses = ["myapp", "side"].map((name) => ({ name, ready: true, containerID: `containerd://${name}` }))
+        const status = { phase: "Running", podIPs: [{ ip: "10.0.0.2" }], containerStatuses: statuses }
+        copied.member(cluster).api.write(pods, copy.metadata.name, { status }, "default")
+      }
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(copy.metadata.name), "Ready")
+      const connection = yield* Scope.make()
+      opened(yield* Scope.provide(copied.connect(copy), connection))
+      for (const cluster of ["a", "b"]) {
+        const [child] = copied.member(cluster).api.peekAll(mirrordClusterSessions)
+        assert.strictEqual(at(child, "spec", "target", "container"), "side", cluster)
+      }
+      yield* Scope.close(connection, Exit.void)
+      copied.member("a").api.before = ({ plural }) => (plural === "copytargets" ? Effect.fail(noAnswer) : Effect.void)
+      opened(yield* copied.connect(copy))
     })
   )
 
@@ -136,6 +169,66 @@ describe("a copy over many clusters that replaces its target", () => {
       assert.deepStrictEqual(copied.names(), { a: [name], b: [name] })
       const third = made(yield* copied.post())
       assert.deepStrictEqual([third.metadata.name, third.status.creator_session.id], [name, undefined])
+    })
+  )
+})
+
+describe("the order of a copy", () => {
+  const recordOf = "operator.metalbear.co/copy-target"
+
+  /** Somebody who may write pods in the default cluster says that a copy was ordered of another target. */
+  const forge = (copied: FleetCopied, name: string, k8sUsername: string) => {
+    const { api } = copied.member("a")
+    const pod = api.peek(pods, name, "default")
+    const record = JSON.parse(pod?.metadata.annotations?.[recordOf] ?? "") as { readonly owner: object }
+    const forged = {
+      ...record,
+      owner: { ...record.owner, k8sUsername },
+      spec: { ...usualSpec, target: { deployment: "victim", container: null } }
+    }
+    api.erase(pods, name, "default")
+    const metadata = { labels: { [recordOf]: "true" }, annotations: { [recordOf]: JSON.stringify(forged) } }
+    api.write(pods, name, { metadata }, "default")
+  }
+
+  const withVictim = (copied: FleetCopied) => {
+    const template = { metadata: { labels: { app: "victim" } }, spec: { containers: [{ name: "victim" }] } }
+    copied.member("b").api.write(deployments, "victim", { spec: { template, replicas } }, "default")
+    return () => copied.member("b").api.peek(deployments, "victim", "default")?.["spec"]
+  }
+
+  it.effect("is the primary's own, whatever the default cluster says of it later", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const victim = withVictim(copied)
+      const { api } = copied.member("b")
+      api.before = ({ plural, verb }) => (plural === "pods" && verb === "create" ? Effect.never : Effect.void)
+      const { name } = made(yield* copied.post()).metadata
+      forge(copied, name, "ann")
+      yield* copied.replace(copied.member("b"))
+      api.before = () => Effect.void
+      for (let i = 0; i < 6; i++) {
+        yield* copied.get(name)
+        yield* pass("5 seconds")
+      }
+      assert.deepInclude(victim(), { replicas })
+    })
+  )
+
+  it.effect("of an earlier leader counts for a user who may have the copy, and for nobody else", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const victim = withVictim(copied)
+      copied.member("b").api.erase(deployments, "myapp", "default")
+      const { name } = made(yield* copied.post()).metadata
+      yield* pass("1 second")
+      forge(copied, name, "eve")
+      yield* copied.replace(copied.world.primary)
+      for (const user of ["eve", "ann"]) {
+        yield* copied.get(name, user)
+        yield* pass("5 seconds")
+        assert.deepInclude(victim(), { replicas }, `asked by ${user}`)
+      }
     })
   )
 })
@@ -287,10 +380,7 @@ describe("a copy over many clusters", () => {
       const copied = yield* beginFleet()
       const { name } = (yield* withCopy(copied)).metadata
       const { api } = copied.member("a")
-      api.before = () =>
-        Effect.fail(
-          new KubeError({ cluster: "a", operation: "list", reason: "Unreachable", detail: "connection refused" })
-        )
+      api.before = () => Effect.fail(noAnswer)
       assert.strictEqual(yield* copied.phase(name), "Ready")
       api.before = () => Effect.void
       assert.strictEqual(yield* copied.phase(name), "Ready")

@@ -90,4 +90,16 @@ describe("streams of what is stolen", () => {
       yield* open("ann")
     }).pipe(Effect.scoped)
   )
+
+  it.effect("are bounded though many are asked for before the first of them begins", () =>
+    Effect.gen(function* () {
+      const { watch, watched } = yield* makeInterceptions
+      const asked = yield* Effect.all(Array.from({ length: 12 }, () => watch("ann", undefined)))
+      const streams = yield* Effect.forEach(asked, read)
+      watched(session("ann", "k")).toClient(request("/1"), 0)
+      yield* settle
+      expect(streams.map(({ uris }) => uris().length)).toEqual([...Array.from({ length: 10 }, () => 1), 0, 0])
+      expect(streams[11]?.got.join("")).toMatch(/^: User ann has 10 streams of events open/)
+    }).pipe(Effect.scoped)
+  )
 })

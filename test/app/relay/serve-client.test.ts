@@ -44,6 +44,8 @@ const scene = (
   options: {
     readonly pingMembersEvery?: number
     readonly canRedial?: () => boolean
+    /** The sentence of a member that cannot be dialled. */
+    readonly refusal?: () => string
     readonly members?: ClientConnectionOptions["members"]
     readonly isUser?: boolean
     readonly hasYounger?: () => boolean
@@ -71,7 +73,8 @@ const scene = (
           ]),
           connect: () =>
             Effect.suspend(() => {
-              if (options.canRedial?.() === false) return Effect.fail({ message: "not now" })
+              if (options.canRedial?.() === false)
+                return Effect.fail({ message: "not now", refusal: options.refusal?.() })
               const channel = fakeChannel()
               redialled.push(channel)
               return Effect.succeed(channel)
@@ -98,6 +101,20 @@ const scene = (
   })
 
 describe("the shell around the router", () => {
+  it.effect("tells of a member's refusals, but not of any number of them", () =>
+    Effect.gen(function* () {
+      let refusals = 0
+      const { client, second } = yield* scene({ canRedial: () => false, refusal: () => `refused ${++refusals}` })
+      second.end("gone")
+      for (let i = 0; i < 100; i++) yield* TestClock.adjust("15 seconds")
+      const told = toClient(client).flatMap((message) =>
+        message._tag === "LogMessage" && message.value.message.startsWith("refused") ? [message.value.message] : []
+      )
+      assert.isAbove(refusals, 50)
+      assert.deepStrictEqual(told, ["refused 1", "refused 2", "refused 3"])
+    })
+  )
+
   it.effect("carries a request to the default cluster and its answer back as the same bytes", () =>
     Effect.gen(function* () {
       const { client, first, second } = yield* scene()
