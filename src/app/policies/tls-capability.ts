@@ -69,12 +69,24 @@ const lineageOf = (
   )
 }
 
+/** How long a session waits for the configurations of an operator that starts. */
+const patience = "8 seconds"
+
+/** Fails while the configurations are not known: without them an agent would not notice that a port serves TLS. */
+const awaitKnown = ({ problems, started }: KnownRules<TlsStealRules>): Effect.Effect<void, SessionFailure> =>
+  Effect.andThen(Effect.timeoutOption(started, patience), () => {
+    const found = problems()
+    const message = `it cannot be told which TLS configurations hold for this target: ${found.join(" ")}`
+    return found.length === 0 ? Effect.void : Effect.fail({ reason: "Error", message } as const)
+  })
+
 const tlsOf = (
   known: KnownRules<TlsStealRules>,
   api: KubeApi,
   { namespace, placement, target }: TlsSubject
 ): Effect.Effect<ReadonlyArray<PortTls>, SessionFailure> =>
   Effect.gen(function* () {
+    yield* awaitKnown(known)
     const all = known.inNamespace(namespace)
     if (all.length === 0) return []
     const lineage = tlsNeedsLineage(all)

@@ -38,7 +38,7 @@ export interface WantedAgent {
 export type EphemeralStep =
   | { readonly _tag: "Use"; readonly agent: EphemeralAgent }
   | { readonly _tag: "Wait"; readonly agent: EphemeralAgent; readonly detail: string | undefined }
-  /** `cleansUp`: the new agent first removes the redirects of the last one, which had no time to do it itself. */
+  /** `cleansUp`: the new agent first removes the redirects of an earlier one, which had no time to do it itself. */
   | { readonly _tag: "Add"; readonly name: string; readonly cleansUp: boolean }
   | { readonly _tag: "Refuse"; readonly detail: string }
 
@@ -87,7 +87,9 @@ export const ephemeralStep = (wanted: WantedAgent): EphemeralStep => {
   }
   if (own !== undefined) return stepWith(wanted, own)
   const last = rivals.at(-1)
-  const wasKilled = last?.state._tag === "Ended" && last.state.exitCode > greatestOwnExitCode
+  const exitCodes = rivals.flatMap(({ state }) => (state._tag === "Ended" ? [state.exitCode] : []))
+  // An agent that failed may have ended before it removed what a killed one had left.
+  const wasKilled = exitCodes.slice(exitCodes.lastIndexOf(0) + 1).some((code) => code > greatestOwnExitCode)
   const number = agents.reduce((most, { name }) => Math.max(most, numberOf(base, name)), 0) + 1
   return {
     _tag: "Add",

@@ -116,14 +116,28 @@ const takeBracketEscape = (source: Source): string => {
   return classes[name] ?? fail(`\\${name} in brackets is not known`)
 }
 
+/** The part of a class that was read last. `Range`: the hyphen of a range, whose second character has to follow. */
+type LastInBrackets = "Nothing" | "Character" | "Class" | "Range"
+
+/** The place of a sign. Behind a class, or behind a first closing bracket, RE2 and Rust read a hyphen differently. */
+const lastWith = (last: LastInBrackets, sign: string, { at, pattern }: Source): LastInBrackets => {
+  const next = pattern[at] ?? ""
+  if (sign === "\\" && /[dDsSwW]/u.test(next)) return last === "Range" ? fail("a class cannot end a range") : "Class"
+  if (last === "Range") return "Nothing"
+  if (sign !== "-" || next === "]" || last === "Nothing") return "Character"
+  return last === "Class" ? fail("a hyphen behind a class, or behind a first ], is not known: write \\-") : "Range"
+}
+
 /** A class in brackets, behind its opening bracket. A closing bracket in the first place is a character. */
 const takeBrackets = (source: Source): string => {
   let text = `[${takeIf(source, /\^?\]?/y)?.[0] ?? ""}`
+  let last: LastInBrackets = text.endsWith("]") ? "Class" : "Nothing"
   for (;;) {
     const [sign] = takeIf(source, /[^]/uy) ?? fail("it ends too early")
     if (sign === "]") return `${text}]`
     if (sign === "[") return fail("classes inside of classes are not known")
     if ("&~-".includes(sign) && source.pattern[source.at] === sign) return fail("operations on classes are not known")
+    last = lastWith(last, sign, source)
     text += sign === "\\" ? takeBracketEscape(source) : sign
   }
 }
@@ -135,6 +149,7 @@ const takeGroup = (source: Source): string => {
   const [, flags = "", end] =
     takeIf(source, /([imsuU-]*)([:)])/y) ?? fail(`(?${source.pattern.slice(source.at)} is not known`)
   if (flags === "" && end === ")") return fail("(?) is not known")
+  if (end === ")" && takeIf(source, /[*+?{]/y) !== undefined) return fail("flags cannot be repeated")
   if (flags.includes("-") && flags.indexOf("u") > flags.indexOf("-")) return fail("the flag -u is not known")
   const kept = flags.replaceAll("u", "")
   return kept === "" && end === ")" ? "" : `(?${kept}${end ?? ""}`

@@ -1,7 +1,9 @@
 /** TLS configurations from their objects to the agents of a session, in a single cluster and in a fleet. */
 
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
+import type { TlsSubject } from "../../../src/app/api/capability.ts"
+import { makeTlsCapability } from "../../../src/app/policies/tls-capability.ts"
 import { pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
 import {
   mirrordClusterTlsStealConfigs,
@@ -11,7 +13,7 @@ import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
-import type { MemoryCluster } from "../../support/memory-world.ts"
+import { type MemoryCluster, memoryCluster } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 
 const port = (number: number) => ({
@@ -23,6 +25,24 @@ const port = (number: number) => ({
 const configure = (cluster: MemoryCluster, name: string, spec: object, namespace?: string): void => {
   const resource = namespace === undefined ? mirrordClusterTlsStealConfigs : mirrordTlsStealConfigs
   cluster.api.write(resource, name, { spec }, namespace)
+}
+
+const subject: TlsSubject = {
+  namespace: "default",
+  target: { _tag: "Workload", kind: "pod", name: "myapp-1", container: undefined },
+  placement: {
+    podName: "myapp-1",
+    podNamespace: "default",
+    podUid: "1",
+    podIps: [],
+    nodeName: "node",
+    containerName: "app",
+    containerId: "1",
+    runtime: "containerd",
+    guessed: false,
+    shareProcessNamespace: false,
+    mesh: undefined
+  }
 }
 
 const portsOf = ({ agentTls }: MemoryCluster) => agentTls.map((ports) => ports.map((each) => each.port))
@@ -141,6 +161,23 @@ describe("the agents of a single cluster", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("wait until the configurations are read: after a restart the sessions are there before them", () =>
+    Effect.gen(function* () {
+      const cluster = memoryCluster("a")
+      configure(cluster, "all", { ports: [port(443)] })
+      cluster.api.before = ({ verb }) => (verb === "list" ? Effect.sleep("2 seconds") : Effect.void)
+      const capability = yield* makeTlsCapability({ api: cluster.api, fleet: undefined })
+      const asked = yield* Effect.forkChild(capability.stealTls?.(subject) ?? Effect.succeed([]), {
+        startImmediately: true
+      })
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(
+        (yield* Fiber.join(asked)).map((each) => each.port),
+        [443]
+      )
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("wait while it cannot be told whether a configuration applies", () =>
     Effect.gen(function* () {
       const { world } = yield* startWorld()
@@ -168,6 +205,22 @@ describe("the agents of a fleet", () => {
       opened(yield* connectTo(world.primary, request(certificate)))
       assert.deepStrictEqual(portsOf(memberOf(world, "a")), [[443]])
       assert.deepStrictEqual(portsOf(memberOf(world, "b")), [[8443]])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("are not started in a cluster whose operator may not list configurations", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      const cluster = memberOf(world, "b")
+      const refused = new KubeError({ cluster: "b", operation: "list", reason: "Forbidden", code: 403, detail: "none" })
+      cluster.api.before = ({ plural, verb }) =>
+        plural === mirrordTlsStealConfigs.plural && (verb === "list" || verb === "watch")
+          ? Effect.fail(refused)
+          : Effect.void
+      cluster.api.endWatches()
+      yield* pass("2 seconds")
+      yield* connectTo(world.primary, request(certificate))
+      assert.deepStrictEqual([portsOf(memberOf(world, "a")), portsOf(cluster)], [[[]], []])
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 })

@@ -92,6 +92,12 @@ describe("the next step towards an ephemeral agent", () => {
     expect(step([agent("mirrord-agent-9999999999-1", ended(137))])).toMatchObject({ _tag: "Add", cleansUp: true })
   })
 
+  it("cleans up after one that was killed also if the next one failed before it could", () => {
+    expect(step([own(1, ended(137)), own(2, ended(128))])).toMatchObject({ _tag: "Add", cleansUp: true })
+    expect(step([own(1, ended(137)), own(2, ended(1))])).toMatchObject({ _tag: "Add", cleansUp: true })
+    expect(step([own(1, ended(137)), own(2, ended(0)), own(3, ended(1))])).toMatchObject({ cleansUp: false })
+  })
+
   it("is to wait for the end of one that cannot be used, and then to clean up after it", () => {
     const mustEnd = () => "it stopped answering"
     expect(step([own(1, running)], { mustEnd })).toMatchObject({

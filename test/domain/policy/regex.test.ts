@@ -114,6 +114,12 @@ describe("a regular expression of a policy", () => {
     ["[a\\-]", "-", true],
     ["(?i)\u212a", "k", true],
     ["\\Aa\\z", "a", true],
+    ["^[\\w-]+$", "a-b", true],
+    ["^[]-]+$", "-]", true],
+    ["^[-\\s]+$", "- ", true],
+    ["^[a-c-\\s]+$", "b- ", true],
+    ["^[a-c-z]+$", "b-z", true],
+    ["[a-c-z]", "x", false],
     ["", "", true]
   ])("%s on %j: %s", (text, subject, matches) => {
     expect(compile(text).matches(subject)).toBe(matches)
@@ -134,6 +140,10 @@ describe("a regular expression of a policy", () => {
     ["\\b{start}a", "boundaries in braces"],
     ["[[:alpha:]]", "classes inside of classes"],
     ["[a&&b]", "operations on classes"],
+    ["[]-a]", "a hyphen behind a class"],
+    ["[^]-a]", "a hyphen behind a class"],
+    ["[\\w-\\u{ffff}]", "a hyphen behind a class"],
+    ["[\\x00-\\s]", "a class cannot end a range"],
     ["[\\W]", "\\W in brackets"],
     ["[\\b]", "\\b is not known"],
     ["\\p{Greek}", "\\p is not known"],
@@ -144,6 +154,9 @@ describe("a regular expression of a policy", () => {
     ["(?x)a", "is not known"],
     ["(?i-u)a", "the flag -u"],
     ["(?)a", "(?) is not known"],
+    ["a(?i)*", "flags cannot be repeated"],
+    ["a((?u)?i)", "flags cannot be repeated"],
+    ["a(?u){2}", "flags cannot be repeated"],
     ["[ab]{700}[cd]{700}[ef]{700}", "it is too large"],
     ["(((a{50}){50}){50})", "invalid repeat count"],
     ["(((){1000}){1000}){1000}", "too large"],
