@@ -32,7 +32,8 @@ const isPodless = (reason: FailureReason): boolean => reason === "TargetNotReady
 /** The knowledge after one more look. */
 export const afterLook = (before: PodlessTime, look: PodLook): PodlessTime => {
   if (look._tag === "Found") return { since: undefined, seenAt: undefined, hadPods: true }
-  if (!isPodless(look.reason)) return before
+  // Pods may have come and gone meanwhile.
+  if (!isPodless(look.reason)) return { ...before, since: undefined, seenAt: undefined }
   return { ...before, since: before.since ?? look.at, seenAt: look.at }
 }
 

@@ -30,9 +30,9 @@ describe("a target without pods", () => {
     expect(podlessEnd(after(failed(0), found), 1)).toBeUndefined()
   })
 
-  it("is not known by a look that fails for another reason: its end waits", () => {
-    const pods = after(failed(0), failed(90_000, "Error"))
-    expect(podlessEnd(pods, 60_000)?.isReached).toBe(false)
+  it("is not known by a look that fails for another reason: the time begins anew", () => {
+    const pods = after(failed(0), failed(90_000, "Error"), failed(91_000))
+    expect(podlessEnd(pods, 60_000)).toMatchObject({ isReached: false, at: start + 151_000 })
     expect(after(failed(0, "Forbidden"))).toEqual(podsUnknown)
   })
 
@@ -53,7 +53,7 @@ describe("a target without pods", () => {
           if (reason === null) {
             without = []
             hadPods = true
-          } else if (reason === "TargetNotReady" || reason === "NoSuchTarget") without = [...without, now]
+          } else without = reason === "TargetNotReady" || reason === "NoSuchTarget" ? [...without, now] : []
           const [first, last] = [without[0], without.at(-1)]
           const end = podlessEnd(pods, millis)
           expect(end === undefined).toBe(first === undefined)
