@@ -64,7 +64,9 @@ export const clientsComeBack: Invariant = {
             if (known.has(client)) return undefined
             known.add(client)
             const { sessionId } = world().client(client)
-            if (!world().isWell) troubled.add(sessionId)
+            // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute.
+            const { ephemeralAgents } = world().plan
+            if (!world().isWell || (isFaulty && ephemeralAgents.length > 0)) troubled.add(sessionId)
             if (!troubled.has(sessionId)) hopeful.add(client)
             return undefined
           }

@@ -80,6 +80,9 @@ const given = (cluster: SimCluster) =>
 /** The cluster whose operator decides about a session as a whole. */
 const decides = (world: World, client: SimClient): string => (client.isOnCopy ? client.home : world.primary.name)
 
+/** Rules of the operator itself, which are no objects. */
+const ownRules: ReadonlySet<string> = new Set(["targetless", "ephemeral agents"])
+
 /** Names of policies in a sentence for a user. */
 const named = (message: string): ReadonlyArray<string> =>
   /mirrord polic/u.test(message) ? [...message.matchAll(/"([^"]+)"/gu)].flatMap(([, name]) => name ?? []) : []
@@ -97,10 +100,12 @@ export const policiesHold: Invariant = {
       [...policies.values()].filter(({ isDeleted, since }) => !isDeleted && now - since >= calm)
     /** A refusal that names a policy must have one that was there a moment ago. */
     const groundless = (names: ReadonlyArray<string>, now: number): string | undefined =>
-      names.find((name) =>
-        [...policies.values()]
-          .filter((policy) => policy.name === name)
-          .every(({ isDeleted, since }) => isDeleted && now - since >= calm)
+      names.find(
+        (name) =>
+          !ownRules.has(name) &&
+          [...policies.values()]
+            .filter((policy) => policy.name === name)
+            .every(({ isDeleted, since }) => isDeleted && now - since >= calm)
       )
     const forbidden = (event: TimedEvent): string | undefined => {
       const theWorld = world()

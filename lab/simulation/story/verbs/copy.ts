@@ -68,7 +68,7 @@ export const copy: Verb = {
         what,
         canScale && random.chance(0.6) ? " scale-down" : "",
         random.chance(0.25) ? " user bob" : "",
-        random.chance(0.1) ? ` idle ${random.pick(["60s", "200s"])}` : ""
+        random.chance(0.1) ? ` idle ${random.pick(["60s", "100s"])}` : ""
       ].join("")
     }
   }
