@@ -24,14 +24,17 @@ export interface AgentHandle {
   readonly tellsOwnVariables?: true
 }
 
-/** `isNotAllowed`: the settings of the cluster rule it out, so another try is no use. */
+/**
+ * `isNotAllowed`: the settings of the cluster rule it out, so another try is no use, and the sentence is the same for
+ * every agent.
+ */
 export class AgentFailed extends Data.TaggedError("AgentFailed")<{
   readonly agent: string
   readonly detail: string
   readonly isNotAllowed?: true
 }> {
   override get message(): string {
-    return `agent ${this.agent} cannot be started: ${this.detail}`
+    return this.isNotAllowed === true ? this.detail : `agent ${this.agent} cannot be started: ${this.detail}`
   }
 }
 

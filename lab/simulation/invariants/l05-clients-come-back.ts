@@ -33,8 +33,8 @@ const isMaimed = (world: World): boolean => {
 }
 
 /** Whether a client cannot be served for good. */
-const isHopeless = (world: World, { home, isOnCopy }: SimClient): boolean =>
-  isOnCopy ? world.cluster(home).host.isGone : isMaimed(world)
+const isHopeless = (world: World, client: SimClient | undefined): boolean =>
+  client?.isOnCopy === true ? world.cluster(client.home).host.isGone : isMaimed(world)
 
 export const clientsComeBack: Invariant = {
   id: "L5",
@@ -82,7 +82,7 @@ export const clientsComeBack: Invariant = {
             return undefined
           case "ClientEnded": {
             const { client, message, rule } = event
-            if (rule === undefined || isHopeless(world(), world().client(client))) return undefined
+            if (rule === undefined || isHopeless(world(), world().clients.get(client))) return undefined
             if (losses.has(rule)) {
               const isExplained = isFaulty || world().faultPlans.length > 0
               return isExplained ? undefined : `${client} lost its session although nothing was wrong: ${message}.`

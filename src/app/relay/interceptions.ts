@@ -8,7 +8,7 @@
 import { Clock, Effect, type Scope, Stream } from "effect"
 import { EventBuffer } from "../../domain/interception/event-buffer.ts"
 import {
-  eventText,
+  watchEventText,
   type InterceptedSession,
   type Interception,
   stolenRequest,
@@ -72,7 +72,7 @@ const next = (watcher: Watcher, isOver: () => boolean): Effect.Effect<string | u
     const { dropped, events } = watcher.buffer.takeAll()
     const now = yield* Clock.currentTimeMillis
     const lagged: Interception = { lagged: { count: dropped } }
-    const told = dropped === 0 ? [] : [eventText(lagged, { key: undefined, service: "" }, now)]
+    const told = dropped === 0 ? [] : [watchEventText(lagged, { key: undefined, service: "" }, now)]
     return [...told, ...events].map(line).join("")
   })
 
@@ -115,7 +115,7 @@ export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope>
       if (watcher.user !== session.user || (watcher.key !== undefined && watcher.key !== session.key)) continue
       // Read once, and only if somebody watches.
       const data = text === undefined ? read() : undefined
-      if (data !== undefined) text = eventText(data, session, at)
+      if (data !== undefined) text = watchEventText(data, session, at)
       if (text === undefined) return
       watcher.buffer.add(text)
       watcher.wake()

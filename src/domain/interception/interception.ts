@@ -103,7 +103,7 @@ export const stolenResponse = (bytes: Uint8Array): Interception | undefined => {
 }
 
 /** One event as the client prints it. `at`: epoch ms. */
-export const eventText = (data: Interception, { key, service }: InterceptedSession, at: number): string =>
+export const watchEventText = (data: Interception, { key, service }: InterceptedSession, at: number): string =>
   JSON.stringify({
     service_name: service,
     timestamp: `${new Date(at).toISOString().slice(0, 19)}Z`,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { eventText, stolenRequest, stolenResponse } from "../../../src/domain/interception/interception.ts"
+import { watchEventText, stolenRequest, stolenResponse } from "../../../src/domain/interception/interception.ts"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
@@ -87,14 +87,14 @@ describe("what is told of a session", () => {
   it("has the published envelope, in one line, and the key of its session", () => {
     const data = { http_response: { status: 200, version: "HTTP/1.1", headers: {} } }
     const at = Date.UTC(2026, 5, 17, 12, 0, 0, 5)
-    expect(JSON.parse(eventText(data, { key: "k", service: "my-app" }, at))).toEqual({
+    expect(JSON.parse(watchEventText(data, { key: "k", service: "my-app" }, at))).toEqual({
       service_name: "my-app",
       timestamp: "2026-06-17T12:00:00Z",
       session_key: "k",
       data
     })
-    const odd = eventText(data, { key: "a\nb", service: "" }, at)
+    const odd = watchEventText(data, { key: "a\nb", service: "" }, at)
     expect(odd).not.toContain("\n")
-    expect(eventText(data, { key: undefined, service: "" }, at)).not.toContain("session_key")
+    expect(watchEventText(data, { key: undefined, service: "" }, at)).not.toContain("session_key")
   })
 })

@@ -53,6 +53,7 @@ describe("parseStory", () => {
       "tick 1s # a comment"
     ])
     expect(Result.isSuccess(read) && read.success.plan).toEqual({
+      ephemeralAgents: [],
       replicas: {},
       seed: "7",
       sessionStart: "all",
