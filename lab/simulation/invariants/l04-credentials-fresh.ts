@@ -26,7 +26,9 @@ export const credentialsFresh: Invariant = {
         const { call, outcome } = event
         const key = `${call.operator} in ${call.to}`
         if (outcome !== "Unauthorized") {
+          // Nobody knows whether a cluster that is not reached would refuse; that time does not count.
           if (outcome !== "Unreachable") refusedSince.delete(key)
+          else if (refusedSince.has(key)) refusedSince.set(key, event.at)
           return undefined
         }
         const since = refusedSince.get(key)
