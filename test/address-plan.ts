@@ -19,7 +19,7 @@ const networks = {
   "real client, bad input": [110, 3],
   "rights of the chart, management": [114, 3],
   "rights of the chart, primary-default": [118, 2],
-  "rights of the chart, ephemeral agents": [162, 2],
+  "rights of the chart, ephemeral agents": [185, 2],
   "real client, kubernetes": [120, 6],
   "real client, failover": [126, 3],
   "release on kubernetes": [130, 4],

@@ -46,6 +46,7 @@ const rights = [
   ["", ["pods", "services", "secrets", "configmaps"], ["get", "list", "watch", "create", "patch"]],
   ["", ["events"], ["create", "patch"]],
   ["apps", ["deployments"], ["get"]],
+  ["mirrord.metalbear.co", ["mirrordtlsstealconfigs", "mirrordclustertlsstealconfigs"], ["list", "watch"]],
   [
     "mirrord.metalbear.co",
     ["mirrordclustersessions", "mirrordclustersessions/status"],
@@ -227,7 +228,12 @@ export const describedSessions = (assets: string, start: () => Promise<Described
   beforeAll(async () => {
     cluster = await start()
     await cluster.apply(
-      ["mirrordmulticlustersessions", "mirrordclustersessions"]
+      [
+        "mirrordmulticlustersessions",
+        "mirrordclustersessions",
+        "mirrordtlsstealconfigs",
+        "mirrordclustertlsstealconfigs"
+      ]
         .map((name) => readFileSync(join(crds, `${name}.yaml`), "utf8"))
         .join("---\n")
     )
