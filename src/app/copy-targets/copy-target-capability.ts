@@ -19,6 +19,7 @@ import { makeInTurn } from "../kernel/in-turn.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { type CopiedPods, makeCopiedPods } from "./copied-pods.ts"
+import { makeInPlace } from "./copy-places.ts"
 import { type FleetCopies, makeFleetCopies } from "./fleet-copies.ts"
 import { findLeftovers } from "./leftovers.ts"
 import { copiesHere, statusOf } from "./local-copies.ts"
@@ -105,13 +106,13 @@ const makeHere = (
     )
     if (fleet?.managementOnly !== true) yield* leftovers
     const permitted = permittedBy(earlier)
-    const inTurn = makeInTurn()
+    const [inPlace, inTurn] = [makeInPlace(bounds), makeInTurn()]
     const served = copiesHere(Effect.flatMap(wake, whenRead), (made) => ({
       awaited,
       copies: made,
-      bounds,
       protectedNamespaces,
       image: copyImage,
+      inPlace,
       inTurn,
       permitted
     }))
@@ -148,8 +149,8 @@ export const makeCopyTargetCapability = (
       }
     const copies = yield* makeFleetCopies({
       awaited: retryingApi(api),
-      bounds,
       clusters: () => clustersOf(earlier),
+      inPlace: makeInPlace(bounds),
       inTurn: makeInTurn(),
       permitted: permittedBy(earlier),
       primary: clusterSlug(fleet.clusterName, sha256Hex),

@@ -5,7 +5,6 @@
 
 import { Clock, Effect, Random, Result } from "effect"
 import { copiedPod, type CopyImage, copyName, jobSelector } from "../../domain/copy-target/copied-pod.ts"
-import { copyBoundProblem } from "../../domain/copy-target/copy-bounds.ts"
 import { copyTarget, sharedCopyTarget } from "../../domain/copy-target/copy-info.ts"
 import { type CopyOrder, orderedSession } from "../../domain/copy-target/copy-order.ts"
 import { type CopyRecord, copyRecord } from "../../domain/copy-target/copy-record.ts"
@@ -18,7 +17,6 @@ import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { failureStatus } from "../../domain/session/failure-status.ts"
-import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import { explainFailure, type SessionFailure } from "../../domain/session/session-failure.ts"
 import { type SessionId, sessionId, sessionIdHex, sessionIdName } from "../../domain/session/session-id.ts"
 import { type ProtectedNamespaces, protectedTarget } from "../../domain/target/protected-namespaces.ts"
@@ -33,14 +31,15 @@ import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts
 import { audit } from "../kernel/audit.ts"
 import type { InTurn } from "../kernel/in-turn.ts"
 import type { CopiedPods, Copy } from "./copied-pods.ts"
+import type { InPlace } from "./copy-places.ts"
 
 export interface CreateCopyOptions {
   /** The API with retries, since the user waits. */
   readonly awaited: KubeApi
   readonly copies: CopiedPods
-  readonly bounds: SessionBounds
   readonly protectedNamespaces: ProtectedNamespaces
   readonly image: CopyImage | undefined
+  readonly inPlace: InPlace
   /** Requests of one name come one after the other. */
   readonly inTurn: InTurn
   /** Fails if the target may not be copied because of mirrord policies. */
@@ -153,12 +152,6 @@ const allowed = (
     : Effect.fail(forbidden(explainFailure(undefined, failure)))
 }
 
-const bounded = ({ bounds, copies }: CreateCopyOptions, { owner }: Wanted): Effect.Effect<void, ApiError> => {
-  const users = copies.all().map(({ record }) => record.owner.k8sUsername)
-  const problem = copyBoundProblem(bounds, owner.k8sUsername, users)
-  return problem === undefined ? Effect.void : Effect.fail(forbidden(problem))
-}
-
 /** Random bits for a session's id, which is no secret: a session belongs to the user of its certificate. */
 export const newSessionId: Effect.Effect<SessionId> = Effect.map(
   Effect.all([0, 1, 2, 3].map(() => Random.nextIntBetween(0, 65_535))),
@@ -227,14 +220,17 @@ const sameCopy = (options: CreateCopyOptions, wanted: Wanted, copy: Copy): Effec
     return wanted.order === undefined ? sharedCopyTarget(target) : target
   })
 
-const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+/** Makes the copy of this name. `id`: of the session that it is made for. */
+const makeCopy = (
+  options: CreateCopyOptions,
+  wanted: Wanted,
+  name: string,
+  id: SessionId
+): Effect.Effect<CopyTarget, ApiError> =>
   Effect.gen(function* () {
     const { asked, order, owner, request } = wanted
     const { namespace } = asked
-    yield* bounded(options, wanted)
     const { replaces, selector, template } = yield* original(options, wanted)
-    const id = order === undefined ? yield* newSessionId : orderedSession(order)
-    const name = copyName(request.target.name, sessionIdName(id))
     const record = {
       owner,
       session: sessionIdHex(id),
@@ -265,6 +261,21 @@ const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<Copy
       scaleDown: request.scaleDown
     })
     return copyTarget(made.metadata, kept, { phase: "InProgress" }, yield* Clock.currentTimeMillis)
+  })
+
+const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { asked, order, owner, request } = wanted
+    const id = order === undefined ? yield* newSessionId : orderedSession(order)
+    const name = copyName(request.target.name, sessionIdName(id))
+    const copy = { namespace: asked.namespace, name, user: owner.k8sUsername }
+    const there = () =>
+      options.copies.all().map(({ pod: { metadata }, record }) => ({
+        namespace: String(metadata.namespace),
+        name: metadata.name,
+        user: record.owner.k8sUsername
+      }))
+    return yield* options.inPlace({ copy, there }, makeCopy(options, wanted, name, id))
   })
 
 const createWanted = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>

@@ -5,7 +5,7 @@
  */
 
 import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
-import { copyBoundProblem } from "../../domain/copy-target/copy-bounds.ts"
+import { copyName } from "../../domain/copy-target/copied-pod.ts"
 import { fleetCopyTarget, sharedCopyTarget } from "../../domain/copy-target/copy-info.ts"
 import type { CopyOrder } from "../../domain/copy-target/copy-order.ts"
 import { type CopyRequest, readCopyRequest } from "../../domain/copy-target/copy-request.ts"
@@ -16,8 +16,7 @@ import type { SessionStart } from "../../domain/fleet/configuration.ts"
 import { jsonEqual } from "../../domain/json.ts"
 import type { CopyTarget } from "../../domain/resources/copy-target.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
-import type { SessionBounds } from "../../domain/session/session-bounds.ts"
-import { sessionIdHex, sessionIdName } from "../../domain/session/session-id.ts"
+import { type SessionId, sessionIdHex, sessionIdName } from "../../domain/session/session-id.ts"
 import { parseTargetJson } from "../../domain/target/target-json.ts"
 import { formatTargetName } from "../../domain/target/target-path.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
@@ -29,6 +28,7 @@ import { audit } from "../kernel/audit.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import type { InTurn } from "../kernel/in-turn.ts"
 import { logWarning } from "../kernel/log.ts"
+import type { CountedCopy, InPlace } from "./copy-places.ts"
 import { type CreateCopyOptions, mayCopy, newSessionId } from "./create-copy.ts"
 import { noSuchCopy } from "./local-copies.ts"
 import { type Answer, askClusters, orderCopy, type OrderedCopy } from "./ordered-copies.ts"
@@ -39,8 +39,8 @@ const lookEvery = 10_000
 export interface FleetCopiesOptions {
   /** The API of the primary's own cluster, with retries. */
   readonly awaited: KubeApi
-  readonly bounds: SessionBounds
   readonly clusters: () => ReadonlyArray<ReachedCluster>
+  readonly inPlace: InPlace
   /** Requests of one name come one after the other. */
   readonly inTurn: InTurn
   /** Fails if the target may not be copied because of mirrord policies of the primary's cluster. */
@@ -56,6 +56,8 @@ export interface FleetCopies extends Omit<CopyTargets, "createOrdered"> {
 
 /** The knowledge of this process about one copy. All of it is found out again after a change of leaders. */
 interface Known {
+  /** The Kubernetes user whose copy it is. */
+  readonly user: string
   shown: CopyTarget
   /** Since when the default's copy is ready, epoch ms. */
   readySince: number | undefined
@@ -81,7 +83,13 @@ interface State {
   isLooking: boolean
 }
 
-type Answers = ReadonlyMap<ClusterName, Answer>
+/** The answers of the clusters. */
+interface Found {
+  readonly answers: ReadonlyMap<ClusterName, Answer>
+  readonly defaultCluster: ClusterName
+  /** The default cluster's copies. */
+  readonly copies: ReadonlyArray<OrderedCopy>
+}
 
 /** One copy as the clusters have it. */
 interface Judged {
@@ -94,9 +102,6 @@ const keyOf = ({ metadata: { name, namespace } }: CopyTarget): string => `${name
 
 const defaultOf = ({ options }: State): ReachedCluster | undefined =>
   options.clusters().find(({ isDefault }) => isDefault)
-
-const ask = ({ options: { clusters, primary } }: State, namespace?: string, name?: string): Effect.Effect<Answers> =>
-  askClusters(clusters(), { primary, namespace, name })
 
 const memberCopy = (known: Known, cluster: ClusterName, answer: Answer, key: string): MemberCopy => {
   if (Result.isFailure(answer)) return { _tag: "Unknown", ...answer.failure }
@@ -111,11 +116,16 @@ const memberCopy = (known: Known, cluster: ClusterName, answer: Answer, key: str
 }
 
 /** Judges a copy of the default cluster by what all clusters have answered. */
-const judged = (state: State, answers: Answers, ordered: OrderedCopy, now: number): Judged => {
-  const { options, known: all } = state
+const judged = (
+  { known: all, options }: State,
+  { answers, defaultCluster }: Found,
+  ordered: OrderedCopy,
+  now: number
+): Judged => {
   const { copy } = ordered
   const key = keyOf(copy)
   const known = all.get(key) ?? {
+    user: ordered.order.owner.k8sUsername,
     shown: copy,
     readySince: undefined,
     problems: new Map(),
@@ -123,7 +133,6 @@ const judged = (state: State, answers: Answers, ordered: OrderedCopy, now: numbe
     placed: undefined
   }
   all.set(key, known)
-  const defaultCluster = defaultOf(state)?.name
   const { failure_message: message, phase } = copy.status
   known.readySince = phase === "Ready" ? (known.readySince ?? now) : undefined
   const others = new Map(
@@ -133,7 +142,7 @@ const judged = (state: State, answers: Answers, ordered: OrderedCopy, now: numbe
   )
   const plan = fleetCopyPlan(
     {
-      defaultCluster: defaultCluster ?? ("" as ClusterName),
+      defaultCluster,
       atDefault: { phase, ...(message === undefined ? {} : { message }) },
       others,
       readySince: known.readySince,
@@ -145,21 +154,22 @@ const judged = (state: State, answers: Answers, ordered: OrderedCopy, now: numbe
   return { ordered, known, plan }
 }
 
-/** The answer of the default cluster, without which nothing is known of any copy. */
-const atDefault = (state: State, answers: Answers): Effect.Effect<ReadonlyArray<OrderedCopy>, ApiError> => {
-  const cluster = defaultOf(state)?.name
-  const answer = cluster === undefined ? undefined : answers.get(cluster)
-  if (cluster === undefined || answer === undefined)
-    return Effect.fail(internalError("There is no default cluster now. Try again in a moment."))
-  return Result.isSuccess(answer)
-    ? Effect.succeed(answer.success)
-    : Effect.fail(
-        internalError(
-          `The copies of targets in the default cluster ${cluster} are not known: ${answer.failure.why}. Try again ` +
-            "in a moment."
-        )
-      )
-}
+const noDefault = internalError("There is no default cluster now. Try again in a moment.")
+
+/** Asks all clusters; fails without the default's answer, without which nothing is known of any copy. */
+const find = (state: State, namespace?: string, name?: string): Effect.Effect<Found, ApiError> =>
+  Effect.gen(function* () {
+    const { clusters, primary } = state.options
+    const answers = yield* askClusters(clusters(), { primary, namespace, name })
+    const defaultCluster = defaultOf(state)?.name
+    const answer = defaultCluster === undefined ? undefined : answers.get(defaultCluster)
+    if (defaultCluster === undefined || answer === undefined) return yield* noDefault
+    if (Result.isSuccess(answer)) return { answers, defaultCluster, copies: answer.success }
+    return yield* internalError(
+      `The copies of targets in the default cluster ${defaultCluster} are not known: ${answer.failure.why}. Try ` +
+        "again in a moment."
+    )
+  })
 
 /** Whether a cluster would refuse the same order again. */
 const isFinal = ({ code }: KubeError): boolean => code === 400 || code === 403 || code === 404 || code === 422
@@ -209,18 +219,24 @@ const placedFor = (state: State, { known, ordered }: Judged, caller: Caller): Ef
     return known.placed
   }).pipe(Effect.catch(() => Effect.undefined))
 
-/** Looks again and again as long as there are copies, and forgets those that are gone. */
+/** Looks at all copies, and forgets those that are gone. */
+const lookAtAll = (state: State): Effect.Effect<ReadonlyArray<Judged>, ApiError> =>
+  Effect.gen(function* () {
+    // A copy that is made while the clusters answer is in no answer.
+    const before = [...state.known.keys()]
+    const found = yield* find(state)
+    const now = yield* Clock.currentTimeMillis
+    const keys = new Set(found.copies.map(({ copy }) => keyOf(copy)))
+    for (const key of before) if (!keys.has(key)) state.known.delete(key)
+    return found.copies.map((ordered) => judged(state, found, ordered, now))
+  })
+
+/** Looks again and again as long as there are copies. */
 const keepLooking = (state: State): Effect.Effect<void> =>
   Effect.gen(function* () {
     while (state.known.size > 0) {
       yield* Effect.sleep(lookEvery)
-      const answers = yield* ask(state)
-      const found = yield* Effect.result(atDefault(state, answers))
-      if (Result.isFailure(found)) continue
-      const now = yield* Clock.currentTimeMillis
-      const keys = new Set(found.success.map(({ copy }) => keyOf(copy)))
-      for (const key of state.known.keys()) if (!keys.has(key)) state.known.delete(key)
-      for (const ordered of found.success) judged(state, answers, ordered, now)
+      yield* Effect.ignore(lookAtAll(state))
     }
   }).pipe(Effect.ensuring(Effect.sync(() => void (state.isLooking = false))))
 
@@ -231,27 +247,16 @@ const follow = (state: State): void => {
   state.run(keepLooking(state))
 }
 
-/** All copies of a namespace, or of all. */
-const judgedAll = (state: State, namespace: string | undefined): Effect.Effect<ReadonlyArray<Judged>, ApiError> =>
-  Effect.gen(function* () {
-    const answers = yield* ask(state, namespace)
-    const found = yield* atDefault(state, answers)
-    const now = yield* Clock.currentTimeMillis
-    const all = found.map((ordered) => judged(state, answers, ordered, now))
-    follow(state)
-    return all
-  })
-
 /** One copy, which is used by that, and carried on. */
 const judgedOne = (state: State, namespace: string, name: string, caller: Caller): Effect.Effect<Judged, ApiError> =>
   Effect.gen(function* () {
-    const answers = yield* ask(state, namespace, name)
-    const ordered = (yield* atDefault(state, answers)).find(({ copy }) => keyOf(copy) === `${namespace}/${name}`)
+    const found = yield* find(state, namespace, name)
+    const ordered = found.copies.find(({ copy }) => keyOf(copy) === `${namespace}/${name}`)
     if (ordered === undefined) {
       state.known.delete(`${namespace}/${name}`)
       return yield* noSuchCopy(namespace, name)
     }
-    const copy = judged(state, answers, ordered, yield* Clock.currentTimeMillis)
+    const copy = judged(state, found, ordered, yield* Clock.currentTimeMillis)
     const placed = copy.plan.order.length === 0 ? undefined : yield* placedFor(state, copy, caller)
     if (placed !== undefined) orderMissing(state, copy, placed)
     follow(state)
@@ -331,19 +336,24 @@ const isSame = ({ ordered: { copy, order }, plan }: Judged, { owner, request }: 
   plan.state.phase !== "Failed" &&
   jsonEqual(copy.spec, request.sent)
 
-const newCopy = (state: State, { asked, owner, request }: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+/** Makes the copy. `id`: of the session that it is made for. */
+const makeCopy = (
+  state: State,
+  { asked, owner, request }: Wanted,
+  id: SessionId
+): Effect.Effect<CopyTarget, ApiError> =>
   Effect.gen(function* () {
     const { namespace } = asked
     const cluster = defaultOf(state)
-    if (cluster === undefined) return yield* internalError("There is no default cluster now. Try again in a moment.")
-    const id = yield* newSessionId
+    if (cluster === undefined) return yield* noDefault
     const order: CopyOrder = { primary: state.options.primary, session: sessionIdHex(id), owner }
     // First there, and elsewhere only then: the copy is there as long as the default cluster's is.
     const ordered = yield* Effect.mapError(orderCopy(cluster, order, namespace, request), (error) =>
       refusedBy(cluster.name, error)
     )
-    const absent = state.options.clusters().map(({ name }) => [name, Result.succeed([])] as const)
-    const copy = judged(state, new Map<ClusterName, Answer>(absent), ordered, yield* Clock.currentTimeMillis)
+    const answers = new Map<ClusterName, Answer>(state.options.clusters().map(({ name }) => [name, Result.succeed([])]))
+    const found = { answers, defaultCluster: cluster.name, copies: [ordered] }
+    const copy = judged(state, found, ordered, yield* Clock.currentTimeMillis)
     copy.known.placed = { order, request }
     orderMissing(state, copy, copy.known.placed)
     follow(state)
@@ -361,21 +371,30 @@ const newCopy = (state: State, { asked, owner, request }: Wanted): Effect.Effect
     return copy.known.shown
   })
 
+const newCopy = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { asked, owner, request } = wanted
+    const id = yield* newSessionId
+    const name = copyName(request.target.name, sessionIdName(id))
+    const copy = { namespace: asked.namespace, name, user: owner.k8sUsername }
+    const there = (): ReadonlyArray<CountedCopy> =>
+      [...state.known.values()].map(({ shown: { metadata }, user }) => ({ ...metadata, user }))
+    return yield* state.options.inPlace({ copy, there }, makeCopy(state, wanted, id))
+  })
+
 const createWanted = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
   Effect.gen(function* () {
-    const { awaited, bounds, permitted } = state.options
-    const { asked, owner, request } = wanted
+    const { awaited, permitted } = state.options
+    const { asked, request } = wanted
     yield* mayCopy(awaited, asked, request)
     yield* permitted(asked.namespace, request.target)
-    const all = yield* judgedAll(state, undefined)
+    const all = yield* lookAtAll(state)
+    follow(state)
     const earlier = all.find((copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted))
     if (earlier !== undefined) {
       const { metadata } = earlier.ordered.copy
       return sharedCopyTarget((yield* judgedOne(state, metadata.namespace, metadata.name, asked.caller)).known.shown)
     }
-    const users = all.map(({ ordered }) => ordered.order.owner.k8sUsername)
-    const problem = copyBoundProblem(bounds, owner.k8sUsername, users)
-    if (problem !== undefined) return yield* forbidden(problem)
     return yield* newCopy(state, wanted)
   })
 
@@ -386,7 +405,13 @@ const create = (state: State, asked: CopyTargetRequest, owner: SessionOwner): Ef
   })
 
 const list = (state: State, { namespace }: CopySelection): Effect.Effect<ReadonlyArray<CopyTarget>, ApiError> =>
-  Effect.map(judgedAll(state, namespace), (all) => all.map(({ known }) => known.shown))
+  Effect.gen(function* () {
+    const found = yield* find(state, namespace)
+    const now = yield* Clock.currentTimeMillis
+    const all = found.copies.map((ordered) => judged(state, found, ordered, now).known.shown)
+    follow(state)
+    return all
+  })
 
 export const makeFleetCopies = (options: FleetCopiesOptions): Effect.Effect<FleetCopies, never, Scope.Scope> =>
   Effect.gen(function* () {

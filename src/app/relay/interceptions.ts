@@ -22,10 +22,10 @@ const mostOfAll = 200
 /** After so long without an event a comment shows to both sides that the other one is there. */
 const keepAliveEvery = "15 seconds"
 
-/** A connection as its watchers see it. Called with each message; `at`: epoch ms. */
+/** A connection as its watchers see it. Called with each message. */
 export interface Watched {
-  readonly fromClient: (bytes: Uint8Array, at: number) => void
-  readonly toClient: (bytes: Uint8Array, at: number) => void
+  readonly fromClient: (bytes: Uint8Array) => void
+  readonly toClient: (bytes: Uint8Array) => void
 }
 
 export interface Interceptions {
@@ -96,6 +96,7 @@ export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope>
     })
   )
   yield* countHolding("streams of events", () => watchers.size)
+  const clock = yield* Clock.Clock
   const follow = (user: string, key: string | undefined): Effect.Effect<Watcher, never, Scope.Scope> =>
     Effect.acquireRelease(
       Effect.sync(() => {
@@ -107,15 +108,14 @@ export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope>
     )
   const tell = (
     session: InterceptedSession & { readonly user: string },
-    read: () => Interception | undefined,
-    at: number
+    read: () => Interception | undefined
   ): void => {
     let text: string | undefined
     for (const watcher of watchers) {
       if (watcher.user !== session.user || (watcher.key !== undefined && watcher.key !== session.key)) continue
       // Read once, and only if somebody watches.
       const data = text === undefined ? read() : undefined
-      if (data !== undefined) text = watchEventText(data, session, at)
+      if (data !== undefined) text = watchEventText(data, session, clock.currentTimeMillisUnsafe())
       if (text === undefined) return
       watcher.buffer.add(text)
       watcher.wake()
@@ -140,8 +140,8 @@ export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope>
     )
   return {
     watched: (session) => ({
-      fromClient: (bytes, at) => tell(session, () => stolenResponse(bytes), at),
-      toClient: (bytes, at) => tell(session, () => stolenRequest(bytes), at)
+      fromClient: (bytes) => tell(session, () => stolenResponse(bytes)),
+      toClient: (bytes) => tell(session, () => stolenRequest(bytes))
     }),
     watch: (user, key) =>
       Effect.suspend(() => {

@@ -55,7 +55,7 @@ const heardFromClient = (connection: ClientConnection, received: Uint8Array): vo
   connection.pulse = heard(connection.pulse, received, elapsed(clock))
   const bytes = policed(connection, received)
   if (bytes === undefined) return
-  options.watched?.fromClient(bytes, clock.currentTimeMillisUnsafe())
+  options.watched?.fromClient(bytes)
   const locked = lockFromClient(locks.current, self, bytes, (holder) => isHolderSilent(locks, holder))
   locks.current = locked.locks
   for (const holder of locked.replaced ?? []) locks.holders.get(holder)?.replaced()
@@ -193,8 +193,8 @@ const heardFromMember = (connection: ClientConnection, member: MemberName, bytes
 
 /** Sends a frame to the client, and behind it the answers of policies that had to wait for it. */
 const sendToClient = (connection: ClientConnection, bytes: Uint8Array): void => {
-  const { clock, options, policing, self } = connection
-  options.watched?.toClient(bytes, clock.currentTimeMillisUnsafe())
+  const { options, policing, self } = connection
+  options.watched?.toClient(bytes)
   options.locks.current = lockToClient(options.locks.current, self, bytes)
   answerHere(connection, bytes)
   if (policing === undefined) return

@@ -9,7 +9,7 @@ import * as Result from "effect/Result"
 import { withoutEnd } from "../clean-text.ts"
 import { asObject, asObjects, asString, at, type JsonObject, omit } from "../json.ts"
 import { ownerLabel } from "../session/names.ts"
-import { chooseContainer } from "../target/container-choice.ts"
+import { chooseContainer, defaultContainerAnnotation } from "../target/container-choice.ts"
 import { copyLabel, type CopyRecord, recordAnnotation } from "./copy-record.ts"
 import type { CopyRequest } from "./copy-request.ts"
 
@@ -186,6 +186,8 @@ export const copiedPod = (copy: NewCopy): Result.Result<JsonObject, string> => {
       },
       annotations: {
         ...omit(asObject(at(template, "metadata", "annotations")), "kubectl.kubernetes.io/last-applied-configuration"),
+        // Webhooks may add containers, and a primary's session names the pod only.
+        [defaultContainerAnnotation]: container,
         ...recordAnnotation({ ...record, spec: request.sent, target: request.path, container })
       }
     },

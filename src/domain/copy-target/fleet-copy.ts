@@ -42,7 +42,7 @@ export interface LeftOut {
 export interface FleetCopyPlan {
   readonly state: CopyState
   readonly leftOut: ReadonlyArray<LeftOut>
-  /** The clusters that a copy is to be ordered from. An order that has come already changes nothing there. */
+  /** The clusters that a copy is to be ordered from now. An order that has come already changes nothing there. */
   readonly order: ReadonlyArray<ClusterName>
 }
 
@@ -80,7 +80,8 @@ export const fleetCopyPlan = (observed: ObservedFleetCopy, now: number): FleetCo
     const why = leftOutReason(copy, isOver, sessionStart)
     return why === undefined ? [] : [{ cluster, why }]
   })
-  const order = [...others].flatMap(([cluster, { _tag }]) => (_tag === "Absent" ? [cluster] : []))
+  // Sessions go without a late cluster: a copy there would take its workload's pods for nobody.
+  const order = isOver ? [] : [...others].flatMap(([cluster, { _tag }]) => (_tag === "Absent" ? [cluster] : []))
   const [first] = leftOut
   // A session that starts with all clusters or not at all would fail for the same reason.
   if (sessionStart === "all" && first !== undefined)

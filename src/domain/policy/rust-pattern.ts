@@ -8,7 +8,7 @@
 
 import { quoted } from "../clean-text.ts"
 
-/** A pattern that cannot be used; the message completes the sentence "it is no usable regular expression: …". */
+/** A pattern that cannot be used; the message completes "… is no regular expression that can be used: …". */
 export class PatternProblem extends Error {}
 
 /** A pattern for RE2. */
@@ -93,10 +93,7 @@ const takeCharacter = (source: Source): string => {
   return unknown === "" ? fail("it ends too early") : fail(`\\${unknown} is not known`)
 }
 
-const takeClassName = (source: Source): string | undefined => {
-  const name = takeIf(source, /[dDsSwW]/y)?.[0]
-  return name
-}
+const takeClassName = (source: Source): string | undefined => takeIf(source, /[dDsSwW]/y)?.[0]
 
 /** An escape outside of brackets, behind its backslash. */
 const takeEscape = (source: Source): string => {
@@ -147,7 +144,7 @@ const takeGroup = (source: Source): string => {
   if (takeIf(source, /\?/y) === undefined) return "("
   if (takeIf(source, /P?<[A-Za-z_][\w.[\]]*>/y) !== undefined) return "("
   const [, flags = "", end] =
-    takeIf(source, /([imsuU-]*)([:)])/y) ?? fail(`(?${source.pattern.slice(source.at)} is not known`)
+    takeIf(source, /([imsuU-]*)([:)])/y) ?? fail(`${quoted(`(?${source.pattern.slice(source.at)}`)} is not known`)
   if (flags === "" && end === ")") return fail("(?) is not known")
   if (end === ")" && takeIf(source, /[*+?{]/y) !== undefined) return fail("flags cannot be repeated")
   if (flags.includes("-") && flags.indexOf("u") > flags.indexOf("-")) return fail("the flag -u is not known")

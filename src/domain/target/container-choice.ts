@@ -20,7 +20,8 @@ const skipList: ReadonlySet<string> = new Set([
   "traffic-agent"
 ])
 
-const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
+/** Annotation of a pod with the container that is meant where none is named, also by `kubectl`. */
+export const defaultContainerAnnotation = "kubectl.kubernetes.io/default-container"
 
 export interface ContainerChoice {
   readonly status: ContainerStatus

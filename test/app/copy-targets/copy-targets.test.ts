@@ -1,7 +1,7 @@
 /** Copies of targets from a client's first request to the end of the copy, with the operator of one cluster. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
+import { Effect, Exit, Result, Scope } from "effect"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -339,6 +339,19 @@ describe("copies", () => {
       const further = refused(yield* copied.post(certificate))
       assert.deepStrictEqual([further.code, further.message.includes("sessionsPerUser")], [403, true])
       assert.deepStrictEqual(copied.workload(), theirs)
+    })
+  )
+
+  it.effect("are no more than the bounds allow, although they are asked for at the same moment", () =>
+    Effect.gen(function* () {
+      const copied = yield* begin({ bounds: { ...usualBounds, sessionsPerUser: 2 } })
+      const certificate = yield* copied.certificate()
+      const answers = yield* Effect.all(
+        [1, 2, 3, 4].map(() => copied.post(certificate, { ...usualSpec, scale_down: false })),
+        { concurrency: "unbounded" }
+      )
+      for (const answer of answers.filter(Result.isFailure)) assert.include(answer.failure.message, "sessionsPerUser")
+      assert.lengthOf(answers.filter(Result.isSuccess), 2)
     })
   )
 

@@ -364,6 +364,23 @@ describe("a copy over many clusters", () => {
     })
   )
 
+  it.effect("is not made beside too many of the same moment, and is known although others asked meanwhile", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet({}, { limits: { bounds: { ...usualBounds, sessionsPerUser: 2 } } })
+      const answers = yield* Effect.all(
+        [1, 2, 3, 4].map(() => copied.post({ ...usualSpec, scale_down: false })),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(
+        answers.map(Result.isSuccess).filter((wasMade) => wasMade),
+        [true, true]
+      )
+      yield* pass("1 second")
+      assert.lengthOf(copied.copies("a"), 2)
+      assert.lengthOf(copied.copies("b"), 2)
+    })
+  )
+
   it.effect("is its user's own", () =>
     Effect.gen(function* () {
       const copied = yield* beginFleet()

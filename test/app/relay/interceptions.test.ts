@@ -38,9 +38,9 @@ describe("streams of what is stolen", () => {
       const one = yield* read(yield* watch("ann", "k"))
       const all = yield* read(yield* watch("ann", undefined))
       const bob = yield* read(yield* watch("bob", "k"))
-      watched(session("ann", "k")).toClient(request("/1"), 0)
-      watched(session("ann", undefined)).toClient(request("/2"), 0)
-      watched(session("eve", "k")).toClient(request("/3"), 0)
+      watched(session("ann", "k")).toClient(request("/1"))
+      watched(session("ann", undefined)).toClient(request("/2"))
+      watched(session("eve", "k")).toClient(request("/3"))
       yield* settle
       expect([one.uris(), all.uris(), bob.uris()]).toEqual([["/1"], ["/1", "/2"], []])
     }).pipe(Effect.scoped)
@@ -68,7 +68,7 @@ describe("streams of what is stolen", () => {
       const { events, uris } = yield* read(slow)
       const shown = watched(session("ann", "k"))
       // The first is on its way before the reader is slow.
-      for (let i = 0; i < 3_000; i++) shown.toClient(request(`/${i}`), 0)
+      for (let i = 0; i < 3_000; i++) shown.toClient(request(`/${i}`))
       yield* Deferred.succeed(mayRead, undefined)
       yield* settle
       expect(events()).toHaveLength(1 + 2_048)
@@ -96,7 +96,7 @@ describe("streams of what is stolen", () => {
       const { watch, watched } = yield* makeInterceptions
       const asked = yield* Effect.all(Array.from({ length: 12 }, () => watch("ann", undefined)))
       const streams = yield* Effect.forEach(asked, read)
-      watched(session("ann", "k")).toClient(request("/1"), 0)
+      watched(session("ann", "k")).toClient(request("/1"))
       yield* settle
       expect(streams.map(({ uris }) => uris().length)).toEqual([...Array.from({ length: 10 }, () => 1), 0, 0])
       expect(streams[11]?.got.join("")).toMatch(/^: User ann has 10 streams of events open/)

@@ -4,6 +4,7 @@ import { copiedPod, copyName, type NewCopy } from "../../../src/domain/copy-targ
 import { copyRecord, isCopy } from "../../../src/domain/copy-target/copy-record.ts"
 import { readCopyRequest } from "../../../src/domain/copy-target/copy-request.ts"
 import { asObject, asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
+import { chooseContainer } from "../../../src/domain/target/container-choice.ts"
 
 const owner = { userId: "u", username: "Ann", hostname: "laptop", k8sUsername: "ann" }
 const agent = { image: "agent:1", imagePullPolicy: "Always", imagePullSecrets: ["registry", "own"] }
@@ -57,6 +58,15 @@ const podOf = (...args: Parameters<typeof copy>): JsonObject => Result.getOrThro
 const containers = (pod: JsonObject) => asObjects(at(pod, "spec", "containers"))
 
 describe("the pod of a copy", () => {
+  it("names its container, so that no container of a webhook is taken for the target", () => {
+    const annotations = asObject(at(podOf(), "metadata", "annotations")) as Readonly<Record<string, string>>
+    const containersInPod = [{ name: "aa-injected" }, { name: "app" }]
+    expect(chooseContainer(containersInPod, annotations, undefined)).toEqual({
+      status: { name: "app" },
+      guessed: false
+    })
+  })
+
   it("sleeps in the place of the target's program, with its environment and volumes, and answers no probe", () => {
     expect(containers(podOf())).toEqual([
       {

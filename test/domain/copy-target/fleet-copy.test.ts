@@ -48,8 +48,13 @@ describe("a copy over many clusters", () => {
     const absent = { _tag: "Absent", problem: "scaled down already" } as const
     expect(fleetCopyPlan(observed({ b: absent }), 15_000)).toMatchObject({
       leftOut: [{ cluster: b, why: absent.problem }],
-      order: [b]
+      order: []
     })
+  })
+
+  it("orders none from a cluster whose time is over: it would take pods from a workload that no session serves", () => {
+    const orderAt = (now: number) => fleetCopyPlan(observed({ b: { _tag: "Absent" } }), now).order
+    expect([orderAt(14_999), orderAt(15_000)]).toEqual([[b], []])
   })
 
   it("fails in the words of the default cluster, and orders nothing more", () => {

@@ -7,22 +7,23 @@
 
 import { Result } from "effect"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
+import { at } from "../../../domain/json.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
-import { readResource } from "../../../domain/resources/resource-descriptor.ts"
 import { sessions } from "../../../domain/resources/session.ts"
 import { sessionInfo } from "../../../domain/session/session-info.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import type { DistantSession } from "../../api/capability.ts"
 import type { Fleet, FleetCluster } from "../../fleet/fleet.ts"
 import { auditedChild } from "../../kernel/audit.ts"
+import { readCached } from "../../kernel/read-cached.ts"
 
 const sessionOf = ({ access, name: cluster }: FleetCluster, object: KubeObject): ReadonlyArray<DistantSession> => {
-  const read = readResource(mirrordClusterSessions, object)
+  if ((at(object, "spec", "multiClusterParentName") ?? undefined) !== undefined) return []
+  const read = readCached(mirrordClusterSessions, object)
   const api = access()?.api
   if (api === undefined || Result.isFailure(read)) return []
   const session = read.success
   const { metadata, spec } = session
-  if ((spec.multiClusterParentName ?? undefined) !== undefined) return []
   return [
     {
       metadata,
