@@ -62,3 +62,7 @@ export const clusterNamesCollide = (one: ClusterName, other: ClusterName, sha256
 /** Name of the Secret with a member's credentials (published-chart.md §2.6): the chart's for a legal name. */
 export const credentialsSecretName = (name: ClusterName, sha256Hex: Sha256Hex): string =>
   `mirrord-cluster-${clusterSlug(name, sha256Hex)}`
+
+/** Name of the Secret with the last token that the operator got from a member by itself. */
+export const refreshedSecretName = (name: ClusterName, sha256Hex: Sha256Hex): string =>
+  `${credentialsSecretName(name, sha256Hex)}-refreshed`

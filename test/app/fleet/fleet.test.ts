@@ -1,15 +1,17 @@
-import { Clock, Effect, Fiber } from "effect"
+import { Clock, Effect, Exit, Fiber, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { momentText } from "../../../src/domain/credentials/validity.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { workloadClusters } from "../../../src/domain/fleet/roles.ts"
+import { at } from "../../../src/domain/json.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../../src/ports/cluster-connector.ts"
-import { KubeError } from "../../../src/ports/kube-api.ts"
+import { type KubeApi, KubeError, type KubeObject } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
@@ -383,6 +385,213 @@ describe("the fleet", () => {
       yield* pass(1)
       yield* fleet.leave(a)
       yield* Fiber.join(checked)
+    })
+  )
+})
+
+const hour = 3_600_000
+const url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
+/** A token of the primary's account. Times are ms since the test began. */
+const jwt = (issuedAt: number, until: number, more: object = {}): string =>
+  [
+    url({ alg: "none" }),
+    url({
+      sub: "system:serviceaccount:mirrord:mirrord-operator-envoy",
+      iat: (day0 + issuedAt) / 1_000,
+      exp: (day0 + until) / 1_000,
+      ...more
+    }),
+    "s"
+  ].join(".")
+
+/** A member that grants tokens of a lifetime, and knows only tokens that have not ended. */
+const granting = (primary: MemoryKubeApi, options: { readonly lifetime?: number } = {}) => {
+  const asked: Array<{ readonly at: number; readonly seconds: unknown }> = []
+  let refusal: KubeError["reason"] | undefined
+  const member = workloadCluster("cluster-a")
+  const ended = (token: string, now: number): boolean =>
+    Number((JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { exp: number }).exp) *
+      1_000 <=
+    now
+  const fail = (reason: KubeError["reason"]) =>
+    Effect.fail(new KubeError({ cluster: "cluster-a", operation: "test", reason, detail: reason }))
+  /** The API with a token that may be changed. */
+  const accessOf = (first: string) => {
+    let token = first
+    const asBearer = <A>(request: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
+      Effect.flatMap(Clock.currentTimeMillis, (now) => (ended(token, now) ? fail("Unauthorized") : request))
+    const api: KubeApi = {
+      ...member,
+      cluster: member.cluster,
+      get: (...args) => asBearer(member.get(...args)),
+      create: (ref, object) =>
+        asBearer(
+          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+            expect(ref.plural).toBe("serviceaccounts/mirrord-operator-envoy/token")
+            const seconds = at(object, "spec", "expirationSeconds")
+            asked.push({ at: now - day0, seconds })
+            if (refusal !== undefined) return fail(refusal)
+            const lifetime = options.lifetime ?? Number(seconds) * 1_000
+            const granted = jwt(now - day0, now - day0 + lifetime)
+            return Effect.succeed({ ...object, status: { token: granted } } as unknown as KubeObject)
+          })
+        )
+    }
+    return { api, become: (next: string) => void (token = next) }
+  }
+  const kept = (): string | undefined => {
+    const secret = primary.peek(secrets, `${secretName}-refreshed`, operatorNamespace)
+    const token = at(secret, "data", "bearerToken")
+    return typeof token === "string" ? Buffer.from(token, "base64").toString() : undefined
+  }
+  return { member, accessOf, asked, kept, refuse: (reason: KubeError["reason"] | undefined) => (refusal = reason) }
+}
+
+const startGranting = (first: string, options: { readonly lifetime?: number } = {}) =>
+  Effect.gen(function* () {
+    const primary = new MemoryKubeApi("primary")
+    const granted = granting(primary, options)
+    giveCredentials(primary, "cluster-a", first)
+    const used: Array<string> = []
+    const text = (credentials: MemberCredentials): string =>
+      credentials._tag === "BearerToken" ? Redacted.value(credentials.token) : ""
+    const connector = {
+      own: { api: primary, link: () => Effect.die("none") },
+      member: (_member: unknown, credentials: MemberCredentials) =>
+        Effect.sync(() => {
+          const { api, become } = granted.accessOf(text(credentials))
+          used.push(text(credentials))
+          const reauthenticate = (next: MemberCredentials): void => {
+            used.push(text(next))
+            become(text(next))
+          }
+          return { api, link: () => Effect.die("none"), reauthenticate }
+        })
+    }
+    const begin = Effect.gen(function* () {
+      const fleet = yield* makeFleet({
+        configuration: configurationOf(["cluster-a"]),
+        namespace: operatorNamespace,
+        sha256Hex,
+        ownHealth,
+        events: { joined: () => {}, left: () => {}, childChanged: () => {}, reachChanged: () => {} }
+      }).pipe(Effect.provideService(ClusterConnector, connector))
+      return () => fleet.clusters.get(a)?.reach()
+    })
+    yield* TestClock.setTime(day0)
+    return { ...granted, primary, used, begin }
+  })
+/** Lets so many hours pass, in steps in which a lost cluster is noticed. */
+const hours = (count: number) =>
+  Effect.forEach(Array.from({ length: Math.round(count * 60) }), () => TestClock.adjust("1 minute"), { discard: true })
+
+describe("a member's token", () => {
+  it.effect("is renewed before it ends, as long as the operator lives, and the member is never lost", () =>
+    Effect.gen(function* () {
+      const { asked, begin, kept, member, used } = yield* startGranting(jwt(0, 2 * hour))
+      const reach = yield* begin
+      const lists = () => member.calls.filter(({ verb }) => verb === "list").length
+      yield* pass(1)
+      const before = lists()
+      for (let passed = 0; passed < 10; passed++) {
+        yield* hours(1)
+        expect(reach()).toEqual({ reachable: true, error: undefined })
+      }
+      expect(asked.length).toBeGreaterThan(5)
+      for (const { seconds } of asked) expect(seconds).toBe(7_200)
+      expect(kept()).toBe(used.at(-1))
+      expect(lists(), "a new token costs no list").toBe(before)
+    })
+  )
+
+  it.effect("is asked for with the first lifetime, and renewed by the lifetime that was granted", () =>
+    Effect.gen(function* () {
+      const { asked, begin } = yield* startGranting(jwt(0, 3 * hour), { lifetime: hour })
+      yield* begin
+      yield* hours(6)
+      expect(asked.map(({ seconds }) => seconds)).toEqual(asked.map(() => 3 * 3_600))
+      const gaps = asked.slice(1).map(({ at: moment }, i) => moment - (asked[i]?.at ?? 0))
+      for (const gap of gaps) {
+        expect(gap).toBeGreaterThanOrEqual(0.7 * hour)
+        expect(gap).toBeLessThanOrEqual(0.8 * hour + 60_000)
+      }
+      expect(gaps.length).toBeGreaterThan(2)
+    })
+  )
+
+  it.effect("is known to the next operator, although Helm has written the first one back", () =>
+    Effect.gen(function* () {
+      const first = jwt(0, 2 * hour)
+      const { begin, kept, primary, used } = yield* startGranting(first)
+      const life = yield* Scope.make()
+      yield* Scope.provide(begin, life)
+      yield* hours(1.8)
+      yield* Scope.close(life, Exit.void)
+      giveCredentials(primary, "cluster-a", first)
+      yield* hours(0.5)
+      const reach = yield* begin
+      yield* pass(1)
+      yield* hours(0.1)
+      expect([used.at(-1) === first, used.at(-1) === kept(), reach()?.reachable]).toEqual([false, true, true])
+    })
+  )
+
+  it.effect("is tried again after a failure, and the old one is used until the new one has come", () =>
+    Effect.gen(function* () {
+      const { asked, begin, refuse, used } = yield* startGranting(jwt(0, 10 * hour))
+      refuse("Forbidden")
+      const reach = yield* begin
+      yield* hours(9)
+      expect([used.length, reach()?.reachable]).toEqual([1, true])
+      const before = asked.length
+      expect(before).toBeGreaterThan(5)
+      expect(before, "pauses grow").toBeLessThan(60)
+      refuse(undefined)
+      yield* hours(0.2)
+      expect([used.length > 1, reach()?.reachable]).toEqual([true, true])
+    })
+  )
+
+  it.effect("that has ended is told with its end and the command that mends it; a new one is used at once", () =>
+    Effect.gen(function* () {
+      const { begin, primary } = yield* startGranting(jwt(-3 * hour, -hour))
+      const reach = yield* begin
+      yield* pass(20)
+      expect(reach()?.error).toContain(
+        `the token of this cluster ended at ${momentText(day0 - hour)}; run \`kubectl create token ` +
+          "mirrord-operator-envoy -n mirrord --duration 24h` there, and write the result to key bearerToken of Secret " +
+          secretName
+      )
+      giveCredentials(primary, "cluster-a", jwt(0, 2 * hour))
+      yield* pass(5)
+      expect(reach()?.reachable).toBe(true)
+    })
+  )
+
+  it.effect("that cannot be kept is used, and kept as soon as that is possible", () =>
+    Effect.gen(function* () {
+      const { begin, kept, primary, used } = yield* startGranting(jwt(0, 2 * hour))
+      primary.before = ({ plural, verb }) =>
+        plural === secrets.plural && (verb === "create" || verb === "patch")
+          ? Effect.fail(new KubeError({ cluster: "primary", operation: verb, reason: "Forbidden", detail: "no right" }))
+          : Effect.void
+      const reach = yield* begin
+      yield* hours(3)
+      expect([reach()?.reachable, kept()]).toEqual([true, undefined])
+      primary.before = () => Effect.void
+      yield* hours(0.2)
+      expect(kept()).toBe(used.at(-1))
+    })
+  )
+
+  it.effect("without an end, or of another kind, is never renewed", () =>
+    Effect.gen(function* () {
+      for (const first of [jwt(0, hour, { exp: undefined }), jwt(0, 9 * hour, { sub: "ann" })]) {
+        const { asked, begin } = yield* startGranting(first)
+        yield* begin
+        yield* hours(8.9)
+        expect(asked).toEqual([])
+      }
     })
   )
 })

@@ -1,23 +1,37 @@
 /**
- * Reads the claims of a JWT, for people: `braid doctor` shows the subject and the end of a token.
+ * Reads the claims of a JWT: a service account's name, and from when to when the token is valid.
  *
  * Not here: whether the token is genuine. Its signature is not checked.
  */
 
 import * as Result from "effect/Result"
-import { decodeBase64Text } from "../credentials/base64.ts"
 import { isObject } from "../json.ts"
+import { decodeBase64Text } from "./base64.ts"
 import type { Validity } from "./validity.ts"
 
-/** The claims of a token that are shown. They are unchecked, and nothing of them is secret. */
+/** A service account by its namespace and name. */
+export interface ServiceAccount {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** The claims of a token, which are unchecked; nothing of them is secret. Times are epoch ms of the issuer's clock. */
 export interface TokenClaims {
   /** For a service account `system:serviceaccount:<namespace>:<name>`. */
   readonly subject: string | undefined
+  readonly account: ServiceAccount | undefined
+  readonly issuedAt: number | undefined
   readonly validity: Validity
 }
 
 const milliseconds = (seconds: unknown): number | undefined =>
   typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined
+
+const accountOf = (subject: string | undefined): ServiceAccount | undefined => {
+  const [system, kind, namespace, name, ...more] = (subject ?? "").split(":")
+  const isAccount = system === "system" && kind === "serviceaccount" && more.length === 0
+  return isAccount && namespace && name ? { namespace, name } : undefined
+}
 
 /** Reads the claims of a JWT (RFC 7519), or undefined if the text is no JWT. */
 export const readTokenClaims = (token: string): TokenClaims | undefined => {
@@ -28,10 +42,13 @@ export const readTokenClaims = (token: string): TokenClaims | undefined => {
   try {
     const claims: unknown = JSON.parse(decoded.success)
     if (!isObject(claims)) return undefined
-    const subject = claims["sub"]
-    const from = milliseconds(claims["nbf"]) ?? milliseconds(claims["iat"])
+    const subject = typeof claims["sub"] === "string" ? claims["sub"] : undefined
+    const issuedAt = milliseconds(claims["iat"])
+    const from = milliseconds(claims["nbf"]) ?? issuedAt
     return {
-      subject: typeof subject === "string" ? subject : undefined,
+      subject,
+      account: accountOf(subject),
+      issuedAt,
       validity: { from, until: milliseconds(claims["exp"]) }
     }
   } catch {
