@@ -89,6 +89,8 @@ export interface RealPlaygroundOptions {
   readonly agent?: ContainerProgram
   /** Whether agents speak TLS; they do not unless given. Embedded clusters only. */
   readonly agentTls?: boolean
+  /** Whether agents are ephemeral containers; they are Jobs unless given. Embedded clusters only. */
+  readonly ephemeralAgents?: boolean
   /** More images, by name; not on real control planes. */
   readonly images?: ImageRegistry
   /** Default containerd; not on real control planes. */
@@ -121,6 +123,7 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
     start: (directory) =>
       startPlayground({
         ...settings(options, directory),
+        ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
         ...(options.images === undefined ? {} : { images: options.images }),
         ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime })
       }),
@@ -147,7 +150,12 @@ interface Start<Cluster extends LocalCluster> {
 }
 
 const useStarted = <Cluster extends LocalCluster>(
-  { agentTls: hasAgentTls = false, refusesSessions = false, runsDoctor = false }: RealPlaygroundOptions,
+  {
+    agentTls: hasAgentTls = false,
+    ephemeralAgents: hasEphemeralAgents = false,
+    refusesSessions = false,
+    runsDoctor = false
+  }: RealPlaygroundOptions,
   { giveDevelopersRights, start, startLimitMs }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
@@ -179,7 +187,13 @@ const useStarted = <Cluster extends LocalCluster>(
     const unexpected =
       started === undefined
         ? []
-        : unexpectedCalls(started, { until: rightsEnded, runsDoctor, hasAgentTls, refusesSessions })
+        : unexpectedCalls(started, {
+            until: rightsEnded,
+            runsDoctor,
+            hasAgentTls,
+            hasEphemeralAgents,
+            refusesSessions
+          })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
     // After every suite operators must have the rights that they need, and the tables of test/charts/calls

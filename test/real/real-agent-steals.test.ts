@@ -14,42 +14,23 @@ import { afterEach, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { selfSigned } from "../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../support/listen-locally.ts"
-import { eventually, request, runClient, type RunningCommand } from "./harness.ts"
+import { eventually, type RunningCommand } from "./harness.ts"
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { machineNetwork } from "./namespaces/machine-network.ts"
 import { agentRules } from "./namespaces/pod-rules.ts"
+import { allGivenBack, answerOf, answers, beginSession, visit } from "./namespaces/pod-sessions.ts"
 import { startLocalServer, usePodWorld, type WebPod } from "./namespaces/pod-world.ts"
 import { tools } from "./namespaces/tools.ts"
-import { nothingLeft, parentNames, readySession } from "./sessions.ts"
+import { nothingLeft } from "./sessions.ts"
 
 const run = promisify(execFile)
-const target = ["--target", "deployment/web"] as const
-
-const visit = (
-  pod: WebPod,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-  signal?: AbortSignal
-): Promise<string> => request(`http://${pod.ip}`, path, headers, signal)
-
-/**
- * Tries until the pod answers so. When its rules are made, the agent ends the open sockets of the port (`ss --kill`),
- * also those of connections that the rules have just redirected. Their peers never learn of it: such a request hangs
- * for ever. So each attempt ends, and another begins.
- */
-const answers = (pod: WebPod, wanted: string, attempt: (signal: AbortSignal) => Promise<string>): Promise<void> =>
-  eventually(`${pod.name} answers ${wanted}`, async () => {
-    expect(await attempt(AbortSignal.timeout(5_000))).toBe(wanted)
-  })
-
-const answerOf = ({ cluster, name }: WebPod, path: string): string => `${name} in ${cluster}: GET ${path} `
 
 describePodNetworks(
   "the real agent in the target's network namespace",
   ["mirrord", "agent", "layerApp"],
   ({ agent, layerApp, mirrord }) => {
     const before = machineNetwork()
-    const { pods, real, served } = usePodWorld(agent)
+    const { pods, real, served } = usePodWorld(agent, { network: "real client, real agent in the target's network" })
     const cleanUp: Array<() => void> = []
     afterEach(() => {
       for (const clean of cleanUp.splice(0)) clean()
@@ -60,19 +41,8 @@ describePodNetworks(
       args: ReadonlyArray<string>,
       incoming?: Readonly<Record<string, unknown>>
     ): Promise<RunningCommand> => {
-      const home = real.home("steals")
-      const config = join(home, "mirrord.json")
-      writeFileSync(config, JSON.stringify(incoming === undefined ? {} : { feature: { network: { incoming } } }))
-      const known = parentNames(real.playground())
-      const [name = "", ...rest] = args
-      const command = runClient({
-        file: mirrord,
-        args: [name, ...target, "-f", config, ...rest],
-        home,
-        kubeconfig: real.kubeconfig()
-      })
+      const command = await beginSession(real, mirrord, args, incoming)
       cleanUp.push(() => command.stop())
-      await readySession(real, known)
       return command
     }
     const local = async () => {
@@ -80,15 +50,7 @@ describePodNetworks(
       cleanUp.push(server.close)
       return server
     }
-    /** Waits until no agent redirects traffic of any pod; then every pod must answer for itself. */
-    const givenBack = async (): Promise<void> => {
-      for (const pod of pods()) {
-        await eventually(`the end of all redirects of ${pod.name}`, async () => {
-          expect(await agentRules(pod.pid)).toEqual([])
-        })
-        expect(await visit(pod, "/back")).toBe(answerOf(pod, "/back"))
-      }
-    }
+    const givenBack = (): Promise<void> => allGivenBack(pods())
     const requestsTo = (app: RunningCommand): ReadonlyArray<string> =>
       app
         .events()

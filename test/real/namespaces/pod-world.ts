@@ -6,7 +6,7 @@
 import * as http from "node:http"
 import { beforeAll } from "vitest"
 import { stringify } from "yaml"
-import { subnetOf } from "../../address-plan.ts"
+import { type NetworkUser, subnetOf } from "../../address-plan.ts"
 import { selfSigned } from "../../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { fleetIs } from "../fleet-health.ts"
@@ -59,20 +59,28 @@ export interface WebPod {
 
 export interface PodWorld {
   readonly real: RealPlayground
-  /** All pods of the workload: those of cluster-a first. */
+  /** All pods of the workload: those of cluster-a first. Each has a file of its own, `/mnt/pod.txt`. */
   readonly pods: () => ReadonlyArray<WebPod>
   /** The requests that the workload in a pod has served so far: `METHOD PATH` each. */
   readonly served: (pod: WebPod) => Promise<ReadonlyArray<string>>
 }
 
+export interface PodWorldOptions {
+  readonly network: NetworkUser
+  /** As in `RealPlaygroundOptions`. */
+  readonly agentTls?: boolean
+  readonly ephemeralAgents?: boolean
+}
+
 /** Starts it before the tests of the calling `describe`, and removes everything after them. */
-export const usePodWorld = (agent: string): PodWorld => {
+export const usePodWorld = (agent: string, { network, ...agents }: PodWorldOptions): PodWorld => {
   // Before the playground's own hooks: its end comes first.
   const node = usePodNode()
   const real = usePlayground({
     topology: "management",
-    subnet: subnetOf("real client, real agent in the target's network"),
+    subnet: subnetOf(network),
     agent: realAgent(node, agent),
+    ...agents,
     images: new Map([[image, podApp(node)]]),
     containerRuntime: "docker"
   })
