@@ -87,13 +87,15 @@ export interface RealPlaygroundOptions {
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
-  /** Whether agents speak TLS; they do not unless given. Embedded clusters only. */
+  /** Whether agents speak TLS; they do not unless given. */
   readonly agentTls?: boolean
-  /** Whether agents are ephemeral containers; they are Jobs unless given. Embedded clusters only. */
+  /** Whether agents are ephemeral containers; they are Jobs unless given. */
   readonly ephemeralAgents?: boolean
-  /** More images, by name; not on real control planes. */
+  /** How long an agent waits for another client; the operator's default unless given. */
+  readonly agentIdleTtlSecs?: number
+  /** More images, by name. */
   readonly images?: ImageRegistry
-  /** Default containerd; not on real control planes. */
+  /** Default containerd. */
   readonly containerRuntime?: ContainerRuntime
   readonly remoteSessionTimeoutSecs?: number
   /** Replicas of the primary's operator; one unless given. */
@@ -112,10 +114,14 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
   remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
   ...(options.agent === undefined ? {} : { agent: options.agent }),
-  ...(options.agentTls === undefined ? {} : { agentTls: options.agentTls }),
+  ...(options.images === undefined ? {} : { images: options.images }),
+  ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime }),
   ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
   progress: () => Effect.void
 })
+
+const agentEnv = ({ agentIdleTtlSecs }: RealPlaygroundOptions): Readonly<Record<string, string>> =>
+  agentIdleTtlSecs === undefined ? {} : { MIRRORD_AGENT_IDLE_TTL: String(agentIdleTtlSecs) }
 
 /** A playground for the tests of the calling `describe`; its processes and files are removed after them. */
 export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
@@ -123,9 +129,9 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
     start: (directory) =>
       startPlayground({
         ...settings(options, directory),
+        agentTls: options.agentTls ?? false,
         ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
-        ...(options.images === undefined ? {} : { images: options.images }),
-        ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime })
+        agentEnv: agentEnv(options)
       }),
     giveDevelopersRights: ({ apply }) => Promise.resolve(apply(`${developersRoles}---\n${developersBindings}`))
   })
@@ -136,7 +142,16 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
  */
 export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
   useStarted(options, {
-    start: (directory) => startKubernetesPlayground({ ...settings(options, directory), programs: programsIn(assets) }),
+    start: (directory) =>
+      startKubernetesPlayground({
+        ...settings(options, directory),
+        agentValues: {
+          tls: options.agentTls ?? false,
+          extraConfig: options.ephemeralAgents === undefined ? {} : { ephemeral: options.ephemeralAgents },
+          extraEnv: agentEnv(options)
+        },
+        programs: programsIn(assets)
+      }),
     giveDevelopersRights: ({ plane }) => plane.apply(developersBindings),
     startLimitMs: 900_000
   })

@@ -4,14 +4,10 @@
  */
 
 import { execFile } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import * as http2 from "node:http2"
 import * as https from "node:https"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterEach, expect, it } from "vitest"
-import { stringify } from "yaml"
 import { selfSigned } from "../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../support/listen-locally.ts"
 import { eventually, type RunningCommand } from "./harness.ts"
@@ -19,7 +15,8 @@ import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { machineNetwork } from "./namespaces/machine-network.ts"
 import { agentRules } from "./namespaces/pod-rules.ts"
 import { allGivenBack, answerOf, answers, beginSession, visit } from "./namespaces/pod-sessions.ts"
-import { startLocalServer, usePodWorld, type WebPod } from "./namespaces/pod-world.ts"
+import { startLocalServer, usePodWorld } from "./namespaces/pod-world.ts"
+import { overTls, stealsHttps } from "./namespaces/steals-https.ts"
 import { tools } from "./namespaces/tools.ts"
 import { nothingLeft } from "./sessions.ts"
 
@@ -30,7 +27,8 @@ describePodNetworks(
   ["mirrord", "agent", "layerApp"],
   ({ agent, layerApp, mirrord }) => {
     const before = machineNetwork()
-    const { pods, real, served } = usePodWorld(agent, { network: "real client, real agent in the target's network" })
+    const world = usePodWorld(agent, { network: "real client, real agent in the target's network" })
+    const { pods, real, served } = world
     const cleanUp: Array<() => void> = []
     afterEach(() => {
       for (const clean of cleanUp.splice(0)) clean()
@@ -197,50 +195,8 @@ describePodNetworks(
       await givenBack()
     })
 
-    it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", async () => {
-      const tls = await selfSigned()
-      const server = https.createServer(tls, (request, response) => response.end(`local ${request.url ?? ""}`))
-      cleanUp.push(() => server.close())
-      const port = await listenLocally(server)
-      // Both the agent and the pod's process see the files of this machine.
-      const folder = mkdtempSync(join(tmpdir(), "tls-"))
-      cleanUp.push(() => rmSync(folder, { recursive: true, force: true }))
-      const [certPem, keyPem] = [join(folder, "cert.pem"), join(folder, "key.pem")]
-      writeFileSync(certPem, tls.cert)
-      writeFileSync(keyPem, tls.key)
-      const config = {
-        apiVersion: "mirrord.metalbear.co/v1alpha",
-        kind: "MirrordTlsStealConfig",
-        metadata: { name: "web", namespace: "default" },
-        spec: {
-          targetPath: "deploy/web",
-          ports: [
-            {
-              port: 443,
-              agentAsServer: { authentication: { certPem, keyPem }, alpnProtocols: ["http/1.1"] },
-              agentAsClient: { verification: { acceptAnyCert: true } }
-            }
-          ]
-        }
-      }
-      // An agent keeps its settings for life, and the sessions before this one still have it.
-      await nothingLeft(real)
-      for (const cluster of ["cluster-a", "cluster-b"]) real.cluster(cluster).cluster.apply(stringify(config))
-      const incoming = { mode: "steal", http_filter: { header_filter: "^x-user: ann$", ports: [443] } }
-      const forward = await session(["port-forward", "-R", `443:${port}`], incoming)
-      for (const pod of pods()) {
-        const [match, other] = [`/match-${pod.name}`, `/other-${pod.name}`]
-        const ask = (path: string, user: string) => (signal: AbortSignal) =>
-          overTls(pod, { ca: tls.cert, path, headers: { "x-user": user } }, signal)
-        await answers(pod, `local ${match}`, ask(match, "ann"))
-        await answers(pod, answerOf(pod, other), ask(other, "bob"))
-        const seen = await served(pod)
-        expect(seen).toContain(`GET ${other}`)
-        expect(seen).not.toContain(`GET ${match}`)
-      }
-      forward.stop()
-      await givenBack()
-    })
+    it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
+      stealsHttps(world, mirrord))
 
     it("leaves no session, no agent and no rule behind, and the machine's own network as it was", async () => {
       await nothingLeft(real)
@@ -261,24 +217,4 @@ const overHttp2 = (connection: http2.ClientHttp2Session, headers: http2.Outgoing
     stream.once("end", () => resolve(body)).once("error", reject)
     connection.once("error", reject)
     stream.end()
-  })
-
-/** The body of the answer to a `GET`, if the other side has the certificate `ca`. */
-const overTls = (
-  pod: WebPod,
-  given: { readonly ca: string } & Pick<https.RequestOptions, "headers" | "path">,
-  signal: AbortSignal
-): Promise<string> =>
-  new Promise((resolve, reject) => {
-    // The certificate names no address.
-    const checkServerIdentity = (): undefined => undefined
-    const where = { host: pod.ip, port: 443, agent: false, servername: "probe" }
-    const outgoing = https.get({ ...where, ...given, checkServerIdentity, signal }, (response) => {
-      let body = ""
-      response.setEncoding("utf8").on("data", (text: string) => {
-        body += text
-      })
-      response.once("end", () => resolve(body)).once("error", reject)
-    })
-    outgoing.once("error", reject)
   })

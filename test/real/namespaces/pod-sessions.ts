@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "vitest"
-import { eventually, type RealPlayground, request, runClient, type RunningCommand } from "../harness.ts"
+import { eventually, type AnyRealPlayground, request, runClient, type RunningCommand } from "../harness.ts"
 import { parentNames, readySession } from "../sessions.ts"
 import { agentRules } from "./pod-rules.ts"
 import type { WebPod } from "./pod-world.ts"
@@ -34,7 +34,7 @@ export const answerOf = ({ cluster, name }: WebPod, path: string): string => `${
 
 /** A command of the client, once its session is ready in both clusters. */
 export const beginSession = async (
-  real: RealPlayground,
+  real: AnyRealPlayground,
   mirrord: string,
   args: ReadonlyArray<string>,
   incoming?: Readonly<Record<string, unknown>>

@@ -1,0 +1,23 @@
+/**
+ * mirrord's own agent with a target on real control planes, where its Job and its ephemeral containers, and the
+ * administrators' TLS configuration, pass a real API server.
+ */
+
+import { it } from "vitest"
+import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
+import { describePodNetworks } from "../real/namespaces/describe-pod-networks.ts"
+import { usePodWorldOnKubernetes } from "../real/namespaces/pod-world.ts"
+import { stealsHttps } from "../real/namespaces/steals-https.ts"
+
+describeKubernetes("on real control planes", (assets) => {
+  describePodNetworks(
+    "the real agent in the target's network namespace",
+    ["mirrord", "agent"],
+    ({ agent, mirrord }) => {
+      const world = usePodWorldOnKubernetes(assets, agent, { network: "real agent on kubernetes" })
+
+      it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
+        stealsHttps(world, mirrord))
+    }
+  )
+})
