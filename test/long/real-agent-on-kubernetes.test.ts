@@ -9,15 +9,24 @@ import { describePodNetworks } from "../real/namespaces/describe-pod-networks.ts
 import { usePodWorldOnKubernetes } from "../real/namespaces/pod-world.ts"
 import { stealsHttps } from "../real/namespaces/steals-https.ts"
 
+const network = "real agent on kubernetes"
+
 describeKubernetes("on real control planes", (assets) => {
   describePodNetworks(
     "the real agent in the target's network namespace",
     ["mirrord", "agent"],
     ({ agent, mirrord }) => {
-      const world = usePodWorldOnKubernetes(assets, agent, { network: "real agent on kubernetes" })
+      const world = usePodWorldOnKubernetes(assets, agent, { network })
 
       it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
         stealsHttps(world, mirrord))
     }
   )
+
+  describePodNetworks("the real agent as an ephemeral container", ["mirrord", "agent"], ({ agent, mirrord }) => {
+    const world = usePodWorldOnKubernetes(assets, agent, { network, agentTls: true, ephemeralAgents: true })
+
+    it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
+      stealsHttps(world, mirrord))
+  })
 })

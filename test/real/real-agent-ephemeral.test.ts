@@ -11,6 +11,7 @@ import { machineNetwork } from "./namespaces/machine-network.ts"
 import { agentRules } from "./namespaces/pod-rules.ts"
 import { allGivenBack, answerOf, answers, beginSession, visit } from "./namespaces/pod-sessions.ts"
 import { usePodWorld, type WebPod } from "./namespaces/pod-world.ts"
+import { stealsHttps } from "./namespaces/steals-https.ts"
 import { nothingLeft } from "./sessions.ts"
 
 const podsRef = { group: "", version: "v1", resource: "pods" } as const
@@ -29,12 +30,13 @@ const suite = (transport: string, agentTls: boolean): void =>
     ["mirrord", "agent", "layerApp"],
     ({ agent, layerApp, mirrord }) => {
       const before = machineNetwork()
-      const { pods, real, served } = usePodWorld(agent, {
+      const world = usePodWorld(agent, {
         network: "real client, real agent as an ephemeral container",
         agentTls,
         agentIdleTtlSecs,
         ephemeralAgents: true
       })
+      const { pods, real, served } = world
       const running: Array<RunningCommand> = []
       afterEach(() => {
         for (const command of running.splice(0)) command.stop()
@@ -131,6 +133,9 @@ const suite = (transport: string, agentTls: boolean): void =>
         ann.stop()
         await allGivenBack(pods())
       })
+
+      it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
+        stealsHttps(world, mirrord))
 
       it("leaves no session and no rule behind, and the machine's own network as it was", async () => {
         await nothingLeft(real)
