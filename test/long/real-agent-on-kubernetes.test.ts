@@ -1,6 +1,7 @@
 /**
  * mirrord's own agent with a target on real control planes, where its Job and its ephemeral containers, and the
- * administrators' TLS configuration, pass a real API server.
+ * administrators' TLS configuration, pass a real API server. The Job's agent speaks TLS, the ephemeral one does not: in
+ * clusters of this repository it is the other way round.
  */
 
 import { it } from "vitest"
@@ -16,7 +17,7 @@ describeKubernetes("on real control planes", (assets) => {
     "the real agent in the target's network namespace",
     ["mirrord", "agent"],
     ({ agent, mirrord }) => {
-      const world = usePodWorldOnKubernetes(assets, agent, { network })
+      const world = usePodWorldOnKubernetes(assets, agent, { network, agentTls: true })
 
       it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
         stealsHttps(world, mirrord))
@@ -24,7 +25,7 @@ describeKubernetes("on real control planes", (assets) => {
   )
 
   describePodNetworks("the real agent as an ephemeral container", ["mirrord", "agent"], ({ agent, mirrord }) => {
-    const world = usePodWorldOnKubernetes(assets, agent, { network, agentTls: true, ephemeralAgents: true })
+    const world = usePodWorldOnKubernetes(assets, agent, { network, ephemeralAgents: true })
 
     it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
       stealsHttps(world, mirrord))
