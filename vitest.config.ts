@@ -15,7 +15,8 @@ const programs = [
   "test/kubernetes/**",
   "test/charts/**",
   "test/lab/playground/**",
-  "test/lab/fuzz/fuzz.test.ts"
+  "test/lab/fuzz/fuzz.test.ts",
+  "test/long/real-client-on-kubernetes.test.ts"
 ]
 const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
 

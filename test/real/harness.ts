@@ -104,6 +104,9 @@ export interface RealPlaygroundOptions {
   readonly refusesSessions?: boolean
 }
 
+/** Starts the playground of a suite that runs on embedded clusters and on real ones; the caller knows its networks. */
+export type UsePlayground = (options: Omit<RealPlaygroundOptions, "subnet">) => AnyRealPlayground
+
 const settings = (options: RealPlaygroundOptions, directory: string) => ({
   topology: topology(options.topology, options.subnet),
   directory,
