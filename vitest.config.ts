@@ -22,6 +22,7 @@ const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
 
 /** Minutes each. vitest would begin with the largest files, and these are small. */
 const longest = [
+  "long/real-client-on-kubernetes",
   "simulation/random",
   "real/management",
   "real/primary-default",
