@@ -36,7 +36,7 @@ export const whileCut = async <A>(real: AnyRealPlayground, cluster: string, act:
   try {
     return await act()
   } finally {
-    await Effect.runPromise(server.restart())
+    await real.restart(cluster)
   }
 }
 
