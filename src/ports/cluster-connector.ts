@@ -16,6 +16,12 @@ export interface ClusterAccess {
   readonly link: (request: LinkRequest) => Effect.Effect<FrameChannel, LinkRefused>
 }
 
+/** A member as this operator may use it. */
+export interface MemberAccess extends ClusterAccess {
+  /** New requests and links carry these credentials. Watches, links and requests that have begun go on. */
+  readonly reauthenticate: (credentials: MemberCredentials) => void
+}
+
 /** The content of the Secret `mirrord-cluster-<name>`; the cluster's `authType` says which part is used. */
 export type MemberCredentials =
   | { readonly _tag: "BearerToken"; readonly token: Redacted.Redacted<string> }
@@ -30,6 +36,6 @@ export class ClusterConnector extends Context.Service<
     readonly member: (
       configuration: MemberConfiguration,
       credentials: MemberCredentials
-    ) => Effect.Effect<ClusterAccess, never, Scope.Scope>
+    ) => Effect.Effect<MemberAccess, never, Scope.Scope>
   }
 >()("braid/ports/ClusterConnector") {}

@@ -201,7 +201,7 @@ const operatorOf = (api: KubeApi) => {
   }).pipe(
     Effect.provideService(ClusterConnector, {
       own: { api, link },
-      member: () => Effect.succeed({ api: nobody, link })
+      member: () => Effect.succeed({ api: nobody, link, reauthenticate: () => {} })
     }),
     Effect.provideService(Agents, agents)
   )

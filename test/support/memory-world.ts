@@ -307,7 +307,11 @@ export const memoryWorld = (
         ).pipe(
           Effect.provideService(ClusterConnector, {
             own: access(cluster, scope),
-            member: ({ name }) => Effect.succeed(access(members.get(name) ?? memoryCluster(name), scope))
+            member: ({ name }) =>
+              Effect.succeed({
+                ...access(members.get(name) ?? memoryCluster(name), scope),
+                reauthenticate: () => {}
+              })
           }),
           Effect.provideService(Agents, memoryAgents(cluster)),
           Scope.provide(own)

@@ -162,7 +162,7 @@ export class OperatorReplica {
           Effect.sync(() => {
             const member = this.#options.member(cluster)
             if (member === undefined) throw new Error(`the world has no cluster ${cluster}`)
-            return this.#access(process, member.server)
+            return { ...this.#access(process, member.server), reauthenticate: () => {} }
           })
       },
       agents: (api) =>

@@ -23,9 +23,8 @@ export type OpenLink = (
   userAgent: string | undefined
 ) => Effect.Effect<FrameChannel, LinkRefused>
 
-/** The configuration of a member as `@kubernetes/client-node` wants it. */
-export const memberConfig = (member: MemberConfiguration, credentials: MemberCredentials): KubeConfig => {
-  const config = new KubeConfig()
+/** Writes a member's address and credentials into a configuration, in place of what it had. */
+const configure = (config: KubeConfig, member: MemberConfiguration, credentials: MemberCredentials): void => {
   const user =
     credentials._tag === "BearerToken"
       ? { name: "primary", token: Redacted.value(credentials.token) }
@@ -46,6 +45,12 @@ export const memberConfig = (member: MemberConfiguration, credentials: MemberCre
     contexts: [{ name: member.name, cluster: member.name, user: "primary" }],
     currentContext: member.name
   })
+}
+
+/** The configuration of a member as `@kubernetes/client-node` wants it. */
+export const memberConfig = (member: MemberConfiguration, credentials: MemberCredentials): KubeConfig => {
+  const config = new KubeConfig()
+  configure(config, member, credentials)
   return config
 }
 
@@ -66,6 +71,13 @@ export const makeClusterConnector = (
     }))
   return Effect.map(access(ownConfig, ownName), (own) => ({
     own,
-    member: (configuration, credentials) => access(memberConfig(configuration, credentials), configuration.name)
+    member: (configuration, credentials) => {
+      const config = memberConfig(configuration, credentials)
+      return Effect.map(access(config, configuration.name), (member) => ({
+        ...member,
+        // The configuration is read for each request and each link.
+        reauthenticate: (next) => configure(config, configuration, next)
+      }))
+    }
   }))
 }

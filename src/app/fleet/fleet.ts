@@ -17,7 +17,12 @@ import {
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
-import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../ports/cluster-connector.ts"
+import {
+  type ClusterAccess,
+  ClusterConnector,
+  type MemberAccess,
+  type MemberCredentials
+} from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import {
@@ -119,7 +124,10 @@ const toFleetCluster = (connection: ClusterConnection): FleetCluster => ({
   reach: () => reachOf(connection.state)
 })
 
-/** Engages a member whenever its Secret holds new credentials, and disengages it while it holds none. */
+/**
+ * Engages a member when its Secret holds credentials, and disengages it while it holds none. Other credentials of an
+ * engaged member cost it neither watches nor links.
+ */
 const followCredentials = (
   { connector }: FleetState,
   connection: ClusterConnection,
@@ -127,13 +135,21 @@ const followCredentials = (
   secret: { readonly name: string; readonly inbox: Queue.Queue<KubeObject | undefined> }
 ): Effect.Effect<never> => {
   let current: Result.Result<MemberCredentials, string> | undefined
+  let engaged: MemberAccess | undefined
   const apply = (object: KubeObject | undefined): Effect.Effect<void> => {
     const found = readCredentials(member, secret.name, object)
     if (current !== undefined && sameCredentials(current, found)) return Effect.void
     current = found
-    if (Result.isFailure(found)) return disengage(connection, found.failure)
+    if (Result.isFailure(found)) {
+      engaged = undefined
+      return disengage(connection, found.failure)
+    }
     const credentials = found.success
-    return engage(connection, connector.member(member, credentials))
+    if (engaged !== undefined) return Effect.sync(() => engaged?.reauthenticate(credentials))
+    return engage(
+      connection,
+      Effect.tap(connector.member(member, credentials), (access) => Effect.sync(() => void (engaged = access)))
+    )
   }
   return Effect.forever(Effect.flatMap(Queue.take(secret.inbox), apply))
 }

@@ -67,7 +67,10 @@ export const connectorWhileLeading = (
 ): ClusterConnector["Service"] => ({
   own: accessWhileLeading(term, connector.own),
   member: (configuration, credentials) =>
-    Effect.map(connector.member(configuration, credentials), (access) => accessWhileLeading(term, access))
+    Effect.map(connector.member(configuration, credentials), (access) => ({
+      ...accessWhileLeading(term, access),
+      reauthenticate: access.reauthenticate
+    }))
 })
 
 export const agentsWhileLeading = (term: Term, agents: Agents["Service"]): Agents["Service"] => ({

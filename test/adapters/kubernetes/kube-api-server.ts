@@ -50,7 +50,7 @@ export const connectKubeApi = async (
       Effect.fail(new LinkRefused({ cluster: name, reason: "", detail: "none" }))
     ).pipe(Scope.provide(scope))
   )
-  const member = (token: string) =>
+  const member = (bearerToken: string) =>
     Effect.runPromise(
       connector
         .member(
@@ -62,16 +62,22 @@ export const connectKubeApi = async (
             auth: { _tag: "BearerToken" },
             problems: []
           },
-          { _tag: "BearerToken", token: Redacted.make(token) }
+          { _tag: "BearerToken", token: Redacted.make(bearerToken) }
         )
         .pipe(Scope.provide(scope))
     )
   const admin = connector.own.api
+  const token = { reader: await cluster.tokenOf("default", "reader"), unknown: "nobody-issued-this" }
+  const changing = await member(token.reader)
   return {
     server: {
       admin,
-      unknown: (await member("nobody-issued-this")).api,
-      reader: (await member(await cluster.tokenOf("default", "reader"))).api,
+      unknown: (await member(token.unknown)).api,
+      reader: (await member(token.reader)).api,
+      changing: {
+        api: changing.api,
+        become: (user) => changing.reauthenticate({ _tag: "BearerToken", token: Redacted.make(token[user]) })
+      },
       stop: cluster.stop,
       restart: cluster.restart,
       forget: () => cluster.forget(admin)

@@ -17,6 +17,8 @@ export interface KubeApiServer {
    * else.
    */
   readonly reader: KubeApi
+  /** As `reader`, until it gets other credentials. */
+  readonly changing: { readonly api: KubeApi; readonly become: (user: "reader" | "unknown") => void }
   readonly stop: () => Promise<void>
   readonly restart: () => Promise<void>
   /** Makes the server forget the versions before now. */
@@ -215,27 +217,27 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
     })
   })
 
-  describe("a watch", () => {
-    /** Follows the ConfigMaps of a label; `next` gives one event after the other. */
-    const follow = (api: KubeApi, from: string, label: string) => {
-      const events = Effect.runSync(Queue.unbounded<string>())
-      const fiber = Effect.runFork(
-        Effect.result(
-          Stream.runForEach(
-            api.watch(configMaps, from, { namespace: "default", labelSelector: `of=${label}` }),
-            (event) => Queue.offer(events, shown(event))
-          )
+  /** Follows the ConfigMaps of a label; `next` gives one event after the other. */
+  const follow = (api: KubeApi, from: string, label: string) => {
+    const events = Effect.runSync(Queue.unbounded<string>())
+    const fiber = Effect.runFork(
+      Effect.result(
+        Stream.runForEach(
+          api.watch(configMaps, from, { namespace: "default", labelSelector: `of=${label}` }),
+          (event) => Queue.offer(events, shown(event))
         )
       )
-      const next = async (): Promise<string> => {
-        for (;;) {
-          const event = await run(Queue.take(events))
-          if (event !== "bookmark") return event
-        }
+    )
+    const next = async (): Promise<string> => {
+      for (;;) {
+        const event = await run(Queue.take(events))
+        if (event !== "bookmark") return event
       }
-      return { fiber, next, any: () => run(Queue.take(events)) }
     }
+    return { fiber, next, any: () => run(Queue.take(events)) }
+  }
 
+  describe("a watch", () => {
     it("tells of every change after its version, in order, and ends when it is given up", async () => {
       const { admin } = server()
       const labels = { labels: { of: "watch" } }
@@ -284,6 +286,25 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       expect(await second.next()).toBe("Changed r1")
       await run(Fiber.interrupt(second.fiber))
     })
+  })
+
+  it("new credentials hold for new requests, and a watch that stands goes on", async () => {
+    const { admin, changing } = server()
+    const { resourceVersion } = await run(changing.api.list(configMaps, { namespace: "default" }))
+    const { fiber, next } = follow(changing.api, resourceVersion, "credentials")
+    const create = (name: string) =>
+      run(admin.create(configMaps, configMap(name, {}, { labels: { of: "credentials" } }), "default"))
+    await create("before")
+    expect(await next()).toBe("Changed before")
+    changing.become("unknown")
+    expect(await failureOf(changing.api.list(configMaps, { namespace: "default" }))).toMatchObject({
+      reason: "Unauthorized"
+    })
+    await create("after")
+    expect(await next()).toBe("Changed after")
+    changing.become("reader")
+    expect((await run(changing.api.list(configMaps, { namespace: "default" }))).items.length).toBeGreaterThan(1)
+    await run(Fiber.interrupt(fiber))
   })
 
   describe("whoever asks", () => {

@@ -27,6 +27,7 @@ const start = (
   Effect.gen(function* () {
     yield* TestClock.setTime(day0)
     const engaged: Array<MemberCredentials> = []
+    const reauthenticated: Array<MemberCredentials> = []
     const events: Array<string> = []
     const access = (api: MemoryKubeApi): ClusterAccess => ({
       api,
@@ -48,7 +49,11 @@ const start = (
     }).pipe(
       Effect.provideService(ClusterConnector, {
         own: access(primary),
-        member: (_member, credentials) => Effect.sync(() => (engaged.push(credentials), access(member)))
+        member: (_member, credentials) =>
+          Effect.sync(() => {
+            engaged.push(credentials)
+            return { ...access(member), reauthenticate: (next) => void reauthenticated.push(next) }
+          })
       })
     )
     const cluster = () => {
@@ -56,7 +61,7 @@ const start = (
       if (found === undefined) throw new Error("cluster-a is missing")
       return found
     }
-    return { fleet, cluster, engaged, events, primary, member }
+    return { fleet, cluster, engaged, reauthenticated, events, primary, member }
   })
 
 describe("the fleet", () => {
@@ -135,25 +140,35 @@ describe("the fleet", () => {
     })
   )
 
-  it.effect("new credentials are used at once and are no loss of the cluster; the same ones change nothing", () =>
-    Effect.gen(function* () {
-      const primary = new MemoryKubeApi("primary")
-      giveCredentials(primary, "cluster-a", "one")
-      const { cluster, engaged, events, member } = yield* start(configurationOf(["cluster-a"]), primary)
-      yield* pass(1)
-      primary.write(secrets, secretName, { metadata: { labels: { more: "1" } } }, operatorNamespace)
-      yield* pass(1)
-      expect(engaged).toHaveLength(1)
-      giveCredentials(primary, "cluster-a", "two")
-      yield* pass(1)
-      expect(engaged).toHaveLength(2)
-      expect(events.filter((event) => event.endsWith("false"))).toEqual([])
-      expect(cluster().reach().reachable).toBe(true)
-      expect(member.openWatches).toBe(1)
-      primary.erase(secrets, secretName, operatorNamespace)
-      yield* pass(1)
-      expect([cluster().reach().reachable, cluster().access(), member.openWatches]).toEqual([false, undefined, 0])
-    })
+  it.effect(
+    "new credentials are used at once, cost no watch, and are no loss of the cluster; the same change nothing",
+    () =>
+      Effect.gen(function* () {
+        const primary = new MemoryKubeApi("primary")
+        giveCredentials(primary, "cluster-a", "one")
+        const { cluster, engaged, events, member, reauthenticated } = yield* start(
+          configurationOf(["cluster-a"]),
+          primary
+        )
+        const lists = () => member.calls.filter(({ verb }) => verb === "list" || verb === "watch").length
+        yield* pass(1)
+        const before = lists()
+        primary.write(secrets, secretName, { metadata: { labels: { more: "1" } } }, operatorNamespace)
+        yield* pass(1)
+        expect([engaged.length, reauthenticated]).toEqual([1, []])
+        giveCredentials(primary, "cluster-a", "two")
+        yield* pass(1)
+        expect([engaged.length, reauthenticated.length, lists()]).toEqual([1, 1, before])
+        expect(events.filter((event) => event.endsWith("false"))).toEqual([])
+        expect(cluster().reach().reachable).toBe(true)
+        expect(member.openWatches).toBe(1)
+        primary.erase(secrets, secretName, operatorNamespace)
+        yield* pass(1)
+        expect([cluster().reach().reachable, cluster().access(), member.openWatches]).toEqual([false, undefined, 0])
+        giveCredentials(primary, "cluster-a", "three")
+        yield* pass(1)
+        expect([cluster().reach().reachable, engaged.length, reauthenticated.length]).toEqual([true, 2, 1])
+      })
   )
 
   it.effect("one failed check is no loss, two are; it is found when it is back", () =>

@@ -162,7 +162,8 @@ const connectorOf = (local: KubeApi, members: ReadonlyMap<string, KubeApi>): Clu
   })
   return {
     own: access(local),
-    member: ({ name }) => Effect.map(Effect.succeed(members.get(name) ?? new MemoryKubeApi(name)), access)
+    member: ({ name }) =>
+      Effect.succeed({ ...access(members.get(name) ?? new MemoryKubeApi(name)), reauthenticate: () => {} })
   }
 }
 
