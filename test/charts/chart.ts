@@ -99,7 +99,7 @@ export class Rendered {
 /** JSON as YAML takes it: without line breaks and controls that JSON leaves unescaped. */
 const flowYaml = (value: object): string =>
   JSON.stringify(value).replaceAll(
-    /[\u007f-\u009f\u2028\u2029\ufeff]/gu,
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
   )
 

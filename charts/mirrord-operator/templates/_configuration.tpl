@@ -44,8 +44,8 @@ clusters-config.yaml: | {{- include "braid.clustersConfiguration" . | nindent 2 
 
 {{- define "braid.multiClusterConfiguration" -}}
 {{- $multi := .Values.operator.multiCluster -}}
-clusterName: {{ include "braid.clusterName" . | toJson }}
-defaultCluster: {{ include "braid.text" $multi.defaultCluster | toJson }}
+clusterName: {{ include "braid.quoted" (include "braid.clusterName" .) }}
+defaultCluster: {{ include "braid.quoted" $multi.defaultCluster }}
 managementOnly: {{ include "braid.bool" $multi.managementOnly }}
 remoteSessionTimeoutSecs: {{ include "braid.seconds" (list $multi.remoteSessionTimeoutSecs 300) }}
 sessionTtlSecs: {{ include "braid.seconds" (list $multi.sessionTtlSecs 60) }}
@@ -58,21 +58,21 @@ sessionStart: {{ . }}
 clusters:
 {{- range $name, $found := .Values.operator.multiCluster.clusters }}
 {{- $cluster := $found | default dict }}
-  - name: {{ toJson $name }}
-    server: {{ include "braid.text" $cluster.server | toJson }}
+  - name: {{ include "braid.quoted" $name }}
+    server: {{ include "braid.quoted" $cluster.server }}
     {{- with $cluster.namespace }}
-    namespace: {{ include "braid.text" . | toJson }}
+    namespace: {{ include "braid.quoted" . }}
     {{- end }}
     {{- with $cluster.caData }}
-    caData: {{ include "braid.text" . | toJson }}
+    caData: {{ include "braid.quoted" . }}
     {{- end }}
     {{- if include "braid.on" $cluster.isDefault }}
     isDefault: true
     {{- end }}
-    authType: {{ include "braid.text" $cluster.authType | toJson }}
+    authType: {{ include "braid.quoted" $cluster.authType }}
     {{- range $field := list "region" "tenantId" "clientId" }}
     {{- with index $cluster $field }}
-    {{ $field }}: {{ include "braid.text" . | toJson }}
+    {{ $field }}: {{ include "braid.quoted" . }}
     {{- end }}
     {{- end }}
 {{- end }}

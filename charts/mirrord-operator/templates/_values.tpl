@@ -91,6 +91,15 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- end -}}
 {{- end -}}
 
+{{/* A scalar as quoted text. JSON leaves characters as they are that YAML takes only escaped. */}}
+{{- define "braid.quoted" -}}
+{{- $quoted := include "braid.text" . | toJson -}}
+{{- range $code := concat (untilStep 127 160 1) (list 65534 65535) -}}
+  {{- $quoted = replace (printf "%c" $code) (printf "\\u%04x" $code) $quoted -}}
+{{- end -}}
+{{- $quoted -}}
+{{- end -}}
+
 {{/* What the operator reads as a switch in its environment. */}}
 {{- define "braid.trueWords" -}}true yes on 1 y{{- end -}}
 {{- define "braid.truths" -}}{{- include "braid.trueWords" . }} false no off 0 n{{- end -}}

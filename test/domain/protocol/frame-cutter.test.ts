@@ -57,6 +57,8 @@ const properties = <T>(codec: Codec<T>, shape: TypedShape<T>): void => {
         }
         const decoded = codec.decode(rest)
         if (error === undefined) expect(decoded._tag).not.toBe("Decoded")
+        // The decoder waits for all bytes of a message; the cutter refuses at its head what would pass the limit.
+        else if (error._tag === "TooLarge" && error.path === codec.name) expect(decoded._tag).toBe("Incomplete")
         else expect(decoded).toMatchObject({ error: { _tag: error._tag, path: error.path } })
       }),
       { numRuns: 500 }
