@@ -225,8 +225,7 @@ const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
     Effect.andThen(
       Effect.mapError(
         cluster.api.list(pods),
-        ({ code, detail }) =>
-          new LinkRefused({ cluster: cluster.name, reason: "", detail, ...(code === undefined ? {} : { code }) })
+        (error) => new LinkRefused({ cluster: cluster.name, reason: "", detail: error.detail })
       ),
       () => openConnection(cluster, linkedConnectRequest(primaryIdentity, request))
     ).pipe(

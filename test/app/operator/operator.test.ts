@@ -9,7 +9,6 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
-import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
@@ -287,31 +286,6 @@ describe("a session through three operators", () => {
         assert.notInclude([429, 503, 504], error.code)
         assert.match(error.message, /cluster a/)
       }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("waits for a cluster whose API server has just started, which refuses everybody at first", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      listen(opened(yield* connect(world, request(certificate))))
-      const refusal = new KubeError({
-        cluster: "a",
-        operation: "ask",
-        reason: "Forbidden",
-        code: 403,
-        detail: "no right"
-      })
-      const { api } = memberOf(world, "a")
-      api.before = () => Effect.fail(refusal)
-      api.objects.endWatches(refusal)
-      const back = yield* Effect.forkChild(Effect.result(openConnection(world.primary, request(certificate))), {
-        startImmediately: true
-      })
-      yield* pass("2 seconds")
-      assert.isUndefined(back.pollUnsafe())
-      api.before = () => Effect.void
-      yield* pass("10 seconds")
-      opened(yield* Fiber.join(back))
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
   it.live("says why when the agent does not start", () =>
