@@ -1,6 +1,6 @@
 /**
- * The suites of `test/real` for mirrord's own client, on real control planes with operators installed by helm. The
- * common cases are in `test/kubernetes/real-client.test.ts`. One suite after the other, in the same networks.
+ * Eight suites of `test/real` for mirrord's own client, on real control planes with operators installed by helm. They
+ * run one after the other, in the same networks. `test/kubernetes/real-client.test.ts` has the common cases.
  */
 
 import { subnetOf } from "../address-plan.ts"
