@@ -21,6 +21,7 @@ const networks = {
   "rights of the chart, primary-default": [118, 2],
   "rights of the chart, ephemeral agents": [185, 2],
   "real client, kubernetes": [120, 6],
+  "real client, kubernetes, one suite after the other": [240, 8],
   "real client, failover": [126, 3],
   "release on kubernetes": [130, 4],
   "failover on kubernetes": [134, 6],

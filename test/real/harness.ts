@@ -19,7 +19,7 @@ import type { LocalCluster, Playground, RunningCluster } from "../../lab/playgro
 import { startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
-import { unexpectedCalls } from "../charts/unexpected-calls.ts"
+import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import { eventually as untilItWorks } from "../support/eventually.ts"
 import { isCi } from "../support/tested-commit.ts"
 import { until as untilSeen } from "../support/until.ts"
@@ -77,6 +77,8 @@ export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> 
   readonly home: (name: string) => string
   /** From now on operators may be refused calls to a cluster, because the test takes their rights away. */
   readonly rightsEnd: (cluster: string) => void
+  /** Starts the API server of a cluster again, which was stopped, and waits until it is ready. */
+  readonly restart: (cluster: string) => Promise<void>
 }
 
 /** Embedded clusters or real ones. */
@@ -107,6 +109,9 @@ export interface RealPlaygroundOptions {
   /** Whether members refuse sessions, as policies tell them. */
   readonly refusesSessions?: boolean
 }
+
+/** Starts the playground of a suite that runs on embedded clusters and on real ones; the caller knows its networks. */
+export type UsePlayground = (options: Omit<RealPlaygroundOptions, "subnet">) => AnyRealPlayground
 
 const settings = (options: RealPlaygroundOptions, directory: string) => ({
   topology: topology(options.topology, options.subnet),
@@ -197,6 +202,7 @@ const useStarted = <Cluster extends LocalCluster>(
   }, startLimitMs)
   const homes: Array<string> = []
   const rightsEnded = new Map<string, number>()
+  const starts = new Map<string, ReadonlyArray<StartTime>>()
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
     const unexpected =
@@ -204,6 +210,7 @@ const useStarted = <Cluster extends LocalCluster>(
         ? []
         : unexpectedCalls(started, {
             until: rightsEnded,
+            starts,
             runsDoctor,
             hasAgentTls,
             hasEphemeralAgents,
@@ -219,20 +226,26 @@ const useStarted = <Cluster extends LocalCluster>(
     if (started === undefined) throw new Error("the playground has not been started")
     return started
   }
+  const cluster = (name: string): RunningCluster<Cluster> => {
+    const found = playground().clusters.find(({ description }) => description.name === name)
+    if (found === undefined) throw new Error(`the playground has no cluster ${name}`)
+    return found
+  }
   return {
     playground,
-    kubeconfig: (cluster = playground().primary.description.name) => kubeconfigOf(cluster),
-    cluster: (name) => {
-      const found = playground().clusters.find(({ description }) => description.name === name)
-      if (found === undefined) throw new Error(`the playground has no cluster ${name}`)
-      return found
-    },
+    cluster,
+    kubeconfig: (name = playground().primary.description.name) => kubeconfigOf(name),
     home: (name) => {
       const home = mkdtempSync(join(directory, `home-${name}-`))
       homes.push(home)
       return home
     },
-    rightsEnd: (cluster) => void rightsEnded.set(cluster, Date.now())
+    rightsEnd: (name) => void rightsEnded.set(name, Date.now()),
+    restart: async (name) => {
+      const from = Date.now()
+      await Effect.runPromise(cluster(name).cluster.restart())
+      starts.set(name, [...(starts.get(name) ?? []), { from, until: Date.now() }])
+    }
   }
 }
 
