@@ -15,12 +15,14 @@ const programs = [
   "test/kubernetes/**",
   "test/charts/**",
   "test/lab/playground/**",
-  "test/lab/fuzz/fuzz.test.ts"
+  "test/lab/fuzz/fuzz.test.ts",
+  "test/long/real-client-on-kubernetes.test.ts"
 ]
 const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
 
 /** Minutes each. vitest would begin with the largest files, and these are small. */
 const longest = [
+  "long/real-client-on-kubernetes",
   "simulation/random",
   "real/management",
   "real/primary-default",

@@ -105,6 +105,8 @@ export interface OperatorEnvironment {
   readonly agentTls: boolean
   /** File with the settings of agents (published-chart.md §2.3); none unless given. */
   readonly agentFile?: string | undefined
+  /** More variables of agents; none unless given. */
+  readonly agentEnv?: Readonly<Record<string, string>> | undefined
 }
 
 /** The operator as an installation: accounts, permissions, Service, APIService and Deployment. */
@@ -120,6 +122,9 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     { name: "OPERATOR_AGENT_CONNECTION_TLS", value: String(environment.agentTls) },
     { name: "KUBECONFIG", value: environment.kubeconfig },
     ...(environment.agentFile === undefined ? [] : [{ name: "OPERATOR_AGENT_CONFIG", value: environment.agentFile }]),
+    ...(environment.agentEnv === undefined
+      ? []
+      : [{ name: "OPERATOR_AGENT_EXTRA_ENV", value: JSON.stringify(environment.agentEnv) }]),
     ...(environment.multiClusterFile === undefined
       ? []
       : [{ name: "MIRRORD_MULTICLUSTER_CONFIG", value: environment.multiClusterFile }]),

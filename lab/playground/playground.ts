@@ -54,6 +54,8 @@ export interface PlaygroundOptions {
   readonly agentTls?: boolean
   /** Settings of agents, as in `agent-config.yaml`; none unless given. */
   readonly agentSettings?: object
+  /** More variables of agents, as `agent.extraEnv` of the chart; none unless given. */
+  readonly agentEnv?: Readonly<Record<string, string>>
   /** The program that runs as the operator; this repository's unless given. */
   readonly operator?: ContainerProgram
   /** Called for each cluster once its API server serves, before its operator is installed. */
@@ -195,7 +197,8 @@ export const startPlayground = (
           multiClusterFile: description.isPrimary ? multiClusterFile : undefined,
           clustersFile: description.isPrimary ? clustersFile : undefined,
           agentTls: options.agentTls ?? false,
-          agentFile
+          agentFile,
+          agentEnv: options.agentEnv
         })
       )
       if (description.hasWorkload) cluster.apply(workloadManifests(description))

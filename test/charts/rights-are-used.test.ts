@@ -110,7 +110,7 @@ const notByTheClient: Readonly<Record<string, string>> = {
   "list mirrordclusterprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordclusterprofiles",
   "list mirrordprofiles of profiles.mirrord.metalbear.co": "kubectl get mirrordprofiles",
   "get copytargets of operator.metalbear.co":
-    "copies of targets, for which the client asks (test/real/copy-targets.test.ts)",
+    "copies of targets, for which the client asks (test/real/copy-targets.ts)",
   "proxy copytargets of operator.metalbear.co": "the same",
   "create branchcredentials of operator.metalbear.co":
     "database branches with values of the client's (operator-api.md §1.8)",

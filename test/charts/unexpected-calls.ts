@@ -5,11 +5,22 @@ import { outsideOf, resourceCalls } from "./audited-calls.ts"
 const accounts = "system:serviceaccount:mirrord:"
 const operator = `${accounts}mirrord-operator`
 
+/** From the start of a program until it is ready, epoch ms. */
+export interface StartTime {
+  readonly from: number
+  readonly until: number
+}
+
 export interface UnexpectedCallsOptions {
   /** Epoch ms; all from the beginning unless given. */
   readonly since?: number
   /** Epoch ms by the name of a cluster, where somebody then took the operators' rights away. */
   readonly until?: ReadonlyMap<string, number>
+  /**
+   * By the name of a cluster: when its API server was started again. A real one serves requests before it has read its
+   * roles, and refuses them all until then.
+   */
+  readonly starts?: ReadonlyMap<string, ReadonlyArray<StartTime>>
   /** Whether `braid doctor` looks at the clusters as the operators do (`helm test`). */
   readonly runsDoctor?: boolean
   /** Whether agents speak TLS. */
@@ -68,12 +79,14 @@ export const unexpectedCalls = (
     const calls = cluster
       .callers()
       .filter((call) => call.at >= since && call.at < (until.get(description.name) ?? Infinity))
+    const isStarting = (at: number): boolean =>
+      options.starts?.get(description.name)?.some((start) => at >= start.from && at <= start.until) === true
     return Object.entries(tablesOf(playground, running, options)).flatMap(([user, tables]) => {
       const own = calls.filter((call) => call.user === user)
       return [
         ...(user === operator && own.length === 0 ? ["has called nothing"] : []),
         ...own
-          .filter(({ path, status }) => status === 403 && !(refusesSessions && isConnect(path)))
+          .filter(({ at, path, status }) => status === 403 && !(refusesSessions && isConnect(path)) && !isStarting(at))
           .map(({ method, path }) => `was refused ${method} ${path}`),
         ...outsideOf(tables, resourceCalls(own)).map((row) => `is in no table: ${row}`)
       ].map((text) => `${description.name}: ${user} ${text}`)

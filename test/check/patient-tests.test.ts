@@ -65,7 +65,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "lab/cluster/node/test-cluster.ts": { clock: "the clock of a cluster" },
   "long/default-away.test.ts": { sleep: "the two minutes that the test is about", timer: "the same" },
   "real/client-cases.ts": { timer: "a connection on which nothing comes" },
-  "real/client-certificates.test.ts": { clock: "when certificates end" },
+  "real/client-certificates.ts": { clock: "when certificates end" },
   "real/failover-cases.ts": { clock: "from when on an audit log is read" },
   "real/namespaces/application-program.ts": { timer: "a process that stays" },
   "real/harness.ts": { timer: "ends a command of the client that does not", clock: "how long such a command took" },

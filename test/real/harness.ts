@@ -19,7 +19,7 @@ import type { LocalCluster, Playground, RunningCluster } from "../../lab/playgro
 import { startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
-import { unexpectedCalls } from "../charts/unexpected-calls.ts"
+import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import { eventually as untilItWorks } from "../support/eventually.ts"
 import { isCi } from "../support/tested-commit.ts"
 import { until as untilSeen } from "../support/until.ts"
@@ -77,6 +77,8 @@ export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> 
   readonly home: (name: string) => string
   /** From now on operators may be refused calls to a cluster, because the test takes their rights away. */
   readonly rightsEnd: (cluster: string) => void
+  /** Starts the API server of a cluster again, which was stopped, and waits until it is ready. */
+  readonly restart: (cluster: string) => Promise<void>
 }
 
 /** Embedded clusters or real ones. */
@@ -87,11 +89,15 @@ export interface RealPlaygroundOptions {
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
-  /** Whether agents speak TLS; they do not unless given. Embedded clusters only. */
+  /** Whether agents speak TLS; they do not unless given. */
   readonly agentTls?: boolean
-  /** More images, by name; not on real control planes. */
+  /** Whether agents are ephemeral containers; they are Jobs unless given. */
+  readonly ephemeralAgents?: boolean
+  /** How long an agent waits for another client; the operator's default unless given. */
+  readonly agentIdleTtlSecs?: number
+  /** More images, by name. */
   readonly images?: ImageRegistry
-  /** Default containerd; not on real control planes. */
+  /** Default containerd. */
   readonly containerRuntime?: ContainerRuntime
   readonly remoteSessionTimeoutSecs?: number
   /** Replicas of the primary's operator; one unless given. */
@@ -104,16 +110,23 @@ export interface RealPlaygroundOptions {
   readonly refusesSessions?: boolean
 }
 
+/** Starts the playground of a suite that runs on embedded clusters and on real ones; the caller knows its networks. */
+export type UsePlayground = (options: Omit<RealPlaygroundOptions, "subnet">) => AnyRealPlayground
+
 const settings = (options: RealPlaygroundOptions, directory: string) => ({
   topology: topology(options.topology, options.subnet),
   directory,
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
   remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
   ...(options.agent === undefined ? {} : { agent: options.agent }),
-  ...(options.agentTls === undefined ? {} : { agentTls: options.agentTls }),
+  ...(options.images === undefined ? {} : { images: options.images }),
+  ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime }),
   ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
   progress: () => Effect.void
 })
+
+const agentEnv = ({ agentIdleTtlSecs }: RealPlaygroundOptions): Readonly<Record<string, string>> =>
+  agentIdleTtlSecs === undefined ? {} : { MIRRORD_AGENT_IDLE_TTL: String(agentIdleTtlSecs) }
 
 /** A playground for the tests of the calling `describe`; its processes and files are removed after them. */
 export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
@@ -121,8 +134,9 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
     start: (directory) =>
       startPlayground({
         ...settings(options, directory),
-        ...(options.images === undefined ? {} : { images: options.images }),
-        ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime })
+        agentTls: options.agentTls ?? false,
+        ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
+        agentEnv: agentEnv(options)
       }),
     giveDevelopersRights: ({ apply }) => Promise.resolve(apply(`${developersRoles}---\n${developersBindings}`))
   })
@@ -133,7 +147,16 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
  */
 export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
   useStarted(options, {
-    start: (directory) => startKubernetesPlayground({ ...settings(options, directory), programs: programsIn(assets) }),
+    start: (directory) =>
+      startKubernetesPlayground({
+        ...settings(options, directory),
+        agentValues: {
+          tls: options.agentTls ?? false,
+          extraConfig: options.ephemeralAgents === undefined ? {} : { ephemeral: options.ephemeralAgents },
+          extraEnv: agentEnv(options)
+        },
+        programs: programsIn(assets)
+      }),
     giveDevelopersRights: ({ plane }) => plane.apply(developersBindings),
     startLimitMs: 900_000
   })
@@ -147,7 +170,12 @@ interface Start<Cluster extends LocalCluster> {
 }
 
 const useStarted = <Cluster extends LocalCluster>(
-  { agentTls: hasAgentTls = false, refusesSessions = false, runsDoctor = false }: RealPlaygroundOptions,
+  {
+    agentTls: hasAgentTls = false,
+    ephemeralAgents: hasEphemeralAgents = false,
+    refusesSessions = false,
+    runsDoctor = false
+  }: RealPlaygroundOptions,
   { giveDevelopersRights, start, startLimitMs }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
@@ -174,12 +202,20 @@ const useStarted = <Cluster extends LocalCluster>(
   }, startLimitMs)
   const homes: Array<string> = []
   const rightsEnded = new Map<string, number>()
+  const starts = new Map<string, ReadonlyArray<StartTime>>()
   afterAll(async () => {
     for (const home of homes) killProcessesOf(home)
     const unexpected =
       started === undefined
         ? []
-        : unexpectedCalls(started, { until: rightsEnded, runsDoctor, hasAgentTls, refusesSessions })
+        : unexpectedCalls(started, {
+            until: rightsEnded,
+            starts,
+            runsDoctor,
+            hasAgentTls,
+            hasEphemeralAgents,
+            refusesSessions
+          })
     await Effect.runPromise(Scope.close(scope, Exit.void))
     rmSync(directory, { recursive: true, force: true })
     // After every suite operators must have the rights that they need, and the tables of test/charts/calls
@@ -190,20 +226,26 @@ const useStarted = <Cluster extends LocalCluster>(
     if (started === undefined) throw new Error("the playground has not been started")
     return started
   }
+  const cluster = (name: string): RunningCluster<Cluster> => {
+    const found = playground().clusters.find(({ description }) => description.name === name)
+    if (found === undefined) throw new Error(`the playground has no cluster ${name}`)
+    return found
+  }
   return {
     playground,
-    kubeconfig: (cluster = playground().primary.description.name) => kubeconfigOf(cluster),
-    cluster: (name) => {
-      const found = playground().clusters.find(({ description }) => description.name === name)
-      if (found === undefined) throw new Error(`the playground has no cluster ${name}`)
-      return found
-    },
+    cluster,
+    kubeconfig: (name = playground().primary.description.name) => kubeconfigOf(name),
     home: (name) => {
       const home = mkdtempSync(join(directory, `home-${name}-`))
       homes.push(home)
       return home
     },
-    rightsEnd: (cluster) => void rightsEnded.set(cluster, Date.now())
+    rightsEnd: (name) => void rightsEnded.set(name, Date.now()),
+    restart: async (name) => {
+      const from = Date.now()
+      await Effect.runPromise(cluster(name).cluster.restart())
+      starts.set(name, [...(starts.get(name) ?? []), { from, until: Date.now() }])
+    }
   }
 }
 

@@ -4,52 +4,31 @@
  */
 
 import { execFile } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import * as http2 from "node:http2"
 import * as https from "node:https"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterEach, expect, it } from "vitest"
-import { stringify } from "yaml"
 import { selfSigned } from "../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../support/listen-locally.ts"
-import { eventually, request, runClient, type RunningCommand } from "./harness.ts"
+import { eventually, type RunningCommand } from "./harness.ts"
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { machineNetwork } from "./namespaces/machine-network.ts"
 import { agentRules } from "./namespaces/pod-rules.ts"
-import { startLocalServer, usePodWorld, type WebPod } from "./namespaces/pod-world.ts"
+import { allGivenBack, answerOf, answers, beginSession, visit } from "./namespaces/pod-sessions.ts"
+import { startLocalServer, usePodWorld } from "./namespaces/pod-world.ts"
+import { overTls, stealsHttps } from "./namespaces/steals-https.ts"
 import { tools } from "./namespaces/tools.ts"
-import { nothingLeft, parentNames, readySession } from "./sessions.ts"
+import { nothingLeft } from "./sessions.ts"
 
 const run = promisify(execFile)
-const target = ["--target", "deployment/web"] as const
-
-const visit = (
-  pod: WebPod,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-  signal?: AbortSignal
-): Promise<string> => request(`http://${pod.ip}`, path, headers, signal)
-
-/**
- * Tries until the pod answers so. When its rules are made, the agent ends the open sockets of the port (`ss --kill`),
- * also those of connections that the rules have just redirected. Their peers never learn of it: such a request hangs
- * for ever. So each attempt ends, and another begins.
- */
-const answers = (pod: WebPod, wanted: string, attempt: (signal: AbortSignal) => Promise<string>): Promise<void> =>
-  eventually(`${pod.name} answers ${wanted}`, async () => {
-    expect(await attempt(AbortSignal.timeout(5_000))).toBe(wanted)
-  })
-
-const answerOf = ({ cluster, name }: WebPod, path: string): string => `${name} in ${cluster}: GET ${path} `
 
 describePodNetworks(
   "the real agent in the target's network namespace",
   ["mirrord", "agent", "layerApp"],
   ({ agent, layerApp, mirrord }) => {
     const before = machineNetwork()
-    const { pods, real, served } = usePodWorld(agent)
+    const world = usePodWorld(agent, { network: "real client, real agent in the target's network" })
+    const { pods, real, served } = world
     const cleanUp: Array<() => void> = []
     afterEach(() => {
       for (const clean of cleanUp.splice(0)) clean()
@@ -60,19 +39,8 @@ describePodNetworks(
       args: ReadonlyArray<string>,
       incoming?: Readonly<Record<string, unknown>>
     ): Promise<RunningCommand> => {
-      const home = real.home("steals")
-      const config = join(home, "mirrord.json")
-      writeFileSync(config, JSON.stringify(incoming === undefined ? {} : { feature: { network: { incoming } } }))
-      const known = parentNames(real.playground())
-      const [name = "", ...rest] = args
-      const command = runClient({
-        file: mirrord,
-        args: [name, ...target, "-f", config, ...rest],
-        home,
-        kubeconfig: real.kubeconfig()
-      })
+      const command = await beginSession(real, mirrord, args, incoming)
       cleanUp.push(() => command.stop())
-      await readySession(real, known)
       return command
     }
     const local = async () => {
@@ -80,15 +48,7 @@ describePodNetworks(
       cleanUp.push(server.close)
       return server
     }
-    /** Waits until no agent redirects traffic of any pod; then every pod must answer for itself. */
-    const givenBack = async (): Promise<void> => {
-      for (const pod of pods()) {
-        await eventually(`the end of all redirects of ${pod.name}`, async () => {
-          expect(await agentRules(pod.pid)).toEqual([])
-        })
-        expect(await visit(pod, "/back")).toBe(answerOf(pod, "/back"))
-      }
-    }
+    const givenBack = (): Promise<void> => allGivenBack(pods())
     const requestsTo = (app: RunningCommand): ReadonlyArray<string> =>
       app
         .events()
@@ -235,50 +195,8 @@ describePodNetworks(
       await givenBack()
     })
 
-    it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", async () => {
-      const tls = await selfSigned()
-      const server = https.createServer(tls, (request, response) => response.end(`local ${request.url ?? ""}`))
-      cleanUp.push(() => server.close())
-      const port = await listenLocally(server)
-      // Both the agent and the pod's process see the files of this machine.
-      const folder = mkdtempSync(join(tmpdir(), "tls-"))
-      cleanUp.push(() => rmSync(folder, { recursive: true, force: true }))
-      const [certPem, keyPem] = [join(folder, "cert.pem"), join(folder, "key.pem")]
-      writeFileSync(certPem, tls.cert)
-      writeFileSync(keyPem, tls.key)
-      const config = {
-        apiVersion: "mirrord.metalbear.co/v1alpha",
-        kind: "MirrordTlsStealConfig",
-        metadata: { name: "web", namespace: "default" },
-        spec: {
-          targetPath: "deploy/web",
-          ports: [
-            {
-              port: 443,
-              agentAsServer: { authentication: { certPem, keyPem }, alpnProtocols: ["http/1.1"] },
-              agentAsClient: { verification: { acceptAnyCert: true } }
-            }
-          ]
-        }
-      }
-      // An agent keeps its settings for life, and the sessions before this one still have it.
-      await nothingLeft(real)
-      for (const cluster of ["cluster-a", "cluster-b"]) real.cluster(cluster).cluster.apply(stringify(config))
-      const incoming = { mode: "steal", http_filter: { header_filter: "^x-user: ann$", ports: [443] } }
-      const forward = await session(["port-forward", "-R", `443:${port}`], incoming)
-      for (const pod of pods()) {
-        const [match, other] = [`/match-${pod.name}`, `/other-${pod.name}`]
-        const ask = (path: string, user: string) => (signal: AbortSignal) =>
-          overTls(pod, { ca: tls.cert, path, headers: { "x-user": user } }, signal)
-        await answers(pod, `local ${match}`, ask(match, "ann"))
-        await answers(pod, answerOf(pod, other), ask(other, "bob"))
-        const seen = await served(pod)
-        expect(seen).toContain(`GET ${other}`)
-        expect(seen).not.toContain(`GET ${match}`)
-      }
-      forward.stop()
-      await givenBack()
-    })
+    it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
+      stealsHttps(world, mirrord))
 
     it("leaves no session, no agent and no rule behind, and the machine's own network as it was", async () => {
       await nothingLeft(real)
@@ -299,24 +217,4 @@ const overHttp2 = (connection: http2.ClientHttp2Session, headers: http2.Outgoing
     stream.once("end", () => resolve(body)).once("error", reject)
     connection.once("error", reject)
     stream.end()
-  })
-
-/** The body of the answer to a `GET`, if the other side has the certificate `ca`. */
-const overTls = (
-  pod: WebPod,
-  given: { readonly ca: string } & Pick<https.RequestOptions, "headers" | "path">,
-  signal: AbortSignal
-): Promise<string> =>
-  new Promise((resolve, reject) => {
-    // The certificate names no address.
-    const checkServerIdentity = (): undefined => undefined
-    const where = { host: pod.ip, port: 443, agent: false, servername: "probe" }
-    const outgoing = https.get({ ...where, ...given, checkServerIdentity, signal }, (response) => {
-      let body = ""
-      response.setEncoding("utf8").on("data", (text: string) => {
-        body += text
-      })
-      response.once("end", () => resolve(body)).once("error", reject)
-    })
-    outgoing.once("error", reject)
   })

@@ -117,6 +117,11 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     clusterDomain: node.clusterDomain
   })
 
+  /** The pod with the containers that were added since it was bound. */
+  const podNow = (): KubeObject => {
+    const current = find(node.store, pods, namespace, nameOf(pod))
+    return current?.metadata.uid === uidOf(pod) ? current : pod
+  }
   const publish = (): void => {
     const current = find(node.store, pods, namespace, nameOf(pod))
     node.store.setStatus(
@@ -198,7 +203,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     record.containerId = containerId
     record.state = { _tag: "Running", startedAt: began }
     const context: ContainerContext = {
-      pod,
+      pod: podNow(),
       containerName: record.spec.name,
       targetContainerName: record.spec.targetContainerName,
       podIp: ip,

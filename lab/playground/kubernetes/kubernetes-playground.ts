@@ -5,6 +5,7 @@
 
 import { Clock, Effect, Redacted, type Scope } from "effect"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
+import type { ContainerRuntime } from "../../../src/domain/target/pod-choice.ts"
 import { agentProgram } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
 import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
@@ -37,6 +38,12 @@ export interface KubernetesPlaygroundOptions {
   readonly primaryReplicas?: number
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
+  /** More values of the chart's `agent`; none unless given. */
+  readonly agentValues?: object
+  /** More images of the clusters' nodes, by name; none unless given. */
+  readonly images?: ImageRegistry
+  /** The container runtime that the nodes name; containerd unless given. */
+  readonly containerRuntime?: ContainerRuntime
   /** Called for each step. */
   readonly progress: (step: string) => Effect.Effect<void>
 }
@@ -47,23 +54,25 @@ interface Started {
 }
 
 /** The images that a node knows. */
-const imagesOf = (subnet: number, agent: ContainerProgram = agentProgram): ImageRegistry =>
-  new Map([
-    [operatorImage, braidImage(subnet)],
-    [images.agent, agent],
-    [images.demo, demoApp]
-  ])
+const imagesOf = (
+  { subnet }: PlaygroundCluster,
+  { agent = agentProgram, images: more = new Map() }: KubernetesPlaygroundOptions
+): ImageRegistry =>
+  new Map([...more, [operatorImage, braidImage(subnet)], [images.agent, agent], [images.demo, demoApp]])
 
 /** Values of every cluster. A role in the workload's namespace lets tests use developers without any other rights. */
-const values = { agent: { image: images.agent }, roleNamespaces: [workloadNamespace] }
+const usualValues = ({ agentValues = {} }: KubernetesPlaygroundOptions): object => ({
+  agent: { ...agentValues, image: images.agent },
+  roleNamespaces: [workloadNamespace]
+})
 
 /** The primary's user in members that know it by a certificate. */
 export const primaryUser = "primary.mirrord.example"
 /** One member knows the primary by a certificate, the others by a token. */
 const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "cluster-b"
 
-const memberValues = (member: PlaygroundCluster): object => ({
-  ...values,
+const memberValues = (options: KubernetesPlaygroundOptions, member: PlaygroundCluster): object => ({
+  ...usualValues(options),
   operator: { port: operatorPort, multiClusterMember: true },
   ...(knowsByCertificate(member)
     ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } }
@@ -117,7 +126,7 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
       )
     )
     return {
-      ...values,
+      ...usualValues(options),
       tls: yield* tlsValues,
       operator: {
         port: operatorPort,
@@ -154,7 +163,8 @@ export const startKubernetesPlayground = (
           directory,
           subnet: description.subnet,
           serviceSubnet: description.subnet + topology.clusters.length,
-          images: imagesOf(description.subnet, options.agent)
+          images: imagesOf(description, options),
+          containerRuntime: options.containerRuntime
         }).pipe(Effect.map((running) => ({ description, ...running }))),
       { concurrency: "unbounded" }
     )
@@ -173,7 +183,7 @@ export const startKubernetesPlayground = (
     const members = started.filter(({ description }) => !description.isPrimary)
     yield* Effect.forEach(
       members,
-      ({ cluster, description }) => installChart(programs, cluster, memberValues(description)),
+      ({ cluster, description }) => installChart(programs, cluster, memberValues(options, description)),
       { concurrency: "unbounded" }
     )
     const primary = started.find(({ description }) => description.isPrimary)

@@ -31,5 +31,7 @@ const listening = [
     ? []
     : [{ port: 443, server: https.createServer({ cert: TLS_CERT, key: TLS_KEY }, serve) }])
 ].map(({ port, server }) => new Promise<void>((resolve) => server.listen(port, "0.0.0.0", resolve)))
+// The first process of its container: without a handler the kernel would keep the signal from it.
+process.once("SIGTERM", () => process.exit(0))
 await Promise.all(listening)
 process.stdout.write("ready\n")

@@ -69,6 +69,16 @@ export class PodNetworks {
     return [tools.unshare, ...own, tools.sh, script("pod.sh"), ...pod, ...command]
   }
 
+  /**
+   * The command that runs another command in the network of a pod's process, and among the processes whose first that
+   * one started. It has a mount namespace of its own.
+   */
+  beside(pid: number, command: ReadonlyArray<string>): readonly [string, ...ReadonlyArray<string>] {
+    const namespaces = [`--net=/proc/${pid}/ns/net`, `--pid=/proc/${pid}/ns/pid_for_children`]
+    const first = [tools.unshare, "--mount-proc", tools.sh, script("beside.sh"), this.#machine]
+    return [tools.nsenter, ...namespaces, ...first, ...command]
+  }
+
   /** A connection from the node to a pod. */
   dial(podIp: string, port: number): Duplex {
     const socket = net.connect({ path: this.#door, allowHalfOpen: true })

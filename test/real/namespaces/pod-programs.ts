@@ -1,6 +1,7 @@
 /**
  * Programs of containers whose pods have network namespaces: a workload, and the real agent, which works on the
- * workload's namespace. The kubelet listens at the pod's loopback address and passes each connection through the node.
+ * workload's namespace from a pod of its own, or inside of it as an ephemeral container. The kubelet listens at the
+ * pod's loopback address and passes each connection through the node.
  */
 
 import { fileURLToPath } from "node:url"
@@ -20,15 +21,23 @@ import { containerPath, tools } from "./tools.ts"
 
 const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
-/** Passes connections at the pod's address on into its namespace, for as long as the scope. */
+/**
+ * Passes connections at the pod's address on into its namespace, for as long as the scope. Those that come before the
+ * program listens there wait.
+ */
 const admit = (
   { networks }: PodNode,
   container: ContainerContext,
-  ports: ReadonlyArray<number>
+  ports: ReadonlyArray<number>,
+  listens: Promise<void> = Promise.resolve()
 ): Effect.Effect<void, ListenError, Scope.Scope> =>
   Effect.forEach(
     ports,
-    (port) => container.listen(port, (socket) => join(socket, networks.dial(container.podIp, port))),
+    (port) =>
+      container.listen(port, (socket) => {
+        socket.on("error", () => undefined)
+        void listens.then(() => join(socket, networks.dial(container.podIp, port)))
+      }),
     { discard: true }
   )
 
@@ -46,25 +55,34 @@ const orLogged = (
     )
   )
 
-const ownId = (container: ContainerContext): string => {
-  const uid = container.pod.metadata.uid
-  const own = container.onNode().find((other) => other.podUid === uid && other.container === container.containerName)
-  return own?.containerId.replace(/^.*:\/\//, "") ?? ""
+/** The id of a running container of the same pod. */
+const idOf = ({ onNode, pod }: ContainerContext, name: string): string => {
+  const found = onNode().find(({ container, podUid }) => podUid === pod.metadata.uid && container === name)
+  return found?.containerId.replace(/^.*:\/\//, "") ?? ""
 }
 
 const containerSpec = ({ containerName, pod }: ContainerContext): unknown =>
-  asObjects(at(pod, "spec", "containers")).find(({ name }) => name === containerName)
+  ["containers", "ephemeralContainers"]
+    .flatMap((field) => asObjects(at(pod, "spec", field)))
+    .find(({ name }) => name === containerName)
 
-/** A workload: `pod-app.ts`, with the ports that its container names. */
+/**
+ * A workload: `pod-app.ts`, with the ports that its container names. It is pid 1 of a process namespace, as the main
+ * process of every container is.
+ */
 export const podApp = (node: () => PodNode): ContainerProgram =>
   signalsReady((container) => {
     const { networks, runtime } = node()
-    const id = ownId(container)
+    const id = idOf(container, container.containerName)
     const ports = asObjects(at(containerSpec(container), "ports")).flatMap(({ containerPort }) =>
       typeof containerPort === "number" ? [containerPort] : []
     )
     const program = processProgram({
-      command: ({ podIp }) => networks.enter(podIp, [process.execPath, script("pod-app.ts")]),
+      command: ({ podIp }) =>
+        networks.enter(podIp, [
+          ...[tools.unshare, "--pid", "--fork", "--kill-child", "--mount-proc"],
+          ...[tools.sh, script("container.sh"), process.execPath, script("pod-app.ts")]
+        ]),
       env: () => ({ PATH: containerPath }),
       started: (pid) => runtime.add(id, { pid, env: container.env }),
       readyWhen: (line) => line === "ready"
@@ -111,26 +129,54 @@ const securityOf = (container: ContainerContext): AgentSecurity => {
   }
 }
 
-/** The command that runs the real agent in a pod of its own, with the rights of its container and none beyond them. */
+/** The command that runs the agent with the files and the rights of its container, and none beyond them. */
+const confined = (
+  { capabilities, group }: AgentSecurity,
+  runtimeSocket: string | undefined,
+  command: ReadonlyArray<string>
+): ReadonlyArray<string> => {
+  const added = capabilities.map((name) => name.toLowerCase())
+  const bound = ["-all", ...[...usualCapabilities, ...added].map((name) => `+${name}`)].join(",")
+  const limits = [`--regid=${group}`, "--clear-groups", `--bounding-set=${bound}`]
+  return [tools.sh, script("agent-root.sh"), runtimeSocket ?? "", tools.setpriv, ...limits, ...command]
+}
+
+/** The command that runs the real agent in a pod of its own. */
 export const agentCommand = (
   { networks, runtime }: PodNode,
   podIp: string,
-  { capabilities, group }: AgentSecurity,
+  security: AgentSecurity,
+  command: ReadonlyArray<string>
+): readonly [string, ...ReadonlyArray<string>] =>
+  networks.enter(podIp, confined(security, runtime.socket, command), { mounts: true })
+
+/**
+ * The command that runs the real agent as an ephemeral container: in the network and among the processes of its target,
+ * with files of its own. It does not see the container runtime.
+ */
+const ephemeralCommand = (
+  { networks, runtime }: PodNode,
+  container: ContainerContext,
   command: ReadonlyArray<string>
 ): readonly [string, ...ReadonlyArray<string>] => {
-  const added = capabilities.map((name) => name.toLowerCase())
-  const bound = ["-all", ...[...usualCapabilities, ...added].map((name) => `+${name}`)].join(",")
-  const confined = [tools.setpriv, `--regid=${group}`, "--clear-groups", `--bounding-set=${bound}`, ...command]
-  return networks.enter(podIp, [tools.sh, script("agent-root.sh"), runtime.socket, ...confined], { mounts: true })
+  const target = container.targetContainerName ?? ""
+  const pid = runtime.pidOf(idOf(container, target))
+  if (pid === undefined) throw new Error(`container ${target}, beside which it is to run, has no process`)
+  return networks.beside(pid, confined(securityOf(container), undefined, command))
 }
 
-/** The real agent, as the container of its Job. */
+/** The real agent, as the container of its Job or as an ephemeral container. */
 export const realAgent = (node: () => PodNode, binary: string): ContainerProgram =>
   signalsReady((container) => {
-    const { args, env, podIp } = container
+    const { args, env, podIp, targetContainerName } = container
     const port = Number(args[args.indexOf("-l") + 1])
+    const command = [binary, ...args.slice(1)]
+    const listens = Promise.withResolvers<void>()
     const program = processProgram({
-      command: () => agentCommand(node(), podIp, securityOf(container), [binary, ...args.slice(1)]),
+      command: () =>
+        targetContainerName === undefined
+          ? agentCommand(node(), podIp, securityOf(container), command)
+          : ephemeralCommand(node(), container, command),
       env: () => {
         const podIps = env.get("MIRRORD_AGENT_POD_IPS")
         return {
@@ -139,7 +185,11 @@ export const realAgent = (node: () => PodNode, binary: string): ContainerProgram
           ...(podIps === undefined ? {} : { MIRRORD_AGENT_POD_IPS: podIps.split(",").map(addressInNetwork).join(",") })
         }
       },
-      readyWhen: (line) => line.startsWith("agent ready")
+      readyWhen: (line) => {
+        const isReady = line.startsWith("agent ready")
+        if (isReady) listens.resolve()
+        return isReady
+      }
     })
-    return orLogged(container, Effect.andThen(admit(node(), container, [port]), program(container)))
+    return orLogged(container, Effect.andThen(admit(node(), container, [port], listens.promise), program(container)))
   })

@@ -6,12 +6,18 @@
 import * as http from "node:http"
 import { beforeAll } from "vitest"
 import { stringify } from "yaml"
-import { subnetOf } from "../../address-plan.ts"
+import { type NetworkUser, subnetOf } from "../../address-plan.ts"
 import { selfSigned } from "../../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { fleetIs } from "../fleet-health.ts"
-import { type RealPlayground, until, usePlayground } from "../harness.ts"
-import { usePodNode } from "./pod-node.ts"
+import {
+  type AnyRealPlayground,
+  type RealPlaygroundOptions,
+  until,
+  useKubernetesPlayground,
+  usePlayground
+} from "../harness.ts"
+import { type PodNode, usePodNode } from "./pod-node.ts"
 import { podApp, realAgent } from "./pod-programs.ts"
 
 const image = "pod-app"
@@ -58,39 +64,69 @@ export interface WebPod {
 }
 
 export interface PodWorld {
-  readonly real: RealPlayground
-  /** All pods of the workload: those of cluster-a first. */
+  readonly real: AnyRealPlayground
+  /** `kubectl apply` in a cluster. */
+  readonly apply: (cluster: string, yaml: string) => Promise<void>
+  /** All pods of the workload: those of cluster-a first. Each has a file of its own, `/mnt/pod.txt`. */
   readonly pods: () => ReadonlyArray<WebPod>
   /** The requests that the workload in a pod has served so far: `METHOD PATH` each. */
   readonly served: (pod: WebPod) => Promise<ReadonlyArray<string>>
 }
 
+export interface PodWorldOptions {
+  readonly network: NetworkUser
+  /** As in `RealPlaygroundOptions`. */
+  readonly agentTls?: boolean
+  readonly agentIdleTtlSecs?: number
+  readonly ephemeralAgents?: boolean
+}
+
 /** Starts it before the tests of the calling `describe`, and removes everything after them. */
-export const usePodWorld = (agent: string): PodWorld => {
+export const usePodWorld = (agent: string, options: PodWorldOptions): PodWorld => {
   // Before the playground's own hooks: its end comes first.
   const node = usePodNode()
-  const real = usePlayground({
-    topology: "management",
-    subnet: subnetOf("real client, real agent in the target's network"),
-    agent: realAgent(node, agent),
-    images: new Map([[image, podApp(node)]]),
-    containerRuntime: "docker"
-  })
+  const real = usePlayground(playgroundOptions(node, agent, options))
+  return withWorkload(node, real, async (cluster, yaml) => real.cluster(cluster).cluster.apply(yaml))
+}
+
+/** The same on real control planes, with the programs of a folder. It needs six networks. */
+export const usePodWorldOnKubernetes = (assets: string, agent: string, options: PodWorldOptions): PodWorld => {
+  const node = usePodNode()
+  const real = useKubernetesPlayground(assets, playgroundOptions(node, agent, options))
+  return withWorkload(node, real, (cluster, yaml) => real.cluster(cluster).cluster.plane.apply(yaml))
+}
+
+const playgroundOptions = (
+  node: () => PodNode,
+  agent: string,
+  { network, ...agents }: PodWorldOptions
+): RealPlaygroundOptions => ({
+  topology: "management",
+  subnet: subnetOf(network),
+  agent: realAgent(node, agent),
+  ...agents,
+  images: new Map([[image, podApp(node)]]),
+  containerRuntime: "docker"
+})
+
+const withWorkload = (node: () => PodNode, real: AnyRealPlayground, apply: PodWorld["apply"]): PodWorld => {
   const pods = (): ReadonlyArray<WebPod> =>
-    Object.keys(replicas).flatMap((cluster) =>
-      real
-        .cluster(cluster)
-        .kubelet.containers()
+    Object.keys(replicas).flatMap((cluster) => {
+      const { kubelet } = real.cluster(cluster)
+      return kubelet
+        .containers()
         .filter(({ container }) => container === "web")
         .map(({ containerId, pod, podIp }) => {
           const pid = node().runtime.pidOf(containerId.replace("docker://", ""))
           if (pid === undefined) throw new Error(`the process of ${pod} is not known`)
-          return { cluster, name: pod, ip: podIp, pid }
+          // The user that makes network namespaces may bind every port, so all ports have this address.
+          const { ip } = kubelet.reach({ ip: podIp, port: 80 })
+          return { cluster, name: pod, ip, pid }
         })
-    )
+    })
   beforeAll(async () => {
     const tls = await selfSigned()
-    for (const cluster of Object.keys(replicas)) real.cluster(cluster).cluster.apply(manifest(cluster, tls))
+    for (const cluster of Object.keys(replicas)) await apply(cluster, manifest(cluster, tls))
     for (const [name, count] of Object.entries(replicas)) {
       const { store } = real.cluster(name).cluster
       await until(`${count} ready pods in ${name}`, () => {
@@ -107,7 +143,7 @@ export const usePodWorld = (agent: string): PodWorld => {
     for await (const line of answer.lines) lines.push(line)
     return lines.filter((line) => /^[A-Z]+ \//.test(line))
   }
-  return { real, pods, served }
+  return { real, apply, pods, served }
 }
 
 /** An HTTP server of this machine, as a developer runs it. */

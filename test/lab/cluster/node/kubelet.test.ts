@@ -88,6 +88,10 @@ describe("a pod's life", () => {
           [debug.containerName, debug.targetContainerName, debug.podIp, debug.env.get("OWN")],
           ["debug-1", "app", podIpOf(running), "yes"]
         )
+        assert.deepStrictEqual(
+          asObjects(at(debug.pod, "spec", "ephemeralContainers")).map(({ name }) => name),
+          ["debug-1", "unknown"]
+        )
         const stateOf = (object: KubeObject, name: string) =>
           asObjects(at(object, "status", "ephemeralContainerStatuses")).find((one) => one["name"] === name)?.["state"]
         const beside = yield* podWhere(store, "one", (found) => at(stateOf(found, "unknown"), "waiting") !== undefined)

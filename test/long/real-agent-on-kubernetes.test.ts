@@ -1,0 +1,33 @@
+/**
+ * mirrord's own agent with a target on real control planes, where its Job and its ephemeral containers, and the
+ * administrators' TLS configuration, pass a real API server. The Job's agent speaks TLS, the ephemeral one does not: in
+ * clusters of this repository it is the other way round.
+ */
+
+import { it } from "vitest"
+import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
+import { describePodNetworks } from "../real/namespaces/describe-pod-networks.ts"
+import { usePodWorldOnKubernetes } from "../real/namespaces/pod-world.ts"
+import { stealsHttps } from "../real/namespaces/steals-https.ts"
+
+const network = "real agent on kubernetes"
+
+describeKubernetes("on real control planes", (assets) => {
+  describePodNetworks(
+    "the real agent in the target's network namespace",
+    ["mirrord", "agent"],
+    ({ agent, mirrord }) => {
+      const world = usePodWorldOnKubernetes(assets, agent, { network, agentTls: true })
+
+      it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
+        stealsHttps(world, mirrord))
+    }
+  )
+
+  describePodNetworks("the real agent as an ephemeral container", ["mirrord", "agent"], ({ agent, mirrord }) => {
+    const world = usePodWorldOnKubernetes(assets, agent, { network, ephemeralAgents: true })
+
+    it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
+      stealsHttps(world, mirrord))
+  })
+})

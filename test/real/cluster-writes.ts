@@ -1,0 +1,59 @@
+/** Writes of an administrator to a cluster of a playground over its API, the same for embedded and real clusters. */
+
+import { parseAllDocuments } from "yaml"
+import type { ResourceRef } from "../../lab/cluster/store/object-store.ts"
+import type { LocalCluster } from "../../lab/playground/local-cluster.ts"
+import { asObject, asString, at } from "../../src/domain/json.ts"
+import { apiClient } from "./api-client.ts"
+
+const pathOf = ({ group, resource, version }: ResourceRef, namespace: string, name: string): string =>
+  `${group === "" ? "/api" : `/apis/${group}`}/${version}/namespaces/${namespace}/${resource}/${name}`
+
+const send = async (
+  { kubeconfigPath }: LocalCluster,
+  method: string,
+  path: string,
+  sent?: { readonly type: string; readonly body: string }
+): Promise<void> => {
+  const headers = sent === undefined ? {} : { "content-type": sent.type }
+  const { body, status } = await apiClient(kubeconfigPath).call(method, path, sent?.body, headers)
+  if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(body)}`)
+}
+
+/** Changes an object by a merge patch (RFC 7396). */
+export const patchObject = (
+  cluster: LocalCluster,
+  ref: ResourceRef,
+  namespace: string,
+  name: string,
+  change: object
+): Promise<void> =>
+  send(cluster, "PATCH", pathOf(ref, namespace, name), {
+    type: "application/merge-patch+json",
+    body: JSON.stringify(change)
+  })
+
+/** Deletes an object as `kubectl delete` does. Dependents go after it; pods get their time to end. */
+export const deleteObject = (cluster: LocalCluster, ref: ResourceRef, namespace: string, name: string): Promise<void> =>
+  send(cluster, "DELETE", pathOf(ref, namespace, name))
+
+/** The collection of a kind; enough for the kinds of the tests here. */
+const pluralOf = (kind: string): string => `${kind.toLowerCase().replace(/y$/u, "ie")}s`
+
+/** Makes or changes the namespaced objects of YAML documents, as `kubectl apply --server-side` does. */
+export const applyObjects = async (cluster: LocalCluster, yaml: string): Promise<void> => {
+  for (const document of parseAllDocuments(yaml)) {
+    const object = asObject(document.toJS())
+    const [version = "", group = ""] = (asString(object["apiVersion"]) ?? "").split("/").toReversed()
+    const ref = { group, version, resource: pluralOf(asString(object["kind"]) ?? "") }
+    const path = pathOf(
+      ref,
+      asString(at(object, "metadata", "namespace")) ?? "",
+      asString(at(object, "metadata", "name")) ?? ""
+    )
+    await send(cluster, "PATCH", `${path}?fieldManager=tests&force=true`, {
+      type: "application/apply-patch+yaml",
+      body: JSON.stringify(object)
+    })
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * mirrord's own client with copies of targets, in a cluster of its own: a deployment that is scaled down meanwhile, and
+ * a cronjob, which has no pods at all.
+ */
+
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { afterEach, beforeAll, expect, it } from "vitest"
+import { deployments, pods } from "../../lab/cluster/store/resource-refs.ts"
+import { images } from "../../lab/playground/manifests.ts"
+import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
+import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
+import { asObject } from "../../src/domain/json.ts"
+import { applyObjects, deleteObject, patchObject } from "./cluster-writes.ts"
+import { developers } from "./developers.ts"
+import { restartOperator } from "./disturbances.ts"
+import { fleetIs } from "./fleet-health.ts"
+import {
+  describeReal,
+  eventually,
+  request,
+  runClient,
+  type RunningCommand,
+  until,
+  type UsePlayground
+} from "./harness.ts"
+import { refusalText } from "./refusal.ts"
+import { children, nothingLeft } from "./sessions.ts"
+
+const single = "cluster-b"
+const readers = "workload-readers"
+
+/** The rights that the client needs beside the chart's role for developers, since it looks for targets itself. */
+const readsWorkloads = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: ${readers}, namespace: default}
+rules:
+  - {apiGroups: [apps], resources: [deployments], verbs: [get]}
+  - {apiGroups: [batch], resources: [cronjobs], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: ${readers}, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: ${readers}}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: ${readers}}]
+`
+
+const cronJob = `
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: default}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers:
+            - {name: report, image: ${images.demo}, env: [{name: REPORT, value: nightly}]}
+            - {name: helper, image: ${images.demo}}
+`
+
+/**
+ * The cases of mirrord's own client with copies of targets in one cluster.
+ *
+ * @param where what the clusters of the playground are
+ */
+export const copyTargets = (where: string, use: UsePlayground): void =>
+  describeReal(
+    `the real client, copies of targets, ${where}`,
+    ["mirrord", "layerApp"],
+    ({ layerApp, mirrord }) => {
+      const real = use({ topology: "primary-default" })
+      const commands: Array<RunningCommand> = []
+      let kubeconfig = ""
+      // One home, and so one certificate: to the operator all commands are of one user.
+      let home = ""
+      const run = (...args: ReadonlyArray<string>): RunningCommand => {
+        const command = runClient({ file: mirrord, args, home, kubeconfig })
+        commands.push(command)
+        return command
+      }
+      const exec = (target: string, copyTarget: object, ...program: ReadonlyArray<string>): RunningCommand => {
+        const config = join(home, "mirrord.json")
+        writeFileSync(config, JSON.stringify({ feature: { copy_target: { enabled: true, ...copyTarget } } }))
+        return run("exec", "--target", target, "-f", config, "--", ...program)
+      }
+      const store = () => real.cluster(single).cluster.store
+      const copies = () => store().list(pods, { namespace: "default", labelSelector: copyLabel }).items
+      const workload = () => {
+        const object = store().get(deployments, "default", "myapp")
+        return { replicas: asObject(object?.["spec"])["replicas"], from: object?.metadata.labels?.[scaledDownFrom] }
+      }
+      const scale = (replicas: number): Promise<void> =>
+        patchObject(real.cluster(single).cluster, deployments, "default", "myapp", { spec: { replicas } })
+      const entry = (): string => real.cluster(single).entry ?? ""
+      const allIsBack = async (replicas: number): Promise<void> => {
+        await until("the copy's end", () => (copies().length === 0 ? true : undefined), 90_000)
+        await until("the workload's pods", () => (workload().replicas === replicas ? true : undefined))
+        expect(workload()).toEqual({ replicas, from: undefined })
+      }
+      beforeAll(async () => {
+        await fleetIs(real.playground())
+        const { cluster } = real.cluster(single)
+        home = real.home("cleo")
+        kubeconfig = join(home, "kubeconfig")
+        await applyObjects(cluster, readsWorkloads)
+        await applyObjects(cluster, cronJob)
+        await Effect.runPromise(
+          cluster.userKubeconfig({ user: "cleo", groups: [developers, readers], path: kubeconfig })
+        )
+      }, 600_000)
+      afterEach(() => {
+        for (const command of commands.splice(0)) command.stop()
+      })
+
+      it("a scaled-down deployment has no pods while the program serves its Service, then has them again", async () => {
+        await scale(2)
+        await eventually("the workload answers", async () => expect(await request(entry(), "/")).toContain("hello"))
+        const steal = [layerApp, "--steal", "80", "--respond", "laptop"]
+        const app = exec("deployment/myapp", { scale_down: true }, ...steal)
+        expect(await app.waitForEvent("subscribed", undefined, 60_000)).toMatchObject({ port: 80, ok: true })
+        expect(copies()).toHaveLength(1)
+        expect(workload()).toEqual({ replicas: 0, from: "2" })
+        const [session] = children(real.cluster(single))
+        expect(session?.spec).toMatchObject({ copyTarget: { scaledown: true }, target: { kind: "Pod" } })
+        await eventually(
+          "the Service leads to the copy",
+          async () => expect(await request(entry(), "/one")).toBe("laptop /one\n"),
+          60_000
+        )
+        const status = run("operator", "status")
+        expect(await status.ended(10_000), status.stderr()).toBe(0)
+        expect(status.stdout()).toContain("deployment/myapp")
+        app.stop()
+        await allIsBack(2)
+        await eventually("the workload answers", async () => expect(await request(entry(), "/")).toContain("hello"))
+        await scale(1)
+      })
+
+      it("the next operator gives the pods back, if the copy has gone without the one before", async () => {
+        const app = exec("deployment/myapp", { scale_down: true }, layerApp, "--mirror", "80")
+        await app.waitForEvent("subscribed", undefined, 60_000)
+        expect(workload()).toEqual({ replicas: 0, from: "1" })
+        const names = copies().map(({ metadata }) => metadata.name ?? "")
+        app.stop()
+        await restartOperator(real, single)
+        for (const name of names) await deleteObject(real.cluster(single).cluster, pods, "default", name)
+        await allIsBack(1)
+      })
+
+      it("exec on a cronjob has the variables of its template, without the container that is left out", async () => {
+        const env = exec("cronjob/nightly/container/report", { exclude_containers: ["helper"] }, "env")
+        expect(await env.ended(60_000), env.stderr()).toBe(0)
+        env.stop()
+        expect(env.stdout()).toContain("REPORT=nightly\n")
+        expect(copies().map(({ spec }) => asObject(spec)["containers"])).toMatchObject([[{ name: "report" }]])
+      })
+
+      it("a cronjob cannot be scaled down, which the client is told", async () => {
+        const env = exec("cronjob/nightly", { scale_down: true }, "env")
+        expect(await env.ended(20_000)).toBe(1)
+        expect(refusalText(env)).toContain("cronjob/nightly cannot be scaled down")
+      })
+
+      it("leaves nothing", async () => {
+        await nothingLeft(real, 120_000)
+        await allIsBack(1)
+      })
+    },
+    { timeout: 900_000 }
+  )

@@ -1,0 +1,171 @@
+/**
+ * mirrord's own client with copies of targets at a primary: a deployment that is scaled down in both clusters, also
+ * when an operator is killed in the middle, and a cronjob.
+ */
+
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, beforeAll, expect, it } from "vitest"
+import { deployments, pods } from "../../lab/cluster/store/resource-refs.ts"
+import { images } from "../../lab/playground/manifests.ts"
+import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
+import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
+import { asObject } from "../../src/domain/json.ts"
+import { applyObjects } from "./cluster-writes.ts"
+import { restartOperator } from "./disturbances.ts"
+import { fleetIs } from "./fleet-health.ts"
+import {
+  describeReal,
+  eventually,
+  request,
+  runClient,
+  type RunningCommand,
+  until,
+  type UsePlayground
+} from "./harness.ts"
+import { refusalText } from "./refusal.ts"
+import { nothingLeft, parentNames, readySession } from "./sessions.ts"
+
+const primary = "cluster-a"
+const member = "cluster-b"
+const both = [primary, member] as const
+
+const cronJob = (cluster: string): string => `
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: default}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    spec:
+      template:
+        spec:
+          restartPolicy: Never
+          containers: [{name: report, image: ${images.demo}, env: [{name: REPORT, value: ${cluster}}]}]
+`
+
+/**
+ * The cases of mirrord's own client with copies of targets over many clusters.
+ *
+ * @param where what the clusters of the playground are
+ */
+export const fleetCopyTargets = (where: string, use: UsePlayground): void =>
+  describeReal(
+    `the real client, copies of targets over many clusters, ${where}`,
+    ["mirrord", "layerApp"],
+    ({ layerApp, mirrord }) => {
+      const real = use({
+        topology: "primary-default",
+        sessionTtlSecs: 30
+      })
+      const commands: Array<RunningCommand> = []
+      // One home, and so one certificate: to the operator all commands are of one user.
+      let home = ""
+      const run = (...args: ReadonlyArray<string>): RunningCommand => {
+        const command = runClient({
+          file: mirrord,
+          args,
+          home,
+          kubeconfig: real.playground().primary.cluster.kubeconfigPath
+        })
+        commands.push(command)
+        return command
+      }
+      const exec = (target: string, copyTarget: object, ...program: ReadonlyArray<string>): RunningCommand => {
+        const config = join(home, "mirrord.json")
+        writeFileSync(config, JSON.stringify({ feature: { copy_target: { enabled: true, ...copyTarget } } }))
+        return run("exec", "--target", target, "-f", config, "--", ...program)
+      }
+      const store = (cluster: string) => real.cluster(cluster).cluster.store
+      const copies = (cluster: string) =>
+        store(cluster)
+          .list(pods, { namespace: "default", labelSelector: copyLabel })
+          .items.map(({ metadata }) => metadata.name ?? "")
+      const workload = (cluster: string) => {
+        const object = store(cluster).get(deployments, "default", "myapp")
+        return { replicas: asObject(object?.["spec"])["replicas"], from: object?.metadata.labels?.[scaledDownFrom] }
+      }
+      const entry = (cluster: string): string => real.cluster(cluster).entry ?? ""
+      const allIsBack = async (withinMs = 120_000): Promise<void> => {
+        for (const cluster of both) {
+          await until(`the copy's end in ${cluster}`, () => (copies(cluster).length === 0 ? true : undefined), withinMs)
+          await until(`the workload's pods in ${cluster}`, () => (workload(cluster).replicas === 1 ? true : undefined))
+          expect(workload(cluster)).toEqual({ replicas: 1, from: undefined })
+          await eventually(
+            `the workload answers in ${cluster}`,
+            async () => expect(await request(entry(cluster), "/")).toContain("hello"),
+            30_000
+          )
+        }
+      }
+      const servedByLaptop = async (path: string): Promise<void> => {
+        for (const cluster of both)
+          await eventually(
+            `the Service of ${cluster} leads to the copy`,
+            async () => expect(await request(entry(cluster), path)).toBe(`laptop ${path}\n`),
+            60_000
+          )
+      }
+
+      beforeAll(async () => {
+        await fleetIs(real.playground())
+        home = real.home("fleet")
+        for (const cluster of both) await applyObjects(real.cluster(cluster).cluster, cronJob(cluster))
+      }, 600_000)
+      afterEach(() => {
+        for (const command of commands.splice(0)) command.stop()
+      })
+
+      it("a deployment has no pods anywhere while the program serves its Services, then has them again", async () => {
+        const known = parentNames(real.playground())
+        const app = exec("deployment/myapp", { scale_down: true }, layerApp, "--steal", "80", "--respond", "laptop")
+        expect(await app.waitForEvent("subscribed", undefined, 90_000)).toMatchObject({ port: 80, ok: true })
+        const [name = ""] = copies(primary)
+        for (const cluster of both) {
+          expect(copies(cluster)).toEqual([name])
+          expect(workload(cluster)).toEqual({ replicas: 0, from: "1" })
+        }
+        expect((await readySession(real, known)).spec).toMatchObject({
+          copyTarget: { scaledown: true },
+          targetAlias: `pod.${name}`
+        })
+        await servedByLaptop("/one")
+        const status = run("operator", "status")
+        expect(await status.ended(20_000), status.stderr()).toBe(0)
+        expect(status.stdout()).toContain("deployment/myapp")
+        app.stop()
+        await allIsBack()
+      })
+
+      it("operators are killed in the middle, the primary's and the member's: the copies go on, and end", async () => {
+        const app = exec("deployment/myapp", { scale_down: true }, layerApp, "--steal", "80", "--respond", "laptop")
+        await app.waitForEvent("subscribed", undefined, 90_000)
+        for (const cluster of both) await restartOperator(real, cluster)
+        await fleetIs(real.playground())
+        await servedByLaptop("/two")
+        for (const cluster of both) expect(workload(cluster)).toEqual({ replicas: 0, from: "1" })
+        app.stop()
+        await allIsBack(300_000)
+      })
+
+      it("exec on a cronjob has the variables of the default cluster's template", async () => {
+        const env = exec("cronjob/nightly", {}, "env")
+        expect(await env.ended(90_000), env.stderr()).toBe(0)
+        expect(env.stdout()).toContain(`REPORT=${primary}\n`)
+        for (const cluster of both) expect(copies(cluster)).toHaveLength(1)
+      })
+
+      it("a target that the default cluster has not is refused before the program starts", async () => {
+        const env = exec("deployment/nowhere", {}, "env")
+        expect(await env.ended(30_000)).toBe(1)
+        expect(refusalText(env)).toContain("In the default cluster cluster-a")
+        expect(refusalText(env)).toContain("there is no deployment/nowhere in namespace default")
+      })
+
+      it("leaves nothing", async () => {
+        await nothingLeft(real, 180_000)
+        await allIsBack()
+      })
+    },
+    { timeout: 900_000 }
+  )

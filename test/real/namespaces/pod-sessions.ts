@@ -1,0 +1,70 @@
+/** Sessions with the workload of a {@link PodWorld}, and requests to its pods. */
+
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect } from "vitest"
+import { eventually, type AnyRealPlayground, request, runClient, type RunningCommand } from "../harness.ts"
+import { parentNames, readySession } from "../sessions.ts"
+import { agentRules } from "./pod-rules.ts"
+import type { WebPod } from "./pod-world.ts"
+
+export const visit = (
+  pod: WebPod,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal
+): Promise<string> => request(`http://${pod.ip}`, path, headers, signal)
+
+/**
+ * Tries until the pod answers so. When its rules are made, the agent ends the open sockets of the port (`ss --kill`),
+ * also those of connections that the rules have just redirected. Their peers never learn of it: such a request hangs
+ * for ever. So each attempt ends, and another begins.
+ */
+export const answers = (
+  pod: WebPod,
+  wanted: string,
+  attempt: (signal: AbortSignal) => Promise<string>
+): Promise<void> =>
+  eventually(`${pod.name} answers ${wanted}`, async () => {
+    expect(await attempt(AbortSignal.timeout(5_000))).toBe(wanted)
+  })
+
+/** The answer of the workload itself. */
+export const answerOf = ({ cluster, name }: WebPod, path: string): string => `${name} in ${cluster}: GET ${path} `
+
+/** A command of the client, once its session is ready in both clusters. */
+export const beginSession = async (
+  real: AnyRealPlayground,
+  mirrord: string,
+  args: ReadonlyArray<string>,
+  incoming?: Readonly<Record<string, unknown>>
+): Promise<RunningCommand> => {
+  const home = real.home("pods")
+  const config = join(home, "mirrord.json")
+  writeFileSync(config, JSON.stringify(incoming === undefined ? {} : { feature: { network: { incoming } } }))
+  const known = parentNames(real.playground())
+  const [name = "", ...rest] = args
+  const command = runClient({
+    file: mirrord,
+    args: [name, "--target", "deployment/web", "-f", config, ...rest],
+    home,
+    kubeconfig: real.kubeconfig()
+  })
+  try {
+    await readySession(real, known)
+  } catch (error) {
+    command.stop()
+    throw error
+  }
+  return command
+}
+
+/** Waits until no agent redirects traffic of any pod; then every pod must answer for itself. */
+export const allGivenBack = async (pods: ReadonlyArray<WebPod>): Promise<void> => {
+  for (const pod of pods) {
+    await eventually(`the end of all redirects of ${pod.name}`, async () => {
+      expect(await agentRules(pod.pid)).toEqual([])
+    })
+    expect(await visit(pod, "/back")).toBe(answerOf(pod, "/back"))
+  }
+}
