@@ -7,30 +7,30 @@
  */
 
 import { Clock, Effect, Option, Queue, Result } from "effect"
-import { renewalPause, tokenRenewal, type TokenRenewal, usedToken } from "../../domain/credentials/token-renewal.ts"
+import { renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
-import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { type ClusterConnection, disengage, engage } from "./cluster-connection.ts"
-import { readCredentials, sameCredentials } from "./member-credentials.ts"
-import { grantToken, keepToken, memberToken, type MemberToken } from "./member-token.ts"
+import {
+  type MemberSecrets,
+  type MemberToken,
+  type NewestCredentials,
+  newestCredentials,
+  sameCredentials
+} from "./member-credentials.ts"
+import { grantToken, keepToken } from "./member-token.ts"
 
 /** A member whose credentials are followed. */
-export interface FollowedMember {
+export interface FollowedMember extends MemberSecrets {
   readonly connection: ClusterConnection
   readonly connector: ClusterConnector["Service"]
   readonly member: MemberConfiguration
   /** Namespace of the Secrets, and of this operator. */
   readonly namespace: string
-  /** Name of the Secret that the user has made. */
-  readonly secret: string
-  /** Name of the Secret in which this operator keeps the last token that it got by itself. */
-  readonly refreshed: string
-  /** A Secret with credentials as it is now. */
-  readonly secretOf: (name: string) => KubeObject | undefined
   /** Tells that a Secret has changed, or that both are known. */
   readonly changes: Queue.Queue<void>
   /** From 0 up to 1: this member's place among the members that are renewed in the same hour. */
@@ -41,8 +41,7 @@ interface State extends FollowedMember {
   readonly log: LogOnce
   current: Result.Result<MemberCredentials, string> | undefined
   engaged: MemberAccess | undefined
-  /** The token of the user's Secret, and that which is used; nothing where the member is known by no token. */
-  tokens: { readonly first: MemberToken; readonly used: MemberToken } | undefined
+  tokens: NewestCredentials["tokens"]
   /** The last token that this process got from the member, and whether its Secret holds it. */
   granted: { readonly token: MemberToken; readonly isKept: boolean } | undefined
   /** Failed renewals in a row, and when the next try is due, epoch ms. */
@@ -50,33 +49,12 @@ interface State extends FollowedMember {
   tryAgainAt: number
 }
 
-const tokenIn = (credentials: Result.Result<MemberCredentials, string>): MemberToken | undefined =>
-  Result.isSuccess(credentials) && credentials.success._tag === "BearerToken"
-    ? memberToken(credentials.success.token)
-    : undefined
-
-/** The credentials to use now. */
-const credentialsNow = (state: State, now: number): Result.Result<MemberCredentials, string> => {
-  const { granted, member, refreshed, secret, secretOf } = state
-  const read = readCredentials(member, secret, secretOf(secret))
-  const first = tokenIn(read)
-  state.tokens = undefined
-  if (first === undefined) return read
-  const kept = secretOf(refreshed)
-  const others = [granted?.token, kept && tokenIn(readCredentials(member, refreshed, kept))]
-  const used = usedToken(
-    first,
-    others.filter((token) => token !== undefined),
-    now
-  )
-  state.tokens = { first, used }
-  return Result.succeed({ _tag: "BearerToken", token: used.token })
-}
-
 const apply = (state: State): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { connection, connector, current, engaged, member } = state
-    const found = credentialsNow(state, yield* Clock.currentTimeMillis)
+    const newest = newestCredentials(member, state, state.granted?.token, yield* Clock.currentTimeMillis)
+    state.tokens = Result.getOrUndefined(newest)?.tokens
+    const found = Result.map(newest, ({ credentials }) => credentials)
     if (current !== undefined && sameCredentials(current, found)) return
     state.current = found
     if (Result.isFailure(found)) {

@@ -8,8 +8,8 @@
 import { Clock, Effect, Redacted } from "effect"
 import { encodeBase64Text } from "../../domain/credentials/base64.ts"
 import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
-import { readTokenClaims, type ServiceAccount } from "../../domain/credentials/token-claims.ts"
-import type { TokenCandidate, TokenRenewal } from "../../domain/credentials/token-renewal.ts"
+import type { ServiceAccount } from "../../domain/credentials/token-claims.ts"
+import type { TokenRenewal } from "../../domain/credentials/token-renewal.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import { at } from "../../domain/json.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
@@ -18,18 +18,7 @@ import { ownerLabel } from "../../domain/session/names.ts"
 import type { ClusterConnector, MemberAccess } from "../../ports/cluster-connector.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
-
-/** A token that could be used, with what is known of it. */
-export interface MemberToken extends TokenCandidate {
-  readonly token: Redacted.Redacted
-}
-
-/** A token as a Secret holds it. */
-export const memberToken = (token: Redacted.Redacted, grantedAt?: number): MemberToken => ({
-  token,
-  claims: readTokenClaims(Redacted.value(token)),
-  grantedAt
-})
+import { memberToken, type MemberToken } from "./member-credentials.ts"
 
 /** How long a member may take to grant a token, or to answer the first request with it. */
 const patience = "20 seconds"

@@ -25,6 +25,8 @@ const latest = 0.8
 const spread = 0.1
 /** Overdue renewals are spread over so many ms, when an operator starts with many members. */
 const overdueSpread = 10_000
+/** A token that this process got is renewed after so many ms at the earliest, whatever its claims are. */
+const earliest = 10_000
 /** Clocks that differ by less are taken for equal, ms. */
 const clockTolerance = 60_000
 
@@ -52,10 +54,13 @@ const dueAt = ({ claims, grantedAt }: TokenCandidate, share: number, now: number
   const soon = now + overdueSpread * share
   const lifetime = lifetimeOf(claims)
   const issuedAt = claims?.issuedAt
+  // Another one would have the same claims.
+  if (grantedAt !== undefined)
+    return Math.max(now, grantedAt + Math.max(earliest, (lifetime ?? shortestLifetime) * (latest - spread * share)))
   if (lifetime === undefined || issuedAt === undefined) return soon
   // A token that is issued in the future has an unknown age: the clocks differ.
-  if (grantedAt === undefined && issuedAt > now + clockTolerance) return soon
-  const at = (grantedAt ?? issuedAt) + lifetime * (latest - spread * share)
+  if (issuedAt > now + clockTolerance) return soon
+  const at = issuedAt + lifetime * (latest - spread * share)
   return at > now ? at : soon
 }
 

@@ -559,8 +559,8 @@ describe("a member's token", () => {
       yield* pass(20)
       expect(reach()?.error).toContain(
         `the token of this cluster ended at ${momentText(day0 - hour)}; run \`kubectl create token ` +
-          "mirrord-operator-envoy -n mirrord --duration 24h` there, and write the result to key bearerToken of Secret " +
-          secretName
+          "mirrord-operator-envoy -n mirrord --duration 24h` there, and write the result to key bearerToken of " +
+          `Secret ${secretName}`
       )
       giveCredentials(primary, "cluster-a", jwt(0, 2 * hour))
       yield* pass(5)

@@ -37,7 +37,7 @@ describe("the renewal of a token", () => {
     expect(at(token(-5 * hour, -4 * hour, 0), 0)).toBe(0.8 * hour)
   })
 
-  it("is due at once for a token of the future, an ended one, one that does not tell its age, and an absurd one", () => {
+  it("is due at once for tokens of the future, ended ones, those that do not tell their age, and absurd ones", () => {
     const now = 100 * hour
     for (const one of [
       token(now + 2 * hour, now + 3 * hour),
@@ -48,6 +48,13 @@ describe("the renewal of a token", () => {
       expect(at(one, now)).toBe(now)
       expect(at(one, now, 0.5)).toBe(now + 5_000)
     }
+  })
+
+  it("is not due at once again after a grant, whatever its claims are", () => {
+    expect(at(token(undefined, hour, 0), 0)).toBe(480_000)
+    expect(at(token(hour, 0, 0), 0)).toBe(480_000)
+    expect(at(token(0, 1, 0), 0)).toBe(10_000)
+    expect(at(token(0, hour, 0), 10 * hour)).toBe(10 * hour)
   })
 
   it("never comes for tokens that nobody can renew", () => {
