@@ -274,7 +274,10 @@ const ofShape = (shape: Shape): fc.Arbitrary<unknown> => {
     case "quantity":
       return mostly(fc.constantFrom("1Gi", 1, 0.5), odd)
     case "references":
-      return mostly(fc.constantFrom([{ name: "a" }], []), fc.constantFrom([{ name: "A" }], [5], [null], "a", { a: 1 }))
+      return mostly(
+        fc.constantFrom([{ name: "a" }], []),
+        fc.constantFrom([{ name: "A" }], [5], [null], "a", { a: 1 }, {}, "", 0, false)
+      )
     case "whole":
       return mostly(fc.integer({ min: shape.least, max: shape.most }), odd)
     case "words":
@@ -499,7 +502,10 @@ describeHelm("helm and the operator", (helm) => {
           )
         }
       }),
-      { numRuns: 100, examples: [[{ image_pull_secrets: "a" }]] }
+      {
+        numRuns: 100,
+        examples: [[{ image_pull_secrets: "a" }], [{ service_account: {} }], [{ image_pull_secrets: "" }]]
+      }
     )
     expect(Math.min(accepted, refused)).toBeGreaterThan(0)
   })

@@ -121,13 +121,12 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (include "braid.mistake" (list $name "it must be a port from 1 to 65535" $value "write for example 443, or leave it out")) -}}
   {{- end -}}
 {{- end -}}
-{{- with index .Values.agent.extraConfig "service_account" -}}
-  {{- if include "braid.objectNamesProblem" (list .) -}}
-    {{- $mistakes = append $mistakes (include "braid.mistake" (list "agent.extraConfig.service_account" "it must be the name of a ServiceAccount" . "write its name")) -}}
-  {{- end -}}
+{{- $account := index .Values.agent.extraConfig "service_account" -}}
+{{- if or (include "braid.isStructure" $account) (and $account (include "braid.objectNamesProblem" (list $account))) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "agent.extraConfig.service_account" "it must be the name of a ServiceAccount" $account "write its name")) -}}
 {{- end -}}
 {{- range $path, $found := dict "operator.imagePullSecrets" $operator.imagePullSecrets "agent.extraConfig.image_pull_secrets" (index .Values.agent.extraConfig "image_pull_secrets") -}}
-  {{- if and $found (not (kindIs "slice" $found)) -}}
+  {{- if not (or (kindIs "invalid" $found) (kindIs "slice" $found)) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be a list" $found "write it as a list")) -}}
     {{- $found = list -}}
   {{- end -}}
