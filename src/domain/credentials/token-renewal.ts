@@ -89,11 +89,10 @@ const mayReplace = ({ claims: other }: TokenCandidate, { claims: first }: TokenC
   first.subject !== undefined &&
   other.subject === first.subject
 
-const isNewer = (one: TokenCandidate, other: TokenCandidate): boolean => {
-  const [a, b] = [one.claims, other.claims]
-  if (a?.issuedAt !== undefined && b?.issuedAt !== undefined && a.issuedAt !== b.issuedAt)
-    return a.issuedAt > b.issuedAt
-  return (a?.validity.until ?? 0) > (b?.validity.until ?? 0)
+/** A token that does not tell when it was issued is older than any that does. */
+const isNewer = ({ claims: one }: TokenCandidate, { claims: other }: TokenCandidate): boolean => {
+  const [a, b] = [one?.issuedAt ?? -Infinity, other?.issuedAt ?? -Infinity]
+  return a === b ? (one?.validity.until ?? 0) > (other?.validity.until ?? 0) : a > b
 }
 
 /**

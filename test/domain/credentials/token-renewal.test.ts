@@ -92,6 +92,13 @@ describe("the token that is used", () => {
     expect(usedToken(fresh, [renewed], 11 * hour)).toBe(renewed)
   })
 
+  it("is another than one that does not tell its age", () => {
+    const [ageless, renewed] = [token(undefined, 18 * hour), token(0, 10 * hour)]
+    expect(usedToken(first, [ageless], hour)).toBe(first)
+    expect(usedToken(ageless, [token(undefined, 17 * hour), renewed], hour)).toBe(renewed)
+    expect(usedToken(ageless, [renewed], 11 * hour)).toBe(ageless)
+  })
+
   it("is the newest of all if all have ended: another clock may see them otherwise", () => {
     const renewed = token(8 * hour, 18 * hour)
     expect(usedToken(first, [renewed], 100 * hour)).toBe(renewed)
