@@ -5,7 +5,7 @@
  */
 
 import * as Result from "effect/Result"
-import { isObject } from "../json.ts"
+import { asString, at, isObject } from "../json.ts"
 import { decodeBase64Text } from "./base64.ts"
 import type { Validity } from "./validity.ts"
 
@@ -20,6 +20,8 @@ export interface TokenClaims {
   /** For a service account `system:serviceaccount:<namespace>:<name>`. */
   readonly subject: string | undefined
   readonly account: ServiceAccount | undefined
+  /** The account's uid; missing in tokens that are bound to nothing. */
+  readonly uid: string | undefined
   readonly issuedAt: number | undefined
   readonly validity: Validity
 }
@@ -48,6 +50,7 @@ export const readTokenClaims = (token: string): TokenClaims | undefined => {
     return {
       subject,
       account: accountOf(subject),
+      uid: asString(at(claims, "kubernetes.io", "serviceaccount", "uid")),
       issuedAt,
       validity: { from, until: milliseconds(claims["exp"]) }
     }

@@ -404,8 +404,15 @@ const jwt = (issuedAt: number, until: number, more: object = {}): string =>
     "s"
   ].join(".")
 
+/** Lifetime in ms of the tokens that a member grants, instead of what it is asked for, and further claims. */
+interface Granting {
+  readonly lifetime?: number
+  readonly claims?: object
+}
+
 /** A member that grants tokens of a lifetime, and knows only tokens that have not ended. */
-const granting = (primary: MemoryKubeApi, options: { readonly lifetime?: number } = {}) => {
+const granting = (primary: MemoryKubeApi, options: Granting = {}) => {
+  let unknown: ReadonlyArray<string> = []
   const asked: Array<{ readonly at: number; readonly seconds: unknown }> = []
   let refusal: KubeError["reason"] | undefined
   const member = workloadCluster("cluster-a")
@@ -419,7 +426,9 @@ const granting = (primary: MemoryKubeApi, options: { readonly lifetime?: number 
   const accessOf = (first: string) => {
     let token = first
     const asBearer = <A>(request: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => (ended(token, now) ? fail("Unauthorized") : request))
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        ended(token, now) || unknown.includes(token) ? fail("Unauthorized") : request
+      )
     const api: KubeApi = {
       ...member,
       cluster: member.cluster,
@@ -432,7 +441,7 @@ const granting = (primary: MemoryKubeApi, options: { readonly lifetime?: number 
             asked.push({ at: now - day0, seconds })
             if (refusal !== undefined) return fail(refusal)
             const lifetime = options.lifetime ?? Number(seconds) * 1_000
-            const granted = jwt(now - day0, now - day0 + lifetime)
+            const granted = jwt(now - day0, now - day0 + lifetime, options.claims)
             return Effect.succeed({ ...object, status: { token: granted } } as unknown as KubeObject)
           })
         )
@@ -444,10 +453,17 @@ const granting = (primary: MemoryKubeApi, options: { readonly lifetime?: number 
     const token = at(secret, "data", "bearerToken")
     return typeof token === "string" ? Buffer.from(token, "base64").toString() : undefined
   }
-  return { member, accessOf, asked, kept, refuse: (reason: KubeError["reason"] | undefined) => (refusal = reason) }
+  return {
+    member,
+    accessOf,
+    asked,
+    kept,
+    refuse: (reason: KubeError["reason"] | undefined) => (refusal = reason),
+    refuseToken: (...tokens: ReadonlyArray<string>) => void (unknown = tokens)
+  }
 }
 
-const startGranting = (first: string, options: { readonly lifetime?: number } = {}) =>
+const startGranting = (first: string, options: Granting = {}) =>
   Effect.gen(function* () {
     const primary = new MemoryKubeApi("primary")
     const granted = granting(primary, options)
@@ -581,6 +597,68 @@ describe("a member's token", () => {
       primary.before = () => Effect.void
       yield* hours(0.2)
       expect(kept()).toBe(used.at(-1))
+    })
+  )
+
+  it.effect("is renewed while it cannot be kept, for longer than a token lives", () =>
+    Effect.gen(function* () {
+      const { begin, primary } = yield* startGranting(jwt(0, 2 * hour))
+      primary.before = ({ plural, verb }) =>
+        plural === secrets.plural && (verb === "create" || verb === "patch")
+          ? Effect.fail(new KubeError({ cluster: "primary", operation: verb, reason: "Forbidden", detail: "no right" }))
+          : Effect.void
+      const reach = yield* begin
+      yield* hours(7)
+      expect(reach()?.reachable).toBe(true)
+    })
+  )
+
+  it.effect("is not renewed again and again if the new one cannot stand in for it, or does not last as long", () =>
+    Effect.gen(function* () {
+      const foreign = { claims: { sub: "system:serviceaccount:mirrord:another" } }
+      const others = { claims: { "kubernetes.io": { serviceaccount: { uid: "of another cluster" } } } }
+      const of = { "kubernetes.io": { serviceaccount: { uid: "of this cluster" } } }
+      for (const [first, options, most] of [
+        [jwt(0, 24 * hour, { iat: undefined }), {}, 3],
+        [jwt(-9 * hour, hour), { claims: { exp: undefined } }, 30],
+        [jwt(-9 * hour, hour), { lifetime: -hour }, 30],
+        [jwt(-9 * hour, hour), foreign, 30],
+        [jwt(-9 * hour, hour, of), others, 30]
+      ] as const) {
+        const { asked, begin } = yield* startGranting(first, options)
+        const reach = yield* begin
+        yield* hours(0.9)
+        expect([asked.length <= most, asked.length > 0, reach()?.reachable], `${asked.length}`).toEqual([
+          true,
+          true,
+          true
+        ])
+      }
+    })
+  )
+
+  it.effect("gives way to another one that has not ended when the member refuses it, in either direction", () =>
+    Effect.gen(function* () {
+      for (const [kept, first, right] of [
+        // The cluster was made anew, and the kept token is of its predecessor, whose clock was ahead.
+        [jwt(24 * hour, 48 * hour, { jti: "kept" }), jwt(0, 10 * hour), "first"],
+        [jwt(-hour, 9 * hour, { jti: "kept" }), jwt(-2 * hour, 8 * hour), "first"],
+        [jwt(-2 * hour, 8 * hour, { jti: "kept" }), jwt(-hour, 9 * hour), "kept"]
+      ] as const) {
+        const { begin, primary, refuseToken, used } = yield* startGranting(first)
+        refuseToken(right === "kept" ? first : kept)
+        giveCredentials(primary, "cluster-a", kept, "-refreshed")
+        const reach = yield* begin
+        yield* pass(10)
+        expect([used.at(-1) === (right === "kept" ? kept : first), reach()?.reachable]).toEqual([true, true])
+        // All refused: each is tried now and then, until one is known again.
+        refuseToken(first, kept)
+        yield* pass(30)
+        expect(reach()?.reachable).toBe(false)
+        refuseToken()
+        yield* pass(10)
+        expect(reach()?.reachable).toBe(true)
+      }
     })
   )
 

@@ -99,7 +99,12 @@ export const examinedMember = (
       return { ...cluster, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
     }
     const now = yield* Clock.currentTimeMillis
-    const newest = newestCredentials(member, { ...names, secretOf: found.success }, undefined, now)
+    const newest = newestCredentials(
+      member,
+      { ...names, secretOf: found.success },
+      { granted: undefined, refused: [] },
+      now
+    )
     if (Result.isFailure(newest)) {
       const keys = member.auth._tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
       const fix = `Make it in namespace ${namespace}, with the label ${credentialsLabel}=true and the ${keys}.`
