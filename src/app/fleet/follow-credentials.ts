@@ -7,7 +7,7 @@
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
-import { renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
+import { firstRenewal, renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
@@ -50,6 +50,8 @@ interface Tries {
 interface State extends FollowedMember {
   readonly renewing: Tries
   readonly keeping: Tries
+  /** Of refused tokens. */
+  readonly log: LogOnce
   current: Result.Result<MemberCredentials, string> | undefined
   engaged: MemberAccess | undefined
   tokens: NewestCredentials["tokens"]
@@ -59,11 +61,11 @@ interface State extends FollowedMember {
   refused: ReadonlyArray<MemberToken>
 }
 
-const newTries = (): Tries => ({ log: new LogOnce(), failures: 0, notBefore: 0 })
+const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })
 
 const apply = (state: State): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const { connection, connector, current, engaged, granted, member, refused } = state
+    const { connection, connector, current, engaged, granted, member, refused, tokens } = state
     const learnt = { granted: granted?.token, refused }
     const newest = newestCredentials(member, state, learnt, yield* Clock.currentTimeMillis)
     state.tokens = Result.getOrUndefined(newest)?.tokens
@@ -75,7 +77,11 @@ const apply = (state: State): Effect.Effect<void> =>
       return yield* disengage(connection, found.failure)
     }
     const credentials = found.success
-    if (engaged !== undefined) return engaged.reauthenticate(credentials)
+    if (engaged !== undefined) {
+      if (refused.some((token) => tokens !== undefined && isSameToken(token, tokens.used)))
+        yield* state.log.tell("refused", logWarning("token is refused, another one is tried", { cluster: member.name }))
+      return engaged.reauthenticate(credentials)
+    }
     const connect = Effect.tap(connector.member(member, credentials), (access) =>
       Effect.sync(() => (state.engaged = access))
     )
@@ -97,8 +103,8 @@ const whyUnauthorized = ({ secret, tokens }: State, now: number): string | undef
 /** Notes that the member does not know the used token. Another one that has not ended is then tried, if there is one. */
 const noteRefusal = (state: State): void => {
   const used = state.tokens?.used
-  if (used === undefined) return
-  // All have been refused, or there is no other: from the newest on again.
+  if (used === undefined || (used.isRefused === true && state.refused.length === 1)) return
+  // All have been refused: from the newest on again.
   state.refused = used.isRefused === true ? [used] : [...state.refused, used]
   Queue.offerUnsafe(state.changes, undefined)
 }
@@ -147,6 +153,7 @@ const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.
       return yield* notRenewed("the member's new token cannot stand in for that of its Secret, or is older")
     }
     succeeded(renewing)
+    state.log.reset()
     const { until } = token.claims?.validity ?? {}
     yield* logInfo("token renewed", { cluster: member.name, until: until === undefined ? "never" : momentText(until) })
     yield* keep(state, token)
@@ -187,20 +194,21 @@ const step = (state: State): Effect.Effect<void> =>
   })
 
 export const followCredentials = (followed: FollowedMember): Effect.Effect<never> =>
-  Effect.suspend(() => {
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const state: State = {
       ...followed,
-      renewing: newTries(),
-      keeping: newTries(),
+      renewing: newTries(firstRenewal(followed.share, now)),
+      keeping: newTries(now),
+      log: new LogOnce(),
       current: undefined,
       engaged: undefined,
       tokens: undefined,
       granted: undefined,
       refused: []
     }
-    followed.connection.unauthorized = (now) => {
+    followed.connection.unauthorized = (askedAt) => {
       noteRefusal(state)
-      return whyUnauthorized(state, now)
+      return whyUnauthorized(state, askedAt)
     }
     return Effect.forever(step(state))
   })

@@ -53,18 +53,18 @@ export type TokenRenewal =
 
 /** When a token's renewal is due, by what this process knows of its age. `share`: this member's place in the spread. */
 const dueAt = ({ claims, grantedAt }: TokenCandidate, share: number, now: number): number => {
-  const soon = now + overdueSpread * share
   const lifetime = lifetimeOf(claims)
   const issuedAt = claims?.issuedAt
   // Another one would have the same claims.
   if (grantedAt !== undefined)
     return Math.max(now, grantedAt + Math.max(earliest, (lifetime ?? shortestLifetime) * (latest - spread * share)))
-  if (lifetime === undefined || issuedAt === undefined) return soon
   // A token that is issued in the future has an unknown age: the clocks differ.
-  if (issuedAt > now + clockTolerance) return soon
-  const at = issuedAt + lifetime * (latest - spread * share)
-  return at > now ? at : soon
+  if (lifetime === undefined || issuedAt === undefined || issuedAt > now + clockTolerance) return now
+  return Math.max(now, issuedAt + lifetime * (latest - spread * share))
 }
+
+/** When an operator that starts now renews this member's token at the earliest: many may be overdue. */
+export const firstRenewal = (share: number, now: number): number => now + overdueSpread * share
 
 /**
  * When the used token is renewed. `first`: the token from the user's Secret, whose lifetime all further tokens are to

@@ -637,6 +637,19 @@ describe("a member's token", () => {
     })
   )
 
+  it.effect("that is overdue is renewed although its Secret changes all the time", () =>
+    Effect.gen(function* () {
+      const { asked, begin, primary } = yield* startGranting(jwt(-9 * hour, hour))
+      yield* begin
+      for (let second = 0; second < 20; second++) {
+        const metadata = { annotations: { second: String(second) } }
+        primary.write(secrets, secretName, { metadata }, operatorNamespace)
+        yield* pass(1)
+      }
+      expect(asked).toHaveLength(1)
+    })
+  )
+
   it.effect("gives way to another one that has not ended when the member refuses it, in either direction", () =>
     Effect.gen(function* () {
       for (const [kept, first, right] of [
