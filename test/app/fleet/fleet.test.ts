@@ -412,9 +412,9 @@ interface Granting {
 
 /** A member that grants tokens of a lifetime, and knows only tokens that have not ended. */
 const granting = (primary: MemoryKubeApi, options: Granting = {}) => {
-  let unknown: ReadonlyArray<string> = []
+  let unknown: (token: string) => boolean = () => false
   const asked: Array<{ readonly at: number; readonly seconds: unknown }> = []
-  let refusal: KubeError["reason"] | undefined
+  let refusal: KubeError["reason"] | "silence" | "no token" | undefined
   const member = workloadCluster("cluster-a")
   const ended = (token: string, now: number): boolean =>
     Number((JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { exp: number }).exp) *
@@ -427,7 +427,7 @@ const granting = (primary: MemoryKubeApi, options: Granting = {}) => {
     let token = first
     const asBearer = <A>(request: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
       Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        ended(token, now) || unknown.includes(token) ? fail("Unauthorized") : request
+        ended(token, now) || unknown(token) ? fail("Unauthorized") : request
       )
     const api: KubeApi = {
       ...member,
@@ -439,6 +439,8 @@ const granting = (primary: MemoryKubeApi, options: Granting = {}) => {
             expect(ref.plural).toBe("serviceaccounts/mirrord-operator-envoy/token")
             const seconds = at(object, "spec", "expirationSeconds")
             asked.push({ at: now - day0, seconds })
+            if (refusal === "silence") return Effect.never
+            if (refusal === "no token") return Effect.succeed({ ...object, status: {} } as unknown as KubeObject)
             if (refusal !== undefined) return fail(refusal)
             const lifetime = options.lifetime ?? Number(seconds) * 1_000
             const granted = jwt(now - day0, now - day0 + lifetime, options.claims)
@@ -458,8 +460,8 @@ const granting = (primary: MemoryKubeApi, options: Granting = {}) => {
     accessOf,
     asked,
     kept,
-    refuse: (reason: KubeError["reason"] | undefined) => (refusal = reason),
-    refuseToken: (...tokens: ReadonlyArray<string>) => void (unknown = tokens)
+    refuse: (reason: typeof refusal) => (refusal = reason),
+    refuseTokens: (which: typeof unknown) => (unknown = which)
   }
 }
 
@@ -650,6 +652,55 @@ describe("a member's token", () => {
     })
   )
 
+  it.effect("that the member has just granted is not used before the member knows it", () =>
+    Effect.gen(function* () {
+      const first = jwt(-9 * hour, hour)
+      const { asked, begin, kept, refuseTokens } = yield* startGranting(first)
+      refuseTokens((token) => token !== first)
+      const reach = yield* begin
+      yield* hours(0.5)
+      expect(asked.length).toBeGreaterThan(1)
+      expect([reach()?.reachable, kept()]).toEqual([true, undefined])
+      refuseTokens(() => false)
+      yield* hours(0.2)
+      expect([reach()?.reachable, kept() === undefined]).toEqual([true, false])
+    })
+  )
+
+  it.effect("is used on whatever way the member fails to grant another one, and renewed when it grants again", () =>
+    Effect.gen(function* () {
+      for (const reason of ["Unauthorized", "NotFound", "TooManyRequests", "Other", "silence", "no token"] as const) {
+        const first = jwt(-9 * hour, hour)
+        const { asked, begin, kept, refuse, used } = yield* startGranting(first)
+        refuse(reason)
+        const reach = yield* begin
+        yield* hours(0.5)
+        expect([used, kept(), reach()?.reachable], reason).toEqual([[first], undefined, true])
+        expect(asked.length, "tries").toBeGreaterThan(3)
+        expect(asked.length, "pauses").toBeLessThan(20)
+        refuse(undefined)
+        yield* hours(0.2)
+        expect(kept(), reason).toBe(used.at(-1))
+      }
+    })
+  )
+  it.effect("is followed on when its Secret is taken away while the next one is granted", () =>
+    Effect.gen(function* () {
+      const first = jwt(-9 * hour, hour)
+      const { begin, primary, refuse, used } = yield* startGranting(first)
+      refuse("silence")
+      const reach = yield* begin
+      yield* pass(12)
+      primary.erase(secrets, secretName, operatorNamespace)
+      refuse(undefined)
+      yield* hours(0.2)
+      expect(reach()).toMatchObject({ reachable: false, error: expect.stringContaining("does not exist") })
+      giveCredentials(primary, "cluster-a", first)
+      yield* hours(0.2)
+      expect([reach()?.reachable, used.at(-1) === first]).toEqual([true, false])
+    })
+  )
+
   it.effect("gives way to another one that has not ended when the member refuses it, in either direction", () =>
     Effect.gen(function* () {
       for (const [kept, first, right] of [
@@ -658,17 +709,17 @@ describe("a member's token", () => {
         [jwt(-hour, 9 * hour, { jti: "kept" }), jwt(-2 * hour, 8 * hour), "first"],
         [jwt(-2 * hour, 8 * hour, { jti: "kept" }), jwt(-hour, 9 * hour), "kept"]
       ] as const) {
-        const { begin, primary, refuseToken, used } = yield* startGranting(first)
-        refuseToken(right === "kept" ? first : kept)
+        const { begin, primary, refuseTokens, used } = yield* startGranting(first)
+        refuseTokens((token) => token === (right === "kept" ? first : kept))
         giveCredentials(primary, "cluster-a", kept, "-refreshed")
         const reach = yield* begin
         yield* pass(10)
         expect([used.at(-1) === (right === "kept" ? kept : first), reach()?.reachable]).toEqual([true, true])
         // All refused: each is tried now and then, until one is known again.
-        refuseToken(first, kept)
+        refuseTokens(() => true)
         yield* pass(30)
         expect(reach()?.reachable).toBe(false)
-        refuseToken()
+        refuseTokens(() => false)
         yield* pass(10)
         expect(reach()?.reachable).toBe(true)
       }
