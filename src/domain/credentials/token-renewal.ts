@@ -55,8 +55,8 @@ export type TokenRenewal =
 const dueAt = ({ claims, grantedAt }: TokenCandidate, share: number, now: number): number => {
   const lifetime = lifetimeOf(claims)
   const issuedAt = claims?.issuedAt
-  // Another one would have the same claims.
-  if (grantedAt !== undefined)
+  // Another one would have the same claims. A grant in the future tells no age: this clock was set back.
+  if (grantedAt !== undefined && grantedAt <= now + clockTolerance)
     return Math.max(now, grantedAt + Math.max(earliest, (lifetime ?? shortestLifetime) * (latest - spread * share)))
   // A token that is issued in the future has an unknown age: the clocks differ.
   if (lifetime === undefined || issuedAt === undefined || issuedAt > now + clockTolerance) return now

@@ -404,8 +404,12 @@ const jwt = (issuedAt: number, until: number, more: object = {}): string =>
     "s"
   ].join(".")
 
-/** Lifetime in ms of the tokens that a member grants, instead of what it is asked for, and further claims. */
+/**
+ * Lifetime of the tokens that a member grants, instead of what it is asked for, further claims, and what its clock is
+ * ahead; in ms.
+ */
 interface Granting {
+  readonly skew?: number
   readonly lifetime?: number
   readonly claims?: object
 }
@@ -422,28 +426,28 @@ const granting = (primary: MemoryKubeApi, options: Granting = {}) => {
     now
   const fail = (reason: KubeError["reason"]) =>
     Effect.fail(new KubeError({ cluster: "cluster-a", operation: "test", reason, detail: reason }))
+  const { claims, lifetime, skew = 0 } = options
+  const clock = Effect.map(Clock.currentTimeMillis, (now) => now + skew)
   /** The API with a token that may be changed. */
   const accessOf = (first: string) => {
     let token = first
     const asBearer = <A>(request: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        ended(token, now) || unknown(token) ? fail("Unauthorized") : request
-      )
+      Effect.flatMap(clock, (now) => (ended(token, now) || unknown(token) ? fail("Unauthorized") : request))
     const api: KubeApi = {
       ...member,
       cluster: member.cluster,
       get: (...args) => asBearer(member.get(...args)),
       create: (ref, object) =>
         asBearer(
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          Effect.flatMap(clock, (now) => {
             expect(ref.plural).toBe("serviceaccounts/mirrord-operator-envoy/token")
             const seconds = at(object, "spec", "expirationSeconds")
             asked.push({ at: now - day0, seconds })
             if (refusal === "silence") return Effect.never
             if (refusal === "no token") return Effect.succeed({ ...object, status: {} } as unknown as KubeObject)
             if (refusal !== undefined) return fail(refusal)
-            const lifetime = options.lifetime ?? Number(seconds) * 1_000
-            const granted = jwt(now - day0, now - day0 + lifetime, options.claims)
+            const until = now - day0 + (lifetime ?? Number(seconds) * 1_000)
+            const granted = jwt(now - day0, until, claims)
             return Effect.succeed({ ...object, status: { token: granted } } as unknown as KubeObject)
           })
         )
@@ -698,6 +702,23 @@ describe("a member's token", () => {
       giveCredentials(primary, "cluster-a", first)
       yield* hours(0.2)
       expect([reach()?.reachable, used.at(-1) === first]).toEqual([true, false])
+    })
+  )
+
+  it.effect("is renewed in time by clocks that differ from the member's, over restarts too", () =>
+    Effect.gen(function* () {
+      for (const skew of [-2.5 * hour, -hour, -0.5 * hour, 0.5 * hour, hour, 2.5 * hour]) {
+        const { asked, begin, primary } = yield* startGranting(jwt(skew, skew + hour), { skew })
+        for (let lives = 0; lives < 3; lives++) {
+          const life = yield* Scope.make()
+          const reach = yield* Scope.provide(begin, life)
+          yield* hours(2.4)
+          expect(reach()?.reachable, `${skew}, ${lives}`).toBe(true)
+          yield* Scope.close(life, Exit.void)
+          giveCredentials(primary, "cluster-a", jwt(skew, skew + hour))
+        }
+        expect(asked.length, `${skew}`).toBeLessThan(16)
+      }
     })
   )
 
