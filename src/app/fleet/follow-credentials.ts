@@ -11,7 +11,6 @@ import { firstRenewal, renewalPause, tokenRenewal, type TokenRenewal } from "../
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
-import type { KubeApi } from "../../ports/kube-api.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { type ClusterConnection, disengage, engage } from "./cluster-connection.ts"
@@ -100,7 +99,7 @@ const whyUnauthorized = ({ secret, tokens }: State, now: number): string | undef
   )
 }
 
-/** Notes that the member does not know the used token. Another one that has not ended is then tried, if there is one. */
+/** Notes that the member does not know the used token: another one that has not ended is tried, if there is any. */
 const noteRefusal = (state: State): void => {
   const used = state.tokens?.used
   if (used === undefined || (used.isRefused === true && state.refused.length === 1)) return

@@ -94,13 +94,15 @@ export interface MemberSecrets {
   readonly secretOf: (name: string) => KubeObject | undefined
 }
 
-/** What this process has learnt of a member's tokens, beside its Secrets. */
+/** Knowledge of a member's tokens that this process has, and no Secret. */
 export interface LearntTokens {
   /** The last token that the member has granted. */
   readonly granted: MemberToken | undefined
   /** Tokens whose bearer the member did not know. */
   readonly refused: ReadonlyArray<MemberToken>
 }
+
+export const nothingLearnt: LearntTokens = { granted: undefined, refused: [] }
 
 /** The credentials to use. */
 export interface NewestCredentials {
