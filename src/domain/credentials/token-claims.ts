@@ -29,10 +29,13 @@ export interface TokenClaims {
 const milliseconds = (seconds: unknown): number | undefined =>
   typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined
 
+/** Names of namespaces and accounts. They become parts of paths, and of commands that people copy. */
+const isName = (text: string | undefined): text is string => /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/u.test(text ?? "")
+
 const accountOf = (subject: string | undefined): ServiceAccount | undefined => {
   const [system, kind, namespace, name, ...more] = (subject ?? "").split(":")
   const isAccount = system === "system" && kind === "serviceaccount" && more.length === 0
-  return isAccount && namespace && name ? { namespace, name } : undefined
+  return isAccount && isName(namespace) && isName(name) ? { namespace, name } : undefined
 }
 
 /** Reads the claims of a JWT (RFC 7519), or undefined if the text is no JWT. */

@@ -3,6 +3,7 @@ import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
 import { momentText } from "../../../src/domain/credentials/validity.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
@@ -718,6 +719,34 @@ describe("a member's token", () => {
           giveCredentials(primary, "cluster-a", jwt(skew, skew + hour))
         }
         expect(asked.length, `${skew}`).toBeLessThan(16)
+      }
+    })
+  )
+
+  it.effect("is kept in a Secret whose label somebody has taken off, and known by it again", () =>
+    Effect.gen(function* () {
+      const { begin, kept, primary, used } = yield* startGranting(jwt(-9 * hour, hour))
+      primary.write(secrets, `${secretName}-refreshed`, { data: { bearerToken: "bm9uZQ==" } }, operatorNamespace)
+      yield* begin
+      yield* hours(0.2)
+      expect(kept()).toBe(used.at(-1))
+      expect(primary.peek(secrets, `${secretName}-refreshed`, operatorNamespace)?.metadata.labels).toMatchObject({
+        [credentialsLabel]: "true"
+      })
+    })
+  )
+
+  it.effect("of an account with an impossible name is used as it is, and its Secret is followed on", () =>
+    Effect.gen(function* () {
+      for (const name of ["\ud800", "..", "a`b`"]) {
+        const first = jwt(-9 * hour, hour, { sub: `system:serviceaccount:mirrord:${name}` })
+        const { asked, begin, primary, used } = yield* startGranting(first)
+        const reach = yield* begin
+        yield* hours(0.5)
+        expect([asked, reach()?.reachable], JSON.stringify(name)).toEqual([[], true])
+        giveCredentials(primary, "cluster-a", jwt(0, 2 * hour))
+        yield* pass(1)
+        expect(used, JSON.stringify(name)).toEqual([first, jwt(0, 2 * hour)])
       }
     })
   )
