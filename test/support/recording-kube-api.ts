@@ -13,7 +13,7 @@ export const recordingKubeApi = (api: KubeApi, calls: Array<ApiCall>): KubeApi =
       readonly subresource?: string | undefined
     } = {}
   ): void => {
-    // What is made below an object: `serviceaccounts/<name>/token`.
+    // A subresource that is created below an object: `serviceaccounts/<name>/token`.
     const [resource = "", name = of.name, subresource = of.subresource] = plural.split("/")
     calls.push({
       verb,

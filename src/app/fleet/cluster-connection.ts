@@ -57,8 +57,10 @@ export interface ClusterConnection {
   state: ClusterState
   /** Missing while the cluster is disengaged. */
   engagement: Engagement | undefined
-  /** Says why the cluster does not know this operator, if that is known; a clause. `now`: epoch ms. */
-  whyUnauthorized: (now: number) => string | undefined
+  /**
+   * Called when the cluster does not know this operator. Says why that is, if it is known; a clause. `now`: epoch ms.
+   */
+  unauthorized: (now: number) => string | undefined
   /** Since when the children cannot be read, as of the last check; epoch ms. */
   unreadableSince: number | undefined
 }
@@ -74,7 +76,7 @@ export const makeConnection = (
       isKnown: yield* Latch.make(false),
       state: neverEngaged(yield* Clock.currentTimeMillis),
       engagement: undefined,
-      whyUnauthorized: () => undefined,
+      unauthorized: () => undefined,
       unreadableSince: undefined
     }
     // Cleared, because users may still hold the connection after the cluster has left.
@@ -167,7 +169,7 @@ const check = (connection: ClusterConnection): Effect.Effect<number> =>
     const askedAt = yield* Clock.currentTimeMillis
     const found = yield* askOperator(connection, engagement.access).pipe(
       Effect.mapError((error) => {
-        const why = error.reason === "Unauthorized" ? connection.whyUnauthorized(askedAt) : undefined
+        const why = error.reason === "Unauthorized" ? connection.unauthorized(askedAt) : undefined
         return why === undefined ? error : { message: `${error.message}: ${why}` }
       }),
       Effect.timeoutOrElse({

@@ -1,21 +1,21 @@
 /**
  * Follows the credentials of one member. Engages the member when its Secret holds credentials, and disengages it while
  * it holds none; other credentials of an engaged member cost it neither watches nor links. Renews a token before it
- * ends, and uses the newest.
+ * ends, uses the newest, and tries another one when the member refuses it.
  *
  * Not here: the decisions (domain/credentials/token-renewal.ts), and the requests (member-token.ts).
  */
 
-import { Clock, Effect, Option, Queue, Result } from "effect"
-import { renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
+import { Clock, Effect, Queue, Result } from "effect"
+import { firstRenewal, renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
-import type { KubeApi } from "../../ports/kube-api.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { type ClusterConnection, disengage, engage } from "./cluster-connection.ts"
 import {
+  isSameToken,
   type MemberSecrets,
   type MemberToken,
   type NewestCredentials,
@@ -37,22 +37,36 @@ export interface FollowedMember extends MemberSecrets {
   readonly share: number
 }
 
+/** Tries of one thing, with growing pauses after failures. */
+interface Tries {
+  readonly log: LogOnce
+  /** Failures in a row. */
+  failures: number
+  /** When the next try may be, epoch ms. */
+  notBefore: number
+}
+
 interface State extends FollowedMember {
+  readonly renewing: Tries
+  readonly keeping: Tries
+  /** Of refused tokens. */
   readonly log: LogOnce
   current: Result.Result<MemberCredentials, string> | undefined
   engaged: MemberAccess | undefined
   tokens: NewestCredentials["tokens"]
   /** The last token that this process got from the member, and whether its Secret holds it. */
   granted: { readonly token: MemberToken; readonly isKept: boolean } | undefined
-  /** Failed renewals in a row, and when the next try is due, epoch ms. */
-  failures: number
-  tryAgainAt: number
+  /** Tokens whose bearer the member did not know; none again when it has refused all. */
+  refused: ReadonlyArray<MemberToken>
 }
+
+const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })
 
 const apply = (state: State): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const { connection, connector, current, engaged, member } = state
-    const newest = newestCredentials(member, state, state.granted?.token, yield* Clock.currentTimeMillis)
+    const { connection, connector, current, engaged, granted, member, refused, tokens } = state
+    const learnt = { granted: granted?.token, refused }
+    const newest = newestCredentials(member, state, learnt, yield* Clock.currentTimeMillis)
     state.tokens = Result.getOrUndefined(newest)?.tokens
     const found = Result.map(newest, ({ credentials }) => credentials)
     if (current !== undefined && sameCredentials(current, found)) return
@@ -62,7 +76,11 @@ const apply = (state: State): Effect.Effect<void> =>
       return yield* disengage(connection, found.failure)
     }
     const credentials = found.success
-    if (engaged !== undefined) return engaged.reauthenticate(credentials)
+    if (engaged !== undefined) {
+      if (refused.some((token) => tokens !== undefined && isSameToken(token, tokens.used)))
+        yield* state.log.tell("refused", logWarning("token is refused, another one is tried", { cluster: member.name }))
+      return engaged.reauthenticate(credentials)
+    }
     const connect = Effect.tap(connector.member(member, credentials), (access) =>
       Effect.sync(() => (state.engaged = access))
     )
@@ -81,88 +99,115 @@ const whyUnauthorized = ({ secret, tokens }: State, now: number): string | undef
   )
 }
 
-const renewalOf = ({ share, tokens }: State, now: number): TokenRenewal =>
-  tokens === undefined ? { _tag: "Never", why: "there is none" } : tokenRenewal(tokens.used, tokens.first, share, now)
-
-/** Milliseconds until something is to be done without a change; nothing if there is nothing to do. */
-const nextTurnIn = (state: State, now: number): number | undefined => {
-  const renewal = renewalOf(state, now)
-  if (renewal._tag === "Never" || state.engaged === undefined) return undefined
-  const at = state.granted?.isKept === false ? now : renewal.at
-  return Math.max(0, at - now, state.tryAgainAt - now)
+/** Notes that the member does not know the used token: another one that has not ended is tried, if there is any. */
+const noteRefusal = (state: State): void => {
+  const used = state.tokens?.used
+  if (used === undefined || (used.isRefused === true && state.refused.length === 1)) return
+  // All have been refused: from the newest on again.
+  state.refused = used.isRefused === true ? [used] : [...state.refused, used]
+  Queue.offerUnsafe(state.changes, undefined)
 }
 
-/** A failed turn: the next one comes after a pause, and a line of the log says why. */
-const failed = (state: State, message: string, problem: string): Effect.Effect<void> =>
+/** A failed try: the next one comes after a pause, and a line of the log says why. */
+const failed = ({ member, share }: State, tries: Tries, message: string, problem: string): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    state.tryAgainAt = now + renewalPause(state.failures++, state.share)
-    return state.log.tell(problem, logWarning(message, { cluster: state.member.name, problem }))
+    tries.notBefore = now + renewalPause(tries.failures++, share)
+    return tries.log.tell(problem, logWarning(message, { cluster: member.name, problem }))
   })
 
-const succeeded = (state: State): void => {
-  state.failures = 0
-  state.log.reset()
+const succeeded = (tries: Tries): void => {
+  tries.failures = 0
+  tries.notBefore = 0
+  tries.log.reset()
 }
 
 /** Writes the last granted token into its Secret. */
-const keep = (state: State, own: KubeApi, token: MemberToken): Effect.Effect<void> => {
-  const { namespace, refreshed: name, secretOf } = state
-  return keepToken({ own, namespace, name, known: secretOf(name) }, token).pipe(
+const keep = (state: State, token: MemberToken): Effect.Effect<void> => {
+  const { connector, keeping, namespace, refreshed: name, secretOf } = state
+  return keepToken({ own: connector.own.api, namespace, name, known: secretOf(name) }, token).pipe(
     Effect.matchEffect({
       onSuccess: () =>
         Effect.sync(() => {
           state.granted = { token, isKept: true }
-          succeeded(state)
+          succeeded(keeping)
         }),
-      onFailure: ({ detail }) => failed(state, "renewed token is not kept", detail)
+      onFailure: ({ detail }) => failed(state, keeping, "renewed token is not kept", detail)
     })
   )
 }
 
-const renew = (state: State, renewal: TokenRenewal, access: MemberAccess): Effect.Effect<void> =>
+type DueRenewal = Extract<TokenRenewal, { readonly _tag: "At" }>
+
+const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.Effect<void> =>
   Effect.gen(function* () {
-    if (renewal._tag === "Never") return
-    const { connector, member } = state
+    const { connector, granted: before, member, renewing } = state
+    const notRenewed = (problem: string) => failed(state, renewing, "token is not renewed", problem)
     const granted = yield* Effect.result(grantToken({ connector, member, access }, renewal))
-    if (Result.isFailure(granted)) return yield* failed(state, "token is not renewed", granted.failure)
+    if (Result.isFailure(granted)) return yield* notRenewed(granted.failure)
     const token = granted.success
     state.granted = { token, isKept: false }
-    succeeded(state)
     yield* apply(state)
+    if (state.tokens === undefined || !isSameToken(state.tokens.used, token)) {
+      state.granted = before
+      return yield* notRenewed("the member's new token cannot stand in for that of its Secret, or is older")
+    }
+    succeeded(renewing)
+    state.log.reset()
     const { until } = token.claims?.validity ?? {}
     yield* logInfo("token renewed", { cluster: member.name, until: until === undefined ? "never" : momentText(until) })
-    yield* keep(state, connector.own.api, token)
+    yield* keep(state, token)
   })
 
-const turn = (state: State): Effect.Effect<void> =>
-  Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const { connector, engaged, granted } = state
-    if (granted?.isKept === false) return keep(state, connector.own.api, granted.token)
-    return engaged === undefined ? Effect.void : renew(state, renewalOf(state, now), engaged)
-  })
+/** Something to do without a change of the Secrets. */
+interface Turn {
+  /** Epoch ms. */
+  readonly at: number
+  readonly act: Effect.Effect<void>
+}
 
-/** Waits for a change of the Secrets, or until a turn is due; the result is whether there was a change. */
-const waited = (state: State): Effect.Effect<boolean> =>
+/** The next turn; nothing if there is nothing to do. */
+const nextTurn = (state: State, now: number): Turn | undefined => {
+  const { engaged, granted, keeping, renewing, share, tokens } = state
+  if (engaged === undefined || tokens === undefined) return undefined
+  const turns: Array<Turn> = []
+  if (granted?.isKept === false) turns.push({ at: keeping.notBefore, act: keep(state, granted.token) })
+  const renewal = tokenRenewal(tokens.used, tokens.first, share, now)
+  if (renewal._tag === "At")
+    turns.push({ at: Math.max(renewal.at, renewing.notBefore), act: renew(state, renewal, engaged) })
+  return turns.toSorted((one, other) => one.at - other.at)[0]
+}
+
+/** Waits for a change of the Secrets, or for the next turn, and does what it asks for. */
+const step = (state: State): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    const pause = nextTurnIn(state, now)
-    const changed = Queue.take(state.changes)
-    return pause === undefined
-      ? Effect.as(changed, true)
-      : Effect.map(Effect.timeoutOption(changed, pause), Option.isSome)
+    const turn = nextTurn(state, now)
+    const changed = Effect.as(Queue.take(state.changes), apply(state))
+    return Effect.flatten(
+      turn === undefined
+        ? changed
+        : Effect.timeoutOrElse(changed, {
+            duration: Math.max(0, turn.at - now),
+            orElse: () => Effect.succeed(turn.act)
+          })
+    )
   })
 
 export const followCredentials = (followed: FollowedMember): Effect.Effect<never> =>
-  Effect.suspend(() => {
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const state: State = {
       ...followed,
+      renewing: newTries(firstRenewal(followed.share, now)),
+      keeping: newTries(now),
       log: new LogOnce(),
       current: undefined,
       engaged: undefined,
       tokens: undefined,
       granted: undefined,
-      failures: 0,
-      tryAgainAt: 0
+      refused: []
     }
-    followed.connection.whyUnauthorized = (now) => whyUnauthorized(state, now)
-    return Effect.forever(Effect.flatMap(waited(state), (changed) => (changed ? apply(state) : turn(state))))
+    followed.connection.unauthorized = (askedAt) => {
+      noteRefusal(state)
+      return whyUnauthorized(state, askedAt)
+    }
+    return Effect.forever(step(state))
   })

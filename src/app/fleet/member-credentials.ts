@@ -94,6 +94,16 @@ export interface MemberSecrets {
   readonly secretOf: (name: string) => KubeObject | undefined
 }
 
+/** Knowledge of a member's tokens that this process has, and no Secret. */
+export interface LearntTokens {
+  /** The last token that the member has granted. */
+  readonly granted: MemberToken | undefined
+  /** Tokens whose bearer the member did not know. */
+  readonly refused: ReadonlyArray<MemberToken>
+}
+
+export const nothingLearnt: LearntTokens = { granted: undefined, refused: [] }
+
 /** The credentials to use. */
 export interface NewestCredentials {
   readonly credentials: MemberCredentials
@@ -101,26 +111,27 @@ export interface NewestCredentials {
   readonly tokens: { readonly first: MemberToken; readonly used: MemberToken } | undefined
 }
 
+export const isSameToken = (one: MemberToken, other: MemberToken): boolean =>
+  Redacted.value(one.token) === Redacted.value(other.token)
+
 /**
- * The credentials of the user's Secret, or a newer token that the operator got by itself: `granted` by this process, or
+ * The credentials of the user's Secret, or a newer token that the operator got by itself: granted to this process, or
  * kept by one before it. The failure says what is wrong with the user's Secret. `now`: epoch ms.
  */
 export const newestCredentials = (
   member: MemberConfiguration,
   { refreshed, secret, secretOf }: MemberSecrets,
-  granted: MemberToken | undefined,
+  { granted, refused }: LearntTokens,
   now: number
 ): Result.Result<NewestCredentials, string> =>
   Result.map(readCredentials(member, secret, secretOf(secret)), (credentials) => {
     if (credentials._tag !== "BearerToken") return { credentials, tokens: undefined }
-    const first = memberToken(credentials.token)
     const kept = Result.getOrUndefined(readCredentials(member, refreshed, secretOf(refreshed)))
+    const judged = (token: MemberToken): MemberToken =>
+      refused.some((other) => isSameToken(token, other)) ? { ...token, isRefused: true } : token
+    const first = judged(memberToken(credentials.token))
     const others = [granted, kept?._tag === "BearerToken" ? memberToken(kept.token) : undefined]
-    const used = usedToken(
-      first,
-      others.filter((token) => token !== undefined),
-      now
-    )
+    const used = usedToken(first, others.filter((token) => token !== undefined).map(judged), now)
     return { credentials: { _tag: "BearerToken", token: used.token }, tokens: { first, used } }
   })
 

@@ -5,7 +5,7 @@
  */
 
 import * as Result from "effect/Result"
-import { isObject } from "../json.ts"
+import { asString, at, isObject } from "../json.ts"
 import { decodeBase64Text } from "./base64.ts"
 import type { Validity } from "./validity.ts"
 
@@ -20,6 +20,8 @@ export interface TokenClaims {
   /** For a service account `system:serviceaccount:<namespace>:<name>`. */
   readonly subject: string | undefined
   readonly account: ServiceAccount | undefined
+  /** The account's uid; missing in tokens that are bound to nothing. */
+  readonly uid: string | undefined
   readonly issuedAt: number | undefined
   readonly validity: Validity
 }
@@ -27,10 +29,13 @@ export interface TokenClaims {
 const milliseconds = (seconds: unknown): number | undefined =>
   typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined
 
+/** Names of namespaces and accounts. They become parts of paths, and of commands that people copy. */
+const isName = (text: string | undefined): text is string => /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/u.test(text ?? "")
+
 const accountOf = (subject: string | undefined): ServiceAccount | undefined => {
   const [system, kind, namespace, name, ...more] = (subject ?? "").split(":")
   const isAccount = system === "system" && kind === "serviceaccount" && more.length === 0
-  return isAccount && namespace && name ? { namespace, name } : undefined
+  return isAccount && isName(namespace) && isName(name) ? { namespace, name } : undefined
 }
 
 /** Reads the claims of a JWT (RFC 7519), or undefined if the text is no JWT. */
@@ -48,6 +53,7 @@ export const readTokenClaims = (token: string): TokenClaims | undefined => {
     return {
       subject,
       account: accountOf(subject),
+      uid: asString(at(claims, "kubernetes.io", "serviceaccount", "uid")),
       issuedAt,
       validity: { from, until: milliseconds(claims["exp"]) }
     }

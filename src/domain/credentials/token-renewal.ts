@@ -13,6 +13,8 @@ export interface TokenCandidate {
   readonly claims: TokenClaims | undefined
   /** When this process got it from the member; missing for a token from a Secret, whose age only its claims tell. */
   readonly grantedAt?: number | undefined
+  /** Whether the member did not know its bearer. */
+  readonly isRefused?: boolean
 }
 
 /** API servers grant no shorter lifetime (`kube-apiserver` refuses `expirationSeconds` below 600). */
@@ -51,18 +53,18 @@ export type TokenRenewal =
 
 /** When a token's renewal is due, by what this process knows of its age. `share`: this member's place in the spread. */
 const dueAt = ({ claims, grantedAt }: TokenCandidate, share: number, now: number): number => {
-  const soon = now + overdueSpread * share
   const lifetime = lifetimeOf(claims)
   const issuedAt = claims?.issuedAt
-  // Another one would have the same claims.
-  if (grantedAt !== undefined)
+  // Another one would have the same claims. A grant in the future tells no age: this clock was set back.
+  if (grantedAt !== undefined && grantedAt <= now + clockTolerance)
     return Math.max(now, grantedAt + Math.max(earliest, (lifetime ?? shortestLifetime) * (latest - spread * share)))
-  if (lifetime === undefined || issuedAt === undefined) return soon
   // A token that is issued in the future has an unknown age: the clocks differ.
-  if (issuedAt > now + clockTolerance) return soon
-  const at = issuedAt + lifetime * (latest - spread * share)
-  return at > now ? at : soon
+  if (lifetime === undefined || issuedAt === undefined || issuedAt > now + clockTolerance) return now
+  return Math.max(now, issuedAt + lifetime * (latest - spread * share))
 }
+
+/** When an operator that starts now renews this member's token at the earliest: many may be overdue. */
+export const firstRenewal = (share: number, now: number): number => now + overdueSpread * share
 
 /**
  * When the used token is renewed. `first`: the token from the user's Secret, whose lifetime all further tokens are to
@@ -82,28 +84,34 @@ export const tokenRenewal = (used: TokenCandidate, first: TokenCandidate, share:
   }
 }
 
-/** Whether a token may stand in for the first: it has an end, as the first has, and is the same account's. */
+/**
+ * Whether a token may stand in for the first: it has an end, as the first has, and is the same account's. An account of
+ * the same name in another cluster, or one that was deleted and made again, has another uid.
+ */
 const mayReplace = ({ claims: other }: TokenCandidate, { claims: first }: TokenCandidate): boolean =>
   first?.validity.until !== undefined &&
   other?.validity.until !== undefined &&
   first.subject !== undefined &&
-  other.subject === first.subject
+  other.subject === first.subject &&
+  (other.uid ?? first.uid) === (first.uid ?? other.uid)
 
-/** A token that does not tell when it was issued is older than any that does. */
+/** A token that does not tell when it was issued counts as the oldest: any token got with it has to replace it. */
 const isNewer = ({ claims: one }: TokenCandidate, { claims: other }: TokenCandidate): boolean => {
   const [a, b] = [one?.issuedAt ?? -Infinity, other?.issuedAt ?? -Infinity]
   return a === b ? (one?.validity.until ?? 0) > (other?.validity.until ?? 0) : a > b
 }
 
 /**
- * The newest token that has not ended; if all have, the newest. Helm writes the first token into its Secret again with
- * each upgrade, so the first is not always the newest. A first token without an end is used as it is, and so is one of
- * another account: somebody has set it on purpose.
+ * The newest token that has not ended, and that the member has not refused; failing that the newest that has not ended,
+ * and then the newest. Helm writes the first token into its Secret again with each upgrade, so the first is not always
+ * the newest. A first token without an end is used as it is, and so is one of another account: somebody has set it on
+ * purpose.
  */
 export const usedToken = <T extends TokenCandidate>(first: T, others: ReadonlyArray<T>, now: number): T => {
   const candidates = [first, ...others.filter((other) => mayReplace(other, first))]
   const lasting = candidates.filter(({ claims }) => (claims?.validity.until ?? Infinity) > now)
-  const [start = first, ...rest] = lasting.length > 0 ? lasting : candidates
+  const unrefused = lasting.filter(({ isRefused }) => isRefused !== true)
+  const [start = first, ...rest] = [unrefused, lasting, candidates].find(({ length }) => length > 0) ?? []
   return rest.reduce((best, other) => (isNewer(other, best) ? other : best), start)
 }
 

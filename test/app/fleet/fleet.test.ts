@@ -3,6 +3,7 @@ import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
 import { momentText } from "../../../src/domain/credentials/validity.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
@@ -404,10 +405,21 @@ const jwt = (issuedAt: number, until: number, more: object = {}): string =>
     "s"
   ].join(".")
 
+/**
+ * Lifetime of the tokens that a member grants, instead of what it is asked for, further claims, and what its clock is
+ * ahead; in ms.
+ */
+interface Granting {
+  readonly skew?: number
+  readonly lifetime?: number
+  readonly claims?: object
+}
+
 /** A member that grants tokens of a lifetime, and knows only tokens that have not ended. */
-const granting = (primary: MemoryKubeApi, options: { readonly lifetime?: number } = {}) => {
+const granting = (primary: MemoryKubeApi, options: Granting = {}) => {
+  let unknown: (token: string) => boolean = () => false
   const asked: Array<{ readonly at: number; readonly seconds: unknown }> = []
-  let refusal: KubeError["reason"] | undefined
+  let refusal: KubeError["reason"] | "silence" | "no token" | undefined
   const member = workloadCluster("cluster-a")
   const ended = (token: string, now: number): boolean =>
     Number((JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { exp: number }).exp) *
@@ -415,24 +427,28 @@ const granting = (primary: MemoryKubeApi, options: { readonly lifetime?: number 
     now
   const fail = (reason: KubeError["reason"]) =>
     Effect.fail(new KubeError({ cluster: "cluster-a", operation: "test", reason, detail: reason }))
+  const { claims, lifetime, skew = 0 } = options
+  const clock = Effect.map(Clock.currentTimeMillis, (now) => now + skew)
   /** The API with a token that may be changed. */
   const accessOf = (first: string) => {
     let token = first
     const asBearer = <A>(request: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
-      Effect.flatMap(Clock.currentTimeMillis, (now) => (ended(token, now) ? fail("Unauthorized") : request))
+      Effect.flatMap(clock, (now) => (ended(token, now) || unknown(token) ? fail("Unauthorized") : request))
     const api: KubeApi = {
       ...member,
       cluster: member.cluster,
       get: (...args) => asBearer(member.get(...args)),
       create: (ref, object) =>
         asBearer(
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          Effect.flatMap(clock, (now) => {
             expect(ref.plural).toBe("serviceaccounts/mirrord-operator-envoy/token")
             const seconds = at(object, "spec", "expirationSeconds")
             asked.push({ at: now - day0, seconds })
+            if (refusal === "silence") return Effect.never
+            if (refusal === "no token") return Effect.succeed({ ...object, status: {} } as unknown as KubeObject)
             if (refusal !== undefined) return fail(refusal)
-            const lifetime = options.lifetime ?? Number(seconds) * 1_000
-            const granted = jwt(now - day0, now - day0 + lifetime)
+            const until = now - day0 + (lifetime ?? Number(seconds) * 1_000)
+            const granted = jwt(now - day0, until, claims)
             return Effect.succeed({ ...object, status: { token: granted } } as unknown as KubeObject)
           })
         )
@@ -444,10 +460,17 @@ const granting = (primary: MemoryKubeApi, options: { readonly lifetime?: number 
     const token = at(secret, "data", "bearerToken")
     return typeof token === "string" ? Buffer.from(token, "base64").toString() : undefined
   }
-  return { member, accessOf, asked, kept, refuse: (reason: KubeError["reason"] | undefined) => (refusal = reason) }
+  return {
+    member,
+    accessOf,
+    asked,
+    kept,
+    refuse: (reason: typeof refusal) => (refusal = reason),
+    refuseTokens: (which: typeof unknown) => (unknown = which)
+  }
 }
 
-const startGranting = (first: string, options: { readonly lifetime?: number } = {}) =>
+const startGranting = (first: string, options: Granting = {}) =>
   Effect.gen(function* () {
     const primary = new MemoryKubeApi("primary")
     const granted = granting(primary, options)
@@ -581,6 +604,175 @@ describe("a member's token", () => {
       primary.before = () => Effect.void
       yield* hours(0.2)
       expect(kept()).toBe(used.at(-1))
+    })
+  )
+
+  it.effect("is renewed while it cannot be kept, for longer than a token lives", () =>
+    Effect.gen(function* () {
+      const { begin, primary } = yield* startGranting(jwt(0, 2 * hour))
+      primary.before = ({ plural, verb }) =>
+        plural === secrets.plural && (verb === "create" || verb === "patch")
+          ? Effect.fail(new KubeError({ cluster: "primary", operation: verb, reason: "Forbidden", detail: "no right" }))
+          : Effect.void
+      const reach = yield* begin
+      yield* hours(7)
+      expect(reach()?.reachable).toBe(true)
+    })
+  )
+
+  it.effect("is not renewed again and again if the new one cannot stand in for it, or does not last as long", () =>
+    Effect.gen(function* () {
+      const foreign = { claims: { sub: "system:serviceaccount:mirrord:another" } }
+      const others = { claims: { "kubernetes.io": { serviceaccount: { uid: "of another cluster" } } } }
+      const of = { "kubernetes.io": { serviceaccount: { uid: "of this cluster" } } }
+      for (const [first, options, most] of [
+        [jwt(0, 24 * hour, { iat: undefined }), {}, 3],
+        [jwt(-9 * hour, hour), { claims: { exp: undefined } }, 30],
+        [jwt(-9 * hour, hour), { lifetime: -hour }, 30],
+        [jwt(-9 * hour, hour), foreign, 30],
+        [jwt(-9 * hour, hour, of), others, 30]
+      ] as const) {
+        const { asked, begin } = yield* startGranting(first, options)
+        const reach = yield* begin
+        yield* hours(0.9)
+        expect([asked.length <= most, asked.length > 0, reach()?.reachable], `${asked.length}`).toEqual([
+          true,
+          true,
+          true
+        ])
+      }
+    })
+  )
+
+  it.effect("that is overdue is renewed although its Secret changes all the time", () =>
+    Effect.gen(function* () {
+      const { asked, begin, primary } = yield* startGranting(jwt(-9 * hour, hour))
+      yield* begin
+      for (let second = 0; second < 20; second++) {
+        const metadata = { annotations: { second: String(second) } }
+        primary.write(secrets, secretName, { metadata }, operatorNamespace)
+        yield* pass(1)
+      }
+      expect(asked).toHaveLength(1)
+    })
+  )
+
+  it.effect("that the member has just granted is not used before the member knows it", () =>
+    Effect.gen(function* () {
+      const first = jwt(-9 * hour, hour)
+      const { asked, begin, kept, refuseTokens } = yield* startGranting(first)
+      refuseTokens((token) => token !== first)
+      const reach = yield* begin
+      yield* hours(0.5)
+      expect(asked.length).toBeGreaterThan(1)
+      expect([reach()?.reachable, kept()]).toEqual([true, undefined])
+      refuseTokens(() => false)
+      yield* hours(0.2)
+      expect([reach()?.reachable, kept() === undefined]).toEqual([true, false])
+    })
+  )
+
+  it.effect("is used on whatever way the member fails to grant another one, and renewed when it grants again", () =>
+    Effect.gen(function* () {
+      for (const reason of ["Unauthorized", "NotFound", "TooManyRequests", "Other", "silence", "no token"] as const) {
+        const first = jwt(-9 * hour, hour)
+        const { asked, begin, kept, refuse, used } = yield* startGranting(first)
+        refuse(reason)
+        const reach = yield* begin
+        yield* hours(0.5)
+        expect([used, kept(), reach()?.reachable], reason).toEqual([[first], undefined, true])
+        expect(asked.length, "tries").toBeGreaterThan(3)
+        expect(asked.length, "pauses").toBeLessThan(20)
+        refuse(undefined)
+        yield* hours(0.2)
+        expect(kept(), reason).toBe(used.at(-1))
+      }
+    })
+  )
+  it.effect("is followed on when its Secret is taken away while the next one is granted", () =>
+    Effect.gen(function* () {
+      const first = jwt(-9 * hour, hour)
+      const { begin, primary, refuse, used } = yield* startGranting(first)
+      refuse("silence")
+      const reach = yield* begin
+      yield* pass(12)
+      primary.erase(secrets, secretName, operatorNamespace)
+      refuse(undefined)
+      yield* hours(0.2)
+      expect(reach()).toMatchObject({ reachable: false, error: expect.stringContaining("does not exist") })
+      giveCredentials(primary, "cluster-a", first)
+      yield* hours(0.2)
+      expect([reach()?.reachable, used.at(-1) === first]).toEqual([true, false])
+    })
+  )
+
+  it.effect("is renewed in time by clocks that differ from the member's, over restarts too", () =>
+    Effect.gen(function* () {
+      for (const skew of [-2.5 * hour, -hour, -0.5 * hour, 0.5 * hour, hour, 2.5 * hour]) {
+        const { asked, begin, primary } = yield* startGranting(jwt(skew, skew + hour), { skew })
+        for (let lives = 0; lives < 3; lives++) {
+          const life = yield* Scope.make()
+          const reach = yield* Scope.provide(begin, life)
+          yield* hours(2.4)
+          expect(reach()?.reachable, `${skew}, ${lives}`).toBe(true)
+          yield* Scope.close(life, Exit.void)
+          giveCredentials(primary, "cluster-a", jwt(skew, skew + hour))
+        }
+        expect(asked.length, `${skew}`).toBeLessThan(16)
+      }
+    })
+  )
+
+  it.effect("is kept in a Secret whose label somebody has taken off, and known by it again", () =>
+    Effect.gen(function* () {
+      const { begin, kept, primary, used } = yield* startGranting(jwt(-9 * hour, hour))
+      primary.write(secrets, `${secretName}-refreshed`, { data: { bearerToken: "bm9uZQ==" } }, operatorNamespace)
+      yield* begin
+      yield* hours(0.2)
+      expect(kept()).toBe(used.at(-1))
+      expect(primary.peek(secrets, `${secretName}-refreshed`, operatorNamespace)?.metadata.labels).toMatchObject({
+        [credentialsLabel]: "true"
+      })
+    })
+  )
+
+  it.effect("of an account with an impossible name is used as it is, and its Secret is followed on", () =>
+    Effect.gen(function* () {
+      for (const name of ["\ud800", "..", "a`b`"]) {
+        const first = jwt(-9 * hour, hour, { sub: `system:serviceaccount:mirrord:${name}` })
+        const { asked, begin, primary, used } = yield* startGranting(first)
+        const reach = yield* begin
+        yield* hours(0.5)
+        expect([asked, reach()?.reachable], JSON.stringify(name)).toEqual([[], true])
+        giveCredentials(primary, "cluster-a", jwt(0, 2 * hour))
+        yield* pass(1)
+        expect(used, JSON.stringify(name)).toEqual([first, jwt(0, 2 * hour)])
+      }
+    })
+  )
+
+  it.effect("gives way to another one that has not ended when the member refuses it, in either direction", () =>
+    Effect.gen(function* () {
+      for (const [kept, first, right] of [
+        // The cluster was made anew, and the kept token is of its predecessor, whose clock was ahead.
+        [jwt(24 * hour, 48 * hour, { jti: "kept" }), jwt(0, 10 * hour), "first"],
+        [jwt(-hour, 9 * hour, { jti: "kept" }), jwt(-2 * hour, 8 * hour), "first"],
+        [jwt(-2 * hour, 8 * hour, { jti: "kept" }), jwt(-hour, 9 * hour), "kept"]
+      ] as const) {
+        const { begin, primary, refuseTokens, used } = yield* startGranting(first)
+        refuseTokens((token) => token === (right === "kept" ? first : kept))
+        giveCredentials(primary, "cluster-a", kept, "-refreshed")
+        const reach = yield* begin
+        yield* pass(10)
+        expect([used.at(-1) === (right === "kept" ? kept : first), reach()?.reachable]).toEqual([true, true])
+        // All refused: each is tried now and then, until one is known again.
+        refuseTokens(() => true)
+        yield* pass(30)
+        expect(reach()?.reachable).toBe(false)
+        refuseTokens(() => false)
+        yield* pass(10)
+        expect(reach()?.reachable).toBe(true)
+      }
     })
   )
 

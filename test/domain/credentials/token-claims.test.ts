@@ -9,10 +9,17 @@ const jwt = (claims: unknown): string => [url('{"alg":"RS256"}'), url(JSON.strin
 
 describe("claims of a token", () => {
   it("of a service account are its name and its life", () => {
-    const token = jwt({ sub: "system:serviceaccount:mirrord:mirrord-operator-envoy", iat: 100, nbf: 110, exp: 200 })
+    const token = jwt({
+      sub: "system:serviceaccount:mirrord:mirrord-operator-envoy",
+      iat: 100,
+      nbf: 110,
+      exp: 200,
+      "kubernetes.io": { serviceaccount: { uid: "u" } }
+    })
     expect(readTokenClaims(token)).toEqual({
       subject: "system:serviceaccount:mirrord:mirrord-operator-envoy",
       account: { namespace: "mirrord", name: "mirrord-operator-envoy" },
+      uid: "u",
       issuedAt: 100_000,
       validity: { from: 110_000, until: 200_000 }
     })
@@ -22,6 +29,7 @@ describe("claims of a token", () => {
     expect(readTokenClaims(jwt({ sub: 5, iat: 100, exp: "soon" }))).toEqual({
       subject: undefined,
       account: undefined,
+      uid: undefined,
       issuedAt: 100_000,
       validity: { from: 100_000, until: undefined }
     })

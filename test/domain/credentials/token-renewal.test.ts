@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import type { TokenClaims } from "../../../src/domain/credentials/token-claims.ts"
 import {
+  firstRenewal,
   renewalPause,
   type TokenCandidate,
   tokenRenewal,
@@ -13,6 +14,7 @@ const hour = 3_600_000
 const claims = (issuedAt: number | undefined, until: number | undefined, more: Partial<TokenClaims> = {}) => ({
   subject: "system:serviceaccount:mirrord:mirrord-operator-envoy",
   account,
+  uid: undefined,
   issuedAt,
   validity: { from: issuedAt, until },
   ...more
@@ -37,6 +39,10 @@ describe("the renewal of a token", () => {
     expect(at(token(-5 * hour, -4 * hour, 0), 0)).toBe(0.8 * hour)
   })
 
+  it("counts from the issue if this operator's clock was set back since the grant", () => {
+    expect(at(token(0, hour, 2 * hour), 0.1 * hour)).toBe(0.8 * hour)
+  })
+
   it("is due at once for tokens of the future, ended ones, those that do not tell their age, and absurd ones", () => {
     const now = 100 * hour
     for (const one of [
@@ -45,9 +51,10 @@ describe("the renewal of a token", () => {
       token(undefined, now + hour),
       token(now, now - hour)
     ]) {
-      expect(at(one, now)).toBe(now)
-      expect(at(one, now, 0.5)).toBe(now + 5_000)
+      expect(at(one, now, 0.5)).toBe(now)
     }
+    expect(firstRenewal(0, now)).toBe(now)
+    expect(firstRenewal(0.5, now)).toBe(now + 5_000)
   })
 
   it("is not due at once again after a grant, whatever its claims are", () => {
@@ -90,6 +97,8 @@ describe("the token that is used", () => {
     const fresh = token(9 * hour, 10 * hour)
     expect(usedToken(fresh, [renewed], 9.5 * hour)).toBe(fresh)
     expect(usedToken(fresh, [renewed], 11 * hour)).toBe(renewed)
+    // It has no age: anything that the member granted since is newer.
+    expect(usedToken(token(undefined, 100 * hour), [renewed], 9 * hour)).toBe(renewed)
   })
 
   it("is another than one that does not tell its age", () => {
@@ -102,6 +111,26 @@ describe("the token that is used", () => {
   it("is the newest of all if all have ended: another clock may see them otherwise", () => {
     const renewed = token(8 * hour, 18 * hour)
     expect(usedToken(first, [renewed], 100 * hour)).toBe(renewed)
+  })
+
+  it("is not one that the member has refused, if another one lasts", () => {
+    const renewed = { ...token(8 * hour, 18 * hour), isRefused: true }
+    expect(usedToken(first, [renewed], 9 * hour)).toBe(first)
+    expect(usedToken(first, [renewed], 11 * hour)).toBe(renewed)
+    expect(usedToken({ ...first, isRefused: true }, [renewed], 9 * hour)).toBe(renewed)
+  })
+
+  it("is never that of another account of the same name", () => {
+    const of = (uid: string | undefined, issuedAt: number) => ({ claims: claims(issuedAt, 20 * hour, { uid }) })
+    const one = of("a", 0)
+    for (const [uid, isTaken] of [
+      ["a", true],
+      ["b", false],
+      [undefined, true]
+    ] as const) {
+      const other = of(uid, hour)
+      expect(usedToken(one, [other], 9 * hour)).toBe(isTaken ? other : one)
+    }
   })
 
   it("is the first where that is another account's, has no end, or is no JWT", () => {
@@ -152,7 +181,7 @@ describe("whatever tokens there are", () => {
         const { issuedAt, validity } = used.claims ?? claims(undefined, undefined)
         if (issuedAt === undefined || validity.until === undefined || validity.until <= issuedAt || issuedAt > now)
           return
-        expect(renewal.at).toBeLessThanOrEqual(Math.max(now + 10_000, issuedAt + 0.8 * (validity.until - issuedAt)))
+        expect(renewal.at).toBeLessThanOrEqual(Math.max(now, issuedAt + 0.8 * (validity.until - issuedAt)))
       })
     )
   })

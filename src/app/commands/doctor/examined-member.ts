@@ -17,7 +17,7 @@ import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
-import { newestCredentials } from "../../fleet/member-credentials.ts"
+import { newestCredentials, nothingLearnt } from "../../fleet/member-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 
@@ -99,7 +99,7 @@ export const examinedMember = (
       return { ...cluster, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
     }
     const now = yield* Clock.currentTimeMillis
-    const newest = newestCredentials(member, { ...names, secretOf: found.success }, undefined, now)
+    const newest = newestCredentials(member, { ...names, secretOf: found.success }, nothingLearnt, now)
     if (Result.isFailure(newest)) {
       const keys = member.auth._tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
       const fix = `Make it in namespace ${namespace}, with the label ${credentialsLabel}=true and the ${keys}.`
