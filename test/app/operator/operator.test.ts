@@ -39,7 +39,7 @@ const listen = (
   return { heard, ended: () => ended }
 }
 
-/** What a client is told in its log. */
+/** The lines in a client's log. */
 const logOf = (channel: FrameChannel): Effect.Effect<ReadonlyArray<string>> =>
   Effect.gen(function* () {
     const { heard } = listen(channel)
@@ -268,8 +268,8 @@ describe("a session through three operators", () => {
 
   describe("whose members' API servers say 403", () => {
     const detail =
-      'targets.operator.metalbear.co "deployment.myapp" is forbidden: User "primary" cannot proxy resource "targets" in ' +
-      'API group "operator.metalbear.co" in the namespace "default"'
+      'targets.operator.metalbear.co "deployment.myapp" is forbidden: User "primary" cannot proxy resource "targets" ' +
+      'in API group "operator.metalbear.co" in the namespace "default"'
     /** A session with one connection, whose members forbid further ones. */
     const forbidding = Effect.gen(function* () {
       const { certificate, world } = yield* startWorld()
