@@ -40,12 +40,13 @@ const obstacles = (world: World, cluster: SimCluster, session: KubeObject): Read
   const podNames = new Set(
     all.flatMap(({ metadata }) => (owned.has(metadata.labels?.["job-name"] ?? "") ? [metadata.name] : []))
   )
-  // An agent without a connection is none of the session's any more: nobody waits for it, and it ends by itself.
+  // An agent without a connection is none of the session's any more. An agent that hangs does not notice the end of one.
   // Nothing says whose an ephemeral agent is: all sessions of a cluster share the few of the same workload, or of a copy.
   const copies = new Set(all.flatMap(({ metadata }) => (isCopy(metadata) ? [metadata.name] : [])))
+  const kept = new Set(world.network.connections.flatMap(({ isKept, what }) => (isKept() ? [what] : [])))
   const agents = kubelet.agents.filter(({ agent, name: pod, within }) => {
     const isOurs = within === undefined ? podNames.has(pod) : copies.has(within.pod) === isOfCopy(session)
-    return isOurs && agent.clients > 0
+    return isOurs && agent.clients > 0 && kept.has(`agent ${pod}`)
   })
   const found = new Map<string, string>()
   if (agents.length === 0) found.set("none", "it has no agent that runs")

@@ -185,6 +185,7 @@ export const makePipe = (
       there.stop()
       back.stop()
     },
+    isKept: () => !a.over,
     isSilent: () => isSilent
   }
   const unregister = network.register(connection)
