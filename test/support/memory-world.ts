@@ -225,7 +225,8 @@ const access = (cluster: MemoryCluster, scope: Scope.Scope): ClusterAccess => ({
     Effect.andThen(
       Effect.mapError(
         cluster.api.list(pods),
-        (error) => new LinkRefused({ cluster: cluster.name, reason: "", detail: error.detail })
+        ({ code, detail, reason }) =>
+          new LinkRefused({ cluster: cluster.name, reason, detail, ...(code === undefined ? {} : { code }) })
       ),
       () => openConnection(cluster, linkedConnectRequest(primaryIdentity, request))
     ).pipe(

@@ -4,6 +4,7 @@
  * of virtual time while something is wrong with agents; an operator that cannot write its status is excused.
  */
 
+import { isCopy } from "../../../src/domain/copy-target/copy-record.ts"
 import { isObject } from "../../../src/domain/json.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -29,6 +30,8 @@ const hasContainer = (pod: KubeObject, id: string): boolean => {
   return statuses.some((container) => isObject(container) && container["containerID"] === `containerd://${id}`)
 }
 
+const isOfCopy = ({ spec }: KubeObject): boolean => isObject(spec) && isObject(spec["copyTarget"])
+
 /** All that keeps a session's agents from carrying a request now, by the agent that it is about. */
 const obstacles = (world: World, cluster: SimCluster, session: KubeObject): ReadonlyMap<string, string> => {
   const { kubelet, name, server } = cluster
@@ -38,10 +41,16 @@ const obstacles = (world: World, cluster: SimCluster, session: KubeObject): Read
     all.flatMap(({ metadata }) => (owned.has(metadata.labels?.["job-name"] ?? "") ? [metadata.name] : []))
   )
   // An agent without a connection is none of the session's any more: nobody waits for it, and it ends by itself.
-  // Nothing says whose an ephemeral agent is: all sessions of a cluster share the few of the same workload.
-  const agents = kubelet.agents.filter(
-    ({ agent, name: pod, within }) => (within !== undefined || podNames.has(pod)) && agent.clients > 0
-  )
+  // Nothing says whose an ephemeral agent is: all sessions of a cluster share the few of its workload, or of a copy. As
+  // nobody can end such a container, one that hangs counts as long as its operator has not given it up.
+  const copies = new Set(all.flatMap(({ metadata }) => (isCopy(metadata) ? [metadata.name] : [])))
+  const kept = new Set(world.network.connections.flatMap(({ isKept, what }) => (isKept() ? [what] : [])))
+  const agents = kubelet.agents.filter(({ agent, name: pod, within }) => {
+    if (agent.clients === 0) return false
+    return within === undefined
+      ? podNames.has(pod)
+      : copies.has(within.pod) === isOfCopy(session) && kept.has(`agent ${pod}`)
+  })
   const found = new Map<string, string>()
   if (agents.length === 0) found.set("none", "it has no agent that runs")
   const nodes = nodesOf(name)

@@ -13,6 +13,11 @@ const saysReady = (object: KubeObject | undefined): boolean =>
   !isLeaving(object) &&
   conditionsOf(object).some(({ status, type }) => type === "Ready" && status === "True")
 
+/** Whether an agent was silent for a moment: by its next word the session is Ready again, even if agents are added. */
+const wasSilent = (object: KubeObject | undefined): boolean =>
+  object !== undefined &&
+  conditionsOf(object).some(({ reason, status }) => status === "False" && reason === "AgentSilent")
+
 export const firstWord: Invariant = {
   id: "N19",
   sentence: "A session becomes Ready only after each of its agents has said a word.",
@@ -34,8 +39,8 @@ export const firstWord: Invariant = {
             return undefined
           case "Committed": {
             const { after, before } = event.commit
-            if (after === undefined || !isChild(event.commit) || saysReady(before) || !saysReady(after))
-              return undefined
+            if (after === undefined || !isChild(event.commit) || !saysReady(after)) return undefined
+            if (saysReady(before) || wasSilent(before)) return undefined
             const cluster = world().cluster(event.cluster)
             const owned = jobsOf(cluster, after)
             const mute = cluster.kubelet.agents.find(

@@ -104,6 +104,10 @@ const withReplicas = (setup: Setup, which: ReadonlyArray<"primary" | "member">):
   return { ...setup, elected, lines: [...setup.lines, ...elected.map((name) => `replicas ${name} 2`)] }
 }
 
+/** Agents of the first cluster as ephemeral containers; those of the others stay Jobs. */
+const withEphemeralAgents = (setup: Setup, isChosen: boolean): Setup =>
+  isChosen ? { ...setup, lines: [...setup.lines, `ephemeral ${setup.clusters[0]}`] } : setup
+
 const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
   fc
     .record({
@@ -302,10 +306,11 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       nodes: fc.constantFrom(false, false, false, true, false),
       // Woven into the story that is drawn so far, so that it stays as it was.
       copies: wovenArbitrary("copies"),
-      policies: wovenArbitrary("policies")
+      policies: wovenArbitrary("policies"),
+      ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false)
     })
-    .map(({ acts: seeds, begin, copies, elected, nodes, policies, seed, setup: drawn, weights }) => {
-      const setup = { ...withReplicas(drawn, elected), nodes }
+    .map(({ acts: seeds, begin, copies, elected, ephemeral, nodes, policies, seed, setup: drawn, weights }) => {
+      const setup = withEphemeralAgents({ ...withReplicas(drawn, elected), nodes }, ephemeral)
       const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
       for (const name of begin.split(" ")) {
         const verb = named(name)

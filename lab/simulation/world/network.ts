@@ -186,6 +186,8 @@ export interface NetworkConnection {
   readonly reset: () => void
   /** From now on all that is sent is lost, and nobody is told. */
   readonly goSilent: () => void
+  /** Whether the end that began it still takes it for open. */
+  readonly isKept: () => boolean
   /** Whether the connection went silent and one of its ends has not noticed yet. */
   readonly isSilent: () => boolean
 }

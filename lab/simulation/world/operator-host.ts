@@ -303,7 +303,7 @@ export class OperatorHost implements ReplicaHost {
       const upgrade = Effect.sync(() => {
         upgraded = true
         mourning()
-        const [theirs, ours] = makePipe(kernel, network, {
+        const [theirs, ours, connection] = makePipe(kernel, network, {
           what: `session ${request.sessionId ?? ""}`,
           left: from,
           right: { place: this.place, process },
@@ -316,7 +316,10 @@ export class OperatorHost implements ReplicaHost {
             // A caller that gave up meanwhile never takes the channel.
             if (isOver) return theirs.close()
             over()
-            outcome.opened(theirs)
+            if (!connection.isSilent()) return outcome.opened(theirs)
+            // The answer waited at a cut while its own connection died.
+            theirs.close()
+            outcome.refused(undefined, "", "connection reset")
           },
           from.process
         )

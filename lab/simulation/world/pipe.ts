@@ -151,12 +151,12 @@ class End implements FrameChannel {
   }
 }
 
-/** Makes a connection between two processes. */
+/** Makes a connection between two processes; the last part is the connection as the network sees it. */
 export const makePipe = (
   kernel: Kernel,
   network: Network,
   options: PipeOptions
-): readonly [FrameChannel, FrameChannel] => {
+): readonly [left: FrameChannel, right: FrameChannel, connection: NetworkConnection] => {
   const { left, right } = options
   const there = new Flow(kernel, network, left.place, right.place, right.process)
   const back = new Flow(kernel, network, right.place, left.place, left.process)
@@ -185,6 +185,7 @@ export const makePipe = (
       there.stop()
       back.stop()
     },
+    isKept: () => !a.over,
     isSilent: () => isSilent
   }
   const unregister = network.register(connection)
@@ -227,5 +228,5 @@ export const makePipe = (
     right.process.after(probeEvery, probe)
   }
   if (left.place !== right.place && options.deaf !== true) right.process.after(probeEvery, probe)
-  return [a, b]
+  return [a, b, connection]
 }

@@ -161,6 +161,8 @@ export interface Capability {
   readonly copyTargets?: CopyTargets
   /** The pods of copies that its sessions run on, as `namespace/name`. */
   readonly usedCopies?: () => ReadonlyArray<string>
+  /** The same as the API server has it now: a watch may be late. */
+  readonly storedCopyUses?: Effect.Effect<ReadonlyArray<string>, KubeError>
   /** The workload clusters of a primary. */
   readonly clusters?: () => ReadonlyArray<ReachedCluster>
   /** Takes a change from which its sessions are planned. */

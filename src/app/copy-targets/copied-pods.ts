@@ -16,7 +16,7 @@ import { copyLabel, type CopyRecord, copyRecord } from "../../domain/copy-target
 import { type Pod, pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { leaderGrace } from "../../domain/session/liveness.ts"
-import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { audit } from "../kernel/audit.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
@@ -66,6 +66,8 @@ export interface CopiedPodsOptions {
   readonly awaited: KubeApi
   /** The copies that sessions use, by `namespace/name`; nothing as long as the sessions have not been read. */
   readonly inUse: () => ReadonlySet<string> | undefined
+  /** The same, read from the API server. */
+  readonly storedUses: Effect.Effect<ReadonlySet<string>, KubeError>
 }
 
 type CopyTurn = Turn<Pod, CopyUse>
@@ -133,6 +135,15 @@ const deleteCopy = (
   )
 }
 
+/** Deletes a copy, unless a session uses it of which no watch has told. */
+const deleteUnused = (state: State, turn: CopyTurn, why: string): Effect.Effect<void, KubeError> =>
+  Effect.flatMap(state.options.storedUses, (used) => {
+    if (!used.has(turn.key)) return deleteCopy(state, turn, why)
+    turn.known.usedAt = turn.now
+    const conflict = { reason: "Conflict", detail: `a session uses the copy ${turn.key}` } as const
+    return new KubeError({ cluster: state.options.api.cluster, operation: "delete", ...conflict })
+  })
+
 const turnsOf = (state: State, self: PlannedController<Pod>): PlannedTurns<Pod, CopyUse, ObservedCopy, Performed> => ({
   changed: ({ metadata }) => {
     self.enqueue(`${metadata.namespace ?? ""}/${metadata.name}`)
@@ -146,7 +157,7 @@ const turnsOf = (state: State, self: PlannedController<Pod>): PlannedTurns<Pod, 
   known: (key, { metadata }) => Effect.map(Clock.currentTimeMillis, (now) => useOf(state.uses, key, metadata.uid, now)),
   observe: (turn) => observed(state, turn),
   plan: copyPlan,
-  perform: (turn, { why }) => deleteCopy(state, turn, why),
+  perform: (turn, { why }) => deleteUnused(state, turn, why),
   order: "InOrder"
 })
 

@@ -11,7 +11,7 @@ import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
 import { formatTargetPath } from "../../domain/target/target-path.ts"
 import type { Target } from "../../domain/target/target.ts"
-import type { KubeApi } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import type { Capability, CopyTargets, FurtherStatus } from "../api/capability.ts"
 import { askLimits } from "../api/session-limits.ts"
 import { type ApiError, forbidden, internalError } from "../api/status.ts"
@@ -41,6 +41,13 @@ const usedCopies = (capabilities: ReadonlyArray<Capability>): ReadonlySet<string
   capabilities.some(({ problems }) => (problems?.() ?? []).length > 0)
     ? undefined
     : new Set(capabilities.flatMap(({ usedCopies: used }) => used?.() ?? []))
+
+/** The same, read from the API server. */
+const storedCopyUses = (capabilities: ReadonlyArray<Capability>): Effect.Effect<ReadonlySet<string>, KubeError> =>
+  Effect.map(
+    Effect.all(capabilities.flatMap(({ storedCopyUses: stored }) => stored ?? [])),
+    (uses) => new Set(uses.flat())
+  )
 
 /** Refuses copies of targets that policies hold for: the relay does not know that the pod of a copy is their target. */
 const permittedBy =
@@ -88,7 +95,12 @@ const makeHere = (
     const awaited = retryingApi(api)
     let copies: CopiedPods | undefined
     const wake = yield* Effect.cached(
-      makeCopiedPods({ api, awaited, inUse: () => usedCopies(earlier) }).pipe(
+      makeCopiedPods({
+        api,
+        awaited,
+        inUse: () => usedCopies(earlier),
+        storedUses: storedCopyUses(earlier)
+      }).pipe(
         Effect.tap((made) => Effect.sync(() => (copies = made))),
         Effect.tap(() => (fleet?.managementOnly === true ? leftovers : Effect.void)),
         Effect.uninterruptible,

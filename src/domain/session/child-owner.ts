@@ -4,7 +4,7 @@
  */
 
 import * as Predicate from "effect/Predicate"
-import { childAnnotations } from "./names.ts"
+import { childAnnotations, parentInName } from "./names.ts"
 
 /** The parts of a child that name the parent which made it. */
 export interface ChildMarks {
@@ -19,6 +19,17 @@ export const parentNameOf = ({ spec }: Readonly<Record<string, unknown>>): strin
   Predicate.hasProperty(spec, "multiClusterParentName") && typeof spec.multiClusterParentName === "string"
     ? spec.multiClusterParentName
     : undefined
+
+/**
+ * Names of the parents for which a change of a session's object is news: the parent that the object names, and the
+ * parent in the object's own name, which nobody can edit.
+ */
+export const parentsTold = (
+  object: { readonly metadata: { readonly name: string } } & Readonly<Record<string, unknown>>
+): ReadonlySet<string> => {
+  const named = [parentNameOf(object), parentInName(object.metadata.name)]
+  return new Set(named.filter((name) => name !== undefined))
+}
 
 /** Reads the marks of a session's object. */
 export const childMarks = (object: {

@@ -20,6 +20,9 @@ export const parentName = (id: SessionId): string => `mc-${sessionIdName(id)}`
 export const childName = (parent: string, cluster: ClusterName, sha256Hex: Sha256Hex): string =>
   `${parent}-${clusterSlug(cluster, sha256Hex)}`
 
+/** Name of the parent in a child's name, or nothing when the name is no such name. */
+export const parentInName = (child: string): string | undefined => /^(mc-[0-9a-f]{16})-/u.exec(child)?.[1]
+
 /** The id in a parent's name, or nothing when the name is no such name. */
 export const sessionIdOfParent = (name: string): SessionId | undefined => {
   const hex = /^mc-([0-9a-f]{16})$/u.exec(name)?.[1]

@@ -88,6 +88,23 @@ describe("a copy that replaces its target", () => {
     })
   )
 
+  it.effect("stays while a session uses it of which no watch has told", () =>
+    Effect.gen(function* () {
+      const { copied, name } = yield* withCopy()
+      const { api } = copied.cluster
+      api.setMuted(true)
+      const target = { apiVersion: "v1", kind: "Pod", name, container: "myapp" }
+      const owner = { userId: "id", username: "ann", hostname: "laptop", k8sUsername: "ann" }
+      const spec = { namespace: "default", owner, target, copyTarget: { scaledown: true } }
+      api.write(mirrordClusterSessions, "ff", { spec })
+      yield* minutes(2)
+      assert.lengthOf(copied.copies(), 1)
+      api.erase(mirrordClusterSessions, "ff")
+      yield* minutes(1)
+      assert.deepStrictEqual(copied.copies(), [])
+    })
+  )
+
   it.effect("stays while its client asks how far it is", () =>
     Effect.gen(function* () {
       const copied = yield* begin()

@@ -9,6 +9,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
@@ -37,6 +38,17 @@ const listen = (
   })
   return { heard, ended: () => ended }
 }
+
+/** The lines in a client's log. */
+const logOf = (channel: FrameChannel): Effect.Effect<ReadonlyArray<string>> =>
+  Effect.gen(function* () {
+    const { heard } = listen(channel)
+    channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
+    yield* pass("1 second")
+    channel.send(clientMessage.encode({ _tag: "ReadyForLogs" }))
+    yield* pass("10 seconds")
+    return heard.filter((message) => message._tag === "LogMessage").map(({ value }) => value.message)
+  })
 
 const connect = (world: MemoryWorld, wanted: ConnectRequest) => connectTo(world.primary, wanted)
 
@@ -250,18 +262,60 @@ describe("a session through three operators", () => {
       memberOf(world, "b").api.erase(deployments, "myapp", "default")
       const channel = opened(yield* connect(world, request(certificate)))
       assert.match(statusOf(world)?.clusterSessions?.["b"]?.error ?? "", /no deployment\/myapp/)
-      const { heard } = listen(channel)
-      channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
-      yield* pass("1 second")
-      channel.send(clientMessage.encode({ _tag: "ReadyForLogs" }))
-      yield* pass("1 second")
-      const warnings = heard.filter((message) => message._tag === "LogMessage").map(({ value }) => value.message)
-      assert.isTrue(
-        warnings.some((text) => text.includes("cluster b")),
-        JSON.stringify(heard, (_key, value) => (typeof value === "bigint" ? String(value) : value))
-      )
+      assert.include((yield* logOf(channel)).join(), "cluster b")
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
+
+  describe("whose members' API servers say 403", () => {
+    const detail =
+      'targets.operator.metalbear.co "deployment.myapp" is forbidden: User "primary" cannot proxy resource "targets" ' +
+      'in API group "operator.metalbear.co" in the namespace "default"'
+    /** A session with one connection, whose members forbid further ones. */
+    const forbidding = Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      opened(yield* connect(world, request(certificate)))
+      const forbid = (name: string, isForbidden: boolean) => {
+        const { api } = memberOf(world, name)
+        api.before = ({ plural, verb }) =>
+          isForbidden && plural === pods.plural && verb === "list"
+            ? Effect.fail(new KubeError({ cluster: name, operation: verb, reason: "Forbidden", code: 403, detail }))
+            : Effect.void
+      }
+      return { again: connect(world, request(certificate)), forbid, world }
+    })
+
+    it.live("for a moment takes its further connections, and tells of nothing", () =>
+      Effect.gen(function* () {
+        const { again, forbid, world } = yield* forbidding
+        for (const name of ["a", "b"]) forbid(name, true)
+        yield* Effect.forkChild(
+          Effect.andThen(
+            Effect.sleep("3 seconds"),
+            Effect.sync(() => world.members.forEach((_member, name) => forbid(name, false)))
+          )
+        )
+        assert.deepStrictEqual(yield* logOf(opened(yield* again)), [])
+        assert.deepStrictEqual(
+          [...world.members.values()].map(({ agentConnections }) => agentConnections),
+          [3, 3]
+        )
+      }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    )
+
+    it.live("for good is told of the other cluster, and refused for the default", () =>
+      Effect.gen(function* () {
+        const { again, forbid } = yield* forbidding
+        forbid("b", true)
+        const [warning, ...more] = yield* logOf(opened(yield* again))
+        assert.include(warning, "cluster b takes no part in the session")
+        assert.deepStrictEqual(more, [])
+        forbid("a", true)
+        const { code, message } = refusedWith(yield* again)
+        assert.strictEqual(code, 403)
+        assert.include(message, detail)
+      }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    )
+  })
 
   it.live("is refused with 404 when the default cluster does not have the target, and keeps no children", () =>
     Effect.gen(function* () {

@@ -18,6 +18,7 @@ import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
+import { parentsTold } from "../../../src/domain/session/child-owner.ts"
 import { parentFinalizer } from "../../../src/domain/session/names.ts"
 import type { AgentPlacement } from "../../../src/domain/target/pod-choice.ts"
 import { AgentFailed, Agents } from "../../../src/ports/agents.ts"
@@ -231,10 +232,8 @@ export class SessionFleet {
             joined: clusterChanged,
             left: () => onChange(),
             childChanged: (_cluster, child) => {
-              const parent = (child["spec"] as { readonly multiClusterParentName?: unknown } | undefined)
-                ?.multiClusterParentName
               told.push(child.metadata.name)
-              if (typeof parent === "string") onChange(parent)
+              for (const parent of parentsTold(child)) onChange(parent)
             },
             reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster))
           }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { childMarks, childOwner } from "../../../src/domain/session/child-owner.ts"
+import { childMarks, childOwner, parentsTold } from "../../../src/domain/session/child-owner.ts"
 
 const parent = { name: "mc-1", uid: "now" }
 
@@ -29,5 +29,22 @@ describe("what an object says about its parent", () => {
     ["more garbage", { metadata: {}, spec: "mc-1" }, undefined, undefined]
   ])("%s", (_what, object, parentName, parentUid) => {
     expect(childMarks(object)).toEqual({ parentName, parentUid })
+  })
+})
+
+describe("news of a session's object are for", () => {
+  const name = "mc-00000000000000ff"
+  const object = (own: string, parent: unknown) => ({
+    metadata: { name: own },
+    spec: { multiClusterParentName: parent }
+  })
+  it.each([
+    ["its parent", object(`${name}-a`, name), [name]],
+    ["both parents, if somebody has edited it", object(`${name}-b-2`, "nobody"), ["nobody", name]],
+    ["the parent that made it, if it names none", object(`${name}-a`, null), [name]],
+    ["no parent, if a user has made it directly", object("00000000000000ff", null), []],
+    ["no parent, if its name is no child's", object(`x${name}-a`, 5), []]
+  ])("%s", (_what, child, parents) => {
+    expect([...parentsTold(child)]).toEqual(parents)
   })
 })

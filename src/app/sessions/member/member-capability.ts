@@ -3,7 +3,7 @@
  * users see of it. Sessions over many clusters are the primary's.
  */
 
-import { Effect, type Scope } from "effect"
+import { Effect, Result, type Scope } from "effect"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import {
   mirrordClusterSessions,
@@ -14,7 +14,7 @@ import { sessionIdName } from "../../../domain/session/session-id.ts"
 import { sessionInfo } from "../../../domain/session/session-info.ts"
 import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import type { Agents } from "../../../ports/agents.ts"
-import type { KubeApi } from "../../../ports/kube-api.ts"
+import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
 import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
 import { askLimits } from "../../api/session-limits.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
@@ -22,6 +22,7 @@ import { auditedChild } from "../../kernel/audit.ts"
 import type { ChangeFeed } from "../../kernel/change-feed.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
+import { readCached } from "../../kernel/read-cached.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { makeStoppedLedger, storedLedger } from "../../kernel/stopped-ledger.ts"
@@ -64,9 +65,10 @@ const sessionsHere = (
   })
 
 /** The pods of copies that sessions run on, as `namespace/name`: of users' own sessions and of primaries' children. */
-const usedCopies = ({ session, sessions }: ClusterSessionController): ReadonlyArray<string> =>
-  sessions.all().flatMap(({ metadata }) => {
-    const { copyTarget, namespace, target } = session(metadata.name)?.spec ?? {}
+const usedCopies = (sessions: ReadonlyArray<KubeObject>): ReadonlyArray<string> =>
+  sessions.flatMap((object) => {
+    const { copyTarget, namespace, target } =
+      Result.getOrUndefined(readCached(mirrordClusterSessions, object))?.spec ?? {}
     return (copyTarget ?? undefined) === undefined || target?.kind !== "Pod" ? [] : [`${namespace}/${target.name}`]
   })
 
@@ -141,7 +143,8 @@ export const makeMemberCapability = (
         },
         stopped
       },
-      usedCopies: () => usedCopies(controller),
+      usedCopies: () => usedCopies(controller.sessions.all()),
+      storedCopyUses: Effect.map(api.list(mirrordClusterSessions), ({ items }) => usedCopies(items)),
       distantSessions: () => sessionsHere(controller, "Children").map(served(members, controller)),
       admit: ({ _tag, request }) =>
         _tag === "SingleCluster" ? unlessProtected(protectedNamespaces, request, fleet?.clusterName) : Effect.void,

@@ -3,7 +3,7 @@
  * other members join when they can. The relay carries the messages.
  */
 
-import { Data, Effect, Option, Result, type Scope } from "effect"
+import { Data, Effect, Option, Result, Schedule, type Scope } from "effect"
 import { quotation } from "../../../domain/clean-text.ts"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
@@ -20,8 +20,10 @@ import type { PrimarySessionsOptions, UserConnection } from "./user-connection.t
 
 /** How long the first links to members other than the default may take, in ms; a slower member joins later. */
 const linkBound = 5_000
-/** Pause between two tries to link to the default cluster, in ms. */
+/** Pause between two tries to link to a cluster, in ms. */
 const relinkEvery = 500
+/** How often an API server that forbids a link is asked again; in all that takes less time than {@link linkBound}. */
+const forbiddenTries = 8
 
 /** Status codes of answers that stay the same however often a member is asked, with their reasons. */
 const finalReasons: ReadonlyMap<number | undefined, string> = new Map([
@@ -65,6 +67,13 @@ export const closedAtEnd = (channel: FrameChannel): Effect.Effect<void, never, S
 export const isReady = (parent: MirrordMultiClusterSession | undefined, cluster: string): boolean =>
   parent?.status?.clusterSessions?.[cluster]?.ready === true
 
+/**
+ * Whether an API server has refused a link by itself; operators say 403 in other words. In its first second an API
+ * server forbids everything, until it knows its roles.
+ */
+const isByApiServer = ({ code, message }: LinkFailure): boolean =>
+  code === 403 && message.includes(' is forbidden: User "')
+
 /** Links to one member, with the session as it is now. */
 export const linkMember = (
   { fleet }: PrimarySessionsOptions,
@@ -78,7 +87,7 @@ export const linkMember = (
     if (known === undefined || access === undefined || !isReady(parent, cluster))
       return Effect.fail({ message: `cluster ${cluster} takes no part in the session now` })
     const health = known.health()?.health
-    return access.link({
+    const link = access.link({
       cluster,
       sessionId: id,
       namespace: parent.spec.namespace,
@@ -86,6 +95,7 @@ export const linkMember = (
       query: connectQuery(forMember(params, { isDefault: known.isDefault })),
       parametersInHeader: health?._tag === "Connected" && health.parametersInHeader
     })
+    return Effect.retry(link, { while: isByApiServer, times: forbiddenTries, schedule: Schedule.spaced(relinkEvery) })
   })
 
 /** Fails for good if another try is useless; otherwise waits until the next try. */

@@ -10,7 +10,7 @@ import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
-import { parentNameOf } from "../../../domain/session/child-owner.ts"
+import { parentsTold } from "../../../domain/session/child-owner.ts"
 import { parentName } from "../../../domain/session/names.ts"
 import { multiClusterSessionInfo, parentInfo } from "../../../domain/session/session-info.ts"
 import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
@@ -85,8 +85,7 @@ const makeOwnFleet = (
       joined: ({ name }) => clusterChanged(name),
       left: clusterChanged,
       childChanged: (_cluster, child) => {
-        const session = parentNameOf(child)
-        if (session !== undefined) feed.publish({ _tag: "ParentChanged", session })
+        for (const session of parentsTold(child)) feed.publish({ _tag: "ParentChanged", session })
       },
       reachChanged: clusterChanged
     }
