@@ -751,6 +751,23 @@ describe("a member's token", () => {
     })
   )
 
+  it.effect("is asked for again after a crash before it was kept", () =>
+    Effect.gen(function* () {
+      const { asked, begin, kept, primary } = yield* startGranting(jwt(-9 * hour, hour))
+      primary.before = ({ plural, verb }) =>
+        plural === secrets.plural && verb === "create" ? Effect.never : Effect.void
+      const life = yield* Scope.make()
+      yield* Scope.provide(begin, life)
+      yield* hours(0.2)
+      yield* Scope.close(life, Exit.void)
+      expect([asked.length, kept()]).toEqual([1, undefined])
+      primary.before = () => Effect.void
+      const reach = yield* begin
+      yield* hours(2)
+      expect([asked.length, reach()?.reachable, kept() === undefined]).toEqual([2, true, false])
+    })
+  )
+
   it.effect("gives way to another one that has not ended when the member refuses it, in either direction", () =>
     Effect.gen(function* () {
       for (const [kept, first, right] of [
