@@ -62,12 +62,21 @@ interface State extends FollowedMember {
 
 const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })
 
+/** Tells of another token in the user's Secret that is not used: Helm writes the first one back with each upgrade. */
+const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect.Effect<void> => {
+  const isNews = tokens !== undefined && before !== undefined && !isSameToken(before.first, tokens.first)
+  return isNews && !isSameToken(tokens.first, tokens.used)
+    ? logInfo("token in the Secret is ignored, a renewed one is newer", { cluster: member.name })
+    : Effect.void
+}
+
 const apply = (state: State): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { connection, connector, current, engaged, granted, member, refused, tokens } = state
     const learnt = { granted: granted?.token, refused }
     const newest = newestCredentials(member, state, learnt, yield* Clock.currentTimeMillis)
     state.tokens = Result.getOrUndefined(newest)?.tokens
+    yield* tellOfOlder(state, tokens)
     const found = Result.map(newest, ({ credentials }) => credentials)
     if (current !== undefined && sameCredentials(current, found)) return
     state.current = found

@@ -1,4 +1,4 @@
-import { Clock, Effect, Exit, Fiber, Redacted, Scope } from "effect"
+import { Clock, Effect, Exit, Fiber, Logger, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
@@ -558,6 +558,23 @@ describe("a member's token", () => {
       expect([used.at(-1) === first, used.at(-1) === kept(), reach()?.reachable]).toEqual([false, true, true])
     })
   )
+
+  it.effect("in the Secret that is older than the one in use is told of, and not used", () => {
+    const lines: Array<unknown> = []
+    const logger = Logger.map(Logger.formatStructured, ({ message }) => {
+      if (String(message).includes("ignored")) lines.push(message)
+    })
+    return Effect.gen(function* () {
+      const { begin, primary, used } = yield* startGranting(jwt(0, 2 * hour))
+      yield* begin
+      yield* hours(1.8)
+      const before = used.length
+      giveCredentials(primary, "cluster-a", jwt(-hour, 2 * hour))
+      yield* hours(0.01)
+      expect(used.length).toBe(before)
+      expect(lines).toEqual(["token in the Secret is ignored, a renewed one is newer"])
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
 
   it.effect("is tried again after a failure, and the old one is used until the new one has come", () =>
     Effect.gen(function* () {
