@@ -61,6 +61,7 @@ const names = fc.oneof(
     weight: 6,
     arbitrary: fc.constantFrom(
       "a",
+      "a-refreshed",
       "b",
       "hub",
       "primary",

@@ -26,6 +26,7 @@ const fixedNames: ReadonlySet<string> = new Set([
   "mirrord-operator-debts",
   "mirrord-operator-stopped-sessions",
   "mirrord-operator-envoy",
+  "mirrord-cluster-a-refreshed",
   "mirrord-operator"
 ])
 

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs"
-import { Effect, Fiber, Layer, Logger, Result } from "effect"
+import { Effect, Fiber, Layer, Logger, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { parseStory } from "../../lab/simulation/story/parse-story.ts"
 import { runStory } from "../../lab/simulation/story/run-story.ts"
@@ -13,6 +13,9 @@ import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { makeCopyTargetCapability } from "../../src/app/copy-targets/copy-target-capability.ts"
 import { askClusters, orderCopy } from "../../src/app/copy-targets/ordered-copies.ts"
 import { scalableKinds } from "../../src/app/copy-targets/scaled-down-workloads.ts"
+import { memberToken } from "../../src/app/fleet/member-credentials.ts"
+import { grantToken, keepToken } from "../../src/app/fleet/member-token.ts"
+import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { ensureAgentIdentity } from "../../src/app/operator/agent-identity.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
 import {
@@ -24,7 +27,8 @@ import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
 import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
-import { clusterName } from "../../src/domain/fleet/cluster-name.ts"
+import { clusterName, refreshedSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import type { MemberConfiguration } from "../../src/domain/fleet/configuration.ts"
 import {
   apiServices,
   configMaps,
@@ -83,6 +87,16 @@ const copiedKey = (kind: (typeof copiedKinds)[number]): string =>
 /** Only what was left of copies is looked for in the whole cluster. */
 const isAboutCopies = ({ namespace, resource, verb }: ApiCall): boolean =>
   verb === "list" && namespace === undefined && ["pods", "deployments", "statefulsets", "rollouts"].includes(resource)
+
+/** A member that is known by a token. */
+const memberA: MemberConfiguration = {
+  name: clusterName("a"),
+  server: "https://a.example.com",
+  namespace: undefined,
+  certificateAuthority: undefined,
+  auth: { _tag: "BearerToken" },
+  problems: []
+}
 
 const scenarios = new URL("../../lab/simulation/scenarios/", import.meta.url)
 
@@ -256,6 +270,32 @@ const ofFleetCopies = (): Promise<ReadonlyArray<ApiCall>> => {
   })
 }
 
+/** A member grants the next token, which works. */
+const ofGrantedToken = (): Promise<ReadonlyArray<ApiCall>> => {
+  const api = new MemoryKubeApi("recorded")
+  const granted = { metadata: { name: "" }, status: { token: "a.b.c" } }
+  return callsOf(
+    (recorded) => {
+      const access = { api: recorded, link: () => Effect.die("none"), reauthenticate: () => {} }
+      const connector = { own: access, member: () => Effect.succeed(access) }
+      const account = { namespace: operatorNamespace, name: "mirrord-operator-envoy" }
+      return grantToken({ access, connector, member: memberA }, { _tag: "At", at: 0, account, expirationSeconds: 600 })
+    },
+    { ...api, cluster: api.cluster, get: api.get.bind(api), create: () => Effect.succeed(granted) }
+  )
+}
+
+/** A token is kept, once for the first time. */
+const ofKeptToken = (): Promise<ReadonlyArray<ApiCall>> =>
+  callsOf((own) => {
+    const token = memberToken(Redacted.make("a.b.c"))
+    const name = refreshedSecretName(memberA.name, sha256Hex)
+    const secret = { own, namespace: operatorNamespace, name }
+    return Effect.andThen(keepToken({ ...secret, known: undefined }, token), () =>
+      keepToken({ ...secret, known: { metadata: { name } } }, token)
+    )
+  })
+
 /**
  * The operator's own certificate is made, and made anew when the Secret cannot be used any more. In the machine's time,
  * which making keys takes.
@@ -406,7 +446,9 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   for (const user of ["operator-with-workloads", "primary-with-workloads"] as const)
     found[user].push(...(await ofTargets).flat())
   found["operator-with-workloads"].push(...(await ofUserSession("own cluster")))
-  found["primary-at-a-member"].push(...(await ofUserSession("primary")))
+  found["primary-at-a-member"].push(...(await ofUserSession("primary")), ...(await ofGrantedToken()))
+  for (const user of ["primary-with-workloads", "primary-management-only"] as const)
+    found[user].push(...(await ofKeptToken()))
   found["operator-with-ephemeral-agents"].push(
     ...found["operator-with-workloads"].filter((call) => !makesJob(call)),
     ...(await ofEphemeralAgent())

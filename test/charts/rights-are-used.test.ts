@@ -8,8 +8,6 @@ import { type ApiUser, callers, operatorCalls } from "./operator-calls.ts"
 
 /** Rights that nothing here uses, each with the reason why it is given. */
 const exceptions: Readonly<Record<string, string>> = {
-  "mirrord-operator-envoy: create serviceaccounts/token named mirrord-operator-envoy in mirrord":
-    "the holder of a member's token may renew it; who holds it does that, not yet the primary by itself",
   "mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co":
     "on a primary the published chart binds this role to the operator's own account, and its name and subjects " +
     "are public",
@@ -23,18 +21,18 @@ const exceptions: Readonly<Record<string, string>> = {
 }
 /** The modes in which an exception may be needed; elsewhere the right must be used. */
 const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "member, for a primary": [
-    "mirrord-operator-envoy: create serviceaccounts/token named mirrord-operator-envoy in mirrord"
-  ],
-  primary: Object.keys(exceptions).slice(1),
-  "primary without agents, which would speak TLS": Object.keys(exceptions).slice(1),
+  primary: Object.keys(exceptions),
+  "primary without agents, which would speak TLS": Object.keys(exceptions),
   "primary with workloads": ["mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co"],
-  "primary and member": Object.keys(exceptions).slice(1, 5)
+  "primary and member": Object.keys(exceptions).slice(0, 4)
 }
 
 const account = (name: string): Holder => ({ _tag: "Account", name })
-const primary = { operator: { multiCluster: { enabled: true } } }
-const primaryWithWorkloads = { operator: { multiCluster: { enabled: true, managementOnly: false } } }
+const clusters = { a: { server: "https://a.example.com", authType: "bearerToken" } }
+const primary = { operator: { multiCluster: { enabled: true, clusters } } }
+const primaryWithWorkloads = {
+  operator: { multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary", clusters } }
+}
 
 /**
  * The callers in each mode of the chart, and whose rights they use. A primary with workloads is both, and no scenario
@@ -81,7 +79,7 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
   ],
   [
     "primary and member",
-    { operator: { multiClusterMember: true, multiCluster: { enabled: true } } },
+    { operator: { multiClusterMember: true, multiCluster: { enabled: true, clusters } } },
     account("mirrord-operator"),
     ["primary-management-only", "operator-with-workloads", "operator-with-copies"]
   ],

@@ -39,11 +39,11 @@ export const configurationOf = (
   ...more
 })
 
-/** The Secret with which a primary reaches a member. */
-export const giveCredentials = (primary: MemoryKubeApi, cluster: string, token = "token"): void => {
+/** The Secret with which a primary reaches a member. `end`: of the Secret's name. */
+export const giveCredentials = (primary: MemoryKubeApi, cluster: string, token = "token", end = ""): void => {
   primary.write(
     secrets,
-    credentialsSecretName(clusterName(cluster), sha256Hex),
+    credentialsSecretName(clusterName(cluster), sha256Hex) + end,
     {
       metadata: { labels: { [credentialsLabel]: "true" } },
       data: { bearerToken: Buffer.from(token).toString("base64") }

@@ -12,14 +12,17 @@ export const recordingKubeApi = (api: KubeApi, calls: Array<ApiCall>): KubeApi =
       readonly namespace?: string | undefined
       readonly subresource?: string | undefined
     } = {}
-  ): void =>
-    void calls.push({
+  ): void => {
+    // A subresource that is created below an object: `serviceaccounts/<name>/token`.
+    const [resource = "", name = of.name, subresource = of.subresource] = plural.split("/")
+    calls.push({
       verb,
       group,
-      resource: of.subresource === undefined ? plural : `${plural}/${of.subresource}`,
+      resource: subresource === undefined ? resource : `${resource}/${subresource}`,
       namespace: scope === "Cluster" ? undefined : of.namespace,
-      name: of.name
+      name
     })
+  }
   return {
     cluster: api.cluster,
     get: (ref, name, namespace) => (note("get", ref, { name, namespace }), api.get(ref, name, namespace)),

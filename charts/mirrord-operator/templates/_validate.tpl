@@ -39,7 +39,9 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".sessionStart") "sessionStart must be default or all" $multi.sessionStart "write default or all")) -}}
   {{- end -}}
 
-  {{- $slugs := dict (include "braid.slug" $own) $own -}}
+  {{- $ownSlug := include "braid.slug" $own -}}
+  {{- /* A renewed token is in a Secret of its own. */ -}}
+  {{- $slugs := dict $ownSlug $own (print $ownSlug "-refreshed") $own -}}
   {{- $names := list -}}
   {{- $flagged := list -}}
   {{- $complete := true -}}
@@ -56,14 +58,17 @@ lists it. Outputs nothing.
         {{- $complete = false -}}
       {{- else -}}
         {{- $slug := include "braid.slug" $name -}}
-        {{- with index $slugs $slug -}}
+        {{- $refreshed := print $slug "-refreshed" -}}
+        {{- with index $slugs $slug | default (index $slugs $refreshed) -}}
           {{- if eq . $own -}}
             {{- $mistakes = append $mistakes (include "braid.mistake" (list $path (printf "the name collides with clusterName %s, the primary itself" $own) $name "rename one of the two")) -}}
           {{- else -}}
             {{- $mistakes = append $mistakes (include "braid.mistake" (list $path (printf "the name collides with that of %s" .) $name "rename one of the two")) -}}
           {{- end -}}
         {{- end -}}
-        {{- $_ := set $slugs $slug (index $slugs $slug | default $name) -}}
+        {{- range $taken := list $slug $refreshed -}}
+          {{- $_ := set $slugs $taken (index $slugs $taken | default $name) -}}
+        {{- end -}}
         {{- $names = append $names $name -}}
       {{- end -}}
 

@@ -22,19 +22,12 @@ import {
 } from "../../domain/fleet/health.ts"
 import type { WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
-import { operatorGroup } from "../../domain/resources/operator-api.ts"
+import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
-import type { KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
+import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
 import { readHeartbeat } from "../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
-
-const operators: ResourceRef = {
-  group: operatorGroup,
-  version: "v1",
-  plural: "mirrordoperators",
-  scope: "Cluster"
-}
 
 /** Events of a connection. */
 export interface ConnectionEvents {
@@ -64,6 +57,10 @@ export interface ClusterConnection {
   state: ClusterState
   /** Missing while the cluster is disengaged. */
   engagement: Engagement | undefined
+  /**
+   * Called when the cluster does not know this operator. Says why that is, if it is known; a clause. `now`: epoch ms.
+   */
+  unauthorized: (now: number) => string | undefined
   /** Since when the children cannot be read, as of the last check; epoch ms. */
   unreadableSince: number | undefined
 }
@@ -79,6 +76,7 @@ export const makeConnection = (
       isKnown: yield* Latch.make(false),
       state: neverEngaged(yield* Clock.currentTimeMillis),
       engagement: undefined,
+      unauthorized: () => undefined,
       unreadableSince: undefined
     }
     // Cleared, because users may still hold the connection after the cluster has left.
@@ -160,7 +158,7 @@ const askOperator = (
 ): Effect.Effect<ConnectedOperator, KubeError> =>
   cluster.member === undefined
     ? Effect.as(api.list(mirrordClusterSessions), ownHealth)
-    : Effect.map(api.get(operators, "operator"), describeOperator)
+    : Effect.map(api.get(mirrordOperators, "operator"), describeOperator)
 
 /** Checks the cluster, and returns the ms until the next check. */
 const check = (connection: ClusterConnection): Effect.Effect<number> =>
@@ -170,6 +168,10 @@ const check = (connection: ClusterConnection): Effect.Effect<number> =>
     if (engagement === undefined) return options.checkEvery
     const askedAt = yield* Clock.currentTimeMillis
     const found = yield* askOperator(connection, engagement.access).pipe(
+      Effect.mapError((error) => {
+        const why = error.reason === "Unauthorized" ? connection.unauthorized(askedAt) : undefined
+        return why === undefined ? error : { message: `${error.message}: ${why}` }
+      }),
       Effect.timeoutOrElse({
         duration: nextCheckTimeout(connection.state, options),
         orElse: () => Effect.fail({ message: "its operator did not answer in time" })

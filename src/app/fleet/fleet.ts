@@ -3,10 +3,15 @@
  * connection (cluster-connection.ts), which checks its health; clusters join and leave at any time.
  */
 
-import { Effect, Exit, Queue, Result, Scope } from "effect"
+import { Effect, Exit, Queue, Scope } from "effect"
 import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
-import { type ClusterName, credentialsSecretName, type Sha256Hex } from "../../domain/fleet/cluster-name.ts"
-import type { FleetConfiguration, MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import {
+  type ClusterName,
+  credentialsSecretName,
+  refreshedSecretName,
+  type Sha256Hex
+} from "../../domain/fleet/cluster-name.ts"
+import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import {
   type ClusterState,
   type ConnectedOperator,
@@ -17,12 +22,7 @@ import {
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
-import {
-  type ClusterAccess,
-  ClusterConnector,
-  type MemberAccess,
-  type MemberCredentials
-} from "../../ports/cluster-connector.ts"
+import { type ClusterAccess, ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import {
@@ -33,7 +33,7 @@ import {
   isReadable,
   makeConnection
 } from "./cluster-connection.ts"
-import { readCredentials, sameCredentials } from "./member-credentials.ts"
+import { followCredentials } from "./follow-credentials.ts"
 
 /** One workload cluster of the fleet, as its users see it. */
 export interface FleetCluster {
@@ -95,8 +95,8 @@ interface FleetState {
   readonly scope: Scope.Scope
   readonly joined: Map<ClusterName, Joined>
   readonly clusters: Map<ClusterName, FleetCluster>
-  /** The inboxes for new versions of Secrets, by name of the Secret. */
-  readonly inboxes: Map<string, Queue.Queue<KubeObject | undefined>>
+  /** The inboxes for changes of Secrets, by name of the Secret. */
+  readonly inboxes: Map<string, Queue.Queue<void>>
   /** The events that connections are given; they are dropped until {@link announce}. */
   readonly events: ConnectionEvents
   /** The Secrets with credentials; missing until the first cluster needs one. */
@@ -124,39 +124,24 @@ const toFleetCluster = (connection: ClusterConnection): FleetCluster => ({
   reach: () => reachOf(connection.state)
 })
 
-/**
- * Engages a member when its Secret holds credentials, and disengages it while it holds none. Other credentials of an
- * engaged member cost it neither watches nor links.
- */
-const followCredentials = (
-  { connector }: FleetState,
-  connection: ClusterConnection,
-  member: MemberConfiguration,
-  secret: { readonly name: string; readonly inbox: Queue.Queue<KubeObject | undefined> }
-): Effect.Effect<never> => {
-  let current: Result.Result<MemberCredentials, string> | undefined
-  let engaged: MemberAccess | undefined
-  const apply = (object: KubeObject | undefined): Effect.Effect<void> => {
-    const found = readCredentials(member, secret.name, object)
-    if (current !== undefined && sameCredentials(current, found)) return Effect.void
-    current = found
-    if (Result.isFailure(found)) {
-      engaged = undefined
-      return disengage(connection, found.failure)
-    }
-    const credentials = found.success
-    if (engaged !== undefined) return Effect.sync(() => engaged?.reauthenticate(credentials))
-    return engage(
-      connection,
-      Effect.tap(connector.member(member, credentials), (access) => Effect.sync(() => void (engaged = access)))
-    )
-  }
-  return Effect.forever(Effect.flatMap(Queue.take(secret.inbox), apply))
+/** The Secrets with a member's credentials: the user's, and the operator's own. */
+interface MemberSecrets {
+  readonly secret: string
+  readonly refreshed: string
 }
 
-/** The Secret with a member's credentials; missing if no Secret is read. */
-const secretNameOf = ({ options }: FleetState, { member }: WorkloadCluster): string | undefined =>
-  member === undefined || member.problems.length > 0 ? undefined : credentialsSecretName(member.name, options.sha256Hex)
+/** Missing if no Secret is read. */
+const secretsOf = ({ options }: FleetState, { member }: WorkloadCluster): MemberSecrets | undefined =>
+  member === undefined || member.problems.length > 0
+    ? undefined
+    : {
+        secret: credentialsSecretName(member.name, options.sha256Hex),
+        refreshed: refreshedSecretName(member.name, options.sha256Hex)
+      }
+
+/** A member's place in the spread of renewals: any, but the same after a restart. */
+const shareOf = (name: ClusterName, sha256Hex: Sha256Hex): number =>
+  Number.parseInt(sha256Hex(name).slice(0, 8), 16) / 2 ** 32
 
 /** Starts engaging a cluster: our own at once, a member whenever it has credentials. */
 const startConnection = (fleet: FleetState, connection: ClusterConnection): Effect.Effect<void, never, Scope.Scope> =>
@@ -164,11 +149,17 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
     const { cluster } = connection
     const { member } = cluster
     if (member === undefined) return yield* engage(connection, Effect.succeed(fleet.connector.own))
-    const secretName = secretNameOf(fleet, cluster)
-    if (secretName === undefined) return yield* disengage(connection, member.problems.join(" "))
-    const inbox = yield* Queue.sliding<KubeObject | undefined>(1)
-    fleet.inboxes.set(secretName, inbox)
-    yield* Effect.forkScoped(followCredentials(fleet, connection, member, { name: secretName, inbox }))
+    const names = secretsOf(fleet, cluster)
+    if (names === undefined) return yield* disengage(connection, member.problems.join(" "))
+    const { connector, options } = fleet
+    const { namespace, sha256Hex } = options
+    const changes = yield* Queue.sliding<void>(1)
+    for (const name of [names.secret, names.refreshed]) fleet.inboxes.set(name, changes)
+    const secretOf = (name: string): KubeObject | undefined => fleet.credentials?.get(name, namespace)
+    const share = shareOf(member.name, sha256Hex)
+    yield* Effect.forkScoped(
+      followCredentials({ connection, connector, member, namespace, ...names, secretOf, changes, share })
+    )
   })
 
 const connect = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<void> =>
@@ -188,7 +179,7 @@ const connect = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<voi
     yield* startConnection(fleet, connection).pipe(Scope.provide(scope))
   })
 
-/** Puts the newest version of each Secret with credentials into the inbox of its cluster. */
+/** Tells each cluster of the changes of its Secrets. */
 const watchCredentials = (fleet: FleetState): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { connector, inboxes, options } = fleet
@@ -196,9 +187,9 @@ const watchCredentials = (fleet: FleetState): Effect.Effect<void> =>
     const reflector = yield* makeReflector(
       connector.own.api,
       secrets,
-      (secret, deleted) => {
-        const inbox = inboxes.get(secret.metadata.name)
-        if (inbox !== undefined) Queue.offerUnsafe(inbox, deleted ? undefined : secret)
+      ({ metadata }) => {
+        const inbox = inboxes.get(metadata.name)
+        if (inbox !== undefined) Queue.offerUnsafe(inbox, undefined)
       },
       { namespace, labelSelector: `${credentialsLabel}=true` }
     )
@@ -217,8 +208,7 @@ const bringCredentials = (fleet: FleetState, secretName: string): Effect.Effect<
   Effect.suspend(() => {
     if (fleet.credentials === undefined) return watchCredentials(fleet)
     const inbox = fleet.inboxes.get(secretName)
-    const secret = fleet.credentials.get(secretName, fleet.options.namespace)
-    if (inbox !== undefined && fleet.credentials.synced()) Queue.offerUnsafe(inbox, secret)
+    if (inbox !== undefined && fleet.credentials.synced()) Queue.offerUnsafe(inbox, undefined)
     return Effect.void
   })
 
@@ -228,8 +218,7 @@ const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
     if (left === undefined) return Effect.void
     fleet.joined.delete(cluster)
     fleet.clusters.delete(cluster)
-    const secretName = secretNameOf(fleet, left.connection.cluster)
-    if (secretName !== undefined) fleet.inboxes.delete(secretName)
+    for (const name of Object.values(secretsOf(fleet, left.connection.cluster) ?? {})) fleet.inboxes.delete(name)
     // Opened so that nobody waits for a check that is never made.
     left.connection.isKnown.openUnsafe()
     return Effect.andThen(Scope.close(left.scope, Exit.void), () =>
@@ -243,8 +232,8 @@ const join = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<void> 
   Effect.gen(function* () {
     yield* leave(fleet, cluster.name)
     yield* connect(fleet, cluster)
-    const secretName = secretNameOf(fleet, cluster)
-    if (secretName !== undefined) yield* bringCredentials(fleet, secretName)
+    const names = secretsOf(fleet, cluster)
+    if (names !== undefined) yield* bringCredentials(fleet, names.secret)
   })
 
 /** Begins the events when the caller has the fleet, because listeners use the fleet. */

@@ -1,11 +1,13 @@
 /**
- * Reads a member's credentials from its Secret, and compares them with earlier credentials. Neither watches Secrets nor
- * uses the credentials.
+ * Reads a member's credentials from its Secrets, and compares them with earlier credentials. Neither watches Secrets
+ * nor uses the credentials.
  */
 
 import { Redacted, Result } from "effect"
 import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
 import { readPem } from "../../domain/credentials/pem.ts"
+import { readTokenClaims } from "../../domain/credentials/token-claims.ts"
+import { type TokenCandidate, usedToken } from "../../domain/credentials/token-renewal.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
@@ -43,7 +45,7 @@ const tokenOf = (data: Readonly<Record<string, unknown>>, secretName: string): R
       )
 }
 
-/** The credentials that a cluster's Secret holds for its `authType`; the failure says what is missing. */
+/** The credentials that a Secret holds for the cluster's `authType`; the failure says what is missing. */
 export const readCredentials = (
   member: MemberConfiguration,
   secretName: string,
@@ -70,6 +72,68 @@ export const readCredentials = (
       )
   }
 }
+
+/** A token that could be used, with what is known of it. */
+export interface MemberToken extends TokenCandidate {
+  readonly token: Redacted.Redacted
+}
+
+export const memberToken = (token: Redacted.Redacted, grantedAt?: number): MemberToken => ({
+  token,
+  claims: readTokenClaims(Redacted.value(token)),
+  grantedAt
+})
+
+/** The Secrets with a member's credentials. */
+export interface MemberSecrets {
+  /** Name of the Secret that the user has made. */
+  readonly secret: string
+  /** Name of the Secret in which the operator keeps the last token that it got by itself. */
+  readonly refreshed: string
+  /** A Secret with credentials as it is now. */
+  readonly secretOf: (name: string) => KubeObject | undefined
+}
+
+/** Knowledge of a member's tokens that this process has, and no Secret. */
+export interface LearntTokens {
+  /** The last token that the member has granted. */
+  readonly granted: MemberToken | undefined
+  /** Tokens whose bearer the member did not know. */
+  readonly refused: ReadonlyArray<MemberToken>
+}
+
+export const nothingLearnt: LearntTokens = { granted: undefined, refused: [] }
+
+/** The credentials to use. */
+export interface NewestCredentials {
+  readonly credentials: MemberCredentials
+  /** The token of the user's Secret, and that which is used; nothing where the member is known by no token. */
+  readonly tokens: { readonly first: MemberToken; readonly used: MemberToken } | undefined
+}
+
+export const isSameToken = (one: MemberToken, other: MemberToken): boolean =>
+  Redacted.value(one.token) === Redacted.value(other.token)
+
+/**
+ * The credentials of the user's Secret, or a newer token that the operator got by itself: granted to this process, or
+ * kept by one before it. The failure says what is wrong with the user's Secret. `now`: epoch ms.
+ */
+export const newestCredentials = (
+  member: MemberConfiguration,
+  { refreshed, secret, secretOf }: MemberSecrets,
+  { granted, refused }: LearntTokens,
+  now: number
+): Result.Result<NewestCredentials, string> =>
+  Result.map(readCredentials(member, secret, secretOf(secret)), (credentials) => {
+    if (credentials._tag !== "BearerToken") return { credentials, tokens: undefined }
+    const kept = Result.getOrUndefined(readCredentials(member, refreshed, secretOf(refreshed)))
+    const judged = (token: MemberToken): MemberToken =>
+      refused.some((other) => isSameToken(token, other)) ? { ...token, isRefused: true } : token
+    const first = judged(memberToken(credentials.token))
+    const others = [granted, kept?._tag === "BearerToken" ? memberToken(kept.token) : undefined]
+    const used = usedToken(first, others.filter((token) => token !== undefined).map(judged), now)
+    return { credentials: { _tag: "BearerToken", token: used.token }, tokens: { first, used } }
+  })
 
 const isSame = (left: MemberCredentials, right: MemberCredentials): boolean => {
   if (left._tag === "BearerToken")

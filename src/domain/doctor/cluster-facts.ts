@@ -3,11 +3,11 @@
  * judge it: the same facts give the same findings.
  */
 
+import type { TokenClaims } from "../credentials/token-claims.ts"
+import type { Validity } from "../credentials/validity.ts"
 import type { Role } from "../fleet/roles.ts"
 import type { ClockReading } from "./clock-skew.ts"
 import type { NeededRight } from "./needed-rights.ts"
-import type { TokenClaims } from "./token-claims.ts"
-import type { Validity } from "./validity.ts"
 
 /** The outcome of a request. `detail` is the server's own sentence, or the network's. */
 export type Answer<T> =
@@ -22,7 +22,7 @@ export type CredentialFacts =
   | {
       readonly _tag: "Token"
       readonly from: string
-      readonly claims: TokenClaims | undefined
+      readonly claims: Pick<TokenClaims, "subject" | "validity"> | undefined
       /** Whether the kubelet replaces the token in time. */
       readonly renewed: boolean
     }

@@ -5,6 +5,7 @@
  * and the larger checks, which have files of their own.
  */
 
+import { spanText } from "../credentials/validity.ts"
 import { certainSkew } from "./clock-skew.ts"
 import type { ClusterFacts, KindFact } from "./cluster-facts.ts"
 import { examineConnection } from "./examine-connection.ts"
@@ -13,7 +14,6 @@ import { examineOperator } from "./examine-operator.ts"
 import { examineRights } from "./examine-rights.ts"
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts"
 import { refusalText } from "./refusal-text.ts"
-import { spanText } from "./validity.ts"
 
 /** Skew from which times in logs and objects mislead people, ms. */
 const noticedSkew = 5_000

@@ -5,9 +5,9 @@
  * Not here: the handshake itself (adapters/kubernetes/cluster-probe.ts).
  */
 
+import { judgeValidity, momentText, spanText } from "../credentials/validity.ts"
 import type { ClusterFacts, ConnectionFacts } from "./cluster-facts.ts"
 import { type Finding, failed, ok, skipped, warning } from "./finding.ts"
-import { judgeValidity, momentText, spanText } from "./validity.ts"
 
 /** The fix for an error of the network, by the code of the operating system. */
 const networkFix = (code: string, { name, part, server }: ClusterFacts): string => {

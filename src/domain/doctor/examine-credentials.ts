@@ -4,9 +4,9 @@
  * Not here: whether the API server accepts them, which is the check `authentication`.
  */
 
+import { judgeValidity, momentText, spanText, type Validity } from "../credentials/validity.ts"
 import type { ClusterFacts } from "./cluster-facts.ts"
 import { type Finding, failed, ok, warning } from "./finding.ts"
-import { judgeValidity, momentText, spanText, type Validity } from "./validity.ts"
 
 /** The finding for credentials whose end is known, or that never end. `what`: the beginning of its sentence. */
 const timed = (what: string, { from, until }: Validity, now: number, fix: string): Finding => {

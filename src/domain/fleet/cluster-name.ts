@@ -55,10 +55,19 @@ export const clusterSlug = (name: ClusterName, sha256Hex: Sha256Hex): string => 
   return label === "" ? `c-${hash}` : `${label}-${hash}`
 }
 
-/** Whether two clusters' objects would get the same names. */
-export const clusterNamesCollide = (one: ClusterName, other: ClusterName, sha256Hex: Sha256Hex): boolean =>
-  one === other || clusterSlug(one, sha256Hex) === clusterSlug(other, sha256Hex)
+/** End of the name of a Secret with a token that the operator got by itself. */
+const refreshed = "-refreshed"
+
+/** Whether two clusters' objects would get the same names, their renewed tokens' Secrets included. */
+export const clusterNamesCollide = (one: ClusterName, other: ClusterName, sha256Hex: Sha256Hex): boolean => {
+  const [a, b] = [clusterSlug(one, sha256Hex), clusterSlug(other, sha256Hex)]
+  return one === other || a === b || a === b + refreshed || b === a + refreshed
+}
 
 /** Name of the Secret with a member's credentials (published-chart.md §2.6): the chart's for a legal name. */
 export const credentialsSecretName = (name: ClusterName, sha256Hex: Sha256Hex): string =>
   `mirrord-cluster-${clusterSlug(name, sha256Hex)}`
+
+/** Name of the Secret with the last token that the operator got from a member by itself. */
+export const refreshedSecretName = (name: ClusterName, sha256Hex: Sha256Hex): string =>
+  credentialsSecretName(name, sha256Hex) + refreshed

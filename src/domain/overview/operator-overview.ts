@@ -4,7 +4,7 @@
  * Not here: reading the operator's object.
  */
 
-import { spanText } from "../doctor/validity.ts"
+import { spanText } from "../credentials/validity.ts"
 import type { MirrordOperator } from "../resources/mirrord-operator.ts"
 import { timeOf } from "../resources/object-meta.ts"
 import { sessionsHere } from "./sessions-here.ts"

@@ -4,7 +4,7 @@
  * Not here: reading the objects, and the layout of a table (text-table.ts).
  */
 
-import { spanText } from "../doctor/validity.ts"
+import { spanText } from "../credentials/validity.ts"
 import { type Condition, findCondition } from "../resources/condition.ts"
 import { type MirrordClusterSession, readyCondition } from "../resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"

@@ -2,7 +2,9 @@ import { readFile } from "node:fs/promises"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { makeClusterConnector } from "../../../src/adapters/kubernetes/cluster-connector.ts"
+import { grantToken } from "../../../src/app/fleet/member-token.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import type { MemberConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import type { KubeApiServer } from "./kube-api-suite.ts"
 
@@ -50,20 +52,18 @@ export const connectKubeApi = async (
       Effect.fail(new LinkRefused({ cluster: name, reason: "", detail: "none" }))
     ).pipe(Scope.provide(scope))
   )
+  const configuration: MemberConfiguration = {
+    name: clusterName("member"),
+    server: cluster.server,
+    namespace: undefined,
+    certificateAuthority: cluster.caPem,
+    auth: { _tag: "BearerToken" },
+    problems: []
+  }
   const member = (bearerToken: string) =>
     Effect.runPromise(
       connector
-        .member(
-          {
-            name: clusterName("member"),
-            server: cluster.server,
-            namespace: undefined,
-            certificateAuthority: cluster.caPem,
-            auth: { _tag: "BearerToken" },
-            problems: []
-          },
-          { _tag: "BearerToken", token: Redacted.make(bearerToken) }
-        )
+        .member(configuration, { _tag: "BearerToken", token: Redacted.make(bearerToken) })
         .pipe(Scope.provide(scope))
     )
   const admin = connector.own.api
@@ -78,6 +78,13 @@ export const connectKubeApi = async (
         api: changing.api,
         become: (user) => changing.reauthenticate({ _tag: "BearerToken", token: Redacted.make(token[user]) })
       },
+      grant: (expirationSeconds) =>
+        Effect.runPromise(
+          grantToken(
+            { connector, member: configuration, access: { ...connector.own, reauthenticate: () => {} } },
+            { _tag: "At", at: 0, account: { namespace: "default", name: "reader" }, expirationSeconds }
+          )
+        ),
       stop: cluster.stop,
       restart: cluster.restart,
       forget: () => cluster.forget(admin)

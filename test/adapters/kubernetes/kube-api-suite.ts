@@ -1,5 +1,6 @@
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { beforeEach, describe, expect, it } from "vitest"
+import type { MemberToken } from "../../../src/app/fleet/member-credentials.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { KubeApi, KubeError, ResourceRef, WatchEvent } from "../../../src/ports/kube-api.ts"
@@ -19,6 +20,8 @@ export interface KubeApiServer {
   readonly reader: KubeApi
   /** As `reader`, until it gets other credentials. */
   readonly changing: { readonly api: KubeApi; readonly become: (user: "reader" | "unknown") => void }
+  /** Gets a token of `reader` for so many seconds, as a primary does, and tries it. */
+  readonly grant: (expirationSeconds: number) => Promise<MemberToken>
   readonly stop: () => Promise<void>
   readonly restart: () => Promise<void>
   /** Makes the server forget the versions before now. */
@@ -305,6 +308,13 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
     changing.become("reader")
     expect((await run(changing.api.list(configMaps, { namespace: "default" }))).items.length).toBeGreaterThan(1)
     await run(Fiber.interrupt(fiber))
+  })
+
+  it("a token is granted for the time that is asked for, and known at once", async () => {
+    const { claims } = await server().grant(3_600)
+    expect(claims?.account).toEqual({ namespace: "default", name: "reader" })
+    expect((claims?.validity.until ?? 0) - (claims?.issuedAt ?? 0)).toBe(3_600_000)
+    await expect(server().grant(599)).rejects.toThrow(/the member grants no token: .*10 minutes/u)
   })
 
   describe("whoever asks", () => {

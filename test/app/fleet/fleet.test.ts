@@ -1,15 +1,18 @@
-import { Clock, Effect, Fiber } from "effect"
+import { Clock, Effect, Exit, Fiber, Logger, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
+import { momentText } from "../../../src/domain/credentials/validity.ts"
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { workloadClusters } from "../../../src/domain/fleet/roles.ts"
+import { at } from "../../../src/domain/json.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { type ClusterAccess, ClusterConnector, type MemberCredentials } from "../../../src/ports/cluster-connector.ts"
-import { KubeError } from "../../../src/ports/kube-api.ts"
+import { type KubeApi, KubeError, type KubeObject } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
@@ -383,6 +386,438 @@ describe("the fleet", () => {
       yield* pass(1)
       yield* fleet.leave(a)
       yield* Fiber.join(checked)
+    })
+  )
+})
+
+const hour = 3_600_000
+const url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
+/** A token of the primary's account. Times are ms since the test began. */
+const jwt = (issuedAt: number, until: number, more: object = {}): string =>
+  [
+    url({ alg: "none" }),
+    url({
+      sub: "system:serviceaccount:mirrord:mirrord-operator-envoy",
+      iat: (day0 + issuedAt) / 1_000,
+      exp: (day0 + until) / 1_000,
+      ...more
+    }),
+    "s"
+  ].join(".")
+
+/**
+ * Lifetime of the tokens that a member grants, instead of what it is asked for, further claims, and what its clock is
+ * ahead; in ms.
+ */
+interface Granting {
+  readonly skew?: number
+  readonly lifetime?: number
+  readonly claims?: object
+}
+
+/** A member that grants tokens of a lifetime, and knows only tokens that have not ended. */
+const granting = (primary: MemoryKubeApi, options: Granting = {}) => {
+  let unknown: (token: string) => boolean = () => false
+  const asked: Array<{ readonly at: number; readonly seconds: unknown }> = []
+  let refusal: KubeError["reason"] | "silence" | "no token" | undefined
+  const member = workloadCluster("cluster-a")
+  const ended = (token: string, now: number): boolean =>
+    Number((JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { exp: number }).exp) *
+      1_000 <=
+    now
+  const fail = (reason: KubeError["reason"]) =>
+    Effect.fail(new KubeError({ cluster: "cluster-a", operation: "test", reason, detail: reason }))
+  const { claims, lifetime, skew = 0 } = options
+  const clock = Effect.map(Clock.currentTimeMillis, (now) => now + skew)
+  /** The API with a token that may be changed. */
+  const accessOf = (first: string) => {
+    let token = first
+    const asBearer = <A>(request: Effect.Effect<A, KubeError>): Effect.Effect<A, KubeError> =>
+      Effect.flatMap(clock, (now) => (ended(token, now) || unknown(token) ? fail("Unauthorized") : request))
+    const api: KubeApi = {
+      ...member,
+      cluster: member.cluster,
+      get: (...args) => asBearer(member.get(...args)),
+      create: (ref, object) =>
+        asBearer(
+          Effect.flatMap(clock, (now) => {
+            expect(ref.plural).toBe("serviceaccounts/mirrord-operator-envoy/token")
+            const seconds = at(object, "spec", "expirationSeconds")
+            asked.push({ at: now - day0, seconds })
+            if (refusal === "silence") return Effect.never
+            if (refusal === "no token") return Effect.succeed({ ...object, status: {} } as unknown as KubeObject)
+            if (refusal !== undefined) return fail(refusal)
+            const until = now - day0 + (lifetime ?? Number(seconds) * 1_000)
+            const granted = jwt(now - day0, until, claims)
+            return Effect.succeed({ ...object, status: { token: granted } } as unknown as KubeObject)
+          })
+        )
+    }
+    return { api, become: (next: string) => void (token = next) }
+  }
+  const kept = (): string | undefined => {
+    const secret = primary.peek(secrets, `${secretName}-refreshed`, operatorNamespace)
+    const token = at(secret, "data", "bearerToken")
+    return typeof token === "string" ? Buffer.from(token, "base64").toString() : undefined
+  }
+  return {
+    member,
+    accessOf,
+    asked,
+    kept,
+    refuse: (reason: typeof refusal) => (refusal = reason),
+    refuseTokens: (which: typeof unknown) => (unknown = which)
+  }
+}
+
+const startGranting = (first: string, options: Granting = {}) =>
+  Effect.gen(function* () {
+    const primary = new MemoryKubeApi("primary")
+    const granted = granting(primary, options)
+    giveCredentials(primary, "cluster-a", first)
+    const used: Array<string> = []
+    const text = (credentials: MemberCredentials): string =>
+      credentials._tag === "BearerToken" ? Redacted.value(credentials.token) : ""
+    const connector = {
+      own: { api: primary, link: () => Effect.die("none") },
+      member: (_member: unknown, credentials: MemberCredentials) =>
+        Effect.sync(() => {
+          const { api, become } = granted.accessOf(text(credentials))
+          used.push(text(credentials))
+          const reauthenticate = (next: MemberCredentials): void => {
+            used.push(text(next))
+            become(text(next))
+          }
+          return { api, link: () => Effect.die("none"), reauthenticate }
+        })
+    }
+    const begin = Effect.gen(function* () {
+      const fleet = yield* makeFleet({
+        configuration: configurationOf(["cluster-a"]),
+        namespace: operatorNamespace,
+        sha256Hex,
+        ownHealth,
+        events: { joined: () => {}, left: () => {}, childChanged: () => {}, reachChanged: () => {} }
+      }).pipe(Effect.provideService(ClusterConnector, connector))
+      return () => fleet.clusters.get(a)?.reach()
+    })
+    yield* TestClock.setTime(day0)
+    return { ...granted, primary, used, begin }
+  })
+/** Lets so many hours pass, in steps in which a lost cluster is noticed. */
+const hours = (count: number) =>
+  Effect.forEach(Array.from({ length: Math.round(count * 60) }), () => TestClock.adjust("1 minute"), { discard: true })
+
+describe("a member's token", () => {
+  it.effect("is renewed before it ends, as long as the operator lives, and the member is never lost", () =>
+    Effect.gen(function* () {
+      const { asked, begin, kept, member, used } = yield* startGranting(jwt(0, 2 * hour))
+      const reach = yield* begin
+      const lists = () => member.calls.filter(({ verb }) => verb === "list").length
+      yield* pass(1)
+      const before = lists()
+      for (let passed = 0; passed < 10; passed++) {
+        yield* hours(1)
+        expect(reach()).toEqual({ reachable: true, error: undefined })
+      }
+      expect(asked.length).toBeGreaterThan(5)
+      for (const { seconds } of asked) expect(seconds).toBe(7_200)
+      expect(kept()).toBe(used.at(-1))
+      expect(lists(), "a new token costs no list").toBe(before)
+    })
+  )
+
+  it.effect("is asked for with the first lifetime, and renewed by the lifetime that was granted", () =>
+    Effect.gen(function* () {
+      const { asked, begin } = yield* startGranting(jwt(0, 3 * hour), { lifetime: hour })
+      yield* begin
+      yield* hours(6)
+      expect(asked.map(({ seconds }) => seconds)).toEqual(asked.map(() => 3 * 3_600))
+      const gaps = asked.slice(1).map(({ at: moment }, i) => moment - (asked[i]?.at ?? 0))
+      for (const gap of gaps) {
+        expect(gap).toBeGreaterThanOrEqual(0.7 * hour)
+        expect(gap).toBeLessThanOrEqual(0.8 * hour + 60_000)
+      }
+      expect(gaps.length).toBeGreaterThan(2)
+    })
+  )
+
+  it.effect("is known to the next operator, although Helm has written the first one back", () =>
+    Effect.gen(function* () {
+      const first = jwt(0, 2 * hour)
+      const { begin, kept, primary, used } = yield* startGranting(first)
+      const life = yield* Scope.make()
+      yield* Scope.provide(begin, life)
+      yield* hours(1.8)
+      yield* Scope.close(life, Exit.void)
+      giveCredentials(primary, "cluster-a", first)
+      yield* hours(0.5)
+      const reach = yield* begin
+      yield* pass(1)
+      yield* hours(0.1)
+      expect([used.at(-1) === first, used.at(-1) === kept(), reach()?.reachable]).toEqual([false, true, true])
+    })
+  )
+
+  it.effect("in the Secret that is older than the one in use is told of, and not used", () => {
+    const lines: Array<unknown> = []
+    const logger = Logger.map(Logger.formatStructured, ({ message }) => {
+      if (String(message).includes("ignored")) lines.push(message)
+    })
+    return Effect.gen(function* () {
+      const { begin, primary, used } = yield* startGranting(jwt(0, 2 * hour))
+      yield* begin
+      yield* hours(1.8)
+      const before = used.length
+      giveCredentials(primary, "cluster-a", jwt(-hour, 2 * hour))
+      yield* hours(0.01)
+      expect(used.length).toBe(before)
+      expect(lines).toEqual(["token in the Secret is ignored, a renewed one is newer"])
+    }).pipe(Effect.provide(Logger.layer([logger])))
+  })
+
+  it.effect("is tried again after a failure, and the old one is used until the new one has come", () =>
+    Effect.gen(function* () {
+      const { asked, begin, refuse, used } = yield* startGranting(jwt(0, 10 * hour))
+      refuse("Forbidden")
+      const reach = yield* begin
+      yield* hours(9)
+      expect([used.length, reach()?.reachable]).toEqual([1, true])
+      const before = asked.length
+      expect(before).toBeGreaterThan(5)
+      expect(before, "pauses grow").toBeLessThan(60)
+      refuse(undefined)
+      yield* hours(0.2)
+      expect([used.length > 1, reach()?.reachable]).toEqual([true, true])
+    })
+  )
+
+  it.effect("that has ended is told with its end and the command that mends it; a new one is used at once", () =>
+    Effect.gen(function* () {
+      const { begin, primary } = yield* startGranting(jwt(-3 * hour, -hour))
+      const reach = yield* begin
+      yield* pass(20)
+      expect(reach()?.error).toContain(
+        `the token of this cluster ended at ${momentText(day0 - hour)}; run \`kubectl create token ` +
+          "mirrord-operator-envoy -n mirrord --duration 24h` there, and write the result to key bearerToken of " +
+          `Secret ${secretName}`
+      )
+      giveCredentials(primary, "cluster-a", jwt(0, 2 * hour))
+      yield* pass(5)
+      expect(reach()?.reachable).toBe(true)
+    })
+  )
+
+  it.effect("that cannot be kept is used, and kept as soon as that is possible", () =>
+    Effect.gen(function* () {
+      const { begin, kept, primary, used } = yield* startGranting(jwt(0, 2 * hour))
+      primary.before = ({ plural, verb }) =>
+        plural === secrets.plural && (verb === "create" || verb === "patch")
+          ? Effect.fail(new KubeError({ cluster: "primary", operation: verb, reason: "Forbidden", detail: "no right" }))
+          : Effect.void
+      const reach = yield* begin
+      yield* hours(3)
+      expect([reach()?.reachable, kept()]).toEqual([true, undefined])
+      primary.before = () => Effect.void
+      yield* hours(0.2)
+      expect(kept()).toBe(used.at(-1))
+    })
+  )
+
+  it.effect("is renewed while it cannot be kept, for longer than a token lives", () =>
+    Effect.gen(function* () {
+      const { begin, primary } = yield* startGranting(jwt(0, 2 * hour))
+      primary.before = ({ plural, verb }) =>
+        plural === secrets.plural && (verb === "create" || verb === "patch")
+          ? Effect.fail(new KubeError({ cluster: "primary", operation: verb, reason: "Forbidden", detail: "no right" }))
+          : Effect.void
+      const reach = yield* begin
+      yield* hours(7)
+      expect(reach()?.reachable).toBe(true)
+    })
+  )
+
+  it.effect("is not renewed again and again if the new one cannot stand in for it, or does not last as long", () =>
+    Effect.gen(function* () {
+      const foreign = { claims: { sub: "system:serviceaccount:mirrord:another" } }
+      const others = { claims: { "kubernetes.io": { serviceaccount: { uid: "of another cluster" } } } }
+      const of = { "kubernetes.io": { serviceaccount: { uid: "of this cluster" } } }
+      for (const [first, options, most] of [
+        [jwt(0, 24 * hour, { iat: undefined }), {}, 3],
+        [jwt(-9 * hour, hour), { claims: { exp: undefined } }, 30],
+        [jwt(-9 * hour, hour), { lifetime: -hour }, 30],
+        [jwt(-9 * hour, hour), foreign, 30],
+        [jwt(-9 * hour, hour, of), others, 30]
+      ] as const) {
+        const { asked, begin } = yield* startGranting(first, options)
+        const reach = yield* begin
+        yield* hours(0.9)
+        expect([asked.length <= most, asked.length > 0, reach()?.reachable], `${asked.length}`).toEqual([
+          true,
+          true,
+          true
+        ])
+      }
+    })
+  )
+
+  it.effect("that is overdue is renewed although its Secret changes all the time", () =>
+    Effect.gen(function* () {
+      const { asked, begin, primary } = yield* startGranting(jwt(-9 * hour, hour))
+      yield* begin
+      for (let second = 0; second < 20; second++) {
+        const metadata = { annotations: { second: String(second) } }
+        primary.write(secrets, secretName, { metadata }, operatorNamespace)
+        yield* pass(1)
+      }
+      expect(asked).toHaveLength(1)
+    })
+  )
+
+  it.effect("that the member has just granted is not used before the member knows it", () =>
+    Effect.gen(function* () {
+      const first = jwt(-9 * hour, hour)
+      const { asked, begin, kept, refuseTokens } = yield* startGranting(first)
+      refuseTokens((token) => token !== first)
+      const reach = yield* begin
+      yield* hours(0.5)
+      expect(asked.length).toBeGreaterThan(1)
+      expect([reach()?.reachable, kept()]).toEqual([true, undefined])
+      refuseTokens(() => false)
+      yield* hours(0.2)
+      expect([reach()?.reachable, kept() === undefined]).toEqual([true, false])
+    })
+  )
+
+  it.effect("is used on whatever way the member fails to grant another one, and renewed when it grants again", () =>
+    Effect.gen(function* () {
+      for (const reason of ["Unauthorized", "NotFound", "TooManyRequests", "Other", "silence", "no token"] as const) {
+        const first = jwt(-9 * hour, hour)
+        const { asked, begin, kept, refuse, used } = yield* startGranting(first)
+        refuse(reason)
+        const reach = yield* begin
+        yield* hours(0.5)
+        expect([used, kept(), reach()?.reachable], reason).toEqual([[first], undefined, true])
+        expect(asked.length, "tries").toBeGreaterThan(3)
+        expect(asked.length, "pauses").toBeLessThan(20)
+        refuse(undefined)
+        yield* hours(0.2)
+        expect(kept(), reason).toBe(used.at(-1))
+      }
+    })
+  )
+  it.effect("is followed on when its Secret is taken away while the next one is granted", () =>
+    Effect.gen(function* () {
+      const first = jwt(-9 * hour, hour)
+      const { begin, primary, refuse, used } = yield* startGranting(first)
+      refuse("silence")
+      const reach = yield* begin
+      yield* pass(12)
+      primary.erase(secrets, secretName, operatorNamespace)
+      refuse(undefined)
+      yield* hours(0.2)
+      expect(reach()).toMatchObject({ reachable: false, error: expect.stringContaining("does not exist") })
+      giveCredentials(primary, "cluster-a", first)
+      yield* hours(0.2)
+      expect([reach()?.reachable, used.at(-1) === first]).toEqual([true, false])
+    })
+  )
+
+  it.effect("is renewed in time by clocks that differ from the member's, over restarts too", () =>
+    Effect.gen(function* () {
+      for (const skew of [-2.5 * hour, -hour, -0.5 * hour, 0.5 * hour, hour, 2.5 * hour]) {
+        const { asked, begin, primary } = yield* startGranting(jwt(skew, skew + hour), { skew })
+        for (let lives = 0; lives < 3; lives++) {
+          const life = yield* Scope.make()
+          const reach = yield* Scope.provide(begin, life)
+          yield* hours(2.4)
+          expect(reach()?.reachable, `${skew}, ${lives}`).toBe(true)
+          yield* Scope.close(life, Exit.void)
+          giveCredentials(primary, "cluster-a", jwt(skew, skew + hour))
+        }
+        expect(asked.length, `${skew}`).toBeLessThan(16)
+      }
+    })
+  )
+
+  it.effect("is kept in a Secret whose label somebody has taken off, and known by it again", () =>
+    Effect.gen(function* () {
+      const { begin, kept, primary, used } = yield* startGranting(jwt(-9 * hour, hour))
+      primary.write(secrets, `${secretName}-refreshed`, { data: { bearerToken: "bm9uZQ==" } }, operatorNamespace)
+      yield* begin
+      yield* hours(0.2)
+      expect(kept()).toBe(used.at(-1))
+      expect(primary.peek(secrets, `${secretName}-refreshed`, operatorNamespace)?.metadata.labels).toMatchObject({
+        [credentialsLabel]: "true"
+      })
+    })
+  )
+
+  it.effect("of an account with an impossible name is used as it is, and its Secret is followed on", () =>
+    Effect.gen(function* () {
+      for (const name of ["\ud800", "..", "a`b`"]) {
+        const first = jwt(-9 * hour, hour, { sub: `system:serviceaccount:mirrord:${name}` })
+        const { asked, begin, primary, used } = yield* startGranting(first)
+        const reach = yield* begin
+        yield* hours(0.5)
+        expect([asked, reach()?.reachable], JSON.stringify(name)).toEqual([[], true])
+        giveCredentials(primary, "cluster-a", jwt(0, 2 * hour))
+        yield* pass(1)
+        expect(used, JSON.stringify(name)).toEqual([first, jwt(0, 2 * hour)])
+      }
+    })
+  )
+
+  it.effect("is asked for again after a crash before it was kept", () =>
+    Effect.gen(function* () {
+      const { asked, begin, kept, primary } = yield* startGranting(jwt(-9 * hour, hour))
+      primary.before = ({ plural, verb }) =>
+        plural === secrets.plural && verb === "create" ? Effect.never : Effect.void
+      const life = yield* Scope.make()
+      yield* Scope.provide(begin, life)
+      yield* hours(0.2)
+      yield* Scope.close(life, Exit.void)
+      expect([asked.length, kept()]).toEqual([1, undefined])
+      primary.before = () => Effect.void
+      const reach = yield* begin
+      yield* hours(2)
+      expect([asked.length, reach()?.reachable, kept() === undefined]).toEqual([2, true, false])
+    })
+  )
+
+  it.effect("gives way to another one that has not ended when the member refuses it, in either direction", () =>
+    Effect.gen(function* () {
+      for (const [kept, first, right] of [
+        // The cluster was made anew, and the kept token is of its predecessor, whose clock was ahead.
+        [jwt(24 * hour, 48 * hour, { jti: "kept" }), jwt(0, 10 * hour), "first"],
+        [jwt(-hour, 9 * hour, { jti: "kept" }), jwt(-2 * hour, 8 * hour), "first"],
+        [jwt(-2 * hour, 8 * hour, { jti: "kept" }), jwt(-hour, 9 * hour), "kept"]
+      ] as const) {
+        const { begin, primary, refuseTokens, used } = yield* startGranting(first)
+        refuseTokens((token) => token === (right === "kept" ? first : kept))
+        giveCredentials(primary, "cluster-a", kept, "-refreshed")
+        const reach = yield* begin
+        yield* pass(10)
+        expect([used.at(-1) === (right === "kept" ? kept : first), reach()?.reachable]).toEqual([true, true])
+        // All refused: each is tried now and then, until one is known again.
+        refuseTokens(() => true)
+        yield* pass(30)
+        expect(reach()?.reachable).toBe(false)
+        refuseTokens(() => false)
+        yield* pass(10)
+        expect(reach()?.reachable).toBe(true)
+      }
+    })
+  )
+
+  it.effect("without an end, or of another kind, is never renewed", () =>
+    Effect.gen(function* () {
+      for (const first of [jwt(0, hour, { exp: undefined }), jwt(0, 9 * hour, { sub: "ann" })]) {
+        const { asked, begin } = yield* startGranting(first)
+        yield* begin
+        yield* hours(8.9)
+        expect(asked).toEqual([])
+      }
     })
   )
 })

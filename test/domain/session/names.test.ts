@@ -6,7 +6,8 @@ import {
   clusterName,
   clusterNamesCollide,
   clusterSlug,
-  credentialsSecretName
+  credentialsSecretName,
+  refreshedSecretName
 } from "../../../src/domain/fleet/cluster-name.ts"
 import { childName, parentName, sessionIdOfParent } from "../../../src/domain/session/names.ts"
 import {
@@ -117,5 +118,9 @@ describe("names of children", () => {
     const crafted = `a-b-${sha256Hex("A_b").slice(0, 6)}`
     expect(clusterNamesCollide(clusterName("A_b"), clusterName(crafted), sha256Hex)).toBe(true)
     expect(clusterNamesCollide(clusterName("A_b"), clusterName("a.b"), () => "00000000")).toBe(true)
+    const [name, refreshed] = [clusterName("a"), clusterName("a-refreshed")]
+    expect(clusterNamesCollide(name, refreshed, sha256Hex)).toBe(true)
+    expect(clusterNamesCollide(refreshed, name, sha256Hex)).toBe(true)
+    expect(refreshedSecretName(name, sha256Hex)).toBe(credentialsSecretName(refreshed, sha256Hex))
   })
 })

@@ -1,23 +1,23 @@
 /**
- * A member as `braid doctor` examines it: address from the configuration, credentials from its Secret.
+ * A member as `braid doctor` examines it: address from the configuration, credentials from its Secrets.
  *
  * Not here: connecting to it (observe-cluster.ts).
  */
 
 import { KubeConfig } from "@kubernetes/client-node"
-import { Effect, Redacted, Result } from "effect"
+import { Clock, Effect, Redacted, Result } from "effect"
 import { memberConfig } from "../../../adapters/kubernetes/cluster-connector.ts"
 import { readCertificate } from "../../../adapters/x509/read-certificate.ts"
 import { credentialsLabel } from "../../../domain/credentials/cluster-auth.ts"
+import { readTokenClaims } from "../../../domain/credentials/token-claims.ts"
 import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import { noParts } from "../../../domain/doctor/needed-rights.ts"
-import { readTokenClaims } from "../../../domain/doctor/token-claims.ts"
-import { credentialsSecretName } from "../../../domain/fleet/cluster-name.ts"
+import { credentialsSecretName, refreshedSecretName } from "../../../domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
-import { readCredentials } from "../../fleet/member-credentials.ts"
+import { newestCredentials, nothingLearnt } from "../../fleet/member-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 
@@ -34,17 +34,19 @@ const describe = (credentials: MemberCredentials, from: string): CredentialFacts
     : { _tag: "Certificate", from, validity: certificate.validity }
 }
 
-/** Finds the Secret by its label, as the operator does: the operator has no right to get a Secret by name. */
-const findSecret = (own: KubeApi, namespace: string, name: string) =>
+/** Finds Secrets by their label, as the operator does: the operator has no right to get a Secret by name. */
+const findSecrets = (own: KubeApi, namespace: string) =>
   Effect.map(
     own.list(secrets, { namespace, labelSelector: `${credentialsLabel}=true` }),
-    ({ items }): KubeObject | undefined => items.find(({ metadata }) => metadata.name === name)
+    ({ items }) =>
+      (name: string): KubeObject | undefined =>
+        items.find(({ metadata }) => metadata.name === name)
   )
 
 const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/u.test(text) ? "" : "."}`
 
-/** A member, with the credentials that its Secret beside the primary's operator holds. */
+/** A member, with the credentials that its Secrets beside the primary's operator hold. */
 export const examinedMember = (
   member: MemberConfiguration,
   isDefault: boolean,
@@ -52,8 +54,11 @@ export const examinedMember = (
   namespace: string
 ): Effect.Effect<ExaminedCluster> =>
   Effect.gen(function* () {
-    const secretName = credentialsSecretName(member.name, sha256Hex)
-    const from = `Secret ${namespace}/${secretName}`
+    const names = {
+      secret: credentialsSecretName(member.name, sha256Hex),
+      refreshed: refreshedSecretName(member.name, sha256Hex)
+    }
+    const from = `Secret ${namespace}/${names.secret}`
     const config = new KubeConfig()
     config.loadFromOptions({
       clusters: [
@@ -84,24 +89,27 @@ export const examinedMember = (
     if (member.auth._tag === "Eks" || member.auth._tag === "Aks") {
       return { ...cluster, credentials: { _tag: "Unsupported", authType: member.auth._tag.toLowerCase() } }
     }
-    const secret = yield* Effect.result(findSecret(own, namespace, secretName))
-    if (Result.isFailure(secret)) {
-      const { detail, reason } = secret.failure
+    const found = yield* Effect.result(findSecrets(own, namespace))
+    if (Result.isFailure(found)) {
+      const { detail, reason } = found.failure
       const fix =
         reason === "Forbidden"
           ? "Use a kubeconfig that may read it, or run this as the operator: helm test."
           : "First repair what is wrong with the operator's own cluster."
       return { ...cluster, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
     }
-    const credentials = readCredentials(member, secretName, secret.success)
-    if (Result.isFailure(credentials)) {
+    const now = yield* Clock.currentTimeMillis
+    const newest = newestCredentials(member, { ...names, secretOf: found.success }, nothingLearnt, now)
+    if (Result.isFailure(newest)) {
       const keys = member.auth._tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
       const fix = `Make it in namespace ${namespace}, with the label ${credentialsLabel}=true and the ${keys}.`
-      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(credentials.failure), fix } }
+      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(newest.failure), fix } }
     }
+    const { credentials, tokens } = newest.success
+    const isRenewed = tokens !== undefined && tokens.used !== tokens.first
     return {
       ...cluster,
-      credentials: describe(credentials.success, from),
-      config: memberConfig(member, credentials.success)
+      credentials: describe(credentials, isRenewed ? `Secret ${namespace}/${names.refreshed}` : from),
+      config: memberConfig(member, credentials)
     }
   })

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { judgeValidity, momentText, spanText } from "../../../src/domain/doctor/validity.ts"
+import { judgeValidity, momentText, spanText } from "../../../src/domain/credentials/validity.ts"
 
 const hour = 3_600_000
 const day = 24 * hour

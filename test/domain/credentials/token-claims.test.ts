@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
-import { readTokenClaims } from "../../../src/domain/doctor/token-claims.ts"
+import { readTokenClaims } from "../../../src/domain/credentials/token-claims.ts"
 
 const url = (text: string): string =>
   encodeBase64Text(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
@@ -9,9 +9,18 @@ const jwt = (claims: unknown): string => [url('{"alg":"RS256"}'), url(JSON.strin
 
 describe("claims of a token", () => {
   it("of a service account are its name and its life", () => {
-    const token = jwt({ sub: "system:serviceaccount:mirrord:mirrord-operator-envoy", iat: 100, nbf: 110, exp: 200 })
+    const token = jwt({
+      sub: "system:serviceaccount:mirrord:mirrord-operator-envoy",
+      iat: 100,
+      nbf: 110,
+      exp: 200,
+      "kubernetes.io": { serviceaccount: { uid: "u" } }
+    })
     expect(readTokenClaims(token)).toEqual({
       subject: "system:serviceaccount:mirrord:mirrord-operator-envoy",
+      account: { namespace: "mirrord", name: "mirrord-operator-envoy" },
+      uid: "u",
+      issuedAt: 100_000,
       validity: { from: 110_000, until: 200_000 }
     })
   })
@@ -19,6 +28,9 @@ describe("claims of a token", () => {
   it("may be missing", () => {
     expect(readTokenClaims(jwt({ sub: 5, iat: 100, exp: "soon" }))).toEqual({
       subject: undefined,
+      account: undefined,
+      uid: undefined,
+      issuedAt: 100_000,
       validity: { from: 100_000, until: undefined }
     })
   })
@@ -33,7 +45,7 @@ describe("claims of a token", () => {
   it("are those that were put in, whatever characters they need", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.nat(), (sub, exp) => {
-        expect(readTokenClaims(jwt({ sub, exp }))).toEqual({
+        expect(readTokenClaims(jwt({ sub, exp }))).toMatchObject({
           subject: sub,
           validity: { from: undefined, until: exp * 1000 }
         })

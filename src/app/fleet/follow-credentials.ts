@@ -1,0 +1,222 @@
+/**
+ * Follows the credentials of one member. Engages the member when its Secret holds credentials, and disengages it while
+ * it holds none; other credentials of an engaged member cost it neither watches nor links. Renews a token before it
+ * ends, uses the newest, and tries another one when the member refuses it.
+ *
+ * Not here: the decisions (domain/credentials/token-renewal.ts), and the requests (member-token.ts).
+ */
+
+import { Clock, Effect, Queue, Result } from "effect"
+import { firstRenewal, renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
+import { momentText } from "../../domain/credentials/validity.ts"
+import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
+import { LogOnce } from "../kernel/log-once.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
+import { type ClusterConnection, disengage, engage } from "./cluster-connection.ts"
+import {
+  isSameToken,
+  type MemberSecrets,
+  type MemberToken,
+  type NewestCredentials,
+  newestCredentials,
+  sameCredentials
+} from "./member-credentials.ts"
+import { grantToken, keepToken } from "./member-token.ts"
+
+/** A member whose credentials are followed. */
+export interface FollowedMember extends MemberSecrets {
+  readonly connection: ClusterConnection
+  readonly connector: ClusterConnector["Service"]
+  readonly member: MemberConfiguration
+  /** Namespace of the Secrets, and of this operator. */
+  readonly namespace: string
+  /** Tells that a Secret has changed, or that both are known. */
+  readonly changes: Queue.Queue<void>
+  /** From 0 up to 1: this member's place among the members that are renewed in the same hour. */
+  readonly share: number
+}
+
+/** Tries of one thing, with growing pauses after failures. */
+interface Tries {
+  readonly log: LogOnce
+  /** Failures in a row. */
+  failures: number
+  /** When the next try may be, epoch ms. */
+  notBefore: number
+}
+
+interface State extends FollowedMember {
+  readonly renewing: Tries
+  readonly keeping: Tries
+  /** Of refused tokens. */
+  readonly log: LogOnce
+  current: Result.Result<MemberCredentials, string> | undefined
+  engaged: MemberAccess | undefined
+  tokens: NewestCredentials["tokens"]
+  /** The last token that this process got from the member, and whether its Secret holds it. */
+  granted: { readonly token: MemberToken; readonly isKept: boolean } | undefined
+  /** Tokens whose bearer the member did not know; none again when it has refused all. */
+  refused: ReadonlyArray<MemberToken>
+}
+
+const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })
+
+/** Tells of another token in the user's Secret that is not used: Helm writes the first one back with each upgrade. */
+const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect.Effect<void> => {
+  const isNews = tokens !== undefined && before !== undefined && !isSameToken(before.first, tokens.first)
+  return isNews && !isSameToken(tokens.first, tokens.used)
+    ? logInfo("token in the Secret is ignored, a renewed one is newer", { cluster: member.name })
+    : Effect.void
+}
+
+const apply = (state: State): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const { connection, connector, current, engaged, granted, member, refused, tokens } = state
+    const learnt = { granted: granted?.token, refused }
+    const newest = newestCredentials(member, state, learnt, yield* Clock.currentTimeMillis)
+    state.tokens = Result.getOrUndefined(newest)?.tokens
+    yield* tellOfOlder(state, tokens)
+    const found = Result.map(newest, ({ credentials }) => credentials)
+    if (current !== undefined && sameCredentials(current, found)) return
+    state.current = found
+    if (Result.isFailure(found)) {
+      state.engaged = undefined
+      return yield* disengage(connection, found.failure)
+    }
+    const credentials = found.success
+    if (engaged !== undefined) {
+      if (refused.some((token) => tokens !== undefined && isSameToken(token, tokens.used)))
+        yield* state.log.tell("refused", logWarning("token is refused, another one is tried", { cluster: member.name }))
+      return engaged.reauthenticate(credentials)
+    }
+    const connect = Effect.tap(connector.member(member, credentials), (access) =>
+      Effect.sync(() => (state.engaged = access))
+    )
+    return yield* engage(connection, connect)
+  })
+
+/** Says of a member that does not know the operator why that is, if the token has ended. */
+const whyUnauthorized = ({ secret, tokens }: State, now: number): string | undefined => {
+  const claims = tokens?.used.claims
+  const until = claims?.validity.until
+  if (until === undefined || until > now) return undefined
+  const { name, namespace } = claims?.account ?? { name: "mirrord-operator-envoy", namespace: "<namespace>" }
+  return (
+    `the token of this cluster ended at ${momentText(until)}; run \`kubectl create token ${name} -n ${namespace} ` +
+    `--duration 24h\` there, and write the result to key bearerToken of Secret ${secret} beside the operator`
+  )
+}
+
+/** Notes that the member does not know the used token: another one that has not ended is tried, if there is any. */
+const noteRefusal = (state: State): void => {
+  const used = state.tokens?.used
+  if (used === undefined || (used.isRefused === true && state.refused.length === 1)) return
+  // All have been refused: from the newest on again.
+  state.refused = used.isRefused === true ? [used] : [...state.refused, used]
+  Queue.offerUnsafe(state.changes, undefined)
+}
+
+/** A failed try: the next one comes after a pause, and a line of the log says why. */
+const failed = ({ member, share }: State, tries: Tries, message: string, problem: string): Effect.Effect<void> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    tries.notBefore = now + renewalPause(tries.failures++, share)
+    return tries.log.tell(problem, logWarning(message, { cluster: member.name, problem }))
+  })
+
+const succeeded = (tries: Tries): void => {
+  tries.failures = 0
+  tries.notBefore = 0
+  tries.log.reset()
+}
+
+/** Writes the last granted token into its Secret. */
+const keep = (state: State, token: MemberToken): Effect.Effect<void> => {
+  const { connector, keeping, namespace, refreshed: name, secretOf } = state
+  return keepToken({ own: connector.own.api, namespace, name, known: secretOf(name) }, token).pipe(
+    Effect.matchEffect({
+      onSuccess: () =>
+        Effect.sync(() => {
+          state.granted = { token, isKept: true }
+          succeeded(keeping)
+        }),
+      onFailure: ({ detail }) => failed(state, keeping, "renewed token is not kept", detail)
+    })
+  )
+}
+
+type DueRenewal = Extract<TokenRenewal, { readonly _tag: "At" }>
+
+const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const { connector, granted: before, member, renewing } = state
+    const notRenewed = (problem: string) => failed(state, renewing, "token is not renewed", problem)
+    const granted = yield* Effect.result(grantToken({ connector, member, access }, renewal))
+    if (Result.isFailure(granted)) return yield* notRenewed(granted.failure)
+    const token = granted.success
+    state.granted = { token, isKept: false }
+    yield* apply(state)
+    if (state.tokens === undefined || !isSameToken(state.tokens.used, token)) {
+      state.granted = before
+      return yield* notRenewed("the member's new token cannot stand in for that of its Secret, or is older")
+    }
+    succeeded(renewing)
+    state.log.reset()
+    const { until } = token.claims?.validity ?? {}
+    yield* logInfo("token renewed", { cluster: member.name, until: until === undefined ? "never" : momentText(until) })
+    yield* keep(state, token)
+  })
+
+/** Something to do without a change of the Secrets. */
+interface Turn {
+  /** Epoch ms. */
+  readonly at: number
+  readonly act: Effect.Effect<void>
+}
+
+/** The next turn; nothing if there is nothing to do. */
+const nextTurn = (state: State, now: number): Turn | undefined => {
+  const { engaged, granted, keeping, renewing, share, tokens } = state
+  if (engaged === undefined || tokens === undefined) return undefined
+  const turns: Array<Turn> = []
+  if (granted?.isKept === false) turns.push({ at: keeping.notBefore, act: keep(state, granted.token) })
+  const renewal = tokenRenewal(tokens.used, tokens.first, share, now)
+  if (renewal._tag === "At")
+    turns.push({ at: Math.max(renewal.at, renewing.notBefore), act: renew(state, renewal, engaged) })
+  return turns.toSorted((one, other) => one.at - other.at)[0]
+}
+
+/** Waits for a change of the Secrets, or for the next turn, and does what it asks for. */
+const step = (state: State): Effect.Effect<void> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const turn = nextTurn(state, now)
+    const changed = Effect.as(Queue.take(state.changes), apply(state))
+    return Effect.flatten(
+      turn === undefined
+        ? changed
+        : Effect.timeoutOrElse(changed, {
+            duration: Math.max(0, turn.at - now),
+            orElse: () => Effect.succeed(turn.act)
+          })
+    )
+  })
+
+export const followCredentials = (followed: FollowedMember): Effect.Effect<never> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const state: State = {
+      ...followed,
+      renewing: newTries(firstRenewal(followed.share, now)),
+      keeping: newTries(now),
+      log: new LogOnce(),
+      current: undefined,
+      engaged: undefined,
+      tokens: undefined,
+      granted: undefined,
+      refused: []
+    }
+    followed.connection.unauthorized = (askedAt) => {
+      noteRefusal(state)
+      return whyUnauthorized(state, askedAt)
+    }
+    return Effect.forever(step(state))
+  })
