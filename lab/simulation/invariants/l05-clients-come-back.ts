@@ -4,6 +4,9 @@
  * nothing goes wrong, is not refused for good. A client that joins a session of worse times shares its fate.
  */
 
+import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
+import { leases } from "../../../src/domain/resources/core-kinds.ts"
+import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
@@ -36,6 +39,17 @@ const isMaimed = (world: World): boolean => {
 const isHopeless = (world: World, client: SimClient | undefined): boolean =>
   client?.isOnCopy === true ? world.cluster(client.home).host.isGone : isMaimed(world)
 
+/**
+ * Whether the leader of an elected operator may not act yet, because it could not renew its Lease for a while. In such
+ * a time a primary has taken the cluster for lost.
+ */
+const isLeaseLate = (world: World): boolean =>
+  [...world.clusters.values()].some(({ host, server }) => {
+    const lease = host.isElected ? server.objects.peek(leases, "mirrord-operator", operatorNamespace) : undefined
+    const { renewTime } = (lease?.["spec"] ?? {}) as { readonly renewTime?: string }
+    return renewTime !== undefined && world.now - Date.parse(renewTime) > usualLeaseTimes.renewDeadline
+  })
+
 export const clientsComeBack: Invariant = {
   id: "L5",
   sentence:
@@ -66,7 +80,8 @@ export const clientsComeBack: Invariant = {
             const { sessionId } = world().client(client)
             // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute.
             const { ephemeralAgents } = world().plan
-            if (!world().isWell || (isFaulty && ephemeralAgents.length > 0)) troubled.add(sessionId)
+            if (!world().isWell || isLeaseLate(world()) || (isFaulty && ephemeralAgents.length > 0))
+              troubled.add(sessionId)
             if (!troubled.has(sessionId)) hopeful.add(client)
             return undefined
           }

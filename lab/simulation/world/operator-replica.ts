@@ -385,7 +385,10 @@ export class OperatorReplica {
       if (channel === undefined) return unreachable("connection refused")
       return channel === "no answer"
         ? Effect.andThen(Effect.sleep(dialTimeout), () => unreachable(`no connection within ${dialTimeout} ms`))
-        : Effect.as(Effect.sleep(1), channel)
+        : Effect.as(
+            Effect.onInterrupt(Effect.sleep(1), () => Effect.sync(channel.close)),
+            channel
+          )
     })
   }
 
