@@ -186,7 +186,9 @@ export class OperatorReplica {
       })
       process.kill()
     })
-    this.#terminate = () => void process.run(Fiber.interrupt(fiber))
+    const end = (): void => void process.run(Fiber.interrupt(fiber))
+    // The signal reaches a process that is stopped when it goes on.
+    this.#terminate = () => (process.state === "running" ? end() : process.hold(end))
   }
 
   /** Somebody deleted the pod: the process is stopped, in order if it can be, and another pod takes its place. */
