@@ -71,6 +71,11 @@ export class SimProcess implements Owner {
     this.#held.push(run)
   }
 
+  /** As `hold`, before all that is held already: a signal. */
+  readonly holdFirst = (run: () => void): void => {
+    this.#held.unshift(run)
+  }
+
   pause(): void {
     if (this.#state === "running") this.#state = "paused"
   }

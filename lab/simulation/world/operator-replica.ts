@@ -188,7 +188,7 @@ export class OperatorReplica {
     })
     const end = (): void => void process.run(Fiber.interrupt(fiber))
     // The signal reaches a process that is stopped when it goes on.
-    this.#terminate = () => (process.state === "running" ? end() : process.hold(end))
+    this.#terminate = () => (process.state === "running" ? end() : process.holdFirst(end))
   }
 
   /** Somebody deleted the pod: the process is stopped, in order if it can be, and another pod takes its place. */
