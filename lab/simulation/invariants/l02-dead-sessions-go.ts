@@ -54,11 +54,12 @@ const deadParents = (world: World, living: ReadonlySet<string>): ReadonlyArray<s
   })
 }
 
-const orphans = (world: World, living: ReadonlySet<string>): ReadonlyArray<string> =>
+const orphans = (world: World, living: ReadonlySet<string>, moment: "healed" | "left"): ReadonlyArray<string> =>
   [...world.clusters.values()].flatMap(({ host, name: cluster, server }) => {
     if (host.isGone) return []
     return server.objects.peekAll(mirrordClusterSessions).flatMap((child) => {
-      // The session of one cluster, on a copy, has no parent.
+      // The session of one cluster, on a copy, has no parent. With a new leader it waits longer for its first client.
+      if (parentNameOf(child) === undefined && moment === "healed") return []
       const parent = parentNameOf(child) ?? child.metadata.name
       if (living.has(parent) || world.primary.server.objects.peek(mirrordMultiClusterSessions, parent) !== undefined)
         return []
@@ -79,9 +80,9 @@ export const deadSessionsGo: Invariant = {
         if (event._tag === "ClientEnded") endedAt.set(event.client, event.at)
         return undefined
       },
-      atRest: () => {
+      atRest: (moment) => {
         const living = alive(world(), endedAt)
-        return [...deadParents(world(), living), ...orphans(world(), living)]
+        return [...deadParents(world(), living), ...orphans(world(), living, moment)]
       }
     }
   }

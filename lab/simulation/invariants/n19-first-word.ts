@@ -43,8 +43,10 @@ export const firstWord: Invariant = {
             if (saysReady(before) || wasSilent(before)) return undefined
             const cluster = world().cluster(event.cluster)
             const owned = jobsOf(cluster, after)
+            const kept = new Set(world().network.connections.flatMap(({ isKept, what }) => (isKept() ? [what] : [])))
             const mute = cluster.kubelet.agents.find(
               ({ agent, name }) =>
+                kept.has(`agent ${name}`) &&
                 agent.clients > 0 &&
                 (spoken.get(`${event.cluster} ${name}`)?.size ?? 0) === 0 &&
                 owned.has(
