@@ -12,7 +12,7 @@ import { asObject, asString, at } from "../../src/domain/json.ts"
 import { deleteObject } from "./cluster-writes.ts"
 import { restartOperator } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { describeReal, runClient, type RunningCommand, until, type UsePlayground } from "./harness.ts"
+import { describeReal, eventually, runClient, type RunningCommand, until, type UsePlayground } from "./harness.ts"
 import { redated, validityOf } from "./redated-certificate.ts"
 import { comesBack, endsWith, serve, serves, type ServedSession } from "./served-session.ts"
 import { parents } from "./sessions.ts"
@@ -99,7 +99,7 @@ export const clientCertificates = (where: string, use: UsePlayground): void =>
         await succeeds(home)
         expect(posts()).toBe(before + 1)
         expect(validityOf(certificateIn(home)).until).toBeGreaterThan(Date.now())
-        expect(ownerIds().size).toBe(1)
+        await eventually("one owner of the commands' sessions", () => expect(ownerIds().size).toBe(1))
       })
 
       it("it ends during a session: the session lasts until it has to connect again", async () => {

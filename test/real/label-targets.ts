@@ -1,34 +1,26 @@
 /**
  * mirrord's own client with labels as its target: in a cluster of its own, and in a primary's, which the client then
- * uses as a single cluster. The user may also read pods, since the client looks for them itself.
+ * uses as a single cluster. `mirrord ls` is here too, since in both the client looks for targets itself.
  */
 
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
-import { applyObjects } from "./cluster-writes.ts"
 import { developers } from "./developers.ts"
 import { podEntries, scaleWorkload } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { describeReal, eventually, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
+import {
+  describeReal,
+  eventually,
+  request,
+  runClient,
+  type RunningCommand,
+  until,
+  type UsePlayground
+} from "./harness.ts"
 import { children, nothingLeft } from "./sessions.ts"
 
 const target = ["--target", "label/app=myapp"] as const
-const podReaders = "pod-readers"
-
-/** The right that the client needs beside the chart's role for developers. */
-const readsPods = `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: ${podReaders}, namespace: default}
-rules: [{apiGroups: [""], resources: [pods], verbs: [get, list]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: ${podReaders}, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: ${podReaders}}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: ${podReaders}}]
-`
 
 /**
  * The cases of mirrord's own client with labels as its target.
@@ -57,13 +49,21 @@ export const labelTargets = (where: string, use: UsePlayground): void =>
         for (const { cluster, description } of real.playground().clusters) {
           const path = join(real.home("lea"), `${description.name}.kubeconfig`)
           kubeconfigs.set(description.name, path)
-          await applyObjects(cluster, readsPods)
-          await Effect.runPromise(cluster.userKubeconfig({ user: "lea", groups: [developers, podReaders], path }))
+          await Effect.runPromise(cluster.userKubeconfig({ user: "lea", groups: [developers], path }))
           await scaleWorkload(real, description.name, 2)
         }
       }, 600_000)
       afterEach(() => {
         for (const command of commands.splice(0)) command.stop()
+      })
+
+      it.each(["cluster-b", "cluster-a"])("ls lists the targets of %s", async (cluster) => {
+        const list = run(cluster, ["ls", "--namespace", "default"])
+        expect(await list.ended(10_000), list.stderr()).toBe(0)
+        const targets = JSON.parse(list.stdout()) as ReadonlyArray<string>
+        expect(targets).toContain("deployment/myapp")
+        expect(targets.filter((name) => name.startsWith("pod/myapp-"))).toHaveLength(2)
+        expect(targets.filter((name) => name.includes("mirrord"))).toEqual([])
       })
 
       it.each([
@@ -73,9 +73,9 @@ export const labelTargets = (where: string, use: UsePlayground): void =>
         const env = run(cluster, ["exec", ...target, "--", "env"])
         expect(await env.ended(20_000), env.stderr()).toBe(0)
         expect(env.stdout()).toContain(`CLUSTER=${cluster}\n`)
-        const [child] = children(real.cluster(cluster))
-        expect(child?.spec.target).toMatchObject({ kind: "LabelSelector", name: "app=myapp" })
-        expect(child?.spec.multiClusterParentName ?? undefined).toBeUndefined()
+        const child = await until("the command's session", () => children(real.cluster(cluster))[0])
+        expect(child.spec.target).toMatchObject({ kind: "LabelSelector", name: "app=myapp" })
+        expect(child.spec.multiClusterParentName ?? undefined).toBeUndefined()
         const list = run(cluster, ["session", "list"])
         expect(await list.ended(10_000), list.stderr()).toBe(0)
         expect(list.stdout()).toContain("label/app=myapp")

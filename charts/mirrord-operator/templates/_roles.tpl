@@ -6,6 +6,11 @@
 - {apiGroups: [operator.metalbear.co], resources: [targets, copytargets], verbs: [proxy]}
 - {apiGroups: [operator.metalbear.co], resources: [sessions], verbs: [delete, deletecollection]}
 - {apiGroups: [profiles.mirrord.metalbear.co], resources: [mirrordprofiles], verbs: [get, list]}
+{{- /* `mirrord ls`, and label targets: the client looks for targets itself, at the API server. */}}
+- {apiGroups: [""], resources: [pods, services], verbs: [list]}
+- {apiGroups: [apps], resources: [deployments, replicasets, statefulsets], verbs: [list]}
+- {apiGroups: [batch], resources: [cronjobs, jobs], verbs: [list]}
+- {apiGroups: [argoproj.io], resources: [rollouts], verbs: [list]}
 {{- if include "braid.on" $operator.dbBranchingLiteralCredentials }}
 - {apiGroups: [operator.metalbear.co], resources: [branchcredentials], verbs: [create]}
 {{- end }}

@@ -191,5 +191,6 @@ export const startKubernetesPlayground = (
     yield* installChart(programs, primary.cluster, yield* primaryValues(options, primary, members))
 
     yield* waitForClusters(started, primary.cluster, progress)
+    yield* Effect.forEach(started, ({ cluster }) => cluster.installedMirrored, { discard: true })
     return yield* openEntries(started)
   })

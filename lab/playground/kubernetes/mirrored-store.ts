@@ -90,11 +90,15 @@ class Collection {
   }
 }
 
-/**
- * The objects of a real cluster that a node, its proxy and the playground look at, and a kubelet's writes. The mirror
- * lags behind the server, so a caller that needs an object waits until it is there.
- */
-export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never, Scope.Scope> =>
+export interface MirroredCluster {
+  /** The mirror lags behind the server, so a caller that needs an object waits until it is there. */
+  readonly store: NodeStore
+  /** Completes when kinds that an installation brings are mirrored, too; never, where none is installed. */
+  readonly installedMirrored: Effect.Effect<void>
+}
+
+/** The objects of a real cluster that a node, its proxy and the playground look at, and a kubelet's writes. */
+export const mirrorCluster = (api: port.KubeApi): Effect.Effect<MirroredCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
     const collections = new Map(
       [...builtIn, ...installed].map((mirrored) => [keyOf(mirrored.ref), new Collection(mirrored)])
@@ -111,7 +115,9 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
       }
       watched.reflector = yield* makeReflector(api, portRef(watched.kind), changed)
     }
-    for (const { ref } of builtIn) yield* collection(ref).reflector?.awaitSynced ?? Effect.void
+    const mirrored = (kinds: ReadonlyArray<Kind>): Effect.Effect<void> =>
+      Effect.forEach(kinds, ({ ref }) => collection(ref).reflector?.awaitSynced ?? Effect.void, { discard: true })
+    yield* mirrored(builtIn)
 
     const get = (ref: ResourceRef, namespace: string | undefined, name: string): KubeObject | undefined => {
       const source = collection(ref)
@@ -134,7 +140,7 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
       if (type === "DELETED") given.delete(uidOf(object))
     })
 
-    return {
+    const store: NodeStore = {
       get,
       list: (ref, options = {}) => {
         const matches = parseLabelSelector(options.labelSelector)
@@ -199,4 +205,5 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<NodeStore, never
         writer.release(target(pods, pod))
       }
     }
+    return { store, installedMirrored: mirrored(installed) }
   })

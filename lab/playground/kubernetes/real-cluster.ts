@@ -29,6 +29,8 @@ import type { Programs } from "./programs.ts"
 export interface RealCluster extends LocalCluster {
   readonly plane: ControlPlane
   readonly api: KubeApi
+  /** Completes when `store` shows the sessions of an installed operator. */
+  readonly installedMirrored: Effect.Effect<void>
   /** Issues a token of a service account. */
   readonly token: (
     namespace: string,
@@ -104,7 +106,7 @@ export const startRealCluster = (
     const config = new KubeConfig()
     config.loadFromFile(plane.kubeconfigPath)
     const api = yield* makeKubeApi(config, name)
-    const store = yield* mirrorCluster(api)
+    const { installedMirrored, store } = yield* mirrorCluster(api)
     const kubelet = yield* startKubelet({
       store,
       nodeName: `${name}-node`,
@@ -125,6 +127,7 @@ export const startRealCluster = (
       store,
       plane,
       api,
+      installedMirrored,
       token: (namespace, account, lifetimeSecs) =>
         requestToken(api, namespace, account, { expirationSeconds: lifetimeSecs }),
       callers: () => readAuditLog(plane.auditLog),

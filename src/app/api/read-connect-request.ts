@@ -44,10 +44,18 @@ const handshakeProblem = (request: IncomingMessage): string | undefined => {
   if (headers["sec-websocket-version"] !== "13") return "The header Sec-WebSocket-Version must be 13."
   if (!/^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? ""))
     return "The header Sec-WebSocket-Key must be base64 of 16 bytes."
-  const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((protocol) => protocol.trim())
-  return offered.includes(connectSubprotocol)
+  return subprotocolProblem(headers["sec-websocket-protocol"] ?? "")
+}
+
+/** RFC 6455 §4.1: a list of tokens (RFC 9110 §5.6.2), each once. The WebSocket library insists on both. */
+const subprotocolProblem = (header: string): string | undefined => {
+  const offered = header.split(",").map((protocol) => protocol.trim())
+  if (!offered.includes(connectSubprotocol))
+    return `The header Sec-WebSocket-Protocol must offer ${connectSubprotocol}.`
+  const isList = /^[\t\x20-\x7e]*$/.test(header) && offered.every((protocol) => /^[\w!#$%&'*+.^`|~-]+$/.test(protocol))
+  return isList && new Set(offered).size === offered.length
     ? undefined
-    : `The header Sec-WebSocket-Protocol must offer ${connectSubprotocol}.`
+    : "The header Sec-WebSocket-Protocol must be a list of different subprotocols, with a comma between each two."
 }
 
 const decodePart = (text: string): string | undefined => {

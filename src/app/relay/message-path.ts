@@ -5,10 +5,12 @@
  */
 
 import { Effect, Metric, Schedule } from "effect"
+import type { ResponseError } from "../../domain/protocol/response-error.ts"
 import { clientVersion } from "../../domain/routing/handshake.ts"
 import type { MemberName } from "../../domain/routing/member.ts"
 import { type ConnectionName, lockFromClient, lockToClient } from "../../domain/routing/port-locks.ts"
 import { type RouterInput, type RouterOutput, step } from "../../domain/routing/router.ts"
+import { portOfError } from "../../domain/routing/subscriptions.ts"
 import { readableError } from "../../domain/routing/versions.ts"
 import { excuse, heard, heardNoPing } from "../../domain/session/client-pulse.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
@@ -63,9 +65,16 @@ const heardFromClient = (connection: ClientConnection, received: Uint8Array): vo
   else answerHere(connection, locked.answer)
 }
 
+/**
+ * A refusal in a form that the client can read. A primary reads the refusal of a subscription itself, whatever its
+ * client can read: from the whole of it, it tells its user why, and knows for how long.
+ */
+const refusalForm = ({ options, state }: ClientConnection, error: ResponseError): ResponseError =>
+  options.isUser || portOfError(error) === undefined ? readableError(error, clientVersion(state)) : error
+
 /** The frame as the session's policies let it go on; `undefined` if it goes no further. */
 const policed = (connection: ClientConnection, bytes: Uint8Array): Uint8Array | undefined => {
-  const found = connection.policing?.asked(bytes, (error) => readableError(error, clientVersion(connection.state)))
+  const found = connection.policing?.asked(bytes, (error) => refusalForm(connection, error))
   switch (found?._tag) {
     case undefined:
     case "Pass":

@@ -98,7 +98,8 @@ export interface Subscription {
 
 /**
  * `untilFree`: somebody else has the port at that member, which is asked again later. `untilBack`: a policy there
- * forbids it; a member whose policies change ends its connection.
+ * forbids it; a member whose policies change ends its connection. `forGood`: its agent answered by ending the
+ * connection.
  */
 export type LeftOut = "forGood" | "untilFree" | "untilBack"
 

@@ -274,7 +274,7 @@ const reject = (turn: Turn, number: number, error: ResponseError, culprit: Membe
 }
 
 /** The port that an error names, if it names any. */
-const portOfError = (error: ResponseError): number | undefined => {
+export const portOfError = (error: ResponseError): number | undefined => {
   if (error._tag === "PortAlreadyStolen") return error.value
   if (error._tag !== "Forbidden" && error._tag !== "ForbiddenWithReason") return undefined
   const { blockedAction } = error
@@ -328,10 +328,11 @@ const reasonOf = ({ error, text }: Refusal): string => {
 
 /** For how long a member that refused is left out. */
 const leftOutBy = ({ channel }: Subscription, { error, text }: Refusal): LeftOut => {
-  if (error._tag === "Forbidden" || error._tag === "ForbiddenWithReason") return "untilBack"
-  // A mirror subscription never finds its port taken. There the error has another cause, such as a filter that the
-  // agent does not take.
-  return channel === "TcpSteal" && error._tag === "PortAlreadyStolen" && text === undefined ? "untilFree" : "forGood"
+  // It answered by a Close, and would end its next connection, too.
+  if (text !== undefined) return "forGood"
+  // A mirror subscription never finds its port taken. There the error has another cause, such as a policy that an old
+  // client cannot be told of.
+  return channel === "TcpSteal" && error._tag === "PortAlreadyStolen" ? "untilFree" : "untilBack"
 }
 
 /**

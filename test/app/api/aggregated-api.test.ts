@@ -703,6 +703,12 @@ describe("an upgrade", () => {
     ["an old version", target, { "Sec-WebSocket-Version": "8" }, [], 400],
     ["no subprotocol", target, {}, ["Sec-WebSocket-Protocol"], 400],
     ["another subprotocol", target, { "Sec-WebSocket-Protocol": "v5.channel.k8s.io" }, [], 400],
+    ...[
+      "v4.channel.k8s.io, v4.channel.k8s.io",
+      "v4.channel.k8s.io,",
+      ", v4.channel.k8s.io",
+      "v4.channel.k8s.io, a b"
+    ].map((offer) => [`the subprotocols "${offer}"`, target, { "Sec-WebSocket-Protocol": offer }, [], 400] as const),
     ["another protocol", target, { Upgrade: "h2c" }, [], 400]
   ] as const)("with %s is refused before anything is prepared", async (_what, path, headers, leaveOut, code) => {
     const { answerOf, fake, upgrade } = await start()

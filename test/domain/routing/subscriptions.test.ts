@@ -104,6 +104,19 @@ describe("wire.md §8.4: subscription results", () => {
     expect(logs(s.toClient())).toHaveLength(times)
   })
 
+  it("a member that refuses a mirror subscription is asked again when it is back, and not before", () => {
+    const s = readyClient()
+      .client(mirrorPort(80))
+      .member(a, { _tag: "Tcp", value: ok(80) })
+      .later(2000)
+    s.take()
+    s.member(b, { _tag: "Tcp", value: stolen(80) })
+    expect(s.later(10 * limits.askAgainAfter).toMember(b)).toEqual([])
+    s.lose(b).put({ _tag: "MemberConnected", member: b })
+    s.member(b, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
+    expect(s.toMember(b).map((said) => said._tag)).toEqual(["SwitchProtocolVersion", "Tcp", "ReadyForLogs"])
+  })
+
   it("a member where somebody else has the port is asked again until it is free", () => {
     const s = readyClient().client(stealPort(80)).steal(a, ok(80)).later(2000)
     s.take()
