@@ -18,6 +18,7 @@ import { type ContainerContext, type ContainerProgram, signalsReady } from "../c
 import { processProgram } from "../cluster/node/process-program.ts"
 import type { RunningCluster } from "../playground/local-cluster.ts"
 import { startPlayground } from "../playground/playground.ts"
+import { PlaygroundError } from "../playground/readiness.ts"
 import { topology } from "../playground/topology.ts"
 import { type Address, Peers } from "./peer.ts"
 import { Tamperer, type Tampering } from "./tamper.ts"
@@ -295,7 +296,7 @@ export const startArena = (
       progress: (step) => Effect.sync(() => progress(step))
     }).pipe(Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
     const member = playground.clusters.find(({ description }) => !description.isPrimary)
-    if (member === undefined) return yield* Effect.fail(new Error("the topology has no member"))
+    if (member === undefined) return yield* new PlaygroundError({ detail: "the topology has no member" })
     for (const { cluster } of playground.clusters) cluster.apply(victimManifests)
     for (const one of playground.clusters)
       while (!podsOf(one, victim).some((pod) => at(pod, "status", "phase") === "Running"))

@@ -20,7 +20,8 @@ export class PlaygroundError extends Data.TaggedError("PlaygroundError")<{ reado
 /** Far longer than any step takes on a loaded machine; after that something is wrong. */
 const patience = { minutes: 5 }
 
-const tooLong = (what: string) => ({
+/** The end of a wait that would never end by itself, with what was awaited. */
+export const tooLong = (what: string) => ({
   duration: patience,
   orElse: () =>
     Effect.fail(new PlaygroundError({ detail: `${what} did not happen within ${patience.minutes} minutes` }))

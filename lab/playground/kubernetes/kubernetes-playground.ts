@@ -15,7 +15,7 @@ import { demoApp } from "../demo-app.ts"
 import type { Playground } from "../local-cluster.ts"
 import { images, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
 import { openEntries } from "../open-entries.ts"
-import { PlaygroundError, waitForClusters } from "../readiness.ts"
+import { PlaygroundError, tooLong, waitForClusters } from "../readiness.ts"
 import type { PlaygroundCluster, Topology } from "../topology.ts"
 import { braidImage } from "./braid-image.ts"
 import { installChart } from "./helm-release.ts"
@@ -191,6 +191,9 @@ export const startKubernetesPlayground = (
     yield* installChart(programs, primary.cluster, yield* primaryValues(options, primary, members))
 
     yield* waitForClusters(started, primary.cluster, progress)
-    yield* Effect.forEach(started, ({ cluster }) => cluster.installedMirrored, { discard: true })
+    for (const { cluster, description } of started)
+      yield* cluster
+        .awaitSessions(description.isPrimary)
+        .pipe(Effect.timeoutOrElse(tooLong(`the first view of the sessions in ${cluster.name}`)))
     return yield* openEntries(started)
   })

@@ -58,8 +58,9 @@ const builtIn: ReadonlyArray<Kind> = [
   kind("Lease", { group: "coordination.k8s.io", version: "v1", resource: "leases" }),
   kind("APIService", { group: "apiregistration.k8s.io", version: "v1", resource: "apiservices" }, "Cluster")
 ]
-/** Kinds that an installation brings. */
-const installed: ReadonlyArray<Kind> = [custom(mirrordClusterSessions), custom(mirrordMultiClusterSessions)]
+/** Kinds that an installation brings, and a primary's alone. */
+const clusterSessions = custom(mirrordClusterSessions)
+const multiClusterSessions = custom(mirrordMultiClusterSessions)
 
 const everyHalfSecond = Schedule.spaced("500 millis")
 
@@ -93,15 +94,18 @@ class Collection {
 export interface MirroredCluster {
   /** The mirror lags behind the server, so a caller that needs an object waits until it is there. */
   readonly store: NodeStore
-  /** Completes when kinds that an installation brings are mirrored, too; never, where none is installed. */
-  readonly installedMirrored: Effect.Effect<void>
+  /** Completes when `store` shows the sessions of an operator that is installed as a primary, or not. */
+  readonly awaitSessions: (isPrimary: boolean) => Effect.Effect<void>
 }
 
 /** The objects of a real cluster that a node, its proxy and the playground look at, and a kubelet's writes. */
 export const mirrorCluster = (api: port.KubeApi): Effect.Effect<MirroredCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
     const collections = new Map(
-      [...builtIn, ...installed].map((mirrored) => [keyOf(mirrored.ref), new Collection(mirrored)])
+      [...builtIn, clusterSessions, multiClusterSessions].map((mirrored) => [
+        keyOf(mirrored.ref),
+        new Collection(mirrored)
+      ])
     )
     const collection = (ref: ResourceRef): Collection => {
       const found = collections.get(keyOf(ref))
@@ -205,5 +209,8 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<MirroredCluster,
         writer.release(target(pods, pod))
       }
     }
-    return { store, installedMirrored: mirrored(installed) }
+    return {
+      store,
+      awaitSessions: (isPrimary) => mirrored(isPrimary ? [clusterSessions, multiClusterSessions] : [clusterSessions])
+    }
   })

@@ -22,15 +22,14 @@ import type { LocalCluster } from "../local-cluster.ts"
 import { PlaygroundError } from "../readiness.ts"
 import { readAuditLog } from "./audit-log.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
-import { mirrorCluster } from "./mirrored-store.ts"
+import { type MirroredCluster, mirrorCluster } from "./mirrored-store.ts"
 import type { Programs } from "./programs.ts"
 
 /** A real control plane with a stand-in node and service proxy. */
 export interface RealCluster extends LocalCluster {
   readonly plane: ControlPlane
   readonly api: KubeApi
-  /** Completes when `store` shows the sessions of an installed operator. */
-  readonly installedMirrored: Effect.Effect<void>
+  readonly awaitSessions: MirroredCluster["awaitSessions"]
   /** Issues a token of a service account. */
   readonly token: (
     namespace: string,
@@ -106,7 +105,7 @@ export const startRealCluster = (
     const config = new KubeConfig()
     config.loadFromFile(plane.kubeconfigPath)
     const api = yield* makeKubeApi(config, name)
-    const { installedMirrored, store } = yield* mirrorCluster(api)
+    const { awaitSessions, store } = yield* mirrorCluster(api)
     const kubelet = yield* startKubelet({
       store,
       nodeName: `${name}-node`,
@@ -127,7 +126,7 @@ export const startRealCluster = (
       store,
       plane,
       api,
-      installedMirrored,
+      awaitSessions,
       token: (namespace, account, lifetimeSecs) =>
         requestToken(api, namespace, account, { expirationSeconds: lifetimeSecs }),
       callers: () => readAuditLog(plane.auditLog),
