@@ -117,7 +117,15 @@ const notByTheClient: Readonly<Record<string, string>> = {
   "get targets/port-locks of operator.metalbear.co": "in the published role; no client is known to ask",
   "list targets/port-locks of operator.metalbear.co": "the same",
   "get queuesplits of operator.metalbear.co": "mirrord queues status of one split",
-  "get sessions of operator.metalbear.co": "kubectl get sessions NAME"
+  "get sessions of operator.metalbear.co": "kubectl get sessions NAME",
+  "list pods": "mirrord ls, and label targets (test/real/label-targets.ts)",
+  "list services": "mirrord ls",
+  "list deployments of apps": "the same",
+  "list replicasets of apps": "the same",
+  "list statefulsets of apps": "the same",
+  "list cronjobs of batch": "the same",
+  "list jobs of batch": "the same",
+  "list rollouts of argoproj.io": "the same"
 }
 
 describeHelm("rights and calls", (helm) => {
