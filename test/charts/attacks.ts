@@ -181,11 +181,27 @@ export const largeBody = async (kubeconfigPath: string, bytes: number): Promise<
   })
 }
 
-/** Connects past the API server and sends the beginning of a request. */
-export const unfinishedHeaders = async (host: string, port: number, bytes: number): Promise<TLSSocket> => {
+/** Connects past the API server, says this and keeps the connection. */
+export const stranger = async (host: string, port: number, text: string): Promise<TLSSocket> => {
   const socket = connect({ host, port, rejectUnauthorized: false })
   socket.on("error", () => socket.destroy())
   await Promise.race([once(socket, "secureConnect"), once(socket, "close")])
-  if (!socket.destroyed) socket.write(`GET /livez HTTP/1.1\r\nhost: x\r\nx: ${"a".repeat(bytes)}`)
+  if (!socket.destroyed) socket.write(text)
   return socket
 }
+
+/** The beginning of a request, with a header of so many bytes that does not end. */
+export const unfinishedHeaders = (bytes: number): string => `GET /livez HTTP/1.1\r\nhost: x\r\nx: ${"a".repeat(bytes)}`
+
+/** A session's upgrade without a user. */
+export const refusedUpgrade = [
+  "GET /apis/operator.metalbear.co/v1/namespaces/default/targets/deployment.myapp?connect=true HTTP/1.1",
+  "host: x",
+  "connection: Upgrade",
+  "upgrade: websocket",
+  "sec-websocket-version: 13",
+  "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+  "sec-websocket-protocol: v4.channel.k8s.io",
+  "",
+  ""
+].join("\r\n")

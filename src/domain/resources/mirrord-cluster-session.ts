@@ -51,9 +51,13 @@ const MirrordClusterSessionStatus = Schema.Struct({
   ),
   copyTarget: nullable(
     Schema.Struct({
-      name: Schema.String,
+      name: shortText(textLimits.name),
       copiedPodStatus: nullable(
-        Schema.Struct({ name: Schema.String, namespace: Schema.String, targetContainer: Schema.String })
+        Schema.Struct({
+          name: shortText(textLimits.name),
+          namespace: shortText(textLimits.name),
+          targetContainer: shortText(textLimits.name)
+        })
       )
     })
   ),

@@ -6,7 +6,14 @@ import { RawPeer, type SeenFrame, socketPair } from "./support/raw-peer.ts"
 
 /** The file for the report, if somebody wants one. */
 const reportFile = process.env["BRAID_AUTOBAHN_REPORT"]
-const report: Array<{ readonly side: string; readonly id: string; readonly what: string; readonly result: string }> = []
+interface Row {
+  readonly side: string
+  readonly way: string
+  readonly id: string
+  readonly what: string
+  readonly result: string
+}
+const report: Array<Row> = []
 afterAll(() => {
   if (reportFile !== undefined) writeFileSync(reportFile, `${JSON.stringify(report, null, 1)}\n`)
 })
@@ -14,16 +21,21 @@ afterAll(() => {
 const closers: Array<() => void> = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
+/** Whether each message goes through its handler, or binary messages are passed on in place. */
+type Way = "handled" | "in place"
+
 /** A channel that echoes, as the suite demands, and its peer. */
-const echo = async (isServer: boolean) => {
+const echo = async (isServer: boolean, way: Way) => {
   const [left, right] = await socketPair()
   const channel = new WebSocketChannel(left, { isServer })
   const heard = { texts: 0, ends: [] as Array<string> }
+  const passage = { to: channel, idAt: 0, idLength: 0, id: undefined }
   channel.open({
     message: (bytes) => channel.send(bytes),
     ignored: () => heard.texts++,
     drained: () => {},
-    ended: (reason) => heard.ends.push(reason)
+    ended: (reason) => heard.ends.push(reason),
+    ...(way === "in place" ? { judge: () => passage } : {})
   })
   closers.push(() => {
     left.destroy()
@@ -50,8 +62,8 @@ const write = async (peer: RawPeer, { chop, send }: AutobahnCase): Promise<void>
 const codeOf = ({ payload }: SeenFrame): number => (payload.length < 2 ? 1005 : payload.readUInt16BE(0))
 const isClose = ({ opcode }: SeenFrame): boolean => opcode === 8
 
-const run = async (isServer: boolean, given: AutobahnCase): Promise<void> => {
-  const { heard, peer } = await echo(isServer)
+const run = async (isServer: boolean, way: Way, given: AutobahnCase): Promise<void> => {
+  const { heard, peer } = await echo(isServer, way)
   const { back, close = 1000, texts } = given
   await write(peer, given)
   if (given.close === undefined) {
@@ -72,16 +84,18 @@ const run = async (isServer: boolean, given: AutobahnCase): Promise<void> => {
 }
 
 describe.each([
-  ["server", true],
-  ["client", false]
-] as const)("the cases of Autobahn, as a %s", (side, isServer) => {
+  ["server", "handled", true],
+  ["server", "in place", true],
+  ["client", "handled", false],
+  ["client", "in place", false]
+] as const)("the cases of Autobahn, as a %s, %s", (side, way, isServer) => {
   it.each(autobahnCases.map((given) => [given.id, given.what, given] as const))("%s: %s", async (id, what, given) => {
     let result = "FAILED"
     try {
-      await run(isServer, given)
+      await run(isServer, way, given)
       result = "OK"
     } finally {
-      report.push({ side, id, what, result })
+      report.push({ side, way, id, what, result })
     }
   })
 })
