@@ -4,8 +4,8 @@
  *
  *     node product.ts cluster|agent PORT MEMBER…      MEMBER: host:port; the first is the default
  *
- * With `TLS=FOLDER` both sides use TLS with FOLDER/tls.crt. The URL's `members=N` takes the first N members only. `GET
- * /memory` gives the process's memory after a collection.
+ * With `TLS=FOLDER` both sides use TLS with FOLDER/tls.crt; agents play the client of it. The URL's `members=N` takes
+ * the first N members only. `GET /memory` gives the process's memory after a collection.
  */
 
 import { readFileSync } from "node:fs"
@@ -13,7 +13,7 @@ import http from "node:http"
 import https from "node:https"
 import type { Duplex } from "node:stream"
 import { KubeConfig } from "@kubernetes/client-node"
-import { Effect, FiberSet, Scope } from "effect"
+import { Effect, FiberSet, Redacted, Scope } from "effect"
 import { dialAgent } from "../../../src/adapters/pod/agent-channel.ts"
 import { makeWebSocketAcceptor } from "../../../src/adapters/websocket/accept-websocket.ts"
 import { openMemberLink } from "../../../src/adapters/websocket/member-link.ts"
@@ -27,6 +27,14 @@ const [kind = "cluster", port = "0", ...addresses] = process.argv.slice(2)
 const isAgent = kind === "agent"
 const folder = process.env["TLS"]
 const certificate = folder === undefined ? undefined : readFileSync(`${folder}/tls.crt`)
+const agentTls =
+  certificate === undefined
+    ? undefined
+    : {
+        certificatePem: certificate.toString(),
+        keyPem: Redacted.make(readFileSync(`${folder}/tls.key`, "utf8")),
+        serverName: "localhost"
+      }
 
 const configOf = (address: string): KubeConfig => {
   const config = new KubeConfig()
@@ -47,7 +55,7 @@ const connect = (member: MemberName): Effect.Effect<FrameChannel, { readonly mes
   if (isAgent) {
     const [host = "", agentPort] = member.split(":")
     const user = { session: "bench", link: ++links, policy: "abort" } as const
-    return Effect.map(dialAgent(host, Number(agentPort)), (channel) =>
+    return Effect.map(dialAgent(host, Number(agentPort), agentTls === undefined ? {} : { tls: agentTls }), (channel) =>
       agentLocks.guard(`${member} ${user.link}`, channel, user)
     )
   }

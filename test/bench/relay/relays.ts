@@ -183,6 +183,6 @@ export const relaysOf = (workshop: Workshop): ReadonlyArray<Relay> => {
     ...memberAddresses
   ]
   add("ours", product("cluster"), { isRouter: true })
-  if (!workshop.isTls) add("ours-agent", product("agent"), { isRouter: true, isRaw: true })
+  add("ours-agent", product("agent"), { isRouter: true, isRaw: true })
   return relays
 }
