@@ -21,6 +21,7 @@ const ownFeatures: ReadonlyArray<Feature> = [
   "ExtendableUserCredentials",
   "ConnectParamsInHeader",
   "SessionManagement",
+  "DiagnosticPing",
   // Without it the client leaves branches of Redis, SQL Server and others out, and uses the real database.
   "UnifiedBranchDbCrd"
 ]
