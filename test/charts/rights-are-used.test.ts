@@ -100,7 +100,6 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
  */
 const notByTheClient: Readonly<Record<string, string>> = {
   "list mirrordoperators of operator.metalbear.co": "kubectl get mirrordoperators",
-  "get mirrordoperators/ping of operator.metalbear.co": "mirrord diagnose latency, where an operator has that feature",
   "create mirrordoperators/certificate of operator.metalbear.co":
     "clients before ExtendableUserCredentials (operator-api.md §5.3)",
   "get events of operator.metalbear.co": "mirrord subscribe, which watches: the published role has all three",

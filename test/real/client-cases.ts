@@ -404,15 +404,14 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(written).not.toContain("attempting to reconnect")
       })
 
-      it("diagnose latency measures a hundred answers through an agent in each cluster", async () => {
-        const known = parentNames(real.playground())
+      it("diagnose latency measures a hundred answers, and starts no session for it", async () => {
+        const known = [...parentNames(real.playground())].toSorted()
         const home = real.home("latency")
         const args = ["diagnose", "latency"]
         const latency = runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig(), progress: "json" })
         commands.push(latency)
-        const parent = await readySession(real, known)
-        expect(parent.spec.clusters).toEqual(["cluster-a", "cluster-b"])
         expect(await latency.ended(30_000), latency.stderr()).toBe(0)
+        expect([...parentNames(real.playground())].toSorted()).toEqual(known)
         const output = latency.stdout()
         const rounds = Array.from(output.matchAll(/(\d+)\/100 iterations completed/g), ([, round]) => Number(round))
         expect(rounds).toEqual(Array.from({ length: 100 }, (_, round) => round))

@@ -229,9 +229,9 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
         const before = certificateRequests(real)
         const known = parentNames(real.playground())
         const program = [layerApp, "--steal", "80:^x-user: ci$", "--respond", "ci"]
-        const start = run(["ci", "start", ...target], { ...ci, program })
+        const start = run(["ci", "start", "--pipeline", "end to end", ...target], { ...ci, program })
         expect(await start.ended(), start.stderr()).toBe(0)
-        await readySession(real, known)
+        expect((await readySession(real, known)).spec.ciInfo).toMatchObject({ pipeline: "end to end" })
         for (const cluster of workloads)
           await eventually(`the job serves ${cluster}`, async () =>
             expect(await request(entry(cluster), "/job", { "x-user": "ci" })).toBe("ci /job\n")

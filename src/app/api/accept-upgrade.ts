@@ -15,7 +15,7 @@ import type { Facade } from "./facade-gate.ts"
 import { endWith, refusalText } from "./last-words.ts"
 import { type TakenByCallers, weightOf } from "./request-bounds.ts"
 import { ApiError, badRequest, internalError } from "./status.ts"
-import { refused, routeUpgrade } from "./upgrade-routes.ts"
+import { mayBeLink, refused, routeUpgrade, type UpgradedTo } from "./upgrade-routes.ts"
 
 /** The parts that all upgrades of a server share. */
 export interface Upgrades {
@@ -83,17 +83,17 @@ const servePending = (upgrades: Upgrades, pending: PendingUpgrade): Effect.Effec
   Effect.gen(function* () {
     const { facade, identify, taken } = upgrades
     const { request } = pending
+    const [path = "", ...query] = (request.url ?? "").split("?")
     const known = identify(request)
     if (Result.isFailure(known))
       return yield* refused(known.failure, { user: "", groups: [], from: request.socket.remoteAddress ?? "" })
     const caller = known.success
     yield* held(taken.takeConnection(), caller)
     // Links of a primary have no user certificate. They all come in one name, and many at once when its leader changes.
-    const isLink = request.headers["x-client-der"] === undefined
+    const isLink = request.headers["x-client-der"] === undefined && mayBeLink(path)
     const answered = isLink ? () => {} : yield* held(taken.takeRequest(caller.user, weightOf(request)), caller)
-    const [path = "", ...query] = (request.url ?? "").split("?")
-    const open = (pings: boolean): Effect.Effect<FrameChannel> =>
-      Effect.tap(openChannel(upgrades, pending, pings), () => Effect.sync(answered))
+    const open = (to: UpgradedTo): Effect.Effect<FrameChannel> =>
+      Effect.tap(openChannel(upgrades, pending, to === "Link"), () => Effect.sync(to === "Pings" ? () => {} : answered))
     yield* routeUpgrade(facade, { gone: clientGone(pending), open }, { request, caller, path, query: query.join("?") })
   })
 

@@ -4,13 +4,16 @@
 
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { AuditedCaller } from "../../domain/session/session-act.ts"
-import type { Asker } from "./operator-facade.ts"
+import type { Asker, ConnectRequest } from "./operator-facade.ts"
 
 /**
  * The client of a connection, for the audit: the verified caller, and apart from it the client's own claims. `owner`:
  * from a verified certificate.
  */
-export const askedBy = ({ caller, clientHostname, clientName }: Asker, owner?: SessionOwner) => {
+export const askedBy = (
+  { caller, clientHostname, clientName, ignored }: Asker & Pick<ConnectRequest, "ignored">,
+  owner?: SessionOwner
+) => {
   const by: AuditedCaller = caller
   return {
     by,
@@ -18,6 +21,7 @@ export const askedBy = ({ caller, clientHostname, clientName }: Asker, owner?: S
     claims: {
       ...(clientName === undefined ? {} : { username: clientName }),
       ...(clientHostname === undefined ? {} : { hostname: clientHostname })
-    }
+    },
+    ...(ignored === undefined ? {} : { ignored })
   }
 }

@@ -50,6 +50,8 @@ export interface ServedSession {
   readonly namespace: string
   readonly owner: SessionOwner
   readonly info: (now: number) => SessionInfo
+  /** Whether it was started in a CI run. */
+  readonly isOfCi: boolean
   /** Whether it has no client now. */
   readonly isInactive: (now: number) => boolean
   /** The session's part of the audit line when it is stopped. */
@@ -57,7 +59,10 @@ export interface ServedSession {
 }
 
 /** A session that users see here and that another operator serves. */
-export interface DistantSession extends Pick<ServedSession, "metadata" | "namespace" | "owner" | "info" | "audited"> {
+export interface DistantSession extends Pick<
+  ServedSession,
+  "metadata" | "namespace" | "owner" | "info" | "isOfCi" | "audited"
+> {
   /** Asks that operator to stop it; nothing where it has to be stopped there. */
   readonly stop?: Effect.Effect<void, KubeError>
 }

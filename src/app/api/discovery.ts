@@ -19,6 +19,7 @@ export const apiResourceList = {
   groupVersion: operatorGroupVersion,
   resources: [
     resource("mirrordoperators", "MirrordOperator", false, ["get", "list"]),
+    resource("mirrordoperators/ping", "MirrordOperator", false, ["get"]),
     resource("mirrordoperators/certificate", "MirrordOperator", false, ["create"]),
     resource("mirrordclusteroperatorusercredentials", "MirrordClusterOperatorUserCredential", false, ["create"]),
     resource("targets", "Target", true, ["list", "proxy"]),

@@ -5,6 +5,7 @@
 
 import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import type { IgnoredParameters } from "../../domain/session/connect-request.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { ApiError } from "./status.ts"
 
@@ -57,6 +58,8 @@ export interface ConnectRequest extends Asker {
   readonly term?: string | undefined
   /** The connect parameters, from the header if there is one, else from the URL. Not yet checked. */
   readonly query: string
+  /** Once the parameters are read. */
+  readonly ignored?: IgnoredParameters
 }
 
 /** A connection that may be answered with 101: its session is usable. */

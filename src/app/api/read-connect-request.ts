@@ -36,7 +36,7 @@ const single = (request: IncomingMessage, name: string): string | undefined => {
  * The flaw of a WebSocket handshake, if any, so that nothing is prepared for a handshake that cannot succeed
  * (operator-api.md §7.3).
  */
-const handshakeProblem = (request: IncomingMessage): string | undefined => {
+export const handshakeProblem = (request: IncomingMessage): string | undefined => {
   const { headers, method } = request
   if (method !== "GET") return `The method is ${method}; a connect request is a GET.`
   if (headers.upgrade?.toLowerCase() !== "websocket")

@@ -8,19 +8,24 @@ import { operatorApiRoot } from "../../domain/resources/operator-api.ts"
 import type { AuditedCaller } from "../../domain/session/session-act.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { audit } from "../kernel/audit.ts"
+import { answerPings } from "./answer-pings.ts"
 import type { Facade } from "./facade-gate.ts"
-import { readConnectRequest, targetPath, type UpgradeRequest } from "./read-connect-request.ts"
+import { handshakeProblem, readConnectRequest, targetPath, type UpgradeRequest } from "./read-connect-request.ts"
 import { serveConnect } from "./serve-connect.ts"
-import { ApiError, notFound } from "./status.ts"
+import { ApiError, badRequest, notFound } from "./status.ts"
+
+/**
+ * The purpose of a connection. A link is a primary's, which pings; if it falls silent the link is lost. Pings count as
+ * a request of their user until they end; a session has bounds of its own.
+ */
+export type UpgradedTo = "Session" | "Link" | "Pings"
 
 /** How a waiting client is watched, and upgraded in the end. */
 export interface Upgrade {
   /** Fails when the client leaves before its upgrade. */
   readonly gone: Effect.Effect<never, ApiError>
-  /**
-   * Answers 101. `isLink`: the client is the operator of a primary, which pings; if it falls silent the link is lost.
-   */
-  readonly open: (isLink: boolean) => Effect.Effect<FrameChannel>
+  /** Answers 101. */
+  readonly open: (to: UpgradedTo) => Effect.Effect<FrameChannel>
 }
 
 interface UpgradeRoute {
@@ -46,10 +51,32 @@ const connectToTarget: UpgradeRoute["accept"] = (facade, upgrade, asked, parts) 
   if (Result.isFailure(read)) return refused(read.failure, asked.caller)
   const connect = read.success
   // Without a certificate the client is the operator of a primary, or it will be refused.
-  return serveConnect(facade, connect, upgrade.gone, upgrade.open(connect.certificate === undefined))
+  const to = connect.certificate === undefined ? "Link" : "Session"
+  return serveConnect(facade, connect, upgrade.gone, upgrade.open(to))
 }
 
-const upgradeRoutes: ReadonlyArray<UpgradeRoute> = [{ path: targetPath, accept: connectToTarget }]
+/** `mirrord diagnose latency` (operator-api.md §4.8). */
+const ping: UpgradeRoute["accept"] = (_facade, { gone, open }, { caller, request }) =>
+  Effect.gen(function* () {
+    const problem = handshakeProblem(request)
+    if (problem !== undefined) return yield* refused(badRequest(problem), caller)
+    const channel = yield* Effect.raceFirst(open("Pings"), gone)
+    yield* Effect.addFinalizer(() => Effect.sync(channel.close))
+    return yield* answerPings(channel)
+  })
+
+/** The path of pings below the API's root. */
+const pingPath = /^\/mirrordoperators\/operator\/ping$/
+
+const upgradeRoutes: ReadonlyArray<UpgradeRoute> = [
+  { path: targetPath, accept: connectToTarget },
+  { path: pingPath, accept: ping }
+]
+
+const belowRoot = (path: string): string => (path.startsWith(operatorApiRoot) ? path.slice(operatorApiRoot.length) : "")
+
+/** Whether an upgrade is a link if it has no user certificate. */
+export const mayBeLink = (path: string): boolean => !pingPath.test(belowRoot(path))
 
 /** Hands an upgrade to the route of its path. */
 export const routeUpgrade = (
@@ -58,7 +85,7 @@ export const routeUpgrade = (
   asked: UpgradeRequest
 ): Effect.Effect<void, ApiError, Scope.Scope> => {
   const { caller, path } = asked
-  const below = path.startsWith(operatorApiRoot) ? path.slice(operatorApiRoot.length) : ""
+  const below = belowRoot(path)
   for (const { accept, path: pattern } of upgradeRoutes) {
     const match = pattern.exec(below)
     if (match !== null) return accept(facade, upgrade, asked, match.groups ?? {})

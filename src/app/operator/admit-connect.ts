@@ -7,7 +7,7 @@ import { type Clock, Effect, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import type { Role } from "../../domain/fleet/roles.ts"
 import { operatorGroup } from "../../domain/resources/operator-api.ts"
-import { parseConnectQuery } from "../../domain/session/connect-request.ts"
+import { ignoredParameters, parseConnectQuery } from "../../domain/session/connect-request.ts"
 import { connectRoute, copyRoute, sessionName } from "../../domain/session/connect-route.ts"
 import { boundedTexts } from "../../domain/session/connect-texts.ts"
 import { parseSessionIdHeader, type SessionId } from "../../domain/session/session-id.ts"
@@ -105,12 +105,14 @@ const readAttempt = (reception: Reception, asked: ConnectRequest): Effect.Effect
     const { api, authority, role, wall } = reception
     const id = parseSessionIdHeader(asked.sessionId)
     if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
-    const request = yield* Effect.fromResult(Result.mapError(boundedTexts(asked), badRequest))
-    yield* authorized(api, request)
-    const params = parseConnectQuery(request.query)
+    const bounded = yield* Effect.fromResult(Result.mapError(boundedTexts(asked), badRequest))
+    yield* authorized(api, bounded)
+    const params = parseConnectQuery(bounded.query)
     if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
     const unserved = unservedFeatures(params.success.values)
     if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
+    const ignored = ignoredParameters(params.success)
+    const request = ignored === undefined ? bounded : { ...bounded, ignored }
     const attempt = { request, id: id.success, params: params.success }
     if (request.certificate === undefined) {
       if (request.isCopy === true) return yield* forbidden("A copy target is connected to with a user certificate.")

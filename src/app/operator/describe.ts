@@ -21,6 +21,7 @@ const ownFeatures: ReadonlyArray<Feature> = [
   "ExtendableUserCredentials",
   "ConnectParamsInHeader",
   "SessionManagement",
+  "DiagnosticPing",
   // Without it the client leaves branches of Redis, SQL Server and others out, and uses the real database.
   "UnifiedBranchDbCrd"
 ]
@@ -43,7 +44,7 @@ export interface Description {
   readonly features: ReadonlyArray<Feature>
   /** Every session of a user, once. `mirrord ui` and browser extensions see these alone. */
   readonly sessions: ReadonlyArray<SessionInfo>
-  readonly statistics: ActiveUsers
+  readonly statistics: ActiveUsers & { readonly active_ci_sessions_count: number }
   /** The rest of the status, from the capabilities. */
   readonly status: FurtherStatus
 }

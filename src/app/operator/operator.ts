@@ -168,13 +168,17 @@ const problemsOf = ({ capabilities, options: { fleet } }: Operator): ReadonlyArr
 const usersSessions = (capabilities: ReadonlyArray<Capability>): ReadonlyArray<ServedSession> =>
   capabilities.flatMap(({ sessions }) => sessions?.all() ?? [])
 
-/** The sessions that users see in lists, and their owners: of this operator and of others, each once. */
+/** The sessions that users see in lists, with their owners: of this operator and of others, each once. */
 const shownSessions = (
   capabilities: ReadonlyArray<Capability>,
   now: number
-): ReadonlyArray<{ readonly info: SessionInfo; readonly owner: SessionOwner }> => {
+): ReadonlyArray<{ readonly info: SessionInfo; readonly owner: SessionOwner; readonly isOfCi: boolean }> => {
   const distant = capabilities.flatMap(({ distantSessions }) => distantSessions?.() ?? [])
-  const shown = [...distant, ...usersSessions(capabilities)].map(({ info, owner }) => ({ info: info(now), owner }))
+  const shown = [...distant, ...usersSessions(capabilities)].map(({ info, isOfCi, owner }) => ({
+    info: info(now),
+    owner,
+    isOfCi
+  }))
   // The own ones come last, and stay: a primary may have a part of its session in its own cluster.
   return [...new Map(shown.map((session) => [session.info.id, session])).values()]
 }
@@ -191,7 +195,7 @@ const describe = (operator: Operator, now: number): object => {
     installation,
     features: capabilities.flatMap(({ features }) => features ?? []),
     sessions: sessions.map(({ info }) => info),
-    statistics: users.count(now),
+    statistics: { ...users.count(now), active_ci_sessions_count: sessions.filter(({ isOfCi }) => isOfCi).length },
     status: capabilities.reduce<FurtherStatus>((status, capability) => ({ ...status, ...capability.status?.(now) }), {})
   })
 }

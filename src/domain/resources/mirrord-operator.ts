@@ -108,7 +108,7 @@ export type MultiClusterSessionInfo = typeof MultiClusterSessionInfo.Type
 
 const MirrordOperatorStatus = Schema.Struct({
   sessions: Schema.Array(SessionInfo),
-  statistics: optional(Schema.Struct({ dau: Count, mau: Count })),
+  statistics: optional(Schema.Struct({ dau: Count, mau: Count, active_ci_sessions_count: optional(Count) })),
   /** Only where copies of targets are made. */
   copy_targets: optional(Schema.Array(Schema.Struct({ pod_name: Schema.String, copy_target: CopyTarget }))),
   /** This field and the next exist only on a primary. */

@@ -97,6 +97,22 @@ const fromEntries = (
 export const parseConnectQuery = (query: string): Result.Result<ConnectParams, ReadonlyArray<ConnectParamsError>> =>
   fromEntries([...new URLSearchParams(query).entries()])
 
+/** Parameters that this operator does not know, and does not act on. */
+export interface IgnoredParameters {
+  readonly count: number
+  /** The first few names, each once. */
+  readonly names: ReadonlyArray<string>
+}
+
+const mostIgnoredNames = 10
+
+/** The parameters of a request that nobody here knows; `undefined` if all are known. */
+export const ignoredParameters = ({ entries }: ConnectParams): IgnoredParameters | undefined => {
+  const unknown = entries.flatMap(([name]) => (isKnown(name) ? [] : [name]))
+  const names = [...new Set(unknown)].slice(0, mostIgnoredNames)
+  return unknown.length === 0 ? undefined : { count: unknown.length, names }
+}
+
 /** Header that carries the whole query string in standard base64 (operator-api.md §7.6). */
 export const connectParamsHeader = "x-mirrord-connect-params"
 

@@ -5,6 +5,7 @@
  */
 
 import { oneLine } from "../one-line.ts"
+import type { IgnoredParameters } from "./connect-request.ts"
 
 /** Longest text of a field, and most items of a list; a client chooses some of them. UTF-16 code units. */
 const longestField = 300
@@ -39,6 +40,8 @@ interface Asked {
   readonly userId?: string
   /** The client's own claims, which nobody has verified. */
   readonly claims?: { readonly username?: string; readonly hostname?: string }
+  /** Connect parameters that were not understood. */
+  readonly ignored?: IgnoredParameters
 }
 
 /** One act about a session. */
@@ -126,7 +129,7 @@ const whyOf = (act: SessionAct): string | undefined => {
  * `claimed`. Text of others stays within its own field and line.
  */
 export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
-  const { by, claims, userId } = askedOf(act)
+  const { by, claims, ignored, userId } = askedOf(act)
   const cause = act.act === "ended" ? act.cause : undefined
   const refusal = act.act === "refused" ? act : undefined
   const fields = {
@@ -144,6 +147,8 @@ export const auditFields = (act: SessionAct): Readonly<Record<string, AuditValue
     namespace: act.namespace,
     target: act.target,
     clusters: act.clusters,
+    ignoredParameters: ignored?.count,
+    ignoredNames: ignored?.names,
     ...copyOf(act),
     cause,
     code: refusal?.code,

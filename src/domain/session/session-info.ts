@@ -39,6 +39,9 @@ interface ListedSpec {
   readonly httpFilter?: { readonly headerFilter?: string | null } | null
 }
 
+/** Whether a session was started in a CI run (operator-api.md §3.4). */
+export const isOfCi = ({ ciInfo }: { readonly ciInfo?: object | null }): boolean => (ciInfo ?? undefined) !== undefined
+
 /** The fields that a session of either kind has in lists. `ports`: the ports that it steals. */
 const listed = ({ httpFilter, key, namespace, owner }: ListedSpec, ports: ReadonlyArray<StolenPort>) => {
   const clean = (text: string | null | undefined): string | undefined =>

@@ -35,14 +35,21 @@ export interface SessionFleet {
 /** A connect parameter as it is stored and shown. Members get the parameter itself, with the connect request. */
 const storedText = (parameter: string): string => cleanText(parameter, textLimits.parameter)
 
-/** The parts of a spec that lists show and that the client chose, the same in both kinds of sessions. */
+/** The texts by which a CI run describes itself. The definition of parents takes no nulls. */
+const storedTexts = (texts: Readonly<Record<string, string | null>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) => (text === null ? [] : [[name, storedText(text)] as const]))
+  )
+
+/** The parts of a spec that the client chose, the same in both kinds of sessions. */
 const chosen = (
-  { values: { header_filter: headerFilter, key } }: ConnectParams,
+  { values: { header_filter: headerFilter, key, session_ci_info: ciInfo } }: ConnectParams,
   { clientVersion, copyTarget }: SessionRequest
 ) => ({
   ...(key === undefined ? {} : { key: storedText(key) }),
   ...(headerFilter === undefined ? {} : { httpFilter: { headerFilter: storedText(headerFilter) } }),
   ...(clientVersion === undefined ? {} : { clientCliVersion: clientVersion }),
+  ...(ciInfo === undefined ? {} : { ciInfo: storedTexts(ciInfo) }),
   ...(copyTarget === undefined ? {} : { copyTarget: { scaledown: copyTarget.scaledown } })
 })
 

@@ -22,7 +22,7 @@ const single: Description = {
   installation: "i",
   features: ["MultiClusterRemote"],
   sessions: [],
-  statistics: { dau: 0, mau: 0 },
+  statistics: { dau: 0, mau: 0, active_ci_sessions_count: 0 },
   status: {}
 }
 
@@ -31,7 +31,7 @@ const primary: Description = {
   role: { _tag: "Primary", managementOnly: true, isDefault: false },
   features: ["MultiClusterPrimary"],
   sessions: [session],
-  statistics: { dau: 2, mau: 7 },
+  statistics: { dau: 2, mau: 7, active_ci_sessions_count: 1 },
   status: { connected_clusters: [], multi_cluster_sessions: [] }
 }
 
@@ -81,10 +81,13 @@ describe("the MirrordOperator object", () => {
   })
 
   it("has the sessions and statistics that every client wants, and what capabilities add", () => {
-    expect(describeOperator(single).status).toEqual({ sessions: [], statistics: { dau: 0, mau: 0 } })
+    expect(describeOperator(single).status).toEqual({
+      sessions: [],
+      statistics: { dau: 0, mau: 0, active_ci_sessions_count: 0 }
+    })
     expect(describeOperator(primary).status).toEqual({
       sessions: [session],
-      statistics: { dau: 2, mau: 7 },
+      statistics: { dau: 2, mau: 7, active_ci_sessions_count: 1 },
       connected_clusters: [],
       multi_cluster_sessions: []
     })

@@ -391,6 +391,27 @@ describe("a session through three operators", () => {
     )
   })
 
+  it.live("tells the audit how many parameters nobody knows here, at the primary and at members", () => {
+    const lines: Array<unknown> = []
+    const logger = Logger.map(Logger.formatStructured, ({ annotations: { act, ...fields } }) => {
+      const { clusters, ignoredNames, ignoredParameters } = fields
+      if (act === "connected") lines.push([clusters, ignoredParameters, ignoredNames])
+    })
+    return Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      const known = request(certificate)
+      const unknown = Array.from({ length: 12 }, (_, index) => `new_${index}=1`).join("&")
+      opened(yield* connect(world, { ...known, query: `${known.query}&${unknown}&new_0=1&a%0Ab` }))
+      const names = Array.from({ length: 10 }, (_, index) => `new_${index}`)
+      assert.deepInclude(lines, [["a", "b"], 14, names])
+      assert.deepInclude(lines, [["a"], 14, names])
+      opened(yield* connect(world, { ...known, sessionId: "2", query: `${known.query}&a%0Ab` }))
+      assert.deepInclude(lines, [["a", "b"], 1, ["a\\u000ab"]])
+      opened(yield* connect(world, { ...known, sessionId: "3" }))
+      assert.deepInclude(lines, [["a", "b"], undefined, undefined])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime), Effect.provide(Logger.layer([logger])))
+  })
+
   it.live(
     "is not connected to under another target's or namespace's URL, which is all that the API server has checked",
     () =>

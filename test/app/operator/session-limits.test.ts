@@ -393,7 +393,8 @@ describe("the sessions in the operator's status and in lists", () => {
     Effect.gen(function* () {
       const { certificate, world } = yield* startOwnDefault()
       const { primary } = world
-      opened(yield* connectTo(primary, request(certificate)))
+      const ci = `&session_ci_info=${encodeURIComponent('{"provider":"gh"}')}`
+      opened(yield* connectTo(primary, request(certificate, { query: `${request(certificate).query}${ci}` })))
       opened(yield* connectTo(primary, request(certificate, { sessionId: "10", query: "multi_cluster=false" })))
       yield* pass("5 seconds")
       // The fleet's session has a child here.
@@ -413,7 +414,7 @@ describe("the sessions in the operator's status and in lists", () => {
         parents?.map(({ id }) => id),
         ["mc-00000000000000ff"]
       )
-      assert.deepStrictEqual(statistics, { dau: 1, mau: 1 })
+      assert.deepStrictEqual(statistics, { dau: 1, mau: 1, active_ci_sessions_count: 1 })
       assert.deepStrictEqual((yield* listed(primary)).toSorted(), ["a", "ff"])
       // A member lists its part of another cluster's session under that session's id and owner, and cannot stop it.
       const member = memberOf(world, "a")
@@ -522,7 +523,7 @@ describe("the sessions in the operator's status and in lists", () => {
   it.live("have users who count once, also after their sessions", () =>
     Effect.gen(function* () {
       const { certificate, world } = yield* startWorld()
-      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 0, mau: 0 })
+      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 0, mau: 0, active_ci_sessions_count: 0 })
       const other = yield* certificateOf(world.primary)
       for (const [sessionId, own] of [
         ["1", certificate],
@@ -535,9 +536,9 @@ describe("the sessions in the operator's status and in lists", () => {
       }
       for (let i = 0; i < 30; i++) yield* pass("10 seconds")
       assert.strictEqual(objectsOf(world.primary), 0)
-      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 2, mau: 2 })
+      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 2, mau: 2, active_ci_sessions_count: 0 })
       yield* pass("1 day")
-      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 0, mau: 2 })
+      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 0, mau: 2, active_ci_sessions_count: 0 })
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 })

@@ -7,6 +7,7 @@ import {
   decodeConnectHeader,
   encodeConnectHeader,
   forMember,
+  ignoredParameters,
   parseConnectQuery
 } from "../../../src/domain/session/connect-request.ts"
 
@@ -45,6 +46,15 @@ describe("connect parameters", () => {
     expect(params.values).not.toHaveProperty("profile")
     expect(names(params.entries)).toContain("of_the_future")
     expect(connectQuery(params)).toBe(full)
+    expect(ignoredParameters(params)).toEqual({ count: 1, names: ["of_the_future"] })
+  })
+
+  it("that are known are not counted, and of many unknown ones the first names are told, each once", () => {
+    expect(ignoredParameters(Result.getOrThrow(parseConnectQuery("connect=true&key=a")))).toBeUndefined()
+    const many = Array.from({ length: 30 }, (_, index) => `new${index % 15}=1`).join("&")
+    const told = ignoredParameters(Result.getOrThrow(parseConnectQuery(many)))
+    expect(told?.count).toBe(30)
+    expect(told?.names).toEqual(Array.from({ length: 10 }, (_, index) => `new${index}`))
   })
 
   it("travel in a header as they are", () => {

@@ -44,6 +44,15 @@ describe("the spec of a new session", () => {
     })
   })
 
+  it("has what a CI run says of itself, clean and without nulls", () => {
+    const ciInfo = { provider: "gh", environment: null, pipeline: "p\n\u001b[31mRED", unheard: "x" }
+    const chosen = params(new URLSearchParams({ session_ci_info: JSON.stringify(ciInfo) }).toString())
+    const stored = { provider: "gh", pipeline: "p \ufffd[31mRED" }
+    expect(Result.getOrThrow(parentSpec(request, owner, chosen, fleet)).ciInfo).toEqual(stored)
+    expect(Result.getOrThrow(sessionSpec(request, owner, chosen)).ciInfo).toEqual(stored)
+    expect(Result.getOrThrow(sessionSpec(request, owner, params("session_ci_info={}"))).ciInfo).toEqual({})
+  })
+
   it("in one cluster: owner, target and what the client chose", () => {
     expect(sessionSpec(request, owner, params("key=mine&header_filter=x%3A+1"))).toEqual(
       Result.succeed({

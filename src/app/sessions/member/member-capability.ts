@@ -11,7 +11,7 @@ import {
 } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { SessionBounds } from "../../../domain/session/session-bounds.ts"
 import { sessionIdName } from "../../../domain/session/session-id.ts"
-import { sessionInfo } from "../../../domain/session/session-info.ts"
+import { isOfCi, sessionInfo } from "../../../domain/session/session-info.ts"
 import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import type { Agents } from "../../../ports/agents.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
@@ -80,6 +80,7 @@ const served =
     namespace: session.spec.namespace,
     owner: session.spec.owner,
     info: (now) => sessionInfo(session, members.ports(session.metadata.name), now),
+    isOfCi: isOfCi(session.spec),
     isInactive: (now) => isInactive(session, now),
     audited: auditedChild(session.metadata.name, session.spec)
   })

@@ -12,7 +12,7 @@ import {
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { parentsTold } from "../../../domain/session/child-owner.ts"
 import { parentName } from "../../../domain/session/names.ts"
-import { multiClusterSessionInfo, parentInfo } from "../../../domain/session/session-info.ts"
+import { isOfCi, multiClusterSessionInfo, parentInfo } from "../../../domain/session/session-info.ts"
 import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import { ClusterConnector } from "../../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
@@ -156,6 +156,7 @@ const served =
     namespace: parent.spec.namespace,
     owner: parent.spec.owner,
     info: (now) => parentInfo(parent, locks.ports(parent.metadata.name), now),
+    isOfCi: isOfCi(parent.spec),
     isInactive: (now) => isInactive(parent, now),
     audited: auditedParent(parent.metadata.name, parent.spec)
   })

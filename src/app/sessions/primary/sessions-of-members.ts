@@ -10,7 +10,7 @@ import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { at } from "../../../domain/json.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { sessions } from "../../../domain/resources/session.ts"
-import { sessionInfo } from "../../../domain/session/session-info.ts"
+import { isOfCi, sessionInfo } from "../../../domain/session/session-info.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import type { DistantSession } from "../../api/capability.ts"
 import type { Fleet, FleetCluster } from "../../fleet/fleet.ts"
@@ -31,6 +31,7 @@ const sessionOf = ({ access, name: cluster }: FleetCluster, object: KubeObject):
       owner: spec.owner,
       // Only the member knows which ports it steals.
       info: (now) => sessionInfo(session, [], now),
+      isOfCi: isOfCi(spec),
       audited: { ...auditedChild(metadata.name, spec), clusters: [cluster] },
       // By the member's operator, which remembers that it is to stay stopped.
       stop: api.delete(sessions, metadata.name)
