@@ -26,6 +26,24 @@ const written = (): ReadonlySet<string> =>
       )
   )
 
+/** The anchors of a page's headings, as GitHub makes them. */
+const anchorsOf = (path: string): ReadonlyArray<string> =>
+  [...readFileSync(path, "utf8").matchAll(/^#+ (.+)$/gmu)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/gu, "")
+      .replaceAll(" ", "-")
+  )
+
+/** Whether the text has a link to a section of a page, and each such link has its section. */
+const leadsSomewhere = (text: string): boolean => {
+  const links = [...text.matchAll(/\]\(([^)#]+)#([^)]+)\)/gu)]
+  return (
+    links.length > 0 &&
+    links.every(([, file = "", anchor = ""]) => anchorsOf(join(root, "docs", file)).includes(anchor))
+  )
+}
+
 const rows = page
   .split("\n")
   .flatMap((line) => /^\| (\d{3}) \| `([^`]+)` \| (.+) \| (.+) \|$/u.exec(line)?.slice(1) ?? [])
@@ -39,6 +57,12 @@ describe("docs/refusals.md", () => {
       missing: [...texts].filter((text) => !listed.includes(text)),
       lost: listed.filter((text) => !texts.has(text))
     }).toEqual({ missing: [], lost: [] })
+  })
+
+  it("leads from each sentence to a section that says more", () => {
+    const lines = page.split("\n").filter((line) => /^\| \d{3} \|/u.test(line))
+    expect(lines.length).toBe(rows.length / 4)
+    expect(lines.filter((line) => !leadsSomewhere(line))).toEqual([])
   })
 })
 

@@ -28,6 +28,7 @@ import {
 } from "./harness.ts"
 import { refusalText, statusCode } from "./refusal.ts"
 import { nothingLeft, parentNames, readySession, strayRequests } from "./sessions.ts"
+import { unservedBranches, unservedQueues } from "./unserved-settings.ts"
 
 const target = ["--target", "deployment/myapp"] as const
 
@@ -339,6 +340,12 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
           "check the target's name"
         ],
         [
+          "a job that is not there, of which the client asks for a copy",
+          ["--target", "job/nightly"],
+          "there is no job/nightly in namespace default",
+          "check the target's name"
+        ],
+        [
           "an unknown namespace",
           [...target, "--target-namespace", "nowhere"],
           "there is no deployment/myapp in namespace nowhere",
@@ -358,38 +365,52 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(text).toContain(cure)
         expect(text).toContain("cluster-a")
         expect(statusCode(text)).toBe(404)
+        expect(command.stdout()).toBe("")
       })
 
-      it("a queue split that nobody would make is refused before the program starts", async () => {
+      it.each(unservedQueues)("a queue split by $what is refused before the program starts", async (unserved) => {
         const home = real.home("split")
         const config = join(home, "mirrord.json")
-        const queue = { queue_type: "RMQ", message_filter: { user: "^ann$" } }
-        writeFileSync(config, JSON.stringify({ feature: { split_queues: { orders: queue } } }))
+        writeFileSync(config, JSON.stringify(unserved.config))
         const command = run(["exec", ...target, "-f", config, "--", "env"], home)
         expect(await command.ended(10_000)).toBe(1)
         const text = refusalText(command)
-        expect(text).toContain("does not serve queue splitting for RabbitMQ")
+        expect(text).toContain(unserved.sentence)
         expect(text).toContain("feature.split_queues")
         expect(statusCode(text)).toBe(400)
+        expect(command.stdout()).toBe("")
       })
 
-      it.each(["redis", "mssql"])(
-        "a %s branch ends the client, which else would use the real database",
-        async (type) => {
-          const home = real.home(`branch-${type}`)
-          const config = join(home, "mirrord.json")
-          const connection = { url: { type: "env", variable: "DB_HOST" } }
-          writeFileSync(config, JSON.stringify({ feature: { db_branches: [{ type, connection }] } }))
-          // The rights of the roles for developers stop the client; those calls are not for the table of calls below.
-          const path = join(home, "kubeconfig")
-          const { cluster } = real.playground().primary
-          await Effect.runPromise(cluster.userKubeconfig({ user: "cleo", groups: [developers], path }))
-          const command = run(["exec", ...target, "-f", config, "--", "env"], home, path)
+      /** Runs a command as a user whose calls are not for the table of calls below. */
+      const runAsCleo = async (args: ReadonlyArray<string>, config: object, group: string): Promise<RunningCommand> => {
+        const home = real.home("cleo")
+        const file = join(home, "mirrord.json")
+        writeFileSync(file, JSON.stringify(config))
+        const path = join(home, "kubeconfig")
+        const { cluster } = real.playground().primary
+        await Effect.runPromise(cluster.userKubeconfig({ user: "cleo", groups: [group], path }))
+        return run(["exec", ...args, "-f", file, "--", "env"], home, path)
+      }
+
+      it.each(unservedBranches)(
+        "a $what branch ends the client, which else would use the real database",
+        async ({ config, sentence }) => {
+          const command = await runAsCleo(target, config, developers)
           expect(await command.ended(90_000)).toBe(1)
-          expect(refusalText(command)).toContain("mirrord operator rejected database branching")
-          expect(command.stdout()).not.toContain("DB_HOST")
+          expect(refusalText(command)).toContain(sentence)
+          expect(command.stdout()).toBe("")
         }
       )
+
+      it("labels that no pod of the primary's own cluster has end the client before the program starts", async () => {
+        // A primary that only manages has no pods of the workload, whatever the members have.
+        const labels = real.playground().primary.entry === undefined ? "app=myapp" : "app=nowhere"
+        // Not even the rights of an administrator help.
+        const command = await runAsCleo(["--target", `label/${labels}`], {}, "system:masters")
+        expect(await command.ended(20_000)).toBe(1)
+        expect(refusalText(command)).toContain(`no target-ready pod matching label selector \`${labels}\` was found`)
+        expect(command.stdout()).toBe("")
+      })
 
       it("pings of a minute are answered one by one and the connection stays", async () => {
         const { command, log, seconds } = pings

@@ -181,7 +181,9 @@ export const dialDatagram =
       socket.close()
     }
     socket.bind({ port: 0, address: sourceFor(podIp, real.ip) ?? (real.ip.includes(":") ? "::" : "0.0.0.0") }, () =>
-      socket.connect(real.port, real.ip, () => {
+      // Node's types do not know that the callback gets the error of a connect that failed; no event tells it then.
+      socket.connect(real.port, real.ip, (error?: Error | null) => {
+        if (error != null) socket.emit("error", error)
         if (settled) return
         settled = true
         const seen = socket.remoteAddress()

@@ -744,6 +744,8 @@ const outgoing: ReadonlyArray<Case> = [
       [connectV2("UdpOutgoing", ip(udpPort, "0.0.0.0")), connected("UdpOutgoing", 1n, ip(udpPort))],
       [close("UdpOutgoing", 1n)],
       [connectV2("UdpOutgoing", ip(0)), refused("UdpOutgoing", io(107, "NotConnected"))],
+      // Without a socket option the system refuses a connect to everybody.
+      [connectV2("UdpOutgoing", ip(9, "127.255.255.255")), refused("UdpOutgoing", io(13, "PermissionDenied"))],
       [connectV2("UdpOutgoing", unnamed), refused("UdpOutgoing", io(null, "Other"))],
       [connectV2("UdpOutgoing", unix("/x")), refused("UdpOutgoing", io(null, "Other"))],
       [connectV2("UdpOutgoing", ip(2)), connected("UdpOutgoing", 2n, ip(2))],

@@ -1,0 +1,66 @@
+/** Settings of mirrord's client that ask for something that this operator does not serve, and what their user hears. */
+
+/** The queues that the client can split, with their names in sentences, and the filters that it takes for them. */
+const queues = {
+  SQS: ["SQS", "message_filter", "jq_filter"],
+  Kafka: ["Kafka", "message_filter", "jq_filter"],
+  RMQ: ["RabbitMQ", "message_filter"],
+  GCPPubSub: ["Google Pub/Sub", "message_filter", "jq_filter"],
+  AzureServiceBus: ["Azure Service Bus", "message_filter", "jq_filter"],
+  RedisPubSub: ["Redis Pub/Sub", "message_filter", "jq_filter"],
+  Temporal: ["Temporal", "message_filter", "jq_filter"],
+  BullMQ: ["BullMQ", "message_filter", "jq_filter"]
+} as const
+
+/** Splits for which the client asks for a copy of the target with them, as no feature says that it need not. */
+const withCopy = ["SQS message_filter", "Kafka message_filter", "Kafka jq_filter"]
+
+const filters = { message_filter: { user: "^ann$" }, jq_filter: '.user == "ann"' } as const
+
+interface Unserved {
+  readonly what: string
+  /** The part of mirrord.json. */
+  readonly config: object
+  readonly sentence: string
+}
+
+export const unservedQueues: ReadonlyArray<Unserved> = Object.entries(queues).flatMap(
+  ([queue_type, [name, ...kinds]]) =>
+    kinds.map((kind) => {
+      const what = `${queue_type} ${kind}`
+      return {
+        what,
+        config: { feature: { split_queues: { orders: { queue_type, [kind]: filters[kind] } } } },
+        sentence: `does not serve queue splitting ${withCopy.includes(what) ? "(spec.split_queues)" : `for ${name} `}`
+      }
+    })
+)
+
+const notEnabled = (name: string): string => `Feature \`${name} branching\` is not enabled on the mirrord operator`
+/** The client asks for no feature first, so the rights of developers are what stops it. */
+const forbidden = "mirrord operator rejected database branching"
+
+const url = { url: { type: "env", variable: "DB_HOST" } }
+
+/** Every database of the client: the sentence. */
+const databases = {
+  pg: notEnabled("PostgreSQL"),
+  mysql: notEnabled("MySQL"),
+  mariadb: notEnabled("MariaDB"),
+  mongodb: notEnabled("MongoDB"),
+  cockroachdb: notEnabled("CockroachDB"),
+  generic: "is not enabled on the mirrord operator",
+  mssql: forbidden,
+  redis: forbidden,
+  dynamodb: forbidden,
+  spanner: forbidden,
+  clickhouse: forbidden
+} as const
+
+const generic = { image: "postgres:16", port: 5432, connection: { params: { host: "DB_HOST", port: "DB_PORT" } } }
+
+export const unservedBranches: ReadonlyArray<Unserved> = Object.entries(databases).map(([type, sentence]) => ({
+  what: type,
+  config: { feature: { db_branches: [{ type, ...(type === "generic" ? generic : { connection: url }) }] } },
+  sentence
+}))
