@@ -92,7 +92,7 @@ const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster
     yield* startWorkloadControllers(cluster.store)
     cluster.setPodLogs((namespace, pod, container, logs) => {
       const answer = kubelet.podLogs(namespace, pod, container, logs)
-      return answer._tag === "Lines" ? answer.lines : undefined
+      return answer._tag === "Lines" ? answer.lines : answer.message
     })
     for (const file of readdirSync(crds).filter((name) => name.endsWith(".yaml"))) {
       cluster.apply(readFileSync(join(crds, file), "utf8"))

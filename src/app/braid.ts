@@ -53,16 +53,15 @@ const clusterFlags = {
   context: optionalText("context", "Context of the kubeconfig; otherwise its current one")
 }
 
+const operatorNamespace = (description: string) =>
+  Flag.String("namespace").pipe(Flag.withAlias("n"), Flag.withDefault("mirrord"), Flag.withDescription(description))
+
 const doctor = Command.make(
   "doctor",
   {
     ...clusterFlags,
     cluster: optionalText("cluster", "Look at this cluster only"),
-    namespace: Flag.String("namespace").pipe(
-      Flag.withAlias("n"),
-      Flag.withDefault("mirrord"),
-      Flag.withDescription("Namespace of the operator, with a kubeconfig")
-    ),
+    namespace: operatorNamespace("Namespace of the operator, with a kubeconfig"),
     timeoutSecs: Flag.Int("timeout-secs").pipe(
       Flag.filter(
         (seconds) => seconds >= 1,
@@ -86,6 +85,37 @@ const doctor = Command.make(
   Command.withDescription(
     "Says what is wrong with each cluster and what to do: in the operator's pod as the operator, elsewhere with " +
       "a kubeconfig. Exit code 1 with a failure, 2 when no cluster can be looked at."
+  )
+)
+
+const logs = Command.make(
+  "logs",
+  {
+    ...clusterFlags,
+    session: optionalText("session", "Only lines about this session: its id, or its name, in all clusters"),
+    cluster: optionalText("cluster", "Only this cluster: a member, or the context of the cluster itself"),
+    namespace: operatorNamespace("Namespace of the operators"),
+    since: optionalText("since", "Only lines of this last time, such as 90s, 5m, 1h30m or 2d"),
+    follow: Flag.Boolean("follow").pipe(
+      Flag.withAlias("f"),
+      Flag.withDefault(false),
+      Flag.withDescription("Go on with new lines and new pods, until Ctrl-C")
+    ),
+    previous: Flag.Boolean("previous").pipe(
+      Flag.withAlias("p"),
+      Flag.withDefault(false),
+      Flag.withDescription("The containers' runs before these, after a crash")
+    )
+  },
+  (options) =>
+    runs(
+      () => import("./commands/logs/logs-command.ts"),
+      ({ runLogs }) => runLogs(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Shows the logs of a cluster's operators and of its members' operators by time, with your own rights: members " +
+      "as far as the kubeconfig has contexts of their names."
   )
 )
 
@@ -135,7 +165,7 @@ const sessions = Command.make("sessions", overviewFlags, (options) =>
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, doctor, status, sessions, cleanup])
+  Command.withSubcommands([operator, doctor, status, sessions, logs, cleanup])
 )
 
 Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))

@@ -94,6 +94,24 @@ export interface DeleteOptions {
   readonly gracePeriodSeconds?: number
 }
 
+export interface PodLogOptions {
+  readonly container: string
+  /** Only lines of the last so many seconds; at least 1. */
+  readonly sinceSeconds?: number
+  /** Only lines from this time on, epoch ms; API servers know whole seconds. Not together with `sinceSeconds`. */
+  readonly sinceTime?: number
+  /** The log of the container's run before this one. */
+  readonly previous?: boolean
+  /** Waits for more lines until the container ends. */
+  readonly follow?: boolean
+}
+
+/** Logs of pods, which people's commands read; the operator itself has no right to. */
+export interface PodLogs {
+  /** The lines of one container without their ends, each with the time when the node received it in front. */
+  readonly podLog: (namespace: string, pod: string, options: PodLogOptions) => Stream.Stream<string, KubeError>
+}
+
 /** One cluster's API server, as one identity. Every call is one request; retrying is the caller's decision. */
 export interface KubeApi {
   readonly cluster: string

@@ -4,7 +4,7 @@
  * `watch-request.ts`. Authorization comes before, in `api-server.ts`.
  */
 
-import { type JsonObject, asNumber, asObjects, asString, at } from "../../../src/domain/json.ts"
+import { type JsonObject, asString, at } from "../../../src/domain/json.ts"
 import { type KubeObject, apiVersionOf } from "../schema/kube-object.ts"
 import { type ResourceInfo, storageKey } from "../schema/resource-info.ts"
 import type { DeleteOptions } from "../store/object-store.ts"
@@ -18,6 +18,7 @@ import {
   unsupportedValue
 } from "../wire/status-error.ts"
 import { checkListVersion, pageOf } from "./list-page.ts"
+import { serveLog } from "./pod-log.ts"
 import { createObject, patchObject, replaceObject, type Written } from "./resource-writes.ts"
 import { answerReview, requestToken } from "./reviews.ts"
 import type { ResourceRequest, ServerContext } from "./server-context.ts"
@@ -138,42 +139,6 @@ const deleteCollection = async (
     200,
     listBody(context, info, items, { resourceVersion: context.store.resourceVersion }, "object", "None")
   )
-}
-
-const serveLog = async (
-  context: ServerContext,
-  { access, query, res }: ResourceRequest,
-  info: ResourceInfo
-): Promise<void> => {
-  const pod = context.store.get(info, access.namespace, access.name)
-  if (pod === undefined) throw notFound(info, access.name)
-  const containers = asObjects(at(pod, "spec", "containers")).map((item) => asString(item["name"]) ?? "")
-  const container = query.get("container") ?? (containers.length === 1 ? containers[0] : undefined)
-  if (container === undefined) {
-    throw badRequest(
-      `a container name must be specified for pod ${access.name}, choose one of: [${containers.join(" ")}]`
-    )
-  }
-  const initial = asObjects(at(pod, "spec", "initContainers")).map((item) => asString(item["name"]) ?? "")
-  if (![...containers, ...initial].includes(container))
-    throw badRequest(`container ${container} is not valid for pod ${access.name}`)
-  const tail = asNumber(query.get("tailLines") === null ? undefined : Number(query.get("tailLines")))
-  const lines = context.podLogs()?.(access.namespace, access.name, container, {
-    follow: query.get("follow") === "true",
-    ...(tail === undefined ? {} : { tailLines: tail })
-  })
-  if (lines === undefined)
-    throw badRequest(`container "${container}" in pod "${access.name}" is waiting to start: ContainerCreating`)
-  res.writeHead(200, { "Content-Type": "text/plain" })
-  res.flushHeaders()
-  const iterator = lines[Symbol.asyncIterator]()
-  res.on("close", () => void iterator.return?.())
-  for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
-    if (res.destroyed) return
-    const line = next.value.endsWith("\n") ? next.value : `${next.value}\n`
-    if (!res.write(line)) await new Promise<void>((resolve) => res.once("drain", resolve).once("close", resolve))
-  }
-  res.end()
 }
 
 const bindPod = async (

@@ -11,16 +11,23 @@ import type { ServiceAccountTokens } from "./tokens.ts"
 
 export interface PodLogOptions {
   readonly follow: boolean
+  readonly previous: boolean
+  readonly timestamps: boolean
   readonly tailLines?: number
+  /** Begin with the first line from this time on, epoch ms. */
+  readonly since?: number
 }
 
-/** The source of container logs: lines with or without newline; `undefined` if there is no such container. */
+/**
+ * The source of container logs: lines with or without newline; a text is why the kubelet has none (400), and
+ * `undefined` means that the container is waiting to start.
+ */
 export type PodLogs = (
   namespace: string,
   pod: string,
   container: string,
   options: PodLogOptions
-) => AsyncIterable<string> | undefined
+) => AsyncIterable<string> | string | undefined
 
 /** Shared by all handlers. */
 export interface ServerContext {

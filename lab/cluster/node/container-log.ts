@@ -9,12 +9,24 @@ export interface LogReadOptions {
   readonly follow?: boolean
   /** Begin with the last `tailLines` lines of the log. */
   readonly tailLines?: number
+  /** Begin with the first line from this time on, epoch ms. */
+  readonly since?: number
+  /** The time of each line in front of it, in nanoseconds as a kubelet writes it. */
+  readonly timestamps?: boolean
 }
 
 const defaultCapacity = { lines: 10_000, characters: 1 << 20 }
 
+const stamped = ({ at, text }: StoredLine): string => `${new Date(at).toISOString().replace("Z", "000000Z")} ${text}`
+
+interface StoredLine {
+  readonly at: number
+  readonly text: string
+}
+
 export class ContainerLog {
-  readonly #lines: Array<string> = []
+  readonly #lines: Array<StoredLine> = []
+  readonly #now: () => number
   readonly #capacity: { readonly lines: number; readonly characters: number }
   /** Position of `#lines[0]` since the start of the run. */
   #first = 0
@@ -22,16 +34,17 @@ export class ContainerLog {
   #ended = false
   readonly #waiting = new Set<() => void>()
 
-  constructor(capacity: { readonly lines: number; readonly characters: number } = defaultCapacity) {
+  constructor(now: () => number, capacity: { readonly lines: number; readonly characters: number } = defaultCapacity) {
+    this.#now = now
     this.#capacity = capacity
   }
 
-  append(line: string): void {
+  append(text: string): void {
     if (this.#ended) return
-    this.#lines.push(line)
-    this.#characters += line.length
+    this.#lines.push({ at: this.#now(), text })
+    this.#characters += text.length
     while (this.#lines.length > this.#capacity.lines || this.#characters > this.#capacity.characters) {
-      this.#characters -= this.#lines.shift()?.length ?? 0
+      this.#characters -= this.#lines.shift()?.text.length ?? 0
       this.#first++
     }
     this.#wake()
@@ -61,7 +74,8 @@ export class ContainerLog {
         const line = this.#lines[position - this.#first]
         if (line !== undefined) {
           position++
-          return { done: false, value: line }
+          if (line.at < (options.since ?? 0)) continue
+          return { done: false, value: options.timestamps === true ? stamped(line) : line.text }
         }
         if (this.#ended || options.follow !== true) break
         await new Promise<void>((resolve) => {

@@ -194,7 +194,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     if (program === undefined) return 1
     const id = randomBytes(32).toString("hex")
     const containerId = `${node.containerRuntime}://${id}`
-    const log = new ContainerLog()
+    const log = new ContainerLog(node.now)
     const began = node.now()
     const isReady = Deferred.makeUnsafe<void>()
     const root = files.root(record.spec)

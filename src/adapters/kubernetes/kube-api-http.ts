@@ -8,11 +8,15 @@ import type { KubeConfig } from "@kubernetes/client-node"
 import { Array as Arr, Cause, Effect, type Pull, type Scope, Stream } from "effect"
 import type { Dispatcher } from "undici"
 import { isObject } from "../../domain/json.ts"
+import { pods } from "../../domain/resources/core-kinds.ts"
+import { timestamp } from "../../domain/resources/object-meta.ts"
 import type {
   DeleteOptions,
   KubeApi,
   KubeError,
   KubeObject,
+  PodLogOptions,
+  PodLogs,
   ResourceRef,
   Selection,
   WatchEvent
@@ -138,6 +142,24 @@ const watchEvents = (
   return nextOrFailure.pipe(Effect.mapError((cause) => (Cause.isDone(cause) ? cause : unreachable(operation, cause))))
 }
 
+/** The body of an answer that is read as it comes. */
+const streamed = <A>(
+  server: ApiServer,
+  asked: ApiRequest,
+  operation: Operation,
+  read: (body: Readable) => Pull.Pull<Arr.NonEmptyReadonlyArray<A>, KubeError>
+): Stream.Stream<A, KubeError> =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const signal = yield* Effect.abortSignal
+      const response = yield* Effect.tryPromise({
+        try: () => answerOf(server, asked, operation, signal),
+        catch: (cause) => unreachable(operation, cause)
+      })
+      return Stream.fromPull(Effect.succeed(read(response.body)))
+    })
+  )
+
 const watch = (
   { name, server }: Cluster,
   ref: ResourceRef,
@@ -153,16 +175,38 @@ const watch = (
   const path = `${pathOf(ref, selection?.namespace)}${query}`
   const operation = { cluster: name, operation: `WATCH ${path}` }
   const asked: ApiRequest = { method: "GET", path, silence: server.times.watchTimeout }
-  return Stream.unwrap(
-    Effect.gen(function* () {
-      const signal = yield* Effect.abortSignal
-      const response = yield* Effect.tryPromise({
-        try: () => answerOf(server, asked, operation, signal),
-        catch: (cause) => unreachable(operation, cause)
-      })
-      return Stream.fromPull(Effect.succeed(watchEvents(response.body, operation, from)))
-    })
+  return streamed(server, asked, operation, (body) => watchEvents(body, operation, from))
+}
+
+/** Gives as many lines at a time as have come. Every line of a log has an end, so that a rest is no line. */
+const logLines = (body: Readable, operation: Operation): Pull.Pull<Arr.NonEmptyReadonlyArray<string>, KubeError> =>
+  wholeLines(body).pipe(
+    Effect.map((lines): Arr.NonEmptyReadonlyArray<string> => {
+      const [first = "", ...others] = lines.toString("utf8").split("\n").slice(0, -1)
+      return [first, ...others]
+    }),
+    Effect.mapError((cause) => (Cause.isDone(cause) ? cause : unreachable(operation, cause)))
   )
+
+const podLog = (
+  { name, server }: Cluster,
+  namespace: string,
+  pod: string,
+  { container, follow = false, previous = false, sinceSeconds, sinceTime }: PodLogOptions
+): ReturnType<PodLogs["podLog"]> => {
+  const query = new URLSearchParams({
+    container,
+    timestamps: "true",
+    ...(follow ? { follow: "true" } : {}),
+    ...(previous ? { previous: "true" } : {}),
+    ...(sinceSeconds === undefined ? {} : { sinceSeconds: String(sinceSeconds) }),
+    ...(sinceTime === undefined ? {} : { sinceTime: timestamp(sinceTime) })
+  })
+  const path = `${pathOf(pods, namespace, pod, "log")}?${query.toString()}`
+  const operation = { cluster: name, operation: `GET ${path}` }
+  // A program may be silent for as long as it likes; a connection that hangs is found all the same.
+  const asked: ApiRequest = { method: "GET", path, ...(follow ? { silence: server.times.watchTimeout } : {}) }
+  return streamed(server, asked, operation, (body) => logLines(body, operation))
 }
 
 const deletion = (options: DeleteOptions | undefined): object => ({
@@ -183,7 +227,7 @@ export const makeKubeApi = (
   cluster: string,
   times: KubeApiTimes = defaultTimes,
   userAgent = "braid"
-): Effect.Effect<KubeApi, never, Scope.Scope> =>
+): Effect.Effect<KubeApi & PodLogs, never, Scope.Scope> =>
   Effect.map(makeApiServer(config, times, userAgent), (server) => {
     const from: Cluster = { name: cluster, server }
     return {
@@ -209,6 +253,7 @@ export const makeKubeApi = (
       delete: (ref, name, options) => {
         const path = pathOf(ref, options?.namespace, name)
         return Effect.asVoid(call(from, { method: "DELETE", path, body: json(deletion(options)) }))
-      }
+      },
+      podLog: (namespace, pod, options) => podLog(from, namespace, pod, options)
     }
   })

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { makeClusterConnector } from "../../../src/adapters/kubernetes/cluster-connector.ts"
+import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { grantToken } from "../../../src/app/fleet/member-token.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../src/domain/fleet/configuration.ts"
@@ -72,6 +73,7 @@ export const connectKubeApi = async (
   return {
     server: {
       admin,
+      logs: await Effect.runPromise(makeKubeApi(local, "local").pipe(Scope.provide(scope))),
       unknown: (await member(token.unknown)).api,
       reader: (await member(token.reader)).api,
       changing: {

@@ -1,9 +1,9 @@
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { beforeEach, describe, expect, it } from "vitest"
 import type { MemberToken } from "../../../src/app/fleet/member-credentials.ts"
-import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
+import { configMaps, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
-import type { KubeApi, KubeError, ResourceRef, WatchEvent } from "../../../src/ports/kube-api.ts"
+import type { KubeApi, KubeError, PodLogs, ResourceRef, WatchEvent } from "../../../src/ports/kube-api.ts"
 import { eventually } from "../../support/eventually.ts"
 
 type Listed = Effect.Success<ReturnType<KubeApi["list"]>>
@@ -11,6 +11,8 @@ type Listed = Effect.Success<ReturnType<KubeApi["list"]>>
 /** A server that {@link kubeApiSuite} runs against. Both CRDs of this project are installed. */
 export interface KubeApiServer {
   readonly admin: KubeApi
+  /** As `admin`, the way in which people's commands connect. */
+  readonly logs: PodLogs
   /** A client certificate that no authority of the server's signed, or a token that it never issued. */
   readonly unknown: KubeApi
   /**
@@ -315,6 +317,26 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
     expect(claims?.account).toEqual({ namespace: "default", name: "reader" })
     expect((claims?.validity.until ?? 0) - (claims?.issuedAt ?? 0)).toBe(3_600_000)
     await expect(server().grant(599)).rejects.toThrow(/the member grants no token: .*10 minutes/u)
+  })
+
+  describe("a log", () => {
+    const logOf = (name: string) => Stream.runCollect(server().logs.podLog("default", name, { container: "c" }))
+
+    it("is empty before a node has the pod, and names the pod that there is not", async () => {
+      const pod = {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "unscheduled" },
+        spec: { containers: [{ name: "c", image: "x" }], schedulerName: "none" }
+      }
+      await run(server().admin.create(pods, pod, "default"))
+      expect(await run(logOf("unscheduled"))).toEqual([])
+      await run(server().admin.delete(pods, "unscheduled", { namespace: "default", gracePeriodSeconds: 0 }))
+      expect(await failureOf(logOf("unscheduled"))).toMatchObject({
+        reason: "NotFound",
+        detail: 'pods "unscheduled" not found'
+      })
+    })
   })
 
   describe("whoever asks", () => {

@@ -8,6 +8,7 @@ import { endpointsCases } from "./endpoints.ts"
 import { objectsCases } from "./objects.ts"
 import { pageCases } from "./pages.ts"
 import { patchesCases } from "./patches.ts"
+import { podLogCases } from "./pod-logs.ts"
 import { refusalCases } from "./refusals.ts"
 import { serviceCases } from "./services.ts"
 import { watchesCases } from "./watches.ts"
@@ -26,6 +27,7 @@ export const conformanceCases: ReadonlyArray<ConformanceCase> = [
   ...customResourcesCases,
   ...builtInKindsCases,
   ...accessCases,
+  ...podLogCases,
   ...refusalCases,
   ...serviceCases,
   ...endpointsCases

@@ -142,7 +142,8 @@ spec:
   })
 
   it("serves the logs of the hook", async () => {
-    running.cluster.store.create(podRef, pod("logged"))
+    const { metadata, spec, ...logged } = pod("logged")
+    running.cluster.store.create(podRef, { ...logged, metadata, spec: { ...spec, nodeName: "node" } })
     const path = "/api/v1/namespaces/default/pods/logged/log"
     expect((await running.admin.get(path)).body).toMatchObject({ code: 400, reason: "BadRequest" })
     const asked: Array<unknown> = []
@@ -155,9 +156,17 @@ spec:
     })
     expect((await running.admin.get(path)).text).toBe("one\ntwo\n")
     await running.admin.get(`${path}?follow=true&container=main&tailLines=3`)
+    await running.admin.get(`${path}?previous=true&timestamps=true&sinceTime=2026-01-02T03:04:05.9Z`)
+    const plain = { follow: false, previous: false, timestamps: false }
     expect(asked).toEqual([
-      ["default", "logged", "main", { follow: false }],
-      ["default", "logged", "main", { follow: true, tailLines: 3 }]
+      ["default", "logged", "main", plain],
+      ["default", "logged", "main", { ...plain, follow: true, tailLines: 3 }],
+      [
+        "default",
+        "logged",
+        "main",
+        { ...plain, previous: true, timestamps: true, since: Date.parse("2026-01-02T03:04:05Z") }
+      ]
     ])
     expect((await running.admin.get(`${path}?container=other`)).body["message"]).toBe(
       "container other is not valid for pod logged"

@@ -1,9 +1,10 @@
 /**
- * How `braid status` and `braid sessions` reach a person's cluster, and what its errors mean to that person.
+ * How `braid status`, `sessions` and `logs` reach a person's cluster, and what its errors mean to that person.
  *
  * Not here: what is asked.
  */
 
+import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect, type Scope } from "effect"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
@@ -15,15 +16,18 @@ export interface Unanswered {
   readonly fix: string
 }
 
-/** The cluster that a person has chosen. */
-export const chosenCluster = (choice: KubeConfigChoice): Effect.Effect<KubeApi, Unanswered, Scope.Scope> =>
+/** The kubeconfig of a person, with the chosen context as its current one. */
+export const chosenConfig = (choice: KubeConfigChoice): Effect.Effect<KubeConfig, Unanswered> =>
   userKubeConfig(choice).pipe(
     Effect.mapError(({ message }) => ({
       message,
       fix: "Give one with --kubeconfig or KUBECONFIG, and choose with --context."
-    })),
-    Effect.flatMap((config) => makeKubeApi(config, config.getCurrentContext()))
+    }))
   )
+
+/** The cluster that a person has chosen. */
+export const chosenCluster = (choice: KubeConfigChoice): Effect.Effect<KubeApi, Unanswered, Scope.Scope> =>
+  Effect.flatMap(chosenConfig(choice), (config) => makeKubeApi(config, config.getCurrentContext()))
 
 /** An error of the API server, for a person. `act` and `object`: continue "You may not". */
 export const unanswered = (error: KubeError, object: string, act: "read" | "stop" = "read"): Unanswered => {

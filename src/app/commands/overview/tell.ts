@@ -31,17 +31,26 @@ export const toldText = (output: Output, { lines, value }: Told): string => {
   }
 }
 
+/** A sentence beside the output, on standard error. */
+export const tellNote = (note: string): void => console.error(`braid: ${cleanText(note, textLimits.message)}`)
+
+/** Prints why there is nothing to show, and what to do. */
+export const tellUnanswered = ({ fix, message }: Unanswered): void => {
+  tellNote(message)
+  console.error(`fix: ${fix}`)
+}
+
 /** Prints the finding. If there is none: exit code 1, and a sentence and a fix on standard error. */
 export const tell = (output: Output, found: Effect.Effect<Told, Unanswered>): Effect.Effect<number> =>
   found.pipe(
     Effect.map((finding) => {
-      for (const note of finding.notes) console.error(`braid: ${cleanText(note, textLimits.message)}`)
+      for (const note of finding.notes) tellNote(note)
       console.log(toldText(output, finding))
       return 0
     }),
-    Effect.catch(({ fix, message }) =>
+    Effect.catch((unanswered) =>
       Effect.sync(() => {
-        console.error(`braid: ${cleanText(message, textLimits.message)}\nfix: ${fix}`)
+        tellUnanswered(unanswered)
         return 1
       })
     )
