@@ -273,7 +273,10 @@ const features: Readonly<Record<Feature, Used | Exempt>> = {
   MariaDbBranching: branching("branch_db_names"),
   DbBranchCustomImage: branching("branch_db_names"),
   DbBranchProfiles: branching("branch_db_names"),
-  DiagnosticPing: { isAdvertised: false, because: "the client then measures through the agents of a session" },
+  DiagnosticPing: {
+    isAdvertised: true,
+    because: "the API answers it without a role: test/app/api/answer-pings.test.ts"
+  },
   KafkaQueueSplittingWithProtobufDecoding: {
     use: asking({ kafka_protobuf_decoding: { orders: { descriptor_base64: "", message_type: "m" } } }),
     elsewhere: /does not serve queue splitting for Kafka /
