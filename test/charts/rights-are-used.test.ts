@@ -113,8 +113,8 @@ const notByTheClient: Readonly<Record<string, string>> = {
     "database branches with values of the client's (operator-api.md §1.8)",
   "get targets of operator.metalbear.co": "mirrord preview",
   "list targets of operator.metalbear.co": "kubectl get targets",
-  "get targets/port-locks of operator.metalbear.co": "in the published role; no client is known to ask",
-  "list targets/port-locks of operator.metalbear.co": "the same",
+  "get targets/port-locks of operator.metalbear.co": "older clients, before they connected (operator-api.md §6.4)",
+  "list targets/port-locks of operator.metalbear.co": "in the published role",
   "get queuesplits of operator.metalbear.co": "mirrord queues status of one split",
   "get sessions of operator.metalbear.co": "kubectl get sessions NAME"
 }
