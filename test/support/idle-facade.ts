@@ -8,6 +8,7 @@ export const idleFacade: OperatorFacade["Service"] = {
   problems: Effect.succeed([]),
   issueCertificate: () => Effect.succeed("PEM"),
   listSessions: () => Effect.succeed([]),
+  portLocks: () => Effect.succeed({ kind: "Target" }),
   watchInterceptions: () => Effect.succeed(Stream.empty),
   deleteSession: () => Effect.fail(notFound("There is no session.")),
   deleteSessions: () => Effect.succeed(0),

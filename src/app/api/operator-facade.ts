@@ -83,6 +83,8 @@ export class OperatorFacade extends Context.Service<
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
     /** `Session` objects (operator-api.md §4.2), all or those of a namespace. */
     readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+    /** A `Target` object with the ports that sessions steal whole of it (operator-api.md §6.4). */
+    readonly portLocks: (namespace: string, target: string) => Effect.Effect<object, ApiError>
     /**
      * A stream of what the sessions of a user steal, with this session key or with any, as `text/event-stream`
      * (operator-api.md §4.7). Ends when the operator does not lead any more.

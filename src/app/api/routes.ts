@@ -168,6 +168,12 @@ const getCopyTarget = Effect.gen(function* () {
   return yield* json(yield* (yield* OperatorFacade).copyTarget(parameter("namespace"), parameter("name"), caller))
 })
 
+const getPortLocks = Effect.gen(function* () {
+  yield* authenticated
+  const parameter = yield* parameters
+  return yield* json(yield* (yield* OperatorFacade).portLocks(parameter("namespace"), parameter("name")))
+})
+
 /**
  * GET of what is stolen, as a stream (operator-api.md §4.7). Without `watch` an API server ends it after a minute.
  */
@@ -250,6 +256,7 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions`, deleteSessions("All")),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, emptyList("TargetList")),
   HttpRouter.add("GET", `${operatorApiRoot}/targets`, emptyList("TargetList")),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets/:name/port-locks`, getPortLocks),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/copytargets`, listCopyTargets),
   HttpRouter.add("GET", `${operatorApiRoot}/copytargets`, listCopyTargets),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/copytargets/:name`, getCopyTarget),

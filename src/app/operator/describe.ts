@@ -1,15 +1,20 @@
 /**
- * The objects by which the operator describes itself and its sessions. Their status comes from the capabilities; this
- * file has only the part that is the same for every operator.
+ * The objects by which the operator describes itself, its sessions and their targets. Their status comes from the
+ * capabilities; this file has only the part that is the same for every operator.
  */
 
 import type { Role } from "../../domain/fleet/roles.ts"
 import type { ActiveUsers } from "../../domain/overview/active-users.ts"
 import { protocolVersion } from "../../domain/protocol/version.ts"
 import { type Feature, type MirrordOperator, mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
+import { operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { type SessionInfo, sessions } from "../../domain/resources/session.ts"
+import { targetJson } from "../../domain/target/target-json.ts"
+import { formatTargetName, formatTargetPath } from "../../domain/target/target-path.ts"
+import type { Target } from "../../domain/target/target.ts"
 import type { FurtherStatus } from "../api/capability.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
 
 /** The client's release that this operator is compatible with, with the operator's own version as build metadata. */
 export const operatorVersion = (own: string): string => `3.250.0+braid.${own}`
@@ -32,6 +37,19 @@ export const sessionObject = (info: SessionInfo): object => ({
   metadata: { name: (info.id ?? "").toLowerCase(), namespace: info.namespace },
   spec: { session: info }
 })
+
+/** A target with its locked ports (operator-api.md §6.4). */
+export const targetObject = (namespace: string, target: Target, ports: ReadonlyArray<number>): object => {
+  // The same for each container, as they share the ports.
+  const shared = target._tag === "Targetless" ? target : { ...target, container: undefined }
+  const targetHash = sha256Hex(`target ${namespace}/${formatTargetPath(shared)}`)
+  return {
+    apiVersion: operatorGroupVersion,
+    kind: "Target",
+    metadata: { name: formatTargetName(target), namespace },
+    spec: { target: targetJson(target), port_locks: ports.map((port) => ({ target_hash: targetHash, port })) }
+  }
+}
 
 export interface Description {
   /** The operator's version as clients see it. */

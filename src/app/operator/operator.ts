@@ -3,7 +3,7 @@
  * work; the leadership decides who may run an operator.
  */
 
-import { Clock, Context, Effect, type Scope } from "effect"
+import { Clock, Context, Effect, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
@@ -12,14 +12,16 @@ import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { SessionInfo } from "../../domain/resources/session.ts"
 import type { SessionBounds } from "../../domain/session/session-bounds.ts"
+import { portLocksOf } from "../../domain/target/port-locks-of-target.ts"
 import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
+import { parseTargetName } from "../../domain/target/target-path.ts"
 import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
 import type { Capability, FurtherStatus, ServedSession } from "../api/capability.ts"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import type { AcceptedConnection } from "../api/operator-facade.ts"
-import { internalError } from "../api/status.ts"
+import { type ApiError, badRequest, internalError } from "../api/status.ts"
 import { ChangeFeed } from "../kernel/change-feed.ts"
 import { makeEventRecorder } from "../kernel/event-recorder.ts"
 import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
@@ -31,7 +33,7 @@ import { SessionEnds } from "../sessions/session-ends.ts"
 import { admitConnect } from "./admit-connect.ts"
 import { type Ground, makeCapabilities, type MakeCapability, operatorCapabilities } from "./capabilities.ts"
 import { copyTargetRequests } from "./copy-target-requests.ts"
-import { describeOperator, operatorVersion, sessionObject } from "./describe.ts"
+import { describeOperator, operatorVersion, sessionObject, targetObject } from "./describe.ts"
 import { NameMismatches } from "./name-mismatches.ts"
 import { makeSessionQuota, type SessionQuota } from "./session-quota.ts"
 import { stopSession, stopSessions } from "./stop-sessions.ts"
@@ -149,6 +151,7 @@ const facadeOf = (operator: Operator): Facade => {
     describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace) => Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, namespace, now)),
+    portLocks: (...of) => Effect.flatMap(Clock.currentTimeMillis, (now) => portLocks(operator, ...of, now)),
     watchInterceptions: ({ user }, key) =>
       Effect.mapError(
         ground.interceptions.watch(user, key === undefined ? undefined : cleanText(key, textLimits.parameter)),
@@ -204,3 +207,17 @@ const listSessions = ({ capabilities }: Operator, namespace: string | undefined,
   shownSessions(capabilities, now)
     .filter(({ info }) => namespace === undefined || info.namespace === namespace)
     .map(({ info }) => sessionObject(info))
+
+const portLocks = (
+  { capabilities }: Operator,
+  namespace: string,
+  name: string,
+  now: number
+): Effect.Effect<object, ApiError> =>
+  Result.match(parseTargetName(name), {
+    onFailure: ({ message }) => Effect.fail(badRequest(message)),
+    onSuccess: (target) => {
+      const sessions = shownSessions(capabilities, now).map(({ info }) => info)
+      return Effect.succeed(targetObject(namespace, target, portLocksOf(sessions, namespace, target)))
+    }
+  })

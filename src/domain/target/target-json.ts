@@ -1,5 +1,5 @@
 /**
- * Reads a target as the spec of a copy target holds it: an object with the kind as its key (operator-api.md §9.2).
+ * Reads and writes a target as objects hold it: an object with the kind as its key (operator-api.md §9.2).
  *
  * Not here: the text forms of a target (target-path.ts).
  */
@@ -45,4 +45,12 @@ export const parseTargetJson = (value: unknown): Result.Result<Target, string> =
   if (kind === undefined || name === undefined) return Result.fail(usage)
   const suffix = container === undefined ? "" : `.container.${container}`
   return Result.mapError(parseTargetName(`${kind}.${name}${suffix}`), ({ message }) => message)
+}
+
+/** The form that {@link parseTargetJson} reads. */
+export const targetJson = (target: Target): object | null => {
+  if (target._tag === "Targetless") return null
+  const { container = null } = target
+  if (target._tag === "Workload") return { [keyOf(target.kind)]: target.name, container }
+  return { labels: target.labels, ...(container === null ? {} : { container }) }
 }

@@ -110,6 +110,7 @@ const start = async (options: StartOptions = {}) => {
         ? Effect.succeed("PEM")
         : Effect.fail(badRequest("spec.csr: it is not PEM.")),
     listSessions: (namespace) => Effect.sync(() => (fake.seen.push(["list", namespace]), [{ kind: "Session" }])),
+    portLocks: (namespace, name) => Effect.sync(() => (fake.seen.push(["locks", namespace, name]), { kind: "Target" })),
     watchInterceptions: ({ user }, key) => Effect.succeed(Stream.make(`data: ${user}\n\n`, `data: ${key}\n\n`)),
     deleteSession: (reference, caller) =>
       reference === "boom"
@@ -555,6 +556,13 @@ describe("requests", () => {
     const { body, headers, status } = await call(method, path)
     expect([status, body["kind"], body["reason"], body["status"]]).toEqual([404, "Status", "NotFound", "Failure"])
     expect(headers["content-type"]).toContain("application/json")
+  })
+
+  it("read the locked ports of a target", async () => {
+    const { call, fake } = await start()
+    const { body, status } = await call("GET", `${root}/namespaces/my-ns/targets/deploy.a/port-locks`)
+    expect([status, body]).toEqual([200, { kind: "Target" }])
+    expect(fake.seen).toEqual([["locks", "my-ns", "deploy.a"]])
   })
 
   it("make, list and read copy targets", async () => {

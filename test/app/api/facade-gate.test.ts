@@ -9,6 +9,7 @@ const behind: Facade = {
   problems: Effect.succeed(["behind"]),
   issueCertificate: (csr) => Effect.succeed(csr),
   listSessions: (namespace) => Effect.succeed([{ namespace }]),
+  portLocks: (namespace, target) => Effect.succeed({ namespace, target }),
   watchInterceptions: () => Effect.succeed(Stream.empty),
   deleteSession: () => Effect.void,
   deleteSessions: () => Effect.succeed(2),
@@ -25,6 +26,7 @@ const requests: Readonly<
     facade.describe,
     facade.issueCertificate("csr"),
     facade.listSessions("a"),
+    facade.portLocks("a", "pod.b"),
     facade.watchInterceptions(caller, "key"),
     facade.listCopyTargets({ namespace: "a" }),
     facade.copyTarget("a", "b", caller)

@@ -26,7 +26,7 @@ class Lunch {
     Effect.sync((): Capability => {
       this.grounds.push(ground)
       return {
-        features: ["DiagnosticPing"],
+        features: ["PgBranchQueryParams"],
         problems: () => (this.problem === undefined ? [] : [this.problem]),
         requirement: () => this.requirement,
         hear: (change) => {
@@ -73,7 +73,7 @@ describe("a capability that the operator does not know", () => {
       const lunch = new Lunch()
       const { certificate, operator } = yield* start(lunch)
       const { spec } = (yield* operator.describe) as MirrordOperator
-      assert.include(spec.supported_features ?? [], "DiagnosticPing")
+      assert.include(spec.supported_features ?? [], "PgBranchQueryParams")
       assert.deepStrictEqual(yield* operator.problems, [])
       lunch.problem = "The kitchen is closed."
       assert.deepStrictEqual(yield* operator.problems, ["The kitchen is closed."])

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Logger, Scope } from "effect"
+import { Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import { CurrentRepeatedLines, RepeatedLines } from "../../../src/app/kernel/repeated-lines.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
@@ -409,7 +409,7 @@ describe("a session through three operators", () => {
       assert.deepInclude(lines, [["a", "b"], 1, ["a\\u000ab"]])
       opened(yield* connect(world, { ...known, sessionId: "3" }))
       assert.deepInclude(lines, [["a", "b"], undefined, undefined])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime), Effect.provide(Logger.layer([logger])))
+    }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([logger]))))
   })
 
   it.live(

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Result, Scope } from "effect"
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../../src/domain/json.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
@@ -10,7 +11,7 @@ import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirro
 import type { SessionInfo } from "../../../src/domain/resources/session.ts"
 import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
-import { stealHeader } from "../../domain/routing/scenario.ts"
+import { stealHeader, stealPort } from "../../domain/routing/scenario.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
@@ -517,6 +518,36 @@ describe("the sessions in the operator's status and in lists", () => {
       const cleaned = { port: 81, kind: "steal", filter: "header=\ufffd" }
       assert.deepStrictEqual(ports("FF"), [cleaned, { port: 8080, kind: "steal", filter: "header=x-user: ff" }])
       assert.deepStrictEqual(ports("A"), [cleaned, { port: 8080, kind: "steal", filter: "header=x-user: 10" }])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("lock the ports that they steal whole, for their target in their namespace", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      const { operator } = world.primary
+      if (operator === undefined) throw new Error("no operator")
+      const client = opened(yield* connectTo(world.primary, request(certificate)))
+      client.open({ message: () => {}, ended: () => {}, drained: () => {}, ignored: () => {} })
+      for (const message of [stealPort(8080), stealHeader(81, "x-user: ann")])
+        client.send(clientMessage.encode(message))
+      yield* pass("1 second")
+      const found = yield* operator.portLocks("default", "deploy.myapp.container.main")
+      assert.deepStrictEqual(found, {
+        apiVersion: "operator.metalbear.co/v1",
+        kind: "Target",
+        metadata: { name: "deployment.myapp.container.main", namespace: "default" },
+        spec: {
+          target: { deployment: "myapp", container: "main" },
+          port_locks: [{ target_hash: sha256Hex("target default/deployment/myapp"), port: 8080 }]
+        }
+      })
+      for (const [namespace, target] of [
+        ["other", "deploy.myapp"],
+        ["default", "pod.myapp"],
+        ["default", "targetless"]
+      ] as const)
+        assert.deepStrictEqual(at(yield* operator.portLocks(namespace, target), "spec", "port_locks"), [])
+      assert.strictEqual(refusedWith(yield* Effect.result(operator.portLocks("default", "deploy."))).code, 400)
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
