@@ -5,6 +5,7 @@ import type { HttpFilter, HttpMethodFilter } from "../../../src/domain/protocol/
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
 import { compileBodyFilter } from "./body-filter.ts"
 import { compilePattern } from "./filter-pattern.ts"
+import { compileJqFilter } from "./jq-filter.ts"
 
 /** The part of an HTTP request that filters look at. */
 export interface RequestHead {
@@ -36,6 +37,9 @@ const headerText = (value: Uint8Array): string => {
   }
 }
 
+const headerLines = (headers: Headers): ReadonlyArray<string> =>
+  headers.map(([name, value]) => `${name}: ${headerText(value)}`)
+
 const methodOf = (filter: HttpMethodFilter): string =>
   (filter._tag === "Other" ? filter.value : filter._tag).toUpperCase()
 
@@ -47,8 +51,7 @@ const pathsOf = (uri: string): readonly [path: string, pathAndQuery: string] => 
 }
 
 /**
- * Compiles a filter once, at subscription (agent.md §6.6). The failure is a sentence for `Close`: for invalid patterns,
- * and for filters by jq, which the reference agent does not evaluate.
+ * Compiles a filter once, at subscription (agent.md §6.6). The failure is a sentence for `Close`.
  */
 export const compileFilter = (filter: HttpFilter): Result.Result<RequestMatcher, string> => {
   switch (filter._tag) {
@@ -57,7 +60,7 @@ export const compileFilter = (filter: HttpFilter): Result.Result<RequestMatcher,
         compilePattern(filter.value, "anyCase"),
         (pattern) =>
           ({ headers }) =>
-            headers.some(([name, value]) => pattern.test(`${name}: ${headerText(value)}`))
+            headerLines(headers).some((line) => pattern.test(line))
       )
     case "Path":
       return Result.map(
@@ -86,8 +89,11 @@ export const compileFilter = (filter: HttpFilter): Result.Result<RequestMatcher,
         Object.assign(({ body }: RequestHead) => body !== undefined && matches(body), { needsBody: true })
       )
     case "HeaderJq":
-      return Result.fail(
-        "HTTP filters by jq program are not supported by this agent; filter by header, path, method or body"
+      return Result.map(
+        compileJqFilter(filter.value),
+        (matches) =>
+          ({ headers }) =>
+            matches(headerLines(headers))
       )
   }
 }

@@ -3,10 +3,9 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import type { HttpFilter } from "../../../../src/domain/protocol/http-filter-messages.ts"
 import { AgentClient } from "../agent-client.ts"
 import { type RunningAgent, startOurs } from "../agent-harness.ts"
-import { type LoopbackTarget, loopbackTarget, podIp, targetPort } from "../loopback-target.ts"
+import { type LoopbackTarget, loopbackTarget, podIp } from "../loopback-target.ts"
 import { makeApplication } from "./application.ts"
 import { incomingSuite, type IncomingWorld, largestBody, patientSecs } from "./incoming-suite.ts"
 
@@ -63,17 +62,6 @@ describe("the reference agent alone", () => {
       _tag: "Close",
       value: expect.stringContaining("port redirector failed")
     })
-    expect(await client.next()).toBeUndefined()
-  })
-
-  it("has no jq, which the real agent has: a filter by jq is refused with Close", async () => {
-    const filter: HttpFilter = { _tag: "HeaderJq", value: "." }
-    const filtered = { _tag: "FilteredHttpEx", port: targetPort, filter } as const
-    const value = { _tag: "PortSubscribe", value: filtered } as const
-    expect(await client.ask({ _tag: "TcpSteal", value })).toMatchObject({ _tag: "Close" })
-    expect(await client.settle()).toEqual([])
-    const mirrored = { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter } as const
-    expect(await client.ask({ _tag: "Tcp", value: mirrored })).toMatchObject({ _tag: "Close" })
     expect(await client.next()).toBeUndefined()
   })
 

@@ -106,6 +106,28 @@ describe("filters by body", () => {
   })
 })
 
+describe("filters by a jq program", () => {
+  it.each([
+    ['startswith("x-user: Ann")', true],
+    ['startswith("x-user: ann")', false],
+    ['test("^X-USER: ann"; "i")', true],
+    ['split(": ") | .[0] == "host" and .[1] == "shop"', true],
+    ['false, . == "host: shop"', false],
+    ['1, "text", . == "host: shop"', true],
+    ['error("no"), true', false],
+    ["true, error(1)", true],
+    ["input", false],
+    ["empty", false],
+    ["# a remark\ntrue # and another", true],
+    ["def f: true; f", true]
+  ])("%s: %j", (value, expected) => expect(wants({ _tag: "HeaderJq", value })).toBe(expected))
+
+  it("that never ends matches nothing, and the next one is well", () => {
+    expect(wants({ _tag: "HeaderJq", value: "def f: f; f" })).toBe(false)
+    expect(wants({ _tag: "HeaderJq", value: "true" })).toBe(true)
+  })
+})
+
 describe("what is refused", () => {
   it.each<HttpFilter>([
     header("("),
@@ -115,7 +137,9 @@ describe("what is refused", () => {
     header("a++"),
     header("\\p{NoSuchClass}"),
     { _tag: "Composite", all: false, filters: [path("ok"), path("[")] },
-    { _tag: "HeaderJq", value: "." },
+    { _tag: "HeaderJq", value: "(" },
+    { _tag: "HeaderJq", value: ") | (" },
+    { _tag: "HeaderJq", value: "no_such_function" },
     { _tag: "Body", value: { _tag: "Json", query: "a", matches: "." } },
     { _tag: "Body", value: { _tag: "Json", query: "$.a", matches: "(" } }
   ])("%j", (filter) => expect(Result.isFailure(compileFilter(filter))).toBe(true))

@@ -47,6 +47,7 @@ const stealFiltered = (filter: HttpFilter) =>
   steal({ _tag: "PortSubscribe", value: { _tag: "FilteredHttpEx", port: targetPort, filter } })
 const header = (value: string): HttpFilter => ({ _tag: "Header", value })
 const body = (query: string, matches: string): HttpFilter => ({ _tag: "Body", value: { _tag: "Json", query, matches } })
+const jq = (value: string): HttpFilter => ({ _tag: "HeaderJq", value })
 const mirrorFiltered = (filter: HttpFilter): ClientMessage => ({
   _tag: "Tcp",
   value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter }
@@ -456,13 +457,31 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
     })
   })
 
+  it("filters by a jq program see each header on its own, and want true as its first boolean", async () => {
+    const client = await newClient("1.29.0")
+    const filters = [jq('1, startswith("x-user: ann")'), jq('split(": ") | .[0] == "x-n" and (.[1] | tonumber) > 5')]
+    expect(await client.ask(stealFiltered({ _tag: "Composite", all: true, filters }))).toEqual(confirmed("TcpSteal"))
+    const get = (headers: Readonly<Record<string, string>>) => fetchFrom(world.entry, { headers })
+    for (const headers of [{}, { "x-user": "ann" }, { "x-user": "bob", "x-n": "7" }, { "x-user": "ann", "x-n": "4" }]) {
+      expect((await get(headers)).body).toBe("application GET / ")
+    }
+    const asked = get({ "X-User": "anna", "X-N": "7" })
+    await client.next()
+    client.send(response(0n, "mine"))
+    expect((await asked).body).toBe("mine")
+    await client.ask(stealFiltered({ _tag: "Composite", all: false, filters: [jq("false, true"), jq('error("no")')] }))
+    expect((await get({ "x-user": "ann" })).body).toBe("application GET / ")
+  })
+
   describe("filters that cannot be", () => {
     const bad: ReadonlyArray<HttpFilter> = [
       header("("),
       { _tag: "Path", value: "(" },
       body("user", "ann"),
       body("$[?unknown(@)]", "ann"),
-      body("$.user", "(")
+      body("$.user", "("),
+      jq("("),
+      jq("no_such_function")
     ]
 
     it.each(bad)("a steal with %j is refused with Close, and the connection stays", async (filter) => {
