@@ -8,6 +8,7 @@ import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type ContainerContext, type ContainerProgram, signalsReady } from "../cluster/node/container-program.ts"
 import { type AgentArguments, type AgentMode, parseAgentArguments } from "./agent-arguments.ts"
 import { runAgent } from "./agent.ts"
+import type { BodyLimits } from "./incoming/request-body.ts"
 import { readTrustedOperator, type TrustedOperator } from "./operator-tls.ts"
 
 type Environment = ReadonlyMap<string, string>
@@ -17,15 +18,21 @@ interface Setup {
   readonly arguments: AgentArguments
   readonly idleTtlSecs: number
   readonly httpDetectionTimeoutSecs: number
+  readonly bodyLimits: BodyLimits
   readonly operator: TrustedOperator | undefined
 }
 
-/** Reads a number of seconds. A malformed value is reported and the default holds, as in the real agent. */
-const seconds = (env: Environment, name: string, byDefault: number, log: (line: string) => void): number => {
+/** Reads a number. A malformed value is reported and the default holds, as in the real agent. */
+const wholeNumber = (
+  env: Environment,
+  name: string,
+  { byDefault, unit = "seconds" }: { readonly byDefault: number; readonly unit?: string },
+  log: (line: string) => void
+): number => {
   const text = env.get(name)
   if (text === undefined) return byDefault
   if (/^\d+$/.test(text)) return Number(text)
-  log(`${name} must be a whole number of seconds, not ${JSON.stringify(text)}; ${byDefault} is used`)
+  log(`${name} must be a whole number of ${unit}, not ${JSON.stringify(text)}; ${byDefault} is used`)
   return byDefault
 }
 
@@ -53,8 +60,12 @@ const setUp = (
   }
   return Result.succeed({
     arguments: parsed.success,
-    idleTtlSecs: seconds(env, "MIRRORD_AGENT_IDLE_TTL", 0, log),
-    httpDetectionTimeoutSecs: seconds(env, "MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT", 2, log),
+    idleTtlSecs: wholeNumber(env, "MIRRORD_AGENT_IDLE_TTL", { byDefault: 0 }, log),
+    httpDetectionTimeoutSecs: wholeNumber(env, "MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT", { byDefault: 2 }, log),
+    bodyLimits: {
+      maxBytes: wholeNumber(env, "MIRRORD_MAX_BODY_BUFFER_SIZE", { byDefault: 65_536, unit: "bytes" }, log),
+      timeoutMs: wholeNumber(env, "MIRRORD_MAX_BODY_BUFFER_TIMEOUT", { byDefault: 1000, unit: "milliseconds" }, log)
+    },
     operator: operator?.success
   })
 }
@@ -63,6 +74,7 @@ const options = (setup: Setup) => ({
   communicationTimeoutSecs: setup.arguments.communicationTimeoutSecs,
   idleTtlSecs: setup.idleTtlSecs,
   httpDetectionTimeoutSecs: setup.httpDetectionTimeoutSecs,
+  bodyLimits: setup.bodyLimits,
   targetless: setup.arguments.mode._tag === "Targetless",
   operator: setup.operator
 })

@@ -12,6 +12,7 @@ import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { AgentClientConnection, type AgentSurroundings } from "./agent-client-connection.ts"
 import { systemAfter } from "./agent-output.ts"
 import { AgentIncoming } from "./incoming/agent-incoming.ts"
+import type { BodyLimits } from "./incoming/request-body.ts"
 import { secureOperator, type TrustedOperator } from "./operator-tls.ts"
 
 /** The release of mirrord whose agent the reference agent stands in for. */
@@ -38,6 +39,7 @@ export interface AgentOptions {
   /** Whether the agent has no target, and so no incoming traffic: such messages are answered with `Close`. */
   readonly targetless?: boolean
   readonly httpDetectionTimeoutSecs?: number
+  readonly bodyLimits?: BodyLimits
   /** The only operator that may connect, with TLS; without it anybody may, in clear text. */
   readonly operator?: TrustedOperator | undefined
   /** The real endpoint of a cluster's address; by default the address itself. */
@@ -85,7 +87,8 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
             target,
             agentVersion: version,
             after: systemAfter,
-            httpDetectionTimeoutMs: (options.httpDetectionTimeoutSecs ?? 2) * 1000
+            httpDetectionTimeoutMs: (options.httpDetectionTimeoutSecs ?? 2) * 1000,
+            bodyLimits: options.bodyLimits ?? { maxBytes: 65_536, timeoutMs: 1000 }
           })
     const surroundings: AgentSurroundings = {
       target,

@@ -14,6 +14,7 @@ import { detectConnection } from "./detect-connection.ts"
 import { HttpTraffic } from "./http-traffic.ts"
 import { IncomingClient } from "./incoming-client.ts"
 import { copyTo, join, stealConnection } from "./raw-traffic.ts"
+import type { BodyLimits } from "./request-body.ts"
 import { stealFilter, subscriptionMatcher } from "./steal-filter.ts"
 import {
   dropClient,
@@ -42,6 +43,7 @@ export interface IncomingOptions {
   readonly agentVersion: string
   readonly after: After
   readonly httpDetectionTimeoutMs: number
+  readonly bodyLimits: BodyLimits
 }
 
 /**
@@ -61,7 +63,7 @@ export class AgentIncoming {
     this.#options = options
     this.#http = new HttpTraffic(
       { subscriptions: () => this.#subscriptions, client: (id) => this.#clients.get(id) },
-      options.agentVersion
+      options
     )
   }
 

@@ -60,7 +60,7 @@ export class HttpAnswer {
     return this.#response.headersSent
   }
 
-  /** Calls back once when the answer is over: written completely, or the peer is gone. */
+  /** Calls back once when the answer is over: written completely, or the peer is gone. It may be over already. */
   onClose(run: (complete: boolean) => void): void {
     let called = false
     const over = (): void => {
@@ -68,6 +68,7 @@ export class HttpAnswer {
       called = true
       run(this.#response.writableFinished)
     }
+    if (this.#response.writableFinished || this.#response.destroyed) return over()
     this.#response.once("close", over)
     this.#response.once("finish", over)
     this.upgradable?.socket.once("close", over)

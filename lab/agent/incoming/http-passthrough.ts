@@ -1,10 +1,17 @@
 /** Passes a request that nobody steals on to the application, and the application's answer back to the peer. */
 
 import * as http from "node:http"
-import type { Duplex } from "node:stream"
+import type { Duplex, Readable } from "node:stream"
 import { describeError } from "../node-errors.ts"
 import { type HttpAnswer, pairs } from "./http-answer.ts"
 import { join } from "./raw-traffic.ts"
+
+/** A request of a peer. */
+export interface ServedRequest {
+  readonly message: http.IncomingMessage
+  readonly body: Readable
+  readonly answer: HttpAnswer
+}
 
 /** One connection to the application for all requests of one peer, kept alive between them. */
 export const applicationConnections = (connect: () => Duplex): http.Agent => {
@@ -14,8 +21,7 @@ export const applicationConnections = (connect: () => Duplex): http.Agent => {
 
 /** Passes one request on. */
 export const passThrough = (
-  message: http.IncomingMessage,
-  answer: HttpAnswer,
+  { message, body, answer }: ServedRequest,
   application: http.Agent,
   agentVersion: string
 ): void => {
@@ -57,6 +63,6 @@ export const passThrough = (
   answer.onClose((complete) => {
     if (!complete && answer.upgradable === undefined) upstream.destroy()
   })
-  if (answer.upgradable === undefined) message.pipe(upstream)
+  if (answer.upgradable === undefined) body.pipe(upstream)
   else upstream.end()
 }

@@ -8,9 +8,10 @@ import type { Duplex } from "node:stream"
 import * as Result from "effect/Result"
 import { checkText } from "../../../src/domain/protocol/text-rules.ts"
 import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
+import type { After } from "../agent-output.ts"
 import { describeError } from "../node-errors.ts"
 import { headerList, HttpAnswer, type Upgradable } from "./http-answer.ts"
-import { applicationConnections, passThrough } from "./http-passthrough.ts"
+import { applicationConnections, passThrough, type ServedRequest } from "./http-passthrough.ts"
 import type { IncomingClient } from "./incoming-client.ts"
 import {
   canMirrorRequests,
@@ -20,8 +21,9 @@ import {
   stolenRequestForm
 } from "./incoming-messages.ts"
 import { MirrorCopy } from "./mirror-copy.ts"
+import { type BodyLimits, collectBody, keptBody } from "./request-body.ts"
 import { hasBody, stealRequest, trailerFrames } from "./stolen-request.ts"
-import { mirrorsOfRequest, ownerOfRequest, type Subscriptions } from "./subscriptions.ts"
+import { mirrorsByBody, mirrorsOfRequest, ownerOfRequest, stealsByBody, type Subscriptions } from "./subscriptions.ts"
 
 interface Connection {
   readonly redirected: RedirectedConnection
@@ -32,6 +34,12 @@ interface Connection {
 export interface TrafficView {
   readonly subscriptions: () => Subscriptions
   readonly client: (id: number) => IncomingClient | undefined
+}
+
+export interface HttpOptions {
+  readonly agentVersion: string
+  readonly after: After
+  readonly bodyLimits: BodyLimits
 }
 
 const tooOld = (version: string): string => `the client's protocol version ${version} is too old for it`
@@ -58,19 +66,20 @@ const incomingRequest = (
 }
 
 /**
- * Copies a request for one client. `Close` follows when the peer has its answer; an earlier `Close` would abort the
- * client's own request.
+ * Copies a request for one client; `body` is given if it is known already. `Close` follows when the peer has its
+ * answer; an earlier `Close` would abort the client's own request.
  */
 const mirrorRequest = (
   client: IncomingClient,
   request: IncomingRequest,
-  message: http.IncomingMessage,
-  answer: HttpAnswer
+  { message, answer }: ServedRequest,
+  body?: Uint8Array
 ): void => {
   const copy = new MirrorCopy(client)
+  const complete = body !== undefined || !hasBody(message)
+  const frames = body === undefined ? [] : [{ _tag: "Data", value: body } as const, ...trailerFrames(message)]
+  for (const start of requestStart("ChunkedV2", copy.id, request, frames, complete)) copy.send(start)
   answer.onClose(() => copy.close())
-  const complete = !hasBody(message)
-  for (const start of requestStart("ChunkedV2", copy.id, request, [], complete)) copy.send(start)
   if (complete) return
   message.on("data", (value: Uint8Array) => copy.send(requestBody(copy.id, [{ _tag: "Data", value }], false)))
   message.once("end", () => copy.send(requestBody(copy.id, trailerFrames(message), true)))
@@ -86,11 +95,11 @@ export class HttpTraffic {
   readonly #server: http.Server
   readonly #connections = new WeakMap<object, Connection>()
   readonly #view: TrafficView
-  readonly #agentVersion: string
+  readonly #options: HttpOptions
 
-  constructor(view: TrafficView, agentVersion: string) {
+  constructor(view: TrafficView, options: HttpOptions) {
     this.#view = view
-    this.#agentVersion = agentVersion
+    this.#options = options
     this.#server = http.createServer({
       keepAliveTimeout: 0,
       requestTimeout: 0,
@@ -120,30 +129,47 @@ export class HttpTraffic {
   #serve(message: http.IncomingMessage, answer: HttpAnswer): void {
     const connection = this.#connections.get(message.socket)
     if (connection === undefined) return answer.fail("")
+    this.#guard(answer, () => this.#route(message, answer, connection))
+  }
+
+  /** A mistake in one request must not end the process that serves all others. */
+  #guard(answer: HttpAnswer, run: () => void): void {
     try {
-      this.#route(message, answer, connection)
+      run()
     } catch (error) {
-      // A mistake in one request must not end the process that serves all others.
-      answer.fail(`mirrord-agent v${this.#agentVersion}: ${describeError(error)}`)
+      answer.fail(`mirrord-agent v${this.#options.agentVersion}: ${describeError(error)}`)
     }
   }
 
   #route(message: http.IncomingMessage, answer: HttpAnswer, connection: Connection): void {
     const request = incomingRequest(message, connection.redirected)
-    const thief = request === undefined ? undefined : this.#decide(request, answer.upgradable !== undefined)
-    if (request !== undefined) this.#mirror(request, message, answer)
-    if (thief === undefined || request === undefined) {
-      return passThrough(message, answer, connection.application, this.#agentVersion)
+    const served = { message, body: message, answer }
+    if (request === undefined) return passThrough(served, connection.application, this.#options.agentVersion)
+    this.#mirror(request, served)
+    const { after, bodyLimits } = this.#options
+    if (!hasBody(message) || !stealsByBody(this.#view.subscriptions(), request.destination.port)) {
+      return this.#deliver(request, served, connection)
     }
-    stealRequest({ ...thief, request, message, answer, agentVersion: this.#agentVersion })
+    const waiting = { message, answer, body: keptBody(message, bodyLimits.maxBytes) }
+    collectBody(message, bodyLimits, after, (body) =>
+      this.#guard(answer, () => this.#deliver(request, waiting, connection, body))
+    )
   }
 
-  #decide(request: IncomingRequest, upgrade: boolean) {
+  /** @param known the body, if filters are to see it */
+  #deliver(request: IncomingRequest, served: ServedRequest, { application }: Connection, known?: Uint8Array): void {
+    const { agentVersion } = this.#options
+    const thief = this.#decide(request, served.answer.upgradable !== undefined, known)
+    if (thief === undefined) passThrough(served, application, agentVersion)
+    else stealRequest({ ...thief, ...served, request, agentVersion })
+  }
+
+  #decide(request: IncomingRequest, upgrade: boolean, body: Uint8Array | undefined) {
     const {
       client: owner,
       filtered,
       alsoMatching
-    } = ownerOfRequest(this.#view.subscriptions(), request.destination.port, request)
+    } = ownerOfRequest(this.#view.subscriptions(), request.destination.port, { ...request, body })
     const client = owner === undefined ? undefined : this.#view.client(owner)
     if (client === undefined) return undefined
     for (const other of alsoMatching) {
@@ -156,13 +182,26 @@ export class HttpTraffic {
     return undefined
   }
 
-  #mirror(request: IncomingRequest, message: http.IncomingMessage, answer: HttpAnswer): void {
-    for (const id of mirrorsOfRequest(this.#view.subscriptions(), request.destination.port, request)) {
-      const client = this.#view.client(id)
-      if (client === undefined) continue
-      const version = client.output.version()
-      if (canMirrorRequests(version)) mirrorRequest(client, request, message, answer)
-      else client.output.log("Error", `An HTTP request was not mirrored: ${tooOld(version)}`)
-    }
+  /** Copies the request for clients that want it whatever its body is, and later for clients that want its body. */
+  #mirror(request: IncomingRequest, served: ServedRequest): void {
+    const { port } = request.destination
+    const { after, bodyLimits } = this.#options
+    for (const id of mirrorsOfRequest(this.#view.subscriptions(), port, request)) this.#copy(id, request, served)
+    const curious = mirrorsByBody(this.#view.subscriptions(), port, request)
+    if (curious.length === 0 || !hasBody(served.message)) return
+    collectBody(served.message, bodyLimits, after, (body) => {
+      if (body === undefined) return
+      for (const id of mirrorsOfRequest(this.#view.subscriptions(), port, { ...request, body })) {
+        if (curious.includes(id)) this.#copy(id, request, served, body)
+      }
+    })
+  }
+
+  #copy(id: number, request: IncomingRequest, served: ServedRequest, body?: Uint8Array): void {
+    const client = this.#view.client(id)
+    if (client === undefined) return
+    const version = client.output.version()
+    if (canMirrorRequests(version)) mirrorRequest(client, request, served, body)
+    else client.output.log("Error", `An HTTP request was not mirrored: ${tooOld(version)}`)
   }
 }

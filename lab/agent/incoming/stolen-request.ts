@@ -1,6 +1,7 @@
 /** Sends one stolen HTTP request to its client and writes the client's answer back to the peer. */
 
 import { type IncomingMessage, STATUS_CODES } from "node:http"
+import type { Readable } from "node:stream"
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import { headerList, type HttpAnswer, textPairs } from "./http-answer.ts"
 import type { IncomingClient, ResponsePart } from "./incoming-client.ts"
@@ -21,11 +22,12 @@ export const trailerFrames = (message: IncomingMessage): ReadonlyArray<BodyFrame
 /** Reads a body piece by piece. `last` comes with its final frames; not at all if the peer breaks off. */
 const readBody = (
   message: IncomingMessage,
+  body: Readable,
   each: (frame: BodyFrame) => void,
   last: (trailers: ReadonlyArray<BodyFrame>) => void
 ): void => {
-  message.on("data", (value: Uint8Array) => each({ _tag: "Data", value }))
-  message.once("end", () => last(trailerFrames(message)))
+  body.on("data", (value: Uint8Array) => each({ _tag: "Data", value }))
+  body.once("end", () => last(trailerFrames(message)))
 }
 
 /**
@@ -36,12 +38,13 @@ export const stealRequest = (options: {
   readonly client: IncomingClient
   readonly form: RequestForm
   readonly request: IncomingRequest
-  /** The message from which the body is read. */
   readonly message: IncomingMessage
+  /** The body of the message. */
+  readonly body: Readable
   readonly answer: HttpAnswer
   readonly agentVersion: string
 }): void => {
-  const { client, form, request, message, answer, agentVersion } = options
+  const { client, form, request, message, body, answer, agentVersion } = options
   let raw: ReturnType<typeof exchange> | undefined
 
   const writeFrames = (frames: ReadonlyArray<BodyFrame>, isLast: boolean): void => {
@@ -93,8 +96,8 @@ export const stealRequest = (options: {
   const send = (...messages: Parameters<IncomingClient["sendStolen"]>): void => {
     if (!client.isStolen(connectionId)) return
     if (client.sendStolen(...messages)) return
-    message.pause()
-    client.output.drained(() => message.resume())
+    body.pause()
+    client.output.drained(() => body.resume())
   }
 
   if (form === "ChunkedV1" || form === "ChunkedV2") {
@@ -103,6 +106,7 @@ export const stealRequest = (options: {
     if (complete) return
     readBody(
       message,
+      body,
       (frame) => send(requestBody(connectionId, [frame], false)),
       (trailers) => send(requestBody(connectionId, trailers, true))
     )
@@ -111,6 +115,6 @@ export const stealRequest = (options: {
   const frames: Array<BodyFrame> = []
   const whole = (trailers: ReadonlyArray<BodyFrame>): void =>
     send(wholeRequest(form, connectionId, request, [...frames, ...trailers]))
-  if (hasBody(message)) readBody(message, (frame) => frames.push(frame), whole)
+  if (hasBody(message)) readBody(message, body, (frame) => frames.push(frame), whole)
   else whole([])
 }

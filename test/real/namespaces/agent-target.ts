@@ -4,7 +4,12 @@ import * as net from "node:net"
 import { fileURLToPath } from "node:url"
 import { join } from "../../../lab/agent/incoming/raw-traffic.ts"
 import type { RunningAgent } from "../../lab/agent/agent-harness.ts"
-import type { IncomingWorld } from "../../lab/agent/incoming/incoming-suite.ts"
+import {
+  type AgentSettings,
+  type IncomingWorld,
+  largestBody,
+  patientSecs
+} from "../../lab/agent/incoming/incoming-suite.ts"
 import { targetPort } from "../../lab/agent/loopback-target.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { addressInNetwork, nodeAddress } from "./pod-networks.ts"
@@ -43,7 +48,10 @@ export const startTarget = async (node: PodNode, binary: string): Promise<Incomi
   await application.says("the application is ready", (line) => line === "ready")
   node.runtime.add(id, { pid: application.pid, env: new Map() })
   const entry = await entryTo(node, podIp, targetPort)
-  const startAgent = async (httpDetectionTimeoutSecs: number): Promise<RunningAgent> => {
+  const startAgent = async ({
+    httpDetectionTimeoutSecs = patientSecs,
+    bodyTimeoutMs = patientSecs * 1000
+  }: AgentSettings = {}): Promise<RunningAgent> => {
     const agentIp = newPodIp()
     const mode = ["targeted", "--container-id", id, "--container-runtime", "docker"]
     const args = ["-l", String(agentPort), "-t", "600", ...mode]
@@ -51,7 +59,9 @@ export const startTarget = async (node: PodNode, binary: string): Promise<Incomi
     const agent = startProcess(agentCommand(node, agentIp, security, [binary, ...args]), {
       ...usualEnvironment,
       MIRRORD_AGENT_POD_IPS: addressInNetwork(podIp),
-      MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT: String(httpDetectionTimeoutSecs)
+      MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT: String(httpDetectionTimeoutSecs),
+      MIRRORD_MAX_BODY_BUFFER_SIZE: String(largestBody),
+      MIRRORD_MAX_BODY_BUFFER_TIMEOUT: String(bodyTimeoutMs)
     })
     await agent.says("the agent is ready", (line) => line.startsWith("agent ready"))
     const front = await entryTo(node, agentIp, agentPort)

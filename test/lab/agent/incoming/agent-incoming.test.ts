@@ -3,12 +3,11 @@
 import * as fs from "node:fs"
 import * as os from "node:os"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import type { HttpFilter } from "../../../../src/domain/protocol/http-filter-messages.ts"
 import { AgentClient } from "../agent-client.ts"
 import { type RunningAgent, startOurs } from "../agent-harness.ts"
-import { type LoopbackTarget, loopbackTarget, podIp, targetPort } from "../loopback-target.ts"
+import { type LoopbackTarget, loopbackTarget, podIp } from "../loopback-target.ts"
 import { makeApplication } from "./application.ts"
-import { incomingSuite, type IncomingWorld } from "./incoming-suite.ts"
+import { incomingSuite, type IncomingWorld, largestBody, patientSecs } from "./incoming-suite.ts"
 
 const startWorld = async (): Promise<IncomingWorld> => {
   const root = fs.mkdtempSync(`${os.tmpdir()}/agent-root-`)
@@ -19,7 +18,13 @@ const startWorld = async (): Promise<IncomingWorld> => {
     peerIp: podIp,
     podIp,
     redirected,
-    startAgent: (httpDetectionTimeoutSecs) => startOurs({ target, idleTtlSecs: 600, httpDetectionTimeoutSecs }),
+    startAgent: ({ httpDetectionTimeoutSecs = patientSecs, bodyTimeoutMs = patientSecs * 1000 } = {}) =>
+      startOurs({
+        target,
+        idleTtlSecs: 600,
+        httpDetectionTimeoutSecs,
+        bodyLimits: { maxBytes: largestBody, timeoutMs: bodyTimeoutMs }
+      }),
     stopApplication: () => new Promise((resolve) => application.close(() => resolve())),
     close: () => {
       close()
@@ -57,19 +62,6 @@ describe("the reference agent alone", () => {
       _tag: "Close",
       value: expect.stringContaining("port redirector failed")
     })
-    expect(await client.next()).toBeUndefined()
-  })
-
-  it.each<HttpFilter>([
-    { _tag: "HeaderJq", value: "." },
-    { _tag: "Body", value: { _tag: "Json", query: "$", matches: "." } }
-  ])("has no jq and no JSONPath, which the real agent has: a steal with %j is refused with Close", async (filter) => {
-    const filtered = { _tag: "FilteredHttpEx", port: targetPort, filter } as const
-    const value = { _tag: "PortSubscribe", value: filtered } as const
-    expect(await client.ask({ _tag: "TcpSteal", value })).toMatchObject({ _tag: "Close" })
-    expect(await client.settle()).toEqual([])
-    const mirrored = { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter } as const
-    expect(await client.ask({ _tag: "Tcp", value: mirrored })).toMatchObject({ _tag: "Close" })
     expect(await client.next()).toBeUndefined()
   })
 

@@ -16,6 +16,16 @@ import type { RunningAgent } from "../agent-harness.ts"
 import { fetchFrom, rawPeer } from "../http-peer.ts"
 import { targetPort } from "../loopback-target.ts"
 
+/** Settings of an agent that tests vary. Without them the agent has more patience than any test. */
+export interface AgentSettings {
+  /** A whole number. */
+  readonly httpDetectionTimeoutSecs?: number
+  readonly bodyTimeoutMs?: number
+}
+export const patientSecs = 600
+/** Bodies of this many bytes are too large for filters. */
+export const largestBody = 65_535
+
 /** A target with an application (`application.ts`) on {@link targetPort}. */
 export interface IncomingWorld {
   /** The port of 127.0.0.1 at which the connections of peers enter. */
@@ -25,8 +35,7 @@ export interface IncomingWorld {
   readonly podIp: string
   /** Whether the target's port is redirected to an agent. */
   readonly redirected: () => boolean | Promise<boolean>
-  /** The time-out is a whole number of seconds. */
-  readonly startAgent: (httpDetectionTimeoutSecs: number) => Promise<RunningAgent>
+  readonly startAgent: (settings?: AgentSettings) => Promise<RunningAgent>
   /** Ends the application, so that its port refuses. */
   readonly stopApplication: () => Promise<void>
   readonly close: () => void | Promise<void>
@@ -37,6 +46,12 @@ const stealAll = steal({ _tag: "PortSubscribe", value: { _tag: "All", value: tar
 const stealFiltered = (filter: HttpFilter) =>
   steal({ _tag: "PortSubscribe", value: { _tag: "FilteredHttpEx", port: targetPort, filter } })
 const header = (value: string): HttpFilter => ({ _tag: "Header", value })
+const body = (query: string, matches: string): HttpFilter => ({ _tag: "Body", value: { _tag: "Json", query, matches } })
+const jq = (value: string): HttpFilter => ({ _tag: "HeaderJq", value })
+const mirrorFiltered = (filter: HttpFilter): ClientMessage => ({
+  _tag: "Tcp",
+  value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter }
+})
 const mirrorAll: ClientMessage = { _tag: "Tcp", value: { _tag: "PortSubscribe", value: targetPort } }
 const confirmed = (_tag: "Tcp" | "TcpSteal") => ({
   _tag,
@@ -132,8 +147,7 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
 
   beforeEach(async () => {
     world = await startWorld()
-    // No peer is too slow to be HTTP, however long this process stands still.
-    agent = await world.startAgent(600)
+    agent = await world.startAgent()
   })
 
   afterEach(async () => {
@@ -364,8 +378,111 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
     })
   })
 
+  describe("filters by body", () => {
+    const post = (...pieces: ReadonlyArray<string>) => fetchFrom(world.entry, { method: "POST", body: pieces })
+
+    it("a client gets what its filter finds in the body, and the application the rest", async () => {
+      const client = await newClient("1.29.0")
+      expect(await client.ask(stealFiltered(body("$.users[*].name", "^ann$")))).toEqual(confirmed("TcpSteal"))
+      for (const text of ['{"users":[{"name":"Ann"}]}', "no JSON", '{"users":"ann"}']) {
+        expect((await post(text)).body).toBe(`application POST / ${text}`)
+      }
+      expect((await fetchFrom(world.entry)).body).toBe("application GET / ")
+      const asked = post('{"users":[{"name":"bob"},', '{"name":"ann"}]}')
+      expect(await readRequest(client)).toMatchObject({ text: '{"users":[{"name":"bob"},{"name":"ann"}]}' })
+      client.send(response(0n, "ann's"))
+      expect((await asked).body).toBe("ann's")
+    })
+
+    it("filters see values as JSON without spaces, keys in order", async () => {
+      const client = await newClient("1.29.0")
+      await client.ask(stealFiltered(body("$", '^\\{"a":\\{\\},"b":\\[1,2.5,null,true,"é"\\]\\}$')))
+      const asked = post('{ "b": [1, 2.5, null, true, "\\u00e9"],\n "a": {} }')
+      await client.next()
+      client.send(response(0n, "mine"))
+      expect((await asked).body).toBe("mine")
+    })
+
+    it("trailers of a body stay with it", async () => {
+      const client = await newClient("1.29.0")
+      await client.ask(stealFiltered(body("$.a", "1")))
+      const headers = { "transfer-encoding": "chunked", trailer: "x-sum" }
+      const asked = fetchFrom(world.entry, {
+        method: "POST",
+        headers,
+        body: ['{"a":', "1}"],
+        trailers: { "x-sum": "42" }
+      })
+      expect(await readRequest(client)).toMatchObject({ text: '{"a":1}', trailers: [["x-sum", "42"]] })
+      client.send(response(0n, ""))
+      await asked
+    })
+
+    it("other parts of a filter work for bodies that are too large to be searched", async () => {
+      const client = await newClient("1.29.0")
+      const filters = [body("$", ""), header("x-steal: yes")]
+      await client.ask(stealFiltered({ _tag: "Composite", all: false, filters }))
+      const large = JSON.stringify("x".repeat(3 * largestBody))
+      expect((await post(large)).body).toBe(`application POST / ${large}`)
+      const chunked = { "transfer-encoding": "chunked" }
+      const unsized = await fetchFrom(world.entry, { method: "POST", headers: chunked, body: [large] })
+      expect(unsized.body).toBe(`application POST / ${large}`)
+      const asked = fetchFrom(world.entry, { method: "POST", headers: { "x-steal": "yes" }, body: [large] })
+      expect((await readRequest(client)).text === large).toBe(true)
+      client.send(response(0n, "mine"))
+      expect((await asked).body).toBe("mine")
+    })
+
+    it("a body that takes too long is not waited for", async () => {
+      await agent.stop()
+      agent = await world.startAgent({ bodyTimeoutMs: 1 })
+      const client = await newClient("1.29.0")
+      const filters = [body("$", ""), header("x-steal: yes")]
+      await client.ask(stealFiltered({ _tag: "Composite", all: false, filters }))
+      const peer = rawPeer(world.entry)
+      peer.socket.write("POST / HTTP/1.1\r\nHost: x\r\nX-Steal: yes\r\nContent-Length: 2\r\n\r\n")
+      expect(await client.take(1)).toMatchObject([start(0n, { request: { body: { frames: [], isLast: false } } })])
+      peer.socket.write("{}")
+      expect(await readRequest(client)).toMatchObject({ text: "{}" })
+    })
+
+    it("mirrors copy what their filters find in the body", async () => {
+      const client = await newClient("1.29.0")
+      await client.ask(mirrorFiltered(body("$.user", "^ann$")))
+      expect((await post('{"user":"bob"}')).body).toBe('application POST / {"user":"bob"}')
+      expect((await post('{"user":', '"ann"}')).body).toBe('application POST / {"user":"ann"}')
+      expect(await readRequest(client)).toMatchObject({ method: "POST", text: '{"user":"ann"}' })
+      expect(await client.take(1)).toEqual([over(0n, "Tcp")])
+      expect(await client.settle()).toEqual([])
+    })
+  })
+
+  it("filters by a jq program see each header on its own, and want true as its first boolean", async () => {
+    const client = await newClient("1.29.0")
+    const filters = [jq('1, startswith("x-user: ann")'), jq('split(": ") | .[0] == "x-n" and (.[1] | tonumber) > 5')]
+    expect(await client.ask(stealFiltered({ _tag: "Composite", all: true, filters }))).toEqual(confirmed("TcpSteal"))
+    const get = (headers: Readonly<Record<string, string>>) => fetchFrom(world.entry, { headers })
+    for (const headers of [{}, { "x-user": "ann" }, { "x-user": "bob", "x-n": "7" }, { "x-user": "ann", "x-n": "4" }]) {
+      expect((await get(headers)).body).toBe("application GET / ")
+    }
+    const asked = get({ "X-User": "anna", "X-N": "7" })
+    await client.next()
+    client.send(response(0n, "mine"))
+    expect((await asked).body).toBe("mine")
+    await client.ask(stealFiltered({ _tag: "Composite", all: false, filters: [jq("false, true"), jq('error("no")')] }))
+    expect((await get({ "x-user": "ann" })).body).toBe("application GET / ")
+  })
+
   describe("filters that cannot be", () => {
-    const bad: ReadonlyArray<HttpFilter> = [header("("), { _tag: "Path", value: "(" }]
+    const bad: ReadonlyArray<HttpFilter> = [
+      header("("),
+      { _tag: "Path", value: "(" },
+      body("user", "ann"),
+      body("$[?unknown(@)]", "ann"),
+      body("$.user", "("),
+      jq("("),
+      jq("no_such_function")
+    ]
 
     it.each(bad)("a steal with %j is refused with Close, and the connection stays", async (filter) => {
       const client = await newClient("1.29.0")
@@ -376,11 +493,7 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
 
     it.each(bad)("a mirror with %j ends the connection", async (filter) => {
       const client = await newClient("1.29.0")
-      const message: ClientMessage = {
-        _tag: "Tcp",
-        value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter }
-      }
-      expect(await client.ask(message)).toMatchObject({ _tag: "Close" })
+      expect(await client.ask(mirrorFiltered(filter))).toMatchObject({ _tag: "Close" })
       expect(await client.next()).toBeUndefined()
     })
   })
@@ -514,7 +627,7 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
 
     it("reports a silent peer after the detection time-out", async () => {
       await agent.stop()
-      agent = await world.startAgent(1)
+      agent = await world.startAgent({ httpDetectionTimeoutSecs: 1 })
       const client = await newClient("1.29.0")
       await client.ask(stealAll)
       const peer = rawPeer(world.entry)
@@ -578,7 +691,7 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
     it("copies only what a filter matches, and stolen requests too", async () => {
       const [mirror, thief] = [await newClient("1.29.0"), await newClient("1.29.0")]
       const filter: HttpFilter = { _tag: "Path", value: "^/a" }
-      await mirror.ask({ _tag: "Tcp", value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter } })
+      await mirror.ask(mirrorFiltered(filter))
       await thief.ask(stealAll)
       const asked = [fetchFrom(world.entry, { path: "/a" })]
       expect(await thief.take(1)).toMatchObject([start(0n)])
