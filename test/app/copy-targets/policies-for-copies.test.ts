@@ -2,10 +2,13 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
+import { makePolicyCapability } from "../../../src/app/policies/policy-capability.ts"
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { connectTo, opened, refusedWith } from "../../support/memory-session.ts"
+import { memoryCluster } from "../../support/memory-world.ts"
 import { allow, client, logs, refusalOf, steal } from "../policies/policed.ts"
 import { begin, type Copied, made, minutes, refused, replicas, usualSpec } from "./copied.ts"
 import { beginFleet, type FleetCopied } from "./fleet-copied.ts"
@@ -104,6 +107,23 @@ describe("a policy of a single cluster", () => {
       const { got, say } = yield* client(opened(yield* connectTo(copied.cluster, wanted)))
       yield* say(steal)
       assert.deepInclude(refusalOf(got), { policyName: "calm" })
+    })
+  )
+
+  it.effect("holds for a pod that is no copy, whatever its session says", () =>
+    Effect.gen(function* () {
+      const cluster = memoryCluster("a")
+      cluster.api.write(pods, "plain", {}, "default")
+      allow(cluster, "calm", { block: ["steal"], targetPath: "pod/plain" })
+      const { limits } = yield* makePolicyCapability({ api: cluster.api, fleet: undefined })
+      yield* pass("1 second")
+      const target = { _tag: "Workload", kind: "pod", name: "plain", container: undefined } as const
+      const session = { namespace: "default", target, containers: undefined, profile: undefined }
+      const found = yield* limits?.({ ...session, copy: { scaledown: false } }) ?? Effect.die("no limits")
+      assert.deepStrictEqual(
+        found.policies.policies.map(({ name }) => name),
+        ["calm"]
+      )
     })
   )
 
