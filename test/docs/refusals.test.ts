@@ -61,7 +61,9 @@ describe("docs/refusals.md", () => {
 
   it("leads from each sentence to a section that says more", () => {
     const lines = page.split("\n").filter((line) => /^\| \d{3} \|/u.test(line))
-    expect(lines.length).toBe(rows.length / 4)
+    // A sentence with backticks of its own comes from the domain, whose sentences this test does not know.
+    const others = lines.filter((line) => /^\| \d{3} \| ``/u.test(line))
+    expect(lines.length - others.length).toBe(rows.length / 4)
     expect(lines.filter((line) => !leadsSomewhere(line))).toEqual([])
   })
 })

@@ -30,6 +30,7 @@ import { children, nothingLeft } from "./sessions.ts"
 
 const single = "cluster-b"
 const readers = "workload-readers"
+const policies = { group: "policies.mirrord.metalbear.co", version: "v1alpha", resource: "mirrordpolicies" }
 
 /** The rights that the client needs beside the chart's role for developers, since it looks for targets itself. */
 const readsWorkloads = `
@@ -164,6 +165,32 @@ export const copyTargets = (where: string, use: UsePlayground): void =>
         const env = exec("cronjob/nightly", { scale_down: true }, "env")
         expect(await env.ended(20_000)).toBe(1)
         expect(refusalText(env)).toContain("cronjob/nightly cannot be scaled down")
+      })
+
+      it("a policy refuses a copy that takes the pods, and holds for the session on one that does not", async () => {
+        const policy = {
+          apiVersion: `${policies.group}/${policies.version}`,
+          kind: "MirrordPolicy",
+          metadata: { name: "calm", namespace: "default" },
+          spec: {
+            block: ["copy-target-scale-down", "steal"],
+            targetPath: "deploy/myapp",
+            appliesToCopyTargets: true
+          }
+        }
+        await applyObjects(real.cluster(single).cluster, JSON.stringify(policy))
+        // The operator hears of it by its watch, a moment later.
+        await eventually("a refused copy", async () => {
+          const env = exec("deployment/myapp", { scale_down: true }, "env")
+          await env.ended(60_000)
+          expect(refusalText(env)).toContain("Operation was blocked by policy `calm`")
+        })
+        const app = exec("deployment/myapp", { scale_down: false }, layerApp, "--steal", "80")
+        const { ok } = await app.waitForEvent("subscribed", undefined, 60_000)
+        expect(String(ok)).toContain("forbidden by the mirrord policy")
+        expect(String(ok)).toContain('"calm"')
+        app.stop()
+        await deleteObject(real.cluster(single).cluster, policies, "default", "calm")
       })
 
       it("leaves nothing", async () => {

@@ -4,6 +4,7 @@
  * left to the tests of policies. Whether a refusal is answered at all is S4.
  */
 
+import { at } from "../../../src/domain/json.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { clientTag } from "../../../src/domain/protocol/peek.ts"
 import { mirrordClusterPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
@@ -18,12 +19,14 @@ const calm = 15_000
 /** Interval of checks whether something is wrong, ms. */
 const checkInterval = 1_000
 
-type Rule = "steal" | "steal-without-filter" | "mirror" | "profile"
+type Rule = "steal" | "steal-without-filter" | "mirror" | "profile" | "copy-target-scale-down"
 
 interface Known {
   readonly cluster: string
   readonly name: string
   readonly rules: ReadonlySet<Rule>
+  /** Whether it holds for sessions on copies. */
+  readonly isForCopies: boolean
   /** Since when it is so, or since when it is deleted, ms. */
   readonly since: number
   readonly isDeleted: boolean
@@ -51,9 +54,12 @@ const askedFor = (bytes: Uint8Array): ReadonlyArray<Rule> => {
   return message.value.value._tag === "All" ? ["steal", "steal-without-filter"] : ["steal"]
 }
 
-/** The policies of its own cluster hold for an agent, and those of the primary where it serves sessions over many. */
-const holdsFor = ({ cluster }: Known, world: World, agentCluster: string, isOfCopy: boolean): boolean =>
-  cluster === agentCluster || (cluster === world.primary.name && !isOfCopy)
+/**
+ * The policies of its own cluster hold for an agent, and those of the primary where it serves sessions over many. No
+ * copy that is played is over many clusters.
+ */
+const holdsFor = ({ cluster, isForCopies }: Known, world: World, agentCluster: string, isOfCopy: boolean): boolean =>
+  isOfCopy ? cluster === agentCluster && isForCopies : cluster === agentCluster || cluster === world.primary.name
 
 const isOnCopy = ({ kubelet }: SimCluster, containerId: string | undefined): boolean =>
   containerId?.startsWith("mirrord-copy-") === true && kubelet.copies.length > 0
@@ -80,12 +86,18 @@ const given = (cluster: SimCluster) =>
 /** The cluster whose operator decides about a session as a whole. */
 const decides = (world: World, client: SimClient): string => (client.isOnCopy ? client.home : world.primary.name)
 
+/** Whether a policy of the deciding cluster lets the session not be. */
+const refuses = ({ isForCopies, rules }: Known, { isOnCopy, takesPods }: SimClient): boolean =>
+  (rules.has("profile") && (isForCopies || !isOnCopy)) || (rules.has("copy-target-scale-down") && takesPods)
+
 /** Rules of the operator itself, which are no objects. */
 const ownRules: ReadonlySet<string> = new Set(["targetless", "ephemeral agents"])
 
 /** Names of policies in a sentence for a user. */
 const named = (message: string): ReadonlyArray<string> =>
-  /mirrord polic/u.test(message) ? [...message.matchAll(/"([^"]+)"/gu)].flatMap(([, name]) => name ?? []) : []
+  /(mirrord|blocked by) polic/u.test(message)
+    ? [...message.matchAll(/["`]([^"`]+)["`]/gu)].flatMap(([, name]) => name ?? [])
+    : []
 
 export const policiesHold: Invariant = {
   id: "N18",
@@ -128,8 +140,7 @@ export const policiesHold: Invariant = {
           const client = theWorld.clients.get(event.client)
           if (client === undefined) return undefined
           const broken = inForce(event.at).find(
-            ({ cluster, rules }) =>
-              cluster === decides(theWorld, client) && (rules.has("profile") || (client.isOnCopy && rules.size > 0))
+            (policy) => policy.cluster === decides(theWorld, client) && refuses(policy, client)
           )
           return broken === undefined
             ? undefined
@@ -171,6 +182,7 @@ export const policiesHold: Invariant = {
               cluster: event.cluster,
               name,
               rules: rulesOf(object),
+              isForCopies: at(object, "spec", "appliesToCopyTargets") === true,
               since: event.at,
               isDeleted: after === undefined
             })

@@ -108,6 +108,11 @@ export class SimClient {
     return this.#options.copy !== undefined
   }
 
+  /** Whether the copy replaces its workload. */
+  get takesPods(): boolean {
+    return this.#options.copy?.scaleDown === true
+  }
+
   get state(): ClientState {
     return this.#state
   }

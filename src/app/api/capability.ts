@@ -95,6 +95,8 @@ export interface ConnectedCopy {
   readonly target: string
   /** Whether the copy replaces its workload. */
   readonly scaledown: boolean
+  /** The copied target, where the copy's pod need not be in this cluster; missing while the pod's cluster is away. */
+  readonly of?: Target | undefined
   /** Why clusters have no copy, by cluster. */
   readonly leftOut: ReadonlyMap<string, string>
 }
@@ -129,6 +131,16 @@ export interface LimitedSession {
   readonly profile: string | undefined
   /** Whether its agents tell their own variables beside the target's. */
   readonly tellsAgentVariables?: boolean
+  /** Set for a session on a copy, whose pod is its target. `of`: the copied target; missing: the pod tells it. */
+  readonly copy?: Pick<ConnectedCopy, "scaledown" | "of"> | undefined
+}
+
+/** A copy that is asked for. */
+export interface WantedCopy {
+  readonly namespace: string
+  readonly target: Target
+  /** Whether the copy is to replace its workload. */
+  readonly scaleDown: boolean
 }
 
 /** An agent that is about to be started for a session, beside a container. */
@@ -182,6 +194,8 @@ export interface Capability {
    * be, and if that cannot be told.
    */
   readonly limits?: (session: LimitedSession) => Effect.Effect<SessionLimits, ApiError>
+  /** Refuses a copy that may not be made in this cluster. */
+  readonly permitCopy?: (copy: WantedCopy) => Effect.Effect<void, ApiError>
   /** The ports of a target that serve TLS, for its agent. Fails with a sentence if that cannot be told. */
   readonly stealTls?: (subject: TlsSubject) => Effect.Effect<ReadonlyArray<PortTls>, SessionFailure>
   /** Refuses a connect that is impossible, such as a connect whose parameters need something that is not there. */

@@ -6,6 +6,7 @@
 import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { IgnoredParameters } from "../../domain/session/connect-request.ts"
+import type { Target } from "../../domain/target/target.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { ApiError } from "./status.ts"
 
@@ -48,6 +49,8 @@ export interface ConnectRequest extends Asker {
   readonly copyTarget?: {
     /** Whether the copy replaces its workload. */
     readonly scaledown: boolean
+    /** The copied target, if it is known. */
+    readonly of?: Target | undefined
     /** Why clusters have no copy, by cluster. */
     readonly leftOut: ReadonlyMap<string, string>
   }

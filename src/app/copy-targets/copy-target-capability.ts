@@ -9,17 +9,15 @@ import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
-import { formatTargetPath } from "../../domain/target/target-path.ts"
-import type { Target } from "../../domain/target/target.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import type { Capability, CopyTargets, FurtherStatus } from "../api/capability.ts"
-import { askLimits } from "../api/session-limits.ts"
-import { type ApiError, forbidden, internalError } from "../api/status.ts"
+import { type ApiError, internalError } from "../api/status.ts"
 import { makeInTurn } from "../kernel/in-turn.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { type CopiedPods, makeCopiedPods } from "./copied-pods.ts"
 import { makeInPlace } from "./copy-places.ts"
+import type { CreateCopyOptions } from "./create-copy.ts"
 import { type FleetCopies, makeFleetCopies } from "./fleet-copies.ts"
 import { findLeftovers } from "./leftovers.ts"
 import { copiesHere, statusOf } from "./local-copies.ts"
@@ -49,23 +47,11 @@ const storedCopyUses = (capabilities: ReadonlyArray<Capability>): Effect.Effect<
     (uses) => new Set(uses.flat())
   )
 
-/** Refuses copies of targets that policies hold for: the relay does not know that the pod of a copy is their target. */
+/** Refuses copies that a capability forbids. */
 const permittedBy =
-  (capabilities: ReadonlyArray<Capability>) =>
-  (namespace: string, target: Target): Effect.Effect<void, ApiError> => {
-    const asked = askLimits(capabilities)({ namespace, target, containers: undefined, profile: undefined })
-    return Effect.flatMap(asked, (limits) => {
-      const names = (limits?.policies.policies ?? []).map(({ name }) => `"${name}"`).join(", ")
-      return names === ""
-        ? Effect.void
-        : Effect.fail(
-            forbidden(
-              `mirrord policies hold for ${formatTargetPath(target)} (${names}), and this operator does not apply ` +
-                "policies to copies of targets yet. Take feature.copy_target out, or ask an administrator."
-            )
-          )
-    })
-  }
+  (capabilities: ReadonlyArray<Capability>): CreateCopyOptions["permitted"] =>
+  (copy) =>
+    Effect.forEach(capabilities, ({ permitCopy }) => permitCopy?.(copy) ?? Effect.void, { discard: true })
 
 /** Fails with a sentence if the copies cannot be read in time. */
 const whenRead = (copies: CopiedPods): Effect.Effect<CopiedPods, ApiError> =>

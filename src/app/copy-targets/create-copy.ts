@@ -22,10 +22,11 @@ import { type SessionId, sessionId, sessionIdHex, sessionIdName } from "../../do
 import { type ProtectedNamespaces, protectedTarget } from "../../domain/target/protected-namespaces.ts"
 import { targetFailure } from "../../domain/target/target-errors.ts"
 import { formatTargetName } from "../../domain/target/target-path.ts"
-import { kindAddress, type Target, type TargetKind } from "../../domain/target/target.ts"
+import { kindAddress, type TargetKind } from "../../domain/target/target.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { mayDo } from "../api/access-review.ts"
 import { askedBy } from "../api/asked-by.ts"
+import type { WantedCopy } from "../api/capability.ts"
 import type { CopyTargetRequest } from "../api/operator-facade.ts"
 import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
@@ -42,8 +43,8 @@ export interface CreateCopyOptions {
   readonly inPlace: InPlace
   /** Requests of one name come one after the other. */
   readonly inTurn: InTurn
-  /** Fails if the target may not be copied because of mirrord policies. */
-  readonly permitted: (namespace: string, target: Target) => Effect.Effect<void, ApiError>
+  /** Fails if mirrord policies forbid the copy. */
+  readonly permitted: (copy: WantedCopy) => Effect.Effect<void, ApiError>
 }
 
 /** One request for a copy, as far as it has been read. */
@@ -282,7 +283,7 @@ const createWanted = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect
   Effect.gen(function* () {
     const { asked, request } = wanted
     yield* allowed(options, wanted)
-    yield* options.permitted(asked.namespace, request.target)
+    yield* options.permitted({ namespace: asked.namespace, ...request })
     const earlier = earlierCopy(options, wanted, yield* Clock.currentTimeMillis)
     return yield* earlier === undefined ? newCopy(options, wanted) : sameCopy(options, wanted, earlier)
   })

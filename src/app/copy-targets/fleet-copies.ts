@@ -19,6 +19,7 @@ import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { type SessionId, sessionIdHex, sessionIdName } from "../../domain/session/session-id.ts"
 import { parseTargetJson } from "../../domain/target/target-json.ts"
 import { formatTargetName } from "../../domain/target/target-path.ts"
+import type { Target } from "../../domain/target/target.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { askedBy } from "../api/asked-by.ts"
 import type { ConnectedCopy, CopyConnect, CopyTargets, FurtherStatus, ReachedCluster } from "../api/capability.ts"
@@ -43,7 +44,7 @@ export interface FleetCopiesOptions {
   readonly inPlace: InPlace
   /** Requests of one name come one after the other. */
   readonly inTurn: InTurn
-  /** Fails if the target may not be copied because of mirrord policies of the primary's cluster. */
+  /** Fails if mirrord policies of the primary's cluster forbid the copy. */
   readonly permitted: CreateCopyOptions["permitted"]
   /** Name of the primary's cluster as a DNS label. */
   readonly primary: string
@@ -214,7 +215,7 @@ const placedFor = (state: State, { known, ordered }: Judged, caller: Caller): Ef
     const { awaited, permitted } = state.options
     const request = yield* Effect.fromResult(readCopyRequest({ spec: copy.spec }))
     yield* mayCopy(awaited, { caller, namespace }, request)
-    yield* permitted(namespace, request.target)
+    yield* permitted({ namespace, ...request })
     known.placed = { order, request }
     return known.placed
   }).pipe(Effect.catch(() => Effect.undefined))
@@ -289,6 +290,10 @@ const sessionTarget = (begun: CopyConnect["begun"], name: string, container?: st
   return its !== undefined && (its === pod || its.startsWith(`${pod}.container.`)) ? its : podTarget(name, container)
 }
 
+/** The target that was copied; nothing if it is not known. */
+const copiedOf = (copy: CopyTarget | undefined): Target | undefined =>
+  Result.getOrUndefined(parseTargetJson(copy?.spec["target"]))
+
 const connected = (
   state: State,
   { begun, caller, name, namespace, owner }: CopyConnect
@@ -298,16 +303,16 @@ const connected = (
     if (Result.isFailure(found)) {
       // The session itself knows whether it can go on; its owner and its target are checked there.
       if (begun === undefined) return yield* found.failure
-      return { target: sessionTarget(begun, name), scaledown: false, leftOut: new Map() }
+      const of = copiedOf(state.known.get(`${namespace}/${name}`)?.shown)
+      return { target: sessionTarget(begun, name), scaledown: false, of, leftOut: new Map() }
     }
     const { known, ordered, plan } = found.success
     if ((known.placed?.order ?? ordered.order).owner.userId !== owner.userId)
       return yield* forbidden(`The copy target ${name} belongs to another user.`)
-    const copied = parseTargetJson(ordered.copy.spec["target"])
-    if (Result.isSuccess(copied)) yield* state.options.permitted(namespace, copied.success)
-    const container = Result.isSuccess(copied) && "container" in copied.success ? copied.success.container : undefined
+    const of = known.placed?.request.target ?? copiedOf(ordered.copy)
     return {
-      target: sessionTarget(begun, name, container),
+      target: sessionTarget(begun, name, of !== undefined && "container" in of ? of.container : undefined),
+      of,
       scaledown: ordered.copy.spec["scale_down"] === true,
       leftOut: new Map(plan.leftOut.map(({ cluster, why }) => [cluster, noCopyText(why)]))
     }
@@ -387,7 +392,7 @@ const createWanted = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, A
     const { awaited, permitted } = state.options
     const { asked, request } = wanted
     yield* mayCopy(awaited, asked, request)
-    yield* permitted(asked.namespace, request.target)
+    yield* permitted({ namespace: asked.namespace, ...request })
     const all = yield* lookAtAll(state)
     follow(state)
     const earlier = all.find((copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted))

@@ -3,12 +3,11 @@
  * pods and workloads behind them are kept by copied-pods.ts and scaled-down-workloads.ts.
  */
 
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect } from "effect"
 import { copyTarget } from "../../domain/copy-target/copy-info.ts"
 import { copyOrder } from "../../domain/copy-target/copy-order.ts"
 import { at } from "../../domain/json.ts"
 import type { CopyTarget } from "../../domain/resources/copy-target.ts"
-import { parseTargetJson } from "../../domain/target/target-json.ts"
 import { formatTargetName } from "../../domain/target/target-path.ts"
 import { mayDriveSessions } from "../api/access-review.ts"
 import type { CopyConnect, CopyTargets, FurtherStatus } from "../api/capability.ts"
@@ -47,15 +46,12 @@ const isSelected = ({ pod: { metadata }, record }: Copy, { name, namespace, prim
 
 const connected = (
   copies: CopiedPods,
-  { name, namespace, owner: { userId } }: CopyConnect,
-  permitted: CreateCopyOptions["permitted"]
+  { name, namespace, owner: { userId } }: CopyConnect
 ): ReturnType<CopyTargets["connect"]> =>
   Effect.gen(function* () {
     const { copy } = yield* asked(copies, namespace, name)
     const { container, owner, replaces } = copy.record
     if (owner.userId !== userId) return yield* forbidden(`The copy target ${name} belongs to another user.`)
-    const copied = parseTargetJson(copy.record.spec["target"])
-    if (Result.isSuccess(copied)) yield* permitted(namespace, copied.success)
     const target = formatTargetName({ _tag: "Workload", kind: "pod", name, container })
     return { target, scaledown: replaces !== undefined, leftOut: new Map() }
   })
@@ -95,5 +91,5 @@ export const copiesHere = (
       const { copy, now } = yield* asked(copies, namespace, name)
       return infoOf(copies, now)(copy)
     }),
-  connect: (session) => Effect.flatMap(awake, (copies) => connected(copies, session, optionsOf(copies).permitted))
+  connect: (session) => Effect.flatMap(awake, (copies) => connected(copies, session))
 })

@@ -128,6 +128,19 @@ const addServicePods = (lookUp: LookUp, name: string): Reading<void> =>
     )
   )
 
+/**
+ * The target of the copy whose pod has this name. `NoCopy`: the pod is none of a copy; `undefined`: no such pod is
+ * here.
+ */
+export const readCopied = (api: KubeApi, namespace: string, pod: string): Reading<Target | "NoCopy" | undefined> =>
+  api.get(kinds.pods, pod, namespace).pipe(
+    Effect.flatMap((object) => read(kinds.pods, object)),
+    Effect.map(({ metadata }) => copiedTarget(metadata) ?? ("NoCopy" as const)),
+    Effect.catch((error) =>
+      error._tag === "KubeError" && error.reason === "NotFound" ? Effect.undefined : Effect.fail(error)
+    )
+  )
+
 /** The target with its labels, its owners, and for a service or labels the pods and what owns them. */
 export const readLineage = (api: KubeApi, namespace: string, target: Target): Reading<ReadonlyArray<Resource>> =>
   Effect.gen(function* () {

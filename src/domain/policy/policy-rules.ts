@@ -29,6 +29,8 @@ export interface PolicyRules {
   /** Name of the object. */
   readonly name: string
   readonly target: TargetPattern
+  /** Whether it holds for sessions on copies of its targets too. */
+  readonly appliesToCopies: boolean
   readonly blocks: ReadonlySet<Policy["spec"]["block"][number]>
   /** Matches a header filter of each subscription to steal. */
   readonly headerFilter: Regex | undefined
@@ -127,10 +129,11 @@ const sizeOf = ({ files, headerFilter, outgoing }: PolicyRules): number => {
 
 const compile = (policy: Policy): PolicyRules => {
   const { metadata, spec } = policy
-  const { block, env, profileAllowlist, requireProfile } = spec
+  const { appliesToCopyTargets, block, env, profileAllowlist, requireProfile } = spec
   const rules: PolicyRules = {
     name: metadata.name,
     target: readTarget(metadata.namespace, spec),
+    appliesToCopies: appliesToCopyTargets === true,
     blocks: new Set(block),
     headerFilter: headerFilterOf(spec),
     requiresProfile: requireProfile === true,

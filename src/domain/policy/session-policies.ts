@@ -18,6 +18,7 @@ const agentVariables = ["MIRRORD_AGENT_*", "AGENT_OPERATOR_CERT_ENV"]
 const withoutTarget: PolicyRules = {
   name: "targetless",
   target: { namespace: undefined, paths: readPathPattern("targetless"), selector: undefined },
+  appliesToCopies: false,
   blocks: new Set(["steal", "mirror"]),
   headerFilter: undefined,
   requiresProfile: false,
@@ -33,6 +34,7 @@ const ofEphemeralAgents: PolicyRules = {
   ...withoutTarget,
   name: "ephemeral agents",
   target: { namespace: undefined, paths: undefined, selector: undefined },
+  appliesToCopies: true,
   blocks: new Set()
 }
 
@@ -45,15 +47,36 @@ export interface SessionPolicies {
 
 const byText = (a: PolicyRules, b: PolicyRules): number => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)
 
-/** The policies that apply to a target, with those that always hold for it, or for agents of its kind. */
+/**
+ * The policies that apply to a target, with those that always hold for it, or for agents of its kind. For a session on
+ * a copy they are those that say so (published).
+ */
 export const policiesFor = (
   all: ReadonlyArray<PolicyRules>,
   subject: PolicySubject,
   tellsAgentVariables = false
 ): SessionPolicies => {
   const own = tellsAgentVariables ? [withoutTarget, ofEphemeralAgents] : [withoutTarget]
-  const policies = [...own, ...all].filter(({ target }) => appliesTo(target, subject)).toSorted(byText)
+  const policies = [...own, ...all]
+    .filter(
+      ({ appliesToCopies, target }) => (subject.copy === undefined || appliesToCopies) && appliesTo(target, subject)
+    )
+    .toSorted(byText)
   return { policies, text: JSON.stringify(policies.map(({ text }) => text)) }
+}
+
+/**
+ * Why a copy may not take the pods of its target's workload, as a sentence for its user. A policy that blocks this is
+ * about the target, so it need not say that it holds for sessions on copies (published), and about all containers.
+ */
+export const scaleDownProblem = (all: ReadonlyArray<PolicyRules>, subject: PolicySubject): string | undefined => {
+  if (subject.copy?.scaledown !== true) return undefined
+  const target = { ...subject, containers: undefined }
+  const blocking = all.find((rules) => rules.blocks.has("copy-target-scale-down") && appliesTo(rules.target, target))
+  return blocking === undefined
+    ? undefined
+    : `Operation was blocked by policy \`${blocking.name}\`: no copy may take the pods of this target ` +
+        "(copy-target-scale-down). Take feature.copy_target.scale_down out, or ask an administrator."
 }
 
 /** Whether it must be known which labels the target has and which objects own it. */

@@ -22,10 +22,12 @@ export interface Resource {
 /** A target as policies see it. */
 export interface PolicySubject {
   readonly namespace: string
-  /** The target, and what owns it. */
-  readonly lineage: ReadonlyArray<Resource>
+  /** The target, and what owns it; for a copy the copied target. `undefined`: not known, so it may be any. */
+  readonly lineage: ReadonlyArray<Resource> | undefined
   /** The containers that are used; `undefined`: not known, so it may be any. */
   readonly containers: ReadonlyArray<string> | undefined
+  /** Set for a copy of the target, and for a session on one. `scaledown`: it has the workload's pods taken away. */
+  readonly copy?: { readonly scaledown: boolean } | undefined
 }
 
 /** `resource` and `container` are patterns; `undefined`: all. */
@@ -98,16 +100,17 @@ export const appliesTo = (
   { containers, lineage, namespace: actual }: PolicySubject
 ): boolean =>
   (namespace === undefined || namespace === actual) &&
-  lineage.some(
-    (resource) =>
-      (selector === undefined || selects(selector, resource.labels)) &&
-      (paths === undefined ||
-        paths.some(
-          (path) =>
-            isContainer(path.container, containers) &&
-            pathsOf(resource).some((text) => matchesGlob(path.resource, text))
-        ))
-  )
+  (lineage === undefined ||
+    lineage.some(
+      (resource) =>
+        (selector === undefined || selects(selector, resource.labels)) &&
+        (paths === undefined ||
+          paths.some(
+            (path) =>
+              isContainer(path.container, containers) &&
+              pathsOf(resource).some((text) => matchesGlob(path.resource, text))
+          ))
+    ))
 
 /** Whether the owners and the labels of a target matter to the policy. */
 export const needsLineage = ({ paths, selector }: TargetPattern): boolean =>

@@ -6,7 +6,6 @@ import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
-import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
@@ -369,21 +368,6 @@ describe("copies", () => {
       )
       for (const answer of answers.filter(Result.isFailure)) assert.include(answer.failure.message, "sessionsPerUser")
       assert.lengthOf(answers.filter(Result.isSuccess), 2)
-    })
-  )
-
-  it.effect("are refused where mirrord policies hold for the target, from the moment on that there is one", () =>
-    Effect.gen(function* () {
-      const { certificate, copied, copy } = yield* withCopy()
-      const { api } = copied.cluster
-      api.write(mirrordPolicies, "p", { spec: { targetPath: "deploy/myapp", block: ["steal"] } }, "default")
-      yield* pass("1 second")
-      const connect = refusedWith(yield* copied.connect(certificate, copy))
-      assert.deepStrictEqual([connect.code, connect.message.includes("mirrord policies hold for")], [403, true])
-      const post = refused(yield* copied.post(certificate))
-      assert.deepStrictEqual([post.code, post.message.includes("mirrord policies hold for")], [403, true])
-      yield* minutes(2)
-      assert.deepStrictEqual(copied.workload(), theirs)
     })
   )
 })

@@ -252,10 +252,10 @@ describe("clusters without a copy", () => {
     })
   )
 
-  it.effect("are those where policies hold for the target, whose default refuses it for all", () =>
+  it.effect("are those whose policies let no copy take the pods, and such a default refuses it for all", () =>
     Effect.gen(function* () {
       const copied = yield* beginFleet()
-      const policy = { spec: { targetPath: "deploy/myapp", block: ["steal"] } }
+      const policy = { spec: { targetPath: "deploy/myapp", block: ["copy-target-scale-down"] } }
       copied.member("b").api.write(mirrordPolicies, "p", policy, "default")
       yield* pass("1 second")
       const { name } = made(yield* copied.post()).metadata
@@ -268,7 +268,10 @@ describe("clusters without a copy", () => {
       copied.member("a").api.write(mirrordPolicies, "p", policy, "default")
       yield* pass("1 second")
       const { code, message } = refused(yield* copied.post())
-      assert.deepStrictEqual([code, message.startsWith("In the default cluster a: mirrord policies hold")], [403, true])
+      assert.deepStrictEqual(
+        [code, message.startsWith("In the default cluster a: Operation was blocked by policy `p`: ")],
+        [403, true]
+      )
       assert.deepStrictEqual(copied.names(), { a: [], b: [] })
       assert.deepStrictEqual(copied.workloads(), theirs)
     })

@@ -3,75 +3,26 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { recordAnnotation } from "../../../src/domain/copy-target/copy-record.ts"
-import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
-import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { deployments, pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordClusterPolicies, mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
-import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
 import { type MemoryCluster, openConnection } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
-
-const allow = (cluster: MemoryCluster, name: string, spec: object, namespace?: string): void => {
-  cluster.api.write(
-    namespace === undefined ? mirrordClusterPolicies : mirrordPolicies,
-    name,
-    { spec: { block: [], ...spec } },
-    namespace
-  )
-}
+import { allow, client, logs, refusalOf, steal } from "./policed.ts"
 
 const objectsOf = ({ api }: MemoryCluster): number =>
   api.peekAll(mirrordMultiClusterSessions).length + api.peekAll(mirrordClusterSessions).length
 
-/** A client that went through its handshake, and the messages that it got since. */
-const client = (channel: FrameChannel) =>
-  Effect.gen(function* () {
-    const got: Array<DaemonMessage> = []
-    let ended: string | undefined
-    channel.open({
-      message: (bytes) => {
-        const decoded = daemonMessage.decode(bytes)
-        if (decoded._tag === "Decoded") got.push(decoded.value)
-      },
-      ended: (reason) => {
-        ended = reason
-      },
-      drained: () => {},
-      ignored: () => {}
-    })
-    const say = (message: ClientMessage) =>
-      Effect.andThen(
-        Effect.sync(() => channel.send(clientMessage.encode(message))),
-        pass("1 second")
-      )
-    yield* say({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
-    yield* say({ _tag: "ReadyForLogs" })
-    return { got, say, ended: () => ended }
-  })
-
-const steal: ClientMessage = { _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }
 const variables: ClientMessage = {
   _tag: "GetEnvVarsRequest",
   value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
 }
-
-const refusalOf = (got: ReadonlyArray<DaemonMessage>) => {
-  for (const message of got) {
-    if (message._tag !== "TcpSteal" || message.value._tag !== "SubscribeResult") continue
-    const { value: result } = message.value
-    if (result._tag === "Err" && result.error._tag === "ForbiddenWithReason") return result.error
-  }
-  return undefined
-}
-
-const logs = (got: ReadonlyArray<DaemonMessage>): ReadonlyArray<string> =>
-  got.flatMap((message) => (message._tag === "LogMessage" ? [message.value.message] : []))
 
 describe("a policy of a single cluster", () => {
   it.live("forbids stealing with its name, and holds at once for a session that has begun", () =>

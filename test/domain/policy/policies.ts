@@ -29,6 +29,7 @@ const rule = fc.constantFrom<object>(
 export const anyPolicy: fc.Arbitrary<PolicyRules> = fc
   .record({
     name: fc.constantFrom("a", "b", "c", "d"),
+    appliesToCopyTargets: fc.boolean(),
     block: some("steal", "steal-without-filter", "mirror", "copy-target-scale-down"),
     exclude: some("DB_*", "SECRET", "?"),
     local: some("^/home", "\\.local$"),
@@ -38,10 +39,11 @@ export const anyPolicy: fc.Arbitrary<PolicyRules> = fc
     allow: fc.array(rule, { maxLength: 2 }),
     blocked: fc.array(rule, { maxLength: 2 })
   })
-  .map(({ allow, block, blocked, exclude, headerFilter, local, name, notFound, readOnly }) =>
+  .map(({ allow, appliesToCopyTargets, block, blocked, exclude, headerFilter, local, name, notFound, readOnly }) =>
     policy(
       {
         block,
+        appliesToCopyTargets,
         env: { exclude },
         fs: { local, notFound, readOnly },
         network: { incoming: { httpFilter: { headerFilter } }, outgoing: { allow, block: blocked } }

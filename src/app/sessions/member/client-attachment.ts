@@ -249,7 +249,8 @@ const limitsOf = (
   if (target === undefined) return Effect.fail(internalError(`${title} has a target that cannot be read.`))
   const containers = agents.flatMap(({ placement }) => placement?.containerName ?? [])
   const tellsAgentVariables = agents.some(({ handle }) => handle.tellsOwnVariables === true)
-  return limits({ namespace: spec.namespace, target, containers, profile, tellsAgentVariables })
+  const { copyTarget, namespace } = spec
+  return limits({ namespace, target, containers, profile, tellsAgentVariables, copy: copyTarget ?? undefined })
 }
 
 /** Waits for the client's session to become usable, then connects to its representative agent. */

@@ -139,15 +139,14 @@ const checkRequest = (
 /** Refuses a session that may not be, before anything is made for it. Its container is not chosen yet. */
 const mayBegin = (
   { options: { limits } }: MemberSessionsState,
-  { namespace, target }: MirrordClusterSessionSpec,
+  { copyTarget, namespace, target }: MirrordClusterSessionSpec,
   { values: { profile } }: ConnectParams
 ): Effect.Effect<void, ApiError> => {
   const named = fromKubeTarget(target)
   if (named === undefined) return Effect.void
   const container = named._tag === "Targetless" ? undefined : named.container
-  return Effect.asVoid(
-    limits({ namespace, target: named, containers: container === undefined ? [] : [container], profile })
-  )
+  const containers = container === undefined ? [] : [container]
+  return Effect.asVoid(limits({ namespace, target: named, containers, profile, copy: copyTarget ?? undefined }))
 }
 
 const attachUser = (

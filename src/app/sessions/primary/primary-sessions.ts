@@ -91,8 +91,8 @@ const checkRequest = (
 
 /** The limits that this cluster sets for the session as a whole, for whichever container it may use. */
 const limitsOf = (
-  { limits }: PrimarySessionsOptions,
-  { params: { values }, request: { namespace, target: named } }: UserConnection
+  { limits, manager }: PrimarySessionsOptions,
+  { name, params: { values }, request: { copyTarget, namespace, target: named } }: UserConnection
 ): ReturnType<PrimarySessionsOptions["limits"]> =>
   Effect.gen(function* () {
     const target = yield* Effect.fromResult(
@@ -101,7 +101,9 @@ const limitsOf = (
     const container = target._tag === "Targetless" ? undefined : target.container
     const isAny = target._tag !== "Targetless" && container === undefined
     const containers = isAny ? undefined : container === undefined ? [] : [container]
-    return yield* limits({ namespace, target, containers, profile: values.profile })
+    // A session that has begun knows what its copy does, also while the copy's cluster is away.
+    const copy = copyTarget && { ...copyTarget, ...manager.parent(name)?.spec.copyTarget }
+    return yield* limits({ namespace, target, containers, profile: values.profile, copy })
   })
 
 /** Waits for the session to become usable, and links its members. */

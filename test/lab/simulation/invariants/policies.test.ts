@@ -41,7 +41,9 @@ const after = (cluster: string, object: KubeObject | undefined, ms: number, ...e
 
 const heard = (agent: string): TimedEvent =>
   at(0, { _tag: "AgentHeard", cluster: "a", agent, connection: 1, bytes: steal })
-const connected = at(0, { _tag: "ClientConnected", client: "s1", connection: 2, sessionId: 1n })
+const connectedBy = (client: string): TimedEvent =>
+  at(0, { _tag: "ClientConnected", client, connection: 2, sessionId: 1n })
+const connected = connectedBy("s1")
 const refused = at(0, {
   _tag: "ClientEvent",
   client: "s1",
@@ -89,6 +91,23 @@ describe("N18", () => {
     const profile = policy({ requireProfile: true })
     expect(find(policiesHold, after("primary", profile, 40_000, connected), world)).toContain("forbids it")
     expect(find(policiesHold, after("a", profile, 40_000, connected), world)).toBeUndefined()
+  })
+
+  it("breaks when a copy takes pods against a policy of its cluster, or its session lacks a profile", () => {
+    const { world } = served()
+    const onCopy = (name: string, scaleDown: boolean): TimedEvent => {
+      const copy = { kind: "deployment", name: "myapp", scaleDown, idleTtl: 30 } as const
+      world.startClient({ name, user: "ann", shape: "exec", target: "deployment.myapp", at: "b", copy })
+      return connectedBy(name)
+    }
+    const [replacing, beside] = [onCopy("c1", true), onCopy("c2", false)]
+    const found = (spec: object, event: TimedEvent) =>
+      find(policiesHold, after("b", policy(spec), 40_000, event), world) !== undefined
+    expect(found({ block: ["copy-target-scale-down"] }, replacing)).toBe(true)
+    expect(found({ block: ["copy-target-scale-down"] }, beside)).toBe(false)
+    expect(found({ requireProfile: true, appliesToCopyTargets: true }, beside)).toBe(true)
+    expect(found({ requireProfile: true }, beside)).toBe(false)
+    expect(found({ block: ["steal"], appliesToCopyTargets: true }, beside), "its steals are refused").toBe(false)
   })
 
   it("breaks when a policy that is gone refuses, and not when it is there", () => {

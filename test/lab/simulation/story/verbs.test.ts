@@ -94,6 +94,7 @@ const wrong: ReadonlyArray<readonly [string, string]> = [
   ["meddle a delete copy c1", '"c1" is too much'],
   ["policy a one outgoing", '"outgoing" is none of steal, steal-without-filter'],
   ["policy a one steal for deployment/myapp", '"for" should be on'],
+  ["policy a one steal copies on deployment/myapp", '"copies" should be on'],
   ["policy a one steal on deployment/myapp/app", "is no workload: write deployment/myapp"],
   ["leader a sleeps", '"sleeps" is none of dies, stops, is-cut'],
   ["leader a dies for 5s", '"for 5s" is too much'],
