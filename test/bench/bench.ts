@@ -1,6 +1,6 @@
 /**
- * Runs the benchmarks by name (`npm run bench`) and prints their lines. It judges nothing: numbers depend on the
- * machine.
+ * Runs the benchmarks by name (`npm run bench`) and prints their lines. Numbers are not judged, because they depend on
+ * the machine; a benchmark fails only if it finds something wrong.
  */
 
 import { parseArgs } from "node:util"

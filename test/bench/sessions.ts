@@ -1,13 +1,15 @@
 /**
  * Benchmark of many sessions at once: what each costs in memory, what a MiB costs in processor time, how much later an
- * echo comes than over a direct connection, and what is left when all have ended. The operators are started as the
- * image starts them, in cgroups of the chart's limit.
+ * echo comes than over a direct connection, and what is left when all have ended. It fails if anything is left that the
+ * sessions held. The operators are started as the image starts them, in cgroups of the chart's limit.
  */
 
 import { createServer, connect as dial, type Socket } from "node:net"
 import { setTimeout as pause } from "node:timers/promises"
 import { connectOut, type RawSession } from "../../lab/client/raw-session.ts"
+import { roundEvery } from "../../src/domain/session/agent-health.ts"
 import { download, source } from "../charts/attacks.ts"
+import { leaks } from "./memory/leaks.ts"
 import { clusterNames, type ClusterName, type Left, Operators, roles } from "./memory/operators.ts"
 
 const kibibyte = 1024
@@ -20,8 +22,8 @@ const downloadSize = 256 * kibibyte
 const echoesBetween = 40
 /** Direct connections that are measured at the same time. */
 const direct = 10
-/** Time for what the start and the end of sessions leave behind, ms. */
-const settle = 10_000
+/** Time for what the start and the end of sessions leave behind, ms; an agent's watch stays for up to three rounds. */
+const settle = 3 * roundEvery + 6_000
 
 /** Times of echoes in ms, and the bytes of all traffic. */
 interface Figures {
@@ -154,6 +156,35 @@ const tables = function* ({ after, atRest, busy, cpu }: Looks, { bytes }: Figure
   }
 }
 
+/** The things that the operators hold while the sessions run, and after the last one. */
+const holdingsTable = function* ({ after, busy }: Looks) {
+  const held = (look: Looks["busy"], name: ClusterName) => look.get(name)?.holdings ?? {}
+  const found = clusterNames.flatMap((name) => [busy, after].flatMap((look) => Object.keys(held(look, name))))
+  // Only connections that come in have mapped ids; those of this bench go out.
+  const kinds = new Set(["mapped ids", ...found])
+  yield "held for sessions, while they run and after the last one:"
+  yield row(
+    "",
+    clusterNames.map((name) => roles[name])
+  )
+  for (const kind of [...kinds].toSorted())
+    yield row(
+      kind,
+      clusterNames.map((name) => `${held(busy, name)[kind] ?? 0}, ${held(after, name)[kind] ?? 0}`)
+    )
+}
+
+/** Throws if anything is left that must not be: of a session's objects, or in the memory of an operator. */
+const judge = ({ after, atRest }: Looks, count: number, objects: number): void => {
+  const found = clusterNames.flatMap((name) => {
+    const rests = { before: atRest.get(name), after: after.get(name) }
+    if (rests.before === undefined || rests.after === undefined) return [`${roles[name]}: nothing is known of it`]
+    return leaks({ before: rests.before, after: rests.after }, count).map((leak) => `${roles[name]}: ${leak}`)
+  })
+  const left = objects === 0 ? found : [`objects of sessions and agents: ${objects}`, ...found]
+  if (left.length > 0) throw new Error(`sessions: after the last session there is left: ${left.join("; ")}`)
+}
+
 /** `isShort`: few sessions, and not for long. */
 export async function* sessions(isShort = false): AsyncGenerator<string> {
   const [count, seconds] = isShort ? [20, 20] : [200, 600]
@@ -191,7 +222,10 @@ export async function* sessions(isShort = false): AsyncGenerator<string> {
       const sorted = times.toSorted((a, b) => a - b)
       yield row(what, [at(sorted, 0.5).toFixed(2), at(sorted, 0.99).toFixed(2)])
     }
-    yield* tables({ atRest, busy, cpu, after: await collect() }, figures, count)
+    const looks = { atRest, busy, cpu, after: await collect() }
+    yield* tables(looks, figures, count)
+    yield* holdingsTable(looks)
+    judge(looks, count, operators.objects())
   } finally {
     echo.close()
     downloads.close()

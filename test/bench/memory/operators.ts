@@ -41,10 +41,12 @@ export interface Memory {
   readonly external: number
 }
 
-/** The memory, sockets and timers of an operator after a collection of garbage. */
+/** The memory, sockets, timers and holdings of an operator after a collection of garbage. */
 export interface Left extends Memory {
   readonly sockets: number
   readonly timers: number
+  /** Things held for sessions, by kind (src/app/kernel/holdings.ts). */
+  readonly holdings: Readonly<Record<string, number>>
 }
 
 /** The operators of one run. */
@@ -128,10 +130,11 @@ export class Operators {
   /** Closes all sessions, and waits until nothing of them is left in any cluster. */
   async end(): Promise<void> {
     for (const { socket } of this.sessions.splice(0)) socket.terminate()
-    await until("the end of all sessions and agents", () => (this.#objects() === 0 ? true : undefined), 600_000)
+    await until("the end of all sessions and agents", () => (this.objects() === 0 ? true : undefined), 600_000)
   }
 
-  #objects(): number {
+  /** Sessions' objects and agents' Jobs, in all clusters. */
+  objects(): number {
     const kinds = [
       { group: "operator.metalbear.co", version: "v1alpha", resource: "mirrordmulticlustersessions" },
       { group: "mirrord.metalbear.co", version: "v1alpha", resource: "mirrordclustersessions" },

@@ -1,11 +1,13 @@
 /**
  * Loaded into an operator before its own program (`--import`): on SIGUSR2 it collects garbage and writes to the file in
- * `BENCH_MEMORY` what memory, sockets and timers are left, as JSON. With `BENCH_SNAPSHOT` it writes a heap snapshot
- * beside it.
+ * `BENCH_MEMORY` what memory, sockets, timers and holdings are left, as JSON. With `BENCH_SNAPSHOT` it writes a heap
+ * snapshot beside it.
  */
 
 import { renameSync, writeFileSync } from "node:fs"
 import { writeHeapSnapshot } from "node:v8"
+import { Effect } from "effect"
+import { CurrentHoldings } from "../../../src/app/kernel/holdings.ts"
 
 const file = process.env["BENCH_MEMORY"] ?? ""
 const isSnapshot = process.env["BENCH_SNAPSHOT"] !== undefined
@@ -19,7 +21,8 @@ const report = (round: number): void => {
   const resources = process.getActiveResourcesInfo()
   const countOf = (kind: RegExp): number => resources.filter((resource) => kind.test(resource)).length
   const counted = { sockets: countOf(/^(?:TCP|TLS)\w*Wrap$/u), timers: countOf(/^Timeout$/u) }
-  writeFileSync(`${file}.new`, JSON.stringify({ ...process.memoryUsage(), ...counted }))
+  const holdings = Object.fromEntries(Effect.runSync(CurrentHoldings).now())
+  writeFileSync(`${file}.new`, JSON.stringify({ ...process.memoryUsage(), ...counted, holdings }))
   renameSync(`${file}.new`, file)
 }
 
