@@ -1,9 +1,10 @@
 /**
  * Reads the command line of the reference agent, which is that of mirrord's own agent, so that the operator starts both
- * alike.
+ * alike; one more option tells it which protocol version to play.
  */
 
 import { Result } from "effect"
+import { atLeast, protocolVersion, unannouncedVersion } from "../../src/domain/protocol/version.ts"
 
 /** The target of the agent. `targeted`: a container, named by its id without the runtime's prefix. */
 export type AgentMode =
@@ -18,6 +19,8 @@ export interface AgentArguments {
   readonly mode: AgentMode
   /** PEM text; undefined if the command line gives none. */
   readonly operatorCertificate: string | undefined
+  /** The protocol version to play. */
+  readonly protocolVersion: string
   /** Names of options that the reference agent knows but cannot honour. */
   readonly unsupported: ReadonlyArray<string>
 }
@@ -31,6 +34,9 @@ interface AgentOption {
   readonly supported: boolean
 }
 
+/** Plays an earlier version, as agents of earlier releases speak it; no option of mirrord's own agent. */
+export const protocolVersionOption = "--protocol-version"
+
 /** Options before the mode word (agent.md §3.1). */
 const agentOptions: ReadonlyMap<string, AgentOption> = new Map([
   ["-l", { name: "port", value: true, supported: true }],
@@ -42,7 +48,8 @@ const agentOptions: ReadonlyMap<string, AgentOption> = new Map([
   ["--test-error", { name: "test-error", value: false, supported: false }],
   ["--is-mesh", { name: "is-mesh", value: false, supported: true }],
   ["--clean-iptables-on-start", { name: "clean", value: false, supported: true }],
-  ["--ipv6", { name: "ipv6", value: false, supported: true }]
+  ["--ipv6", { name: "ipv6", value: false, supported: true }],
+  [protocolVersionOption, { name: "protocol", value: true, supported: true }]
 ])
 
 const targetedOptions: ReadonlyMap<string, AgentOption> = new Map([
@@ -65,6 +72,9 @@ const wholeNumber = (
     ? Result.succeed(number)
     : Result.fail(`${option} must be a whole number from 0 to ${most}, not ${JSON.stringify(text)}`)
 }
+
+const canPlay = (version: string): boolean =>
+  /^\d+\.\d+\.\d+$/.test(version) && atLeast(version, unannouncedVersion) && atLeast(protocolVersion, version)
 
 /**
  * Reads the real agent's command line: options, a mode word, the mode's options. `argv` may begin with the program's
@@ -103,12 +113,18 @@ export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<
   if (Result.isFailure(port)) return Result.fail(port.failure)
   const timeout = wholeNumber(values.get("timeout"), 30, "--communication-timeout", 65_535)
   if (Result.isFailure(timeout)) return Result.fail(timeout.failure)
+  const played = values.get("protocol") ?? protocolVersion
+  if (!canPlay(played)) {
+    const range = `from ${unannouncedVersion} to ${protocolVersion}`
+    return Result.fail(`${protocolVersionOption} must be a version ${range}, not ${JSON.stringify(played)}`)
+  }
   const done = (chosen: AgentMode) =>
     Result.succeed({
       port: port.success,
       communicationTimeoutSecs: timeout.success,
       mode: chosen,
       operatorCertificate: values.get("tls"),
+      protocolVersion: played,
       unsupported
     })
   switch (mode) {

@@ -6,7 +6,7 @@
 import type { Duplex } from "node:stream"
 import { clientMessage, ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
-import { minVersion, protocolVersion, unannouncedVersion } from "../../src/domain/protocol/version.ts"
+import { minVersion, unannouncedVersion } from "../../src/domain/protocol/version.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type After, type AgentOutput, ok } from "./agent-output.ts"
 import { AgentDns } from "./dns/agent-dns.ts"
@@ -16,10 +16,13 @@ import type { AgentIncoming, IncomingOutcome } from "./incoming/agent-incoming.t
 import { AgentOutgoing } from "./outgoing/agent-outgoing.ts"
 import { dialDatagram, type DialSettings, dialStream, handleSeqpacket } from "./outgoing/dial.ts"
 import { StreamDecoder } from "./stream-decoder.ts"
+import { tooNew } from "./too-new.ts"
 
 /** The parts of an agent that all its clients share. */
 export interface AgentSurroundings {
   readonly target: AgentTarget
+  /** The version that the agent plays: it knows nothing newer. */
+  readonly protocolVersion: string
   /** `undefined` in a targetless agent. */
   readonly incoming: AgentIncoming | undefined
   readonly dial: DialSettings
@@ -145,18 +148,25 @@ export class AgentClientConnection {
   #feed(bytes: Uint8Array): void {
     const { messages, error } = this.#decoder.feed(bytes)
     try {
-      for (const { value } of messages) {
+      for (const { bytes: message, value } of messages) {
         if (this.#over) return
+        const { protocolVersion } = this.#surroundings
+        if (tooNew(message, value, protocolVersion))
+          return this.#disconnect(`${value._tag} of a version after ${protocolVersion}`)
         this.#handle(value)
       }
     } catch (defect) {
       return this.#fail(defect)
     }
     if (error !== undefined) {
-      const where = `${error.path} at byte ${error.offset}`
-      this.#surroundings.log(`client ${this.#id} disconnected with error: ${where}: ${error.message}`)
-      this.close()
+      this.#disconnect(`${error.path} at byte ${error.offset}: ${error.message}`)
     }
+  }
+
+  /** The client has said something that the agent cannot decode. */
+  #disconnect(reason: string): void {
+    this.#surroundings.log(`client ${this.#id} disconnected with error: ${reason}`)
+    this.close()
   }
 
   /** A mistake of this program ends only the connection that met it. */
@@ -219,9 +229,9 @@ export class AgentClientConnection {
         this.#send({ _tag: "Close", value: "VPN is not supported" })
         return
       case "SwitchProtocolVersion":
-        // From now on the version that the client said counts, not the minimum (wire.md §5.3).
-        this.#version = message.value
-        this.#send({ _tag: "SwitchProtocolVersionResponse", value: minVersion(protocolVersion, message.value) })
+        // The version that the client said decides, as far as this agent knows the forms (wire.md §5.3).
+        this.#version = minVersion(this.#surroundings.protocolVersion, message.value)
+        this.#send({ _tag: "SwitchProtocolVersionResponse", value: this.#version })
         return
       case "ReadyForLogs":
         this.#wantsLogs = true

@@ -6,7 +6,7 @@
 import { Effect, Result, type Scope } from "effect"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type ContainerContext, type ContainerProgram, signalsReady } from "../cluster/node/container-program.ts"
-import { type AgentArguments, type AgentMode, parseAgentArguments } from "./agent-arguments.ts"
+import { type AgentArguments, type AgentMode, parseAgentArguments, protocolVersionOption } from "./agent-arguments.ts"
 import { runAgent } from "./agent.ts"
 import type { BodyLimits } from "./incoming/request-body.ts"
 import { readTrustedOperator, type TrustedOperator } from "./operator-tls.ts"
@@ -72,6 +72,7 @@ const setUp = (
 
 const options = (setup: Setup) => ({
   communicationTimeoutSecs: setup.arguments.communicationTimeoutSecs,
+  protocolVersion: setup.arguments.protocolVersion,
   idleTtlSecs: setup.idleTtlSecs,
   httpDetectionTimeoutSecs: setup.httpDetectionTimeoutSecs,
   bodyLimits: setup.bodyLimits,
@@ -179,3 +180,11 @@ const runInContainer = (container: ContainerContext): Effect.Effect<number, neve
  * id>` included.
  */
 export const agentProgram: ContainerProgram = signalsReady(runInContainer)
+
+/** {@link agentProgram} of an earlier release, as far as the protocol goes. */
+export const agentProgramPlaying = (version: string): ContainerProgram =>
+  signalsReady((container) => {
+    const [program = "", ...rest] = container.args
+    const args = program === "sleep" ? container.args : [program, protocolVersionOption, version, ...rest]
+    return runInContainer({ ...container, args })
+  })

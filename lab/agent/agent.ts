@@ -7,6 +7,7 @@
 import * as net from "node:net"
 import type { Duplex } from "node:stream"
 import { Duration, Effect, Option, Queue, type Scope } from "effect"
+import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import type { Endpoint } from "../cluster/network/endpoint.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { AgentClientConnection, type AgentSurroundings } from "./agent-client-connection.ts"
@@ -36,6 +37,8 @@ export interface AgentOptions {
   readonly idleTtlSecs: number
   /** Product version to print, and to name in 502 answers. */
   readonly version?: string
+  /** The protocol version that the agent plays; the newest unless given. */
+  readonly protocolVersion?: string | undefined
   /** Whether the agent has no target, and so no incoming traffic: such messages are answered with `Close`. */
   readonly targetless?: boolean
   readonly httpDetectionTimeoutSecs?: number
@@ -92,6 +95,7 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
           })
     const surroundings: AgentSurroundings = {
       target,
+      protocolVersion: options.protocolVersion ?? protocolVersion,
       incoming,
       dial: { root: target.root, podIp: target.podIp, reach: options.reach ?? ((endpoint) => endpoint) },
       after: systemAfter,

@@ -11,7 +11,7 @@ import { stringify } from "yaml"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
-import { agentProgram } from "../agent/agent-command.ts"
+import { agentProgram, agentProgramPlaying } from "../agent/agent-command.ts"
 import { startWorkloadControllers } from "../cluster/controllers/workload-controllers.ts"
 import { type EmbeddedCluster, type EmbeddedClusterError, startEmbeddedCluster } from "../cluster/embedded-cluster.ts"
 import type { ServiceEntryError } from "../cluster/network/service-entry.ts"
@@ -50,6 +50,8 @@ export interface PlaygroundOptions {
   readonly primaryReplicas?: number
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
+  /** Protocol versions of earlier releases, by cluster, whose agents the reference agent plays there. */
+  readonly agentProtocols?: Readonly<Record<string, string>>
   /** Whether agents speak TLS; as with the chart, they do not unless it is `true`. */
   readonly agentTls?: boolean
   /** Settings of agents, as in `agent-config.yaml`; none unless given. */
@@ -70,9 +72,11 @@ export interface PlaygroundOptions {
 
 const operatorProgram = processProgram({ command: () => [process.execPath, ...smallHeap, program, "operator"] })
 
-const registry = (options: PlaygroundOptions): ImageRegistry => {
+const registry = (options: PlaygroundOptions, cluster: string): ImageRegistry => {
   const { agent = agentProgram, operator = operatorProgram, images: more = [] } = options
-  return new Map([...more, [images.operator, operator], [images.agent, agent], [images.demo, demoApp]])
+  const earlier = options.agentProtocols?.[cluster]
+  const played = earlier === undefined ? agent : agentProgramPlaying(earlier)
+  return new Map([...more, [images.operator, operator], [images.agent, played], [images.demo, demoApp]])
 }
 
 const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster) =>
@@ -85,7 +89,7 @@ const startCluster = (options: PlaygroundOptions, description: PlaygroundCluster
       nodeName: `${description.name}-node`,
       directory: join(directory, description.name),
       subnet: description.subnet,
-      images: registry(options),
+      images: registry(options, description.name),
       ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime }),
       apiServer: { ip: "127.0.0.1", port: Number(new URL(cluster.server).port) }
     })

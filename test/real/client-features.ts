@@ -2,14 +2,16 @@
 
 import { createSocket } from "node:dgram"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import * as http from "node:http"
 import * as net from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { freePort } from "../support/free-port.ts"
+import { listenLocally } from "../support/listen-locally.ts"
 import { bulkServer, download, upload } from "./bulk-transfer.ts"
 import { developers } from "./developers.ts"
-import { podDoors, whileCut } from "./disturbances.ts"
+import { podDoors, whileCut, whileKilled } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
   describeReal,
@@ -21,6 +23,7 @@ import {
   until,
   type UsePlayground
 } from "./harness.ts"
+import { refusalText } from "./refusal.ts"
 import { serve, serves, type ServedSession } from "./served-session.ts"
 import { nothingLeft, parentNames, parents, readySession } from "./sessions.ts"
 
@@ -40,6 +43,7 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
       const { layerApp, mirrord } = binaries
       const real = use({ topology: "three-workloads" })
       const commands: Array<RunningCommand> = []
+      const closing: Array<() => void> = []
       const bob = { home: "", kubeconfig: "" }
       beforeAll(async () => {
         await fleetIs(real.playground())
@@ -50,6 +54,7 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
       })
       afterEach(() => {
         for (const command of commands.splice(0)) command.stop()
+        for (const close of closing.splice(0)) close()
       })
 
       /** A command that ends with the test; `config` is the client's configuration. */
@@ -172,6 +177,50 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
       )
 
       it.each([
+        ["abort", "the second is refused with a sentence", "ann", "refused"],
+        ["override", "the second gets the port, and the first one's session ends", "all", "ended"],
+        ["continue", "the second gets the port, and the first one goes on without", "all", "runs"]
+      ] as const)(
+        "port-forward -R by two users with a filter each, then by one without, on_concurrent_steal is %s: %s",
+        async (choice, _outcome, winner, loser) => {
+          const forward = async (name: string, who: object, http_filter?: object): Promise<RunningCommand> => {
+            const server = http.createServer((_, response) => response.end(name))
+            const port = await listenLocally(server)
+            closing.push(() => void server.close())
+            const filter = http_filter === undefined ? {} : { http_filter }
+            const incoming = { mode: "steal", on_concurrent_steal: choice, ...filter }
+            return run(["port-forward", ...target, "-R", `80:${port}`], {
+              config: { feature: { network: { incoming } } },
+              ...who
+            })
+          }
+          const answered = async (user: string, by: string): Promise<void> => {
+            for (const cluster of workloads)
+              await eventually(`the request of ${user} to ${cluster} is answered by ${by}`, async () =>
+                expect(await request(entry(cluster), "/", { "x-user": user })).toContain(by)
+              )
+          }
+          await answered("ann", "hello from")
+          const header = (user: string): object => ({ header_filter: `^x-user: ${user}$` })
+          const first = await forward("ann", {}, header("ann"))
+          await answered("ann", "ann")
+          const shares = await forward("bob", { ...bob, home: real.home("bob") }, header("bob"))
+          await answered("bob", "bob")
+          await answered("ann", "ann")
+          shares.stop()
+          await answered("bob", "hello from")
+          const all = await forward("all", { ...bob, home: real.home("bob") })
+          if (loser === "refused") {
+            expect(await all.ended()).toBe(1)
+            expect(refusalText(all)).toContain("it is being stolen by another mirrord client")
+          }
+          await answered("ann", winner)
+          if (loser === "ended") expect(await first.ended(60_000)).toBe(1)
+          else expect(first.took(), first.stderr()).toBeUndefined()
+        }
+      )
+
+      it.each([
         [
           "include",
           { include: "DB_*;CLUSTER" },
@@ -246,32 +295,38 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
         expect(existsSync(join(ci.home, ".mirrord", "credentials"))).toBe(false)
       })
 
-      it("200 MB go up, and 200 MB come down, whole through port-forward while a cluster is cut off", async () => {
-        const size = 200 * 1024 * 1024
-        const { close, port: remote } = await bulkServer(size)
-        const port = await freePort()
-        const known = parentNames(real.playground())
-        run(["port-forward", ...target, "-L", `${port}:127.0.0.1:${remote}`])
-        await readySession(real, known)
-        try {
-          await eventually("the way is open", () => upload(port, 0).done)
-          // One after the other: the client reads nothing while it waits to send, and neither does an agent.
-          for (const transfer of [upload, download]) {
-            const { bytes, done } = transfer(port, size)
-            const outcome = done.catch((error: unknown) => error)
-            await until("an eighth of the bytes", () => (bytes() > size / 8 ? true : undefined))
-            await whileCut(real, "cluster-c", async () => {
-              expect(bytes()).toBeLessThan(size)
-              const { received, sent } = await done
-              expect(received).toBe(sent)
-            })
-            await outcome
-            await fleetIs(real.playground())
+      it.each([
+        ["a cluster is cut off", whileCut],
+        ["a member's operator is killed", whileKilled]
+      ] as const)(
+        "200 MB go up, and 200 MB come down, whole through port-forward while %s",
+        async (_what, disturbed) => {
+          const size = 200 * 1024 * 1024
+          const { close, port: remote } = await bulkServer(size)
+          const port = await freePort()
+          const known = parentNames(real.playground())
+          run(["port-forward", ...target, "-L", `${port}:127.0.0.1:${remote}`])
+          await readySession(real, known)
+          try {
+            await eventually("the way is open", () => upload(port, 0).done)
+            // One after the other: the client reads nothing while it waits to send, and neither does an agent.
+            for (const transfer of [upload, download]) {
+              const { bytes, done } = transfer(port, size)
+              const outcome = done.catch((error: unknown) => error)
+              await until("an eighth of the bytes", () => (bytes() > size / 8 ? true : undefined))
+              await disturbed(real, "cluster-c", async () => {
+                expect(bytes()).toBeLessThan(size)
+                const { received, sent } = await done
+                expect(received).toBe(sent)
+              })
+              await outcome
+              await fleetIs(real.playground())
+            }
+          } finally {
+            close()
           }
-        } finally {
-          close()
         }
-      })
+      )
 
       it("leaves nothing", async () => {
         await nothingLeft(real)

@@ -5,7 +5,6 @@
 
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { deployments, pods } from "../../lab/cluster/store/resource-refs.ts"
 import { images } from "../../lab/playground/manifests.ts"
@@ -13,7 +12,6 @@ import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
 import { asObject } from "../../src/domain/json.ts"
 import { applyObjects, deleteObject, patchObject } from "./cluster-writes.ts"
-import { developers } from "./developers.ts"
 import { restartOperator } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
@@ -27,27 +25,10 @@ import {
 } from "./harness.ts"
 import { refusalText } from "./refusal.ts"
 import { children, nothingLeft } from "./sessions.ts"
+import { singleUser } from "./single-user.ts"
 
 const single = "cluster-b"
-const readers = "workload-readers"
 const policies = { group: "policies.mirrord.metalbear.co", version: "v1alpha", resource: "mirrordpolicies" }
-
-/** The rights that the client needs beside the chart's role for developers, since it looks for targets itself. */
-const readsWorkloads = `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: ${readers}, namespace: default}
-rules:
-  - {apiGroups: [apps], resources: [deployments], verbs: [get]}
-  - {apiGroups: [batch], resources: [cronjobs], verbs: [get]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: ${readers}, namespace: default}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: ${readers}}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: ${readers}}]
-`
-
 const cronJob = `
 apiVersion: batch/v1
 kind: CronJob
@@ -105,14 +86,10 @@ export const copyTargets = (where: string, use: UsePlayground): void =>
       }
       beforeAll(async () => {
         await fleetIs(real.playground())
-        const { cluster } = real.cluster(single)
-        home = real.home("cleo")
-        kubeconfig = join(home, "kubeconfig")
-        await applyObjects(cluster, readsWorkloads)
-        await applyObjects(cluster, cronJob)
-        await Effect.runPromise(
-          cluster.userKubeconfig({ user: "cleo", groups: [developers, readers], path: kubeconfig })
-        )
+        await applyObjects(real.cluster(single).cluster, cronJob)
+        const cleo = await singleUser(real, single, "cleo")
+        home = cleo.home
+        kubeconfig = cleo.kubeconfig
       }, 600_000)
       afterEach(() => {
         for (const command of commands.splice(0)) command.stop()

@@ -10,7 +10,8 @@ import { operatorNamespace, workloadNamespace } from "../../lab/playground/manif
 import { asObjects, at, asString } from "../../src/domain/json.ts"
 import { deleteObject, patchObject } from "./cluster-writes.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { type AnyRealPlayground, until } from "./harness.ts"
+import { type AnyRealPlayground, processesWith, until } from "./harness.ts"
+import { processOf } from "./replicas.ts"
 
 const operatorPods = (store: ObjectReader): ReadonlyMap<string, string> =>
   new Map(
@@ -38,6 +39,18 @@ export const whileCut = async <A>(real: AnyRealPlayground, cluster: string, act:
   } finally {
     await real.restart(cluster)
   }
+}
+
+/** Kills the process of a cluster's operator, as the kernel does without memory, and acts while the next one starts. */
+export const whileKilled = async <A>(real: AnyRealPlayground, cluster: string, act: () => Promise<A>): Promise<A> => {
+  const [uid = "", name = ""] = [...operatorPods(real.cluster(cluster).cluster.store)][0] ?? []
+  const killed = processOf({ name, uid })
+  process.kill(killed, "SIGKILL")
+  const result = await act()
+  await until(`the next process of ${name}`, () =>
+    processesWith("OPERATOR_POD_UID", uid).some((pid) => pid !== killed) ? true : undefined
+  )
+  return result
 }
 
 /** {@link whileCut}, and the primary notices both. */

@@ -1,5 +1,7 @@
 /** Failures that a user of mirrord's own client can meet, and the sentences that the client then shows. */
 
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
@@ -8,6 +10,7 @@ import { fleetIs } from "./fleet-health.ts"
 import { describeReal, runClient, type RunningCommand, until, usePlayground } from "./harness.ts"
 import { refusalText, statusCode } from "./refusal.ts"
 import { newParent, nothingLeft, parentNames, readySession } from "./sessions.ts"
+import { singleUser } from "./single-user.ts"
 
 const deployments = { group: "apps", version: "v1", resource: "deployments" }
 const apiServices = { group: "apiregistration.k8s.io", version: "v1", resource: "apiservices" }
@@ -79,6 +82,19 @@ describeReal("the real client when a part is not there", ["mirrord"], ({ mirrord
       40_000
     )
   }
+
+  it("multi_cluster: false on a primary that only manages: one sentence with cause and cure", async () => {
+    const { home, kubeconfig } = await singleUser(real, "primary", "mia")
+    const config = join(home, "mirrord.json")
+    writeFileSync(config, JSON.stringify({ multi_cluster: false }))
+    const args = ["exec", "--target", "targetless", "-f", config, "--", "env"]
+    const command = runClient({ file: mirrord, args, home, kubeconfig })
+    commands.push(command)
+    expect(await command.ended(20_000)).toBe(1)
+    const text = refusalText(command)
+    expect(text).toContain("This cluster only manages sessions and runs no workloads; leave multi_cluster unset")
+    expect(statusCode(text)).toBe(400)
+  })
 
   it("the default cluster's API server is down: refused at once; it works again when that is back", async () => {
     const { cluster } = real.cluster("cluster-a")

@@ -89,6 +89,8 @@ export interface RealPlaygroundOptions {
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
+  /** As in `PlaygroundOptions`; for embedded clusters. */
+  readonly agentProtocols?: Readonly<Record<string, string>>
   /** Whether agents speak TLS; they do not unless given. */
   readonly agentTls?: boolean
   /** Whether agents are ephemeral containers; they are Jobs unless given. */
@@ -136,7 +138,8 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
         ...settings(options, directory),
         agentTls: options.agentTls ?? false,
         ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
-        agentEnv: agentEnv(options)
+        agentEnv: agentEnv(options),
+        ...(options.agentProtocols === undefined ? {} : { agentProtocols: options.agentProtocols })
       }),
     giveDevelopersRights: ({ apply }) => Promise.resolve(apply(`${developersRoles}---\n${developersBindings}`))
   })

@@ -1,6 +1,6 @@
 /**
  * mirrord's own agent with a target, under braid's operators and mirrord's own client: stealing and mirroring from pods
- * with network namespaces of their own, in a fleet of a primary and two clusters.
+ * with network namespaces of their own, in a fleet of a primary and three clusters with two pods each.
  */
 
 import { execFile } from "node:child_process"
@@ -27,14 +27,17 @@ describePodNetworks(
   ["mirrord", "agent", "layerApp"],
   ({ agent, layerApp, mirrord }) => {
     const before = machineNetwork()
-    const world = usePodWorld(agent, { network: "real client, real agent in the target's network" })
+    const world = usePodWorld(agent, {
+      network: "real client, real agent in the target's network",
+      topology: "three-workloads"
+    })
     const { pods, real, served } = world
     const cleanUp: Array<() => void> = []
     afterEach(() => {
       for (const clean of cleanUp.splice(0)) clean()
     })
 
-    /** A command of the client, once its session is ready in both clusters; it ends with the test at the latest. */
+    /** A command of the client, once its session is ready in all clusters; it ends with the test at the latest. */
     const session = async (
       args: ReadonlyArray<string>,
       incoming?: Readonly<Record<string, unknown>>
@@ -58,7 +61,8 @@ describePodNetworks(
     it("port-forward -R steals a port: the local process answers requests to any pod of any cluster", async () => {
       const server = await local()
       const forward = await session(["port-forward", "-R", `80:${server.port}`], { mode: "steal" })
-      expect(pods().map(({ cluster }) => cluster)).toEqual(["cluster-a", "cluster-a", "cluster-b"])
+      const clusters = ["cluster-a", "cluster-b", "cluster-c"]
+      expect(pods().map(({ cluster }) => cluster)).toEqual(clusters.flatMap((cluster) => [cluster, cluster]))
       for (const pod of pods()) {
         const path = `/to-${pod.name}`
         await answers(pod, `local ${path} `, (signal) => visit(pod, path, {}, signal))
@@ -153,7 +157,7 @@ describePodNetworks(
         ],
         left: [["/shop/3", { "x-user": "bob" }]]
       }
-    ] as const)("a filter $what steals what matches in either cluster, and nothing else", async (given) => {
+    ] as const)("a filter $what steals what matches in every cluster, and nothing else", async (given) => {
       const { left, stolen } = given
       const server = await local()
       const incoming = { mode: "steal", http_filter: given.http_filter }

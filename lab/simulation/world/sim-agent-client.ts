@@ -6,11 +6,9 @@
 
 import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
 import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incoming-messages.ts"
 import { peekClient } from "../../../src/domain/protocol/peek.ts"
 import { atLeast, minVersion, protocolVersion, unannouncedVersion } from "../../../src/domain/protocol/version.ts"
-import { clientTable, filterSince } from "../../../src/domain/routing/table.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { AgentOutput } from "../../agent/agent-output.ts"
 import { visibleEnvironment } from "../../agent/environment.ts"
@@ -18,6 +16,7 @@ import { IncomingClient } from "../../agent/incoming/incoming-client.ts"
 import { canMirrorRequests, type RequestForm, stolenRequestForm } from "../../agent/incoming/incoming-messages.ts"
 import { agentError } from "../../agent/io-errors.ts"
 import { AgentOutgoing } from "../../agent/outgoing/agent-outgoing.ts"
+import { tooNew } from "../../agent/too-new.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import { dialEcho, lookUp, lookUpAddress, SimAgentFiles } from "./sim-agent-pod.ts"
 
@@ -81,32 +80,6 @@ class Lane {
       if (!this.#client.over) thought?.run()
     }
   }
-}
-
-/**
- * Whether an agent of this version fails to decode the message (wire.md §5.2, §5.6). Every agent knows the version
- * switch, because without it nothing could be agreed on.
- */
-const tooNew = (bytes: Uint8Array, message: ClientMessage, version: string): boolean => {
-  const key = peekClient(bytes)
-  if (key === undefined || key === "SwitchProtocolVersion") return false
-  const { since } = clientTable[key]
-  if (since !== undefined && !atLeast(version, since)) return true
-  const filter = filterOf(message)
-  return filter !== undefined && filterTooNew(filter, version)
-}
-
-const filterOf = (message: ClientMessage): HttpFilter | undefined => {
-  if (message._tag === "Tcp" && message.value._tag === "PortSubscribeFilteredHttp") return message.value.filter
-  if (message._tag !== "TcpSteal" || message.value._tag !== "PortSubscribe") return undefined
-  const type = message.value.value
-  return type._tag === "FilteredHttpEx" ? type.filter : undefined
-}
-
-const filterTooNew = (filter: HttpFilter, version: string): boolean => {
-  const since = filterSince[filter._tag]
-  if (since !== undefined && !atLeast(version, since)) return true
-  return filter._tag === "Composite" && filter.filters.some((inner) => filterTooNew(inner, version))
 }
 
 /**

@@ -16,6 +16,7 @@ describe("parseAgentArguments", () => {
         communicationTimeoutSecs: 30,
         mode: { _tag: "Targeted", containerId: "abc" },
         operatorCertificate: undefined,
+        protocolVersion: "1.29.0",
         unsupported: []
       }
     )
@@ -32,6 +33,7 @@ describe("parseAgentArguments", () => {
       operatorCertificate: "x",
       unsupported: ["--test-error"]
     })
+    expect(parsed("--protocol-version 1.19.4 targetless")).toMatchObject({ protocolVersion: "1.19.4" })
   })
 
   it.each([
@@ -39,6 +41,7 @@ describe("parseAgentArguments", () => {
     ["-l 70000 targetless", '--communicate-port must be a whole number from 0 to 65535, not "70000"'],
     ["-t 1.5 targetless", '--communication-timeout must be a whole number from 0 to 65535, not "1.5"'],
     ["-t -1 targetless", 'option -t needs a value, and one that begins with a hyphen must follow "="'],
+    ["--protocol-version 1.30.0 targetless", '--protocol-version must be a version from 1.2.2 to 1.29.0, not "1.30.0"'],
     ["targeted", "targeted needs --container-id"],
     ["targetless -l 5", "unexpected option -l after targetless"],
     ["--nope targetless", "unexpected option --nope"],

@@ -145,3 +145,34 @@ describe("clients", () => {
     expect(await seen).toBe("127.0.0.9")
   })
 })
+
+describe("an earlier version", () => {
+  it("answers its version, serves what it knows, and drops a client that says more", async () => {
+    const agent = await startOurs({ target: target(), idleTtlSecs: 60, protocolVersion: "1.19.4" })
+    const greeted = async (): Promise<AgentClient> => {
+      const client = new AgentClient(agent.port)
+      expect(await client.ask({ _tag: "SwitchProtocolVersion", value: "1.29.0" })).toEqual({
+        _tag: "SwitchProtocolVersionResponse",
+        value: "1.19.4"
+      })
+      return client
+    }
+    const client = await greeted()
+    expect(await client.ask({ _tag: "GetAddrInfoRequest", value: { node: "db.store.svc" } })).toMatchObject({
+      _tag: "GetAddrInfoResponse"
+    })
+    const filter = { _tag: "Method", value: { _tag: "Get" } } as const
+    const steal = { _tag: "FilteredHttpEx", port: 80, filter } as const
+    for (const newer of [
+      { _tag: "ReverseDnsLookup", value: { ipAddress: "10.0.0.7" } },
+      { _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: steal } }
+    ] as const) {
+      const other = await greeted()
+      expect(await other.ask(newer)).toBeUndefined()
+    }
+    expect(agent.log.filter((line) => line.includes("of a version after 1.19.4"))).toHaveLength(2)
+    expect(await client.ask({ _tag: "Ping" })).toEqual({ _tag: "Pong" })
+    client.close()
+    await agent.stop()
+  })
+})

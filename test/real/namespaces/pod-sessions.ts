@@ -32,7 +32,7 @@ export const answers = (
 /** The answer of the workload itself. */
 export const answerOf = ({ cluster, name }: WebPod, path: string): string => `${name} in ${cluster}: GET ${path} `
 
-/** A command of the client, once its session is ready in both clusters. */
+/** A command of the client, once its session is ready in all clusters. */
 export const beginSession = async (
   real: AnyRealPlayground,
   mirrord: string,
@@ -54,7 +54,7 @@ export const beginSession = async (
     await readySession(real, known)
   } catch (error) {
     command.stop()
-    throw error
+    throw new Error(`${String(error)}\n${command.stderr()}`, { cause: error })
   }
   return command
 }

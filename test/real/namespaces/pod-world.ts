@@ -1,11 +1,9 @@
-/**
- * A playground whose agents are mirrord's own, and whose workload `deployment/web` has pods with network namespaces:
- * two in cluster-a, one in cluster-b.
- */
+/** A playground with mirrord's own agents, whose workload `deployment/web` has pods with network namespaces. */
 
 import * as http from "node:http"
 import { beforeAll } from "vitest"
 import { stringify } from "yaml"
+import type { TopologyName } from "../../../lab/playground/topology.ts"
 import { type NetworkUser, subnetOf } from "../../address-plan.ts"
 import { selfSigned } from "../../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
@@ -20,17 +18,34 @@ import {
 import { type PodNode, usePodNode } from "./pod-node.ts"
 import { podApp, realAgent } from "./pod-programs.ts"
 
-const image = "pod-app"
-const replicas: Readonly<Record<string, number>> = { "cluster-a": 2, "cluster-b": 1 }
+/** The image of the workload in pods with network namespaces. */
+export const podImage = "pod-app"
+/** How many pods the workload has in each cluster. */
+const replicasOf = {
+  management: { "cluster-a": 2, "cluster-b": 1 },
+  "three-workloads": { "cluster-a": 2, "cluster-b": 2, "cluster-c": 2 }
+} as const satisfies Partial<Record<TopologyName, Readonly<Record<string, number>>>>
 
-const manifest = (cluster: string, tls: { readonly cert: string; readonly key: string }): string => {
+/** `deployment/web`, with an image that wants these variables or does without. */
+export const webManifest = (
+  cluster: string,
+  {
+    image = podImage,
+    replicas = 1,
+    tls = {}
+  }: {
+    readonly image?: string
+    readonly replicas?: number
+    readonly tls?: { readonly cert?: string; readonly key?: string }
+  }
+): string => {
   const labels = { app: "web" }
   return stringify({
     apiVersion: "apps/v1",
     kind: "Deployment",
     metadata: { name: "web", namespace: "default", labels },
     spec: {
-      replicas: replicas[cluster],
+      replicas,
       selector: { matchLabels: labels },
       template: {
         metadata: { labels },
@@ -67,7 +82,7 @@ export interface PodWorld {
   readonly real: AnyRealPlayground
   /** `kubectl apply` in a cluster. */
   readonly apply: (cluster: string, yaml: string) => Promise<void>
-  /** All pods of the workload: those of cluster-a first. Each has a file of its own, `/mnt/pod.txt`. */
+  /** All pods of the workload, cluster by cluster. Each has a file of its own, `/mnt/pod.txt`. */
   readonly pods: () => ReadonlyArray<WebPod>
   /** The requests that the workload in a pod has served so far: `METHOD PATH` each. */
   readonly served: (pod: WebPod) => Promise<ReadonlyArray<string>>
@@ -75,6 +90,8 @@ export interface PodWorld {
 
 export interface PodWorldOptions {
   readonly network: NetworkUser
+  /** Default `management`, with two pods in cluster-a and one in cluster-b; `three-workloads` has two in each. */
+  readonly topology?: keyof typeof replicasOf
   /** As in `RealPlaygroundOptions`. */
   readonly agentTls?: boolean
   readonly agentIdleTtlSecs?: number
@@ -86,32 +103,38 @@ export const usePodWorld = (agent: string, options: PodWorldOptions): PodWorld =
   // Before the playground's own hooks: its end comes first.
   const node = usePodNode()
   const real = usePlayground(playgroundOptions(node, agent, options))
-  return withWorkload(node, real, async (cluster, yaml) => real.cluster(cluster).cluster.apply(yaml))
+  return withWorkload(node, real, options, async (cluster, yaml) => real.cluster(cluster).cluster.apply(yaml))
 }
 
 /** The same on real control planes, with the programs of a folder. It needs six networks. */
 export const usePodWorldOnKubernetes = (assets: string, agent: string, options: PodWorldOptions): PodWorld => {
   const node = usePodNode()
   const real = useKubernetesPlayground(assets, playgroundOptions(node, agent, options))
-  return withWorkload(node, real, (cluster, yaml) => real.cluster(cluster).cluster.plane.apply(yaml))
+  return withWorkload(node, real, options, (cluster, yaml) => real.cluster(cluster).cluster.plane.apply(yaml))
 }
 
 const playgroundOptions = (
   node: () => PodNode,
   agent: string,
-  { network, ...agents }: PodWorldOptions
+  { network, topology = "management", ...agents }: PodWorldOptions
 ): RealPlaygroundOptions => ({
-  topology: "management",
+  topology,
   subnet: subnetOf(network),
   agent: realAgent(node, agent),
   ...agents,
-  images: new Map([[image, podApp(node)]]),
+  images: new Map([[podImage, podApp(node)]]),
   containerRuntime: "docker"
 })
 
-const withWorkload = (node: () => PodNode, real: AnyRealPlayground, apply: PodWorld["apply"]): PodWorld => {
+const withWorkload = (
+  node: () => PodNode,
+  real: AnyRealPlayground,
+  { topology = "management" }: PodWorldOptions,
+  apply: PodWorld["apply"]
+): PodWorld => {
+  const replicas = Object.entries(replicasOf[topology])
   const pods = (): ReadonlyArray<WebPod> =>
-    Object.keys(replicas).flatMap((cluster) => {
+    replicas.flatMap(([cluster]) => {
       const { kubelet } = real.cluster(cluster)
       return kubelet
         .containers()
@@ -126,8 +149,8 @@ const withWorkload = (node: () => PodNode, real: AnyRealPlayground, apply: PodWo
     })
   beforeAll(async () => {
     const tls = await selfSigned()
-    for (const cluster of Object.keys(replicas)) await apply(cluster, manifest(cluster, tls))
-    for (const [name, count] of Object.entries(replicas)) {
+    for (const [cluster, count] of replicas) await apply(cluster, webManifest(cluster, { replicas: count, tls }))
+    for (const [name, count] of replicas) {
       const { store } = real.cluster(name).cluster
       await until(`${count} ready pods in ${name}`, () => {
         const web = store.get({ group: "apps", version: "v1", resource: "deployments" }, "default", "web")

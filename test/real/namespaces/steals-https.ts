@@ -41,7 +41,7 @@ export const stealsHttps = async ({ apply, pods, real, served }: PodWorld, mirro
   }
   // An agent keeps its settings for life, and the sessions before this one still have it.
   await nothingLeft(real)
-  for (const cluster of ["cluster-a", "cluster-b"]) await apply(cluster, stringify(config))
+  for (const cluster of new Set(pods().map(({ cluster }) => cluster))) await apply(cluster, stringify(config))
   const incoming = { mode: "steal", http_filter: { header_filter: "^x-user: ann$", ports: [443] } }
   const forward = await beginSession(real, mirrord, ["port-forward", "-R", `443:${port}`], incoming)
   onTestFinished(() => forward.stop())
