@@ -98,11 +98,11 @@ const auditLimit = 100_000
 class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
 
 /**
- * Ports below those that systems give to outgoing connections (from 32768 on Linux, higher elsewhere). Processes that
- * run at the same time begin at different ports.
+ * Ports below those that systems give to outgoing connections (from 32768 on Linux, higher elsewhere), and above 10080,
+ * to which `fetch` does not connect. Processes that run at the same time begin at different ports.
  */
 const ownPorts = (count: number): ReadonlyArray<number> =>
-  Array.from({ length: count }, (_, index) => 10_000 + ((process.pid * 16 + index) % 10_000))
+  Array.from({ length: count }, (_, index) => 10_100 + ((process.pid * 16 + index) % 9_900))
 
 const listen = (server: Server, port: number): Effect.Effect<number, ListenError> =>
   Effect.callback((resume) => {
