@@ -41,11 +41,12 @@ const rendered = (kind: "Role" | "ClusterRole", name: string): object => {
     kind,
     metadata: { name, ...(kind === "Role" ? { namespace: workloadNamespace } : {}) },
     rules: rules.map((line) => {
-      const [apiGroups, resources, verbs] = line
+      const [groups = [], resources, verbs] = line
         .trim()
         .split(": ")
         .map((list) => list.split(", "))
-      return { apiGroups, resources, verbs }
+      // The snapshot calls the group without a name `core`.
+      return { apiGroups: groups.map((name) => (name === "core" ? "" : name)), resources, verbs }
     })
   }
 }

@@ -8,6 +8,7 @@ import { events } from "../../../src/domain/events/event-object.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { heartbeatInterval } from "../../../src/domain/session/heartbeat.ts"
 import type { PortCall } from "../world/world-event.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
@@ -16,6 +17,8 @@ import { isLeaving, isLeftOut, parentStatus, sessionObjectOf } from "./session-o
 
 /** Length of the rest before the check, ms. */
 const rest = 60_000
+/** The same for heartbeats, which end some time after the client left: in so long a time an endless one comes again. */
+const restOfHeartbeats = heartbeatInterval + 5_000
 
 /** The session that a call is about; for an Event, the session that it reports on. */
 const aboutOf = ({ name, resource }: PortCall): string =>
@@ -68,7 +71,7 @@ export const restIsQuiet: Invariant = {
           )
         }
         return [...writes].flatMap(([write, { at, heartbeat, name, to }]) => {
-          if (now - at >= rest || isAway(world(), to) || isEnding(name)) return []
+          if (now - at >= (heartbeat ? restOfHeartbeats : rest) || isAway(world(), to) || isEnding(name)) return []
           const isConnected = connected.has(name.slice(0, 19)) || connected.has(name)
           if (heartbeat ? isConnected : !isThere(to, name) && moment === "healed") return []
           return [`${write}, ${Math.round((now - at) / 1000)} s ago.`]
