@@ -49,6 +49,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "adapters/websocket/member-link.test.ts": { timer: "a server that breaks off, and one that never stops sending" },
   "adapters/x509/serving-certificate.test.ts": { clock: "a certificate that is valid now" },
   "app/commands/doctor/doctor-suite.ts": { clock: "how old certificates are" },
+  "app/commands/logs/logs-command.test.ts": { clock: "from when on a server is asked for lines" },
   "app/operator/own-certificate-suite.ts": { clock: "when certificates end" },
   "bench/memory.ts": { sleep: "between looks at memory, and until a start's leftovers are gone" },
   "bench/relay/product.ts": { sleep: "between collections of garbage" },

@@ -1,12 +1,13 @@
 /** Policies and copies of targets: which copies may be made, and what their sessions may do. */
 
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { makePolicyCapability } from "../../../src/app/policies/policy-capability.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
+import { it } from "../../support/effect-it.ts"
 import { connectTo, opened, refusedWith } from "../../support/memory-session.ts"
 import { memoryCluster } from "../../support/memory-world.ts"
 import { allow, client, logs, refusalOf, steal } from "../policies/policed.ts"
