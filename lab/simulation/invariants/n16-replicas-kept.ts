@@ -51,7 +51,8 @@ const written = (followed: Followed, before: KubeObject, after: KubeObject, isBy
   }
   if (from === to) return followed.wanted
   if (!isByPerson) return `is set from ${from} to ${to} pods by an operator, without a note of the number before`
-  return is !== undefined && to === 0 ? followed.wanted : to
+  // With the label a zero is the copy's again: what a person set before it, and no operator has seen, is undone.
+  return is !== undefined && to === 0 ? Number(is) : to
 }
 
 export const replicasKept: Invariant = {
