@@ -426,32 +426,41 @@ export const loseSubscriber = (turn: Turn, member: MemberName): void => {
 const overdue = (turn: Turn, { boundFrom }: SubscriptionRequest): boolean =>
   boundFrom !== undefined && turn.now >= boundFrom + turn.state.options.mergeBound
 
-/** Answers the requests that are decided. Requests of the same port are answered in their order. */
+/**
+ * Answers the requests that are decided. Requests of the same port are answered in their order. This runs after every
+ * message, so each request is looked at once, however many are open.
+ */
 export const settleRequests = (turn: Turn): void => {
   const blocked = new Set<string>()
-  for (const { number } of turn.state.requests) {
-    const open = turn.state.requests.find((request) => request.number === number)
-    if (open === undefined || blocked.has(open.key)) continue
-    const { key, channel, port } = open
-    const decided = open.error !== undefined || open.waiting.size === 0 || overdue(turn, open)
-    if (!decided) {
-      blocked.add(key)
-      continue
-    }
-    if (open.error === undefined && open.accepted.size === 0) {
-      warnUser(turn, `no ${turn.state.options.memberKind} takes the subscription of port ${port}`)
-      reject(turn, number, { _tag: "PortAlreadyStolen", value: port }, undefined)
-    }
-    const error = turn.state.requests.find((request) => request.number === number)?.error
-    update(turn, { requests: turn.state.requests.filter((request) => request.number !== number) })
-    sayToClient(turn, {
-      _tag: channel,
-      value: {
-        _tag: "SubscribeResult",
-        value: error === undefined ? { _tag: "Ok", value: port } : { _tag: "Err", error }
-      }
-    })
+  const answered = new Set<number>()
+  for (const request of turn.state.requests) {
+    if (blocked.has(request.key)) continue
+    const decided = request.error !== undefined || request.waiting.size === 0 || overdue(turn, request)
+    if (decided) {
+      answered.add(request.number)
+      answer(turn, request)
+    } else blocked.add(request.key)
   }
+  if (answered.size > 0) {
+    update(turn, { requests: turn.state.requests.filter(({ number }) => !answered.has(number)) })
+  }
+}
+
+/** Gives the client the result of a decided request. */
+const answer = (turn: Turn, { number, channel, port, accepted, ...request }: SubscriptionRequest): void => {
+  let { error } = request
+  if (error === undefined && accepted.size === 0) {
+    error = { _tag: "PortAlreadyStolen", value: port }
+    warnUser(turn, `no ${turn.state.options.memberKind} takes the subscription of port ${port}`)
+    reject(turn, number, error, undefined)
+  }
+  sayToClient(turn, {
+    _tag: channel,
+    value: {
+      _tag: "SubscribeResult",
+      value: error === undefined ? { _tag: "Ok", value: port } : { _tag: "Err", error }
+    }
+  })
 }
 
 /** When {@link settleRequests} has something to do without any further message. */

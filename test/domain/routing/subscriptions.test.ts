@@ -485,6 +485,27 @@ describe("wire.md §8.19: what a member is too old for", () => {
   })
 })
 
+it("each message looks at an open request a few times, however many are open", () => {
+  const s = readyClient({}, { members: [a] })
+  const open = 500
+  for (let request = 0; request < open; request++) s.client(stealPort(80))
+  let looks = 0
+  const watched = s.state.requests.map(
+    (request) =>
+      new Proxy(request, {
+        get: (target, name, receiver): unknown => {
+          looks++
+          return Reflect.get(target, name, receiver)
+        }
+      })
+  )
+  expect(watched).toHaveLength(open)
+  s.state = { ...s.state, requests: watched }
+  s.later(1)
+  expect(looks).toBeGreaterThan(0)
+  expect(looks).toBeLessThan(10 * open)
+})
+
 it("subscriptions are bounded: one too many is refused", () => {
   const s = readyClient({}, { members: [a] })
   for (let port = 1; port <= limits.subscriptions; port++) s.client(stealPort(port)).steal(a, ok(port))
