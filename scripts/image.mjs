@@ -7,7 +7,7 @@
 export const image = {
   /** The chart's `operator.image`; the tag is the version. */
   name: "ghcr.io/braid-operator/braid",
-  /** Brings npm, which installs the dependencies. The Node that runs is the one of `base`. */
+  /** Brings npm, which installs the dependencies and the bundler. The Node that runs is the one of `base`. */
   builder: "docker.io/library/node:24-trixie-slim",
   /** Node 24 and the libraries that it needs; no shell, no package manager. */
   base: "gcr.io/distroless/nodejs24-debian13:nonroot",
@@ -24,11 +24,13 @@ export const image = {
   user: 65532,
   /** The folder of the tree in the image. */
   root: "/app",
-  entry: "src/app/braid.ts",
-  /** The parts of the repository in the tree; the packages that it needs at run time come on top. */
-  files: ["LICENSE", "package.json", "src"],
+  entry: "braid.mjs",
+  /** The program from which the entry is bundled. */
+  program: "src/app/braid.ts",
+  /** Files of the repository that the tree holds as they are, beside the program and its licences. */
+  files: ["LICENSE"],
   /** Files that are needed only to build the tree. */
-  buildFiles: ["package-lock.json", ".npmrc", "scripts"]
+  buildFiles: ["package.json", "package-lock.json", ".npmrc", "scripts", "src"]
 }
 
 /** The folder in which `npm run build` stages the tree. */
@@ -46,7 +48,7 @@ export const containerfile = (version) => `# Written by scripts/generate-contain
 FROM ${image.builder} AS build
 WORKDIR ${builtIn}
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts
+RUN npm ci --ignore-scripts
 ${[...image.files, ...image.buildFiles]
   .filter((file) => !/^package|^\.npmrc$/u.test(file))
   .toSorted()

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
-import { fileURLToPath } from "node:url"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
@@ -15,6 +14,7 @@ import { image } from "../../scripts/image.mjs"
 import { asNumber, asObjects, asString, at } from "../../src/domain/json.ts"
 import { subnetOf } from "../address-plan.ts"
 import { cgroupProblem, memoryCgroup, type MemoryCgroup } from "../support/memory-cgroup.ts"
+import { stagedProgram } from "../support/staged-image.ts"
 import { isCi } from "../support/tested-commit.ts"
 import { until } from "../support/until.ts"
 import {
@@ -40,7 +40,6 @@ const downloadSize = Number(process.env["BRAID_LIMITS_MIB"] ?? usualMebibytes) *
 /** So long the real client waits for an answer to its ping before it gives the session up, in ms. */
 const longestWait = 30_000
 
-const program = fileURLToPath(new URL("../../src/app/braid.ts", import.meta.url))
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((all, one) => all + one, 0)
 const problem = cgroupProblem()
 
@@ -58,6 +57,7 @@ describe.runIf(problem === undefined)("operators within exactly the chart's memo
   const run = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Promise<A> =>
     Effect.runPromise(effect.pipe(Scope.provide(scope)))
   let directory = ""
+  let program = ""
   let playground: Playground
   const users: Array<User> = []
   let sessions = 0n
@@ -100,6 +100,7 @@ describe.runIf(problem === undefined)("operators within exactly the chart's memo
 
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), "braid-limits-"))
+    program = await stagedProgram()
     const clusters = topology("management", subnetOf("limits of the chart"))
     for (const { name } of clusters.clusters) groups.set(`${name}-node`, memoryCgroup(name, memoryLimit))
     playground = await run(

@@ -21,6 +21,7 @@ import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import { eventually as untilItWorks } from "../support/eventually.ts"
+import { stagedProgram } from "../support/staged-image.ts"
 import { isCi } from "../support/tested-commit.ts"
 import { until as untilSeen } from "../support/until.ts"
 import { developers, developersBindings, developersRoles } from "./developers.ts"
@@ -145,21 +146,24 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
   })
 
 /**
- * A playground on real control planes, with the programs of a folder. It needs six /16 networks below 127.0.0.0/8, and
- * the time in which a loaded machine starts three control planes.
+ * A playground on real control planes, with the programs of a folder and the operator as its image holds it. It needs
+ * six /16 networks below 127.0.0.0/8, and the time in which a loaded machine starts three control planes.
  */
 export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
   useStarted(options, {
     start: (directory) =>
-      startKubernetesPlayground({
-        ...settings(options, directory),
-        agentValues: {
-          tls: options.agentTls ?? false,
-          extraConfig: options.ephemeralAgents === undefined ? {} : { ephemeral: options.ephemeralAgents },
-          extraEnv: agentEnv(options)
-        },
-        programs: programsIn(assets)
-      }),
+      Effect.flatMap(Effect.promise(stagedProgram), (braid) =>
+        startKubernetesPlayground({
+          ...settings(options, directory),
+          braid,
+          agentValues: {
+            tls: options.agentTls ?? false,
+            extraConfig: options.ephemeralAgents === undefined ? {} : { ephemeral: options.ephemeralAgents },
+            extraEnv: agentEnv(options)
+          },
+          programs: programsIn(assets)
+        })
+      ),
     giveDevelopersRights: ({ plane }) => plane.apply(developersBindings),
     startLimitMs: 900_000
   })

@@ -12,7 +12,8 @@ import { serviceAccountPath, underRoot } from "../../cluster/node/container-volu
 import { publishedAddresses } from "../../cluster/node/pod-addresses.ts"
 import { processProgram } from "../../cluster/node/process-program.ts"
 
-const braid = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.url))
+/** The program as it stands in this repository. */
+export const braidSources = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.url))
 const preload = new URL("../../cluster/node/pod-network-preload.ts", import.meta.url)
 /** Several operators share one machine here. Without this option the young generation of each may take tens of MB. */
 const smallHeap = "--max-semi-space-size=2"
@@ -81,14 +82,15 @@ const environment = (container: ContainerContext): Readonly<Record<string, strin
  * service account and the pod's own address.
  *
  * @param subnet of the node that runs the process
+ * @param program the file of the program
  */
-export const braidImage = (subnet: number): ContainerProgram =>
+export const braidImage = (subnet: number, program: string): ContainerProgram =>
   processProgram({
     command: ({ args, podIp }) => {
       const network = pathToFileURL(fileURLToPath(preload))
       network.searchParams.set("address", publishedAddresses(subnet).real(podIp))
       network.searchParams.set("subnet", String(subnet))
-      return [process.execPath, smallHeap, `--import=${network.href}`, braid, ...args]
+      return [process.execPath, smallHeap, `--import=${network.href}`, program, ...args]
     },
     env: environment
   })

@@ -17,7 +17,7 @@ import { images, operatorNamespace, workloadManifests, workloadNamespace } from 
 import { openEntries } from "../open-entries.ts"
 import { PlaygroundError, tooLong, waitForClusters } from "../readiness.ts"
 import type { PlaygroundCluster, Topology } from "../topology.ts"
-import { braidImage } from "./braid-image.ts"
+import { braidImage, braidSources } from "./braid-image.ts"
 import { installChart } from "./helm-release.ts"
 import type { Programs } from "./programs.ts"
 import { type RealCluster, startRealCluster } from "./real-cluster.ts"
@@ -36,6 +36,8 @@ export interface KubernetesPlaygroundOptions {
   readonly remoteSessionTimeoutSecs: number
   /** Replicas of the primary's operator; one unless given. */
   readonly primaryReplicas?: number
+  /** The file of the operator's program; its sources unless given. */
+  readonly braid?: string
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
   /** More values of the chart's `agent`; none unless given. */
@@ -56,9 +58,9 @@ interface Started {
 /** The images that a node knows. */
 const imagesOf = (
   { subnet }: PlaygroundCluster,
-  { agent = agentProgram, images: more = new Map() }: KubernetesPlaygroundOptions
+  { agent = agentProgram, braid = braidSources, images: more = new Map() }: KubernetesPlaygroundOptions
 ): ImageRegistry =>
-  new Map([...more, [operatorImage, braidImage(subnet)], [images.agent, agent], [images.demo, demoApp]])
+  new Map([...more, [operatorImage, braidImage(subnet, braid)], [images.agent, agent], [images.demo, demoApp]])
 
 /** Values of every cluster. A role in the workload's namespace lets tests use developers without any other rights. */
 const usualValues = ({ agentValues = {} }: KubernetesPlaygroundOptions): object => ({

@@ -14,6 +14,7 @@ import { processProgram } from "../../../lab/cluster/node/process-program.ts"
 import type { Playground } from "../../../lab/playground/local-cluster.ts"
 import { startPlayground } from "../../../lab/playground/playground.ts"
 import { topology } from "../../../lab/playground/topology.ts"
+import { bundle } from "../../../scripts/bundle.mjs"
 import { image } from "../../../scripts/image.mjs"
 import { asString, at } from "../../../src/domain/json.ts"
 import { subnetOf } from "../../address-plan.ts"
@@ -21,8 +22,9 @@ import { memoryLimit } from "../../charts/memory-limit.ts"
 import { cgroupProblem, memoryCgroup, type MemoryCgroup } from "../../support/memory-cgroup.ts"
 import { until } from "../../support/until.ts"
 
-const program = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.url))
-const reporter = fileURLToPath(new URL("./report-memory.ts", import.meta.url))
+const root = fileURLToPath(new URL("../../..", import.meta.url))
+/** Bundled with the operator: as a program of its own it would have tables of its own. */
+const reporter = "test/bench/memory/report-memory.ts"
 /** The real client's time between two pings, ms. */
 const pingEvery = 30_000
 /** Linux counts processor time in hundredths of a second; ms. */
@@ -52,6 +54,7 @@ export interface Left extends Memory {
 /** The operators of one run. */
 export class Operators {
   readonly #folder = mkdtempSync(join(tmpdir(), "braid-memory-"))
+  readonly #bundle = join(this.#folder, "operator")
   readonly #groups = new Map<string, MemoryCgroup>()
   readonly #scope = Effect.runSync(Scope.make())
   readonly #users: Array<User> = []
@@ -64,6 +67,7 @@ export class Operators {
   async start(users: number): Promise<void> {
     const problem = cgroupProblem()
     if (problem !== undefined) throw new Error(`memory: ${problem}`)
+    await bundle({ root, programs: { operator: image.program, reporter }, out: this.#bundle })
     const clusters = topology("management", subnetOf("memory of operators"))
     for (const { name } of clusters.clusters) this.#groups.set(name, memoryCgroup(name, memoryLimit))
     this.#playground = await this.#run(
@@ -204,8 +208,8 @@ export class Operators {
         this.#groups.get(clusterOf(pod))?.procs ?? "",
         process.execPath,
         ...image.options,
-        ...["--expose-gc", "--import", reporter],
-        program,
+        ...["--expose-gc", "--import", join(this.#bundle, "reporter.mjs")],
+        join(this.#bundle, "operator.mjs"),
         "operator"
       ],
       env: ({ pod }) => ({
