@@ -15,15 +15,18 @@ const programs = [
   "test/kubernetes/**",
   "test/charts/**",
   "test/lab/playground/**",
-  "test/lab/fuzz/fuzz.test.ts",
-  "test/long/real-client-on-kubernetes.test.ts"
+  "test/lab/fuzz/fuzz.test.ts"
 ]
 const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
 
 /** Minutes each. vitest would begin with the largest files, and these are small. */
 const longest = [
-  "long/real-client-on-kubernetes",
   "simulation/random",
+  "kubernetes/real-client-sessions",
+  "kubernetes/real-client-copies",
+  "kubernetes/real-client-features",
+  "real/fleet-copy-targets",
+  "real/copy-targets",
   "real/management",
   "real/primary-default",
   "kubernetes/real-client",
@@ -48,8 +51,8 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     pool: "forks",
-    // Three at least: with fewer, a small machine is idle for a quarter of the time, in which tests wait for programs.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // Four at least: with fewer, a small machine is idle for much of the time, in which tests wait for programs.
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     setupFiles: ["test/support/seed-properties.ts"],
     provide: { propertySeed: propertySeed() ?? null },
     coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text", "lcov"] },

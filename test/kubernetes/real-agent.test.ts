@@ -5,10 +5,10 @@
  */
 
 import { it } from "vitest"
-import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
 import { describePodNetworks } from "../real/namespaces/describe-pod-networks.ts"
 import { usePodWorldOnKubernetes } from "../real/namespaces/pod-world.ts"
 import { stealsHttps } from "../real/namespaces/steals-https.ts"
+import { describeKubernetes } from "./describe-kubernetes.ts"
 
 const network = "real agent on kubernetes"
 
