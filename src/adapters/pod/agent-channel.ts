@@ -93,6 +93,12 @@ export class AgentChannel extends SocketChannel {
     message.bytes = chunk
     message.isAlone = false
     while (at < end && !this.isOver) {
+      const repeated = this.passing.repeat(at, end)
+      if (repeated > 0) {
+        this.finished++
+        at += repeated
+        continue
+      }
       const length = daemonBulk.measure(chunk, at, end)
       if (length === 0 || length > largestMessage) return this.#cut(chunk, at)
       if (length > end - at) {
