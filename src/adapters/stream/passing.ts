@@ -59,17 +59,16 @@ export class Passing {
   }
 
   /**
-   * Passes the message at `at` if it goes on with the row, where messages have no headers. Gives its length; 0 if it
-   * does not, or is not whole before `end`.
+   * Passes on a message that is as long as the last one and lies in the same bytes, if it goes on with the row. Its
+   * header begins at `start`, the message itself at `at`.
    */
-  repeat(at: number, end: number): number {
+  repeat(start: number, at: number, key: number): boolean {
     const { message } = this
-    const { length } = this.#row
-    if (length > end - at || !this.#row.goesOn(message.bytes, at, length, 0)) return 0
+    if (!this.#row.goesOn(message.bytes, at, message.length, key)) return false
     message.at = at
-    message.length = length
-    this.#pass(at)
-    return length
+    message.key = key
+    this.#pass(start)
+    return true
   }
 
   /** Asks for the message's way. `false`: it does not pass where it lies, and is handed over. */
