@@ -39,7 +39,7 @@ export interface FrameChannel {
   readonly direct?: FrameChannel
 }
 
-/** The way of a judged message. Valid until the next message is judged. */
+/** The way of a judged message. Valid until the next message is judged or delivered, or the read ends. */
 export interface Passage {
   /** The channel that gets the message: the channel of a socket itself, never a guard. */
   readonly to: FrameChannel
@@ -63,7 +63,8 @@ export interface FrameHandlers {
   /**
    * Judges a whole message of `length` bytes by its head, the first `headLength` bytes (domain/protocol/bulk.ts). The
    * reader of the message carries a passage out, in the order of all messages. `undefined`: the message is for
-   * {@link message}. Both are called in the order in which messages come.
+   * {@link message}. Both are called in the order in which messages come. A passage may also be used for the messages
+   * behind, until the end of the read, as long as each is as long and has the same bytes in front of its payload.
    */
   readonly judge?: (head: Uint8Array, length: number) => Passage | undefined
   /** The messages of one read are handled, and at least one of them was judged to pass. */

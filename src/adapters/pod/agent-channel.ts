@@ -100,8 +100,15 @@ export class AgentChannel extends SocketChannel {
         return this.#kept.fill(chunk, at)
       }
       this.#take(at, length)
-      at += length
+      at = this.#repeat(at + length, end, length)
     }
+    return at
+  }
+
+  /** Passes messages of `length` bytes on that go on with a row. Gives the place behind them. */
+  #repeat(from: number, end: number, length: number): number {
+    let at = from
+    for (; end - at >= length && this.passing.repeat(at, at, 0); at += length) this.finished++
     return at
   }
 

@@ -26,11 +26,10 @@ const window = 128 * 1024
 /** Bytes that a socket may have to write before it counts as behind. */
 const behindFrom = 256 * 1024
 
-/** Pieces that are shorter are copied byte by byte, because a call of `set` costs more. */
-const byBytes = 160
-
 interface Slab {
   readonly bytes: Buffer
+  /** The same memory. */
+  readonly view: DataView
   /** Writes of parts of the slab that are under way. */
   writes: number
 }
@@ -44,7 +43,13 @@ interface Part {
 }
 
 const none = Buffer.alloc(0)
+const nothing = new DataView(none.buffer, 0, 0)
 const free: Array<Slab> = []
+
+const newSlab = (): Slab => {
+  const bytes = Buffer.allocUnsafeSlow(slabSize)
+  return { bytes, view: new DataView(bytes.buffer), writes: 0 }
+}
 
 export class OutBuffer {
   readonly #socket: Duplex
@@ -102,35 +107,21 @@ export class OutBuffer {
     const length = until - from
     if (length > slabSize - this.#to) return this.#appendParts(bytes, from, until, key)
     if (this.#slab === undefined) this.#nextSlab()
-    if (length < byBytes) this.#copy(bytes, from, length, key)
-    else this.#set(bytes, from, length, key)
+    const into = this.#slab?.bytes ?? none
+    into.set(bytes.subarray(from, until), this.#to)
+    mask(into, this.#to, this.#to + length, key)
     this.filled(this.#to + length)
   }
 
-  /** As {@link append}, byte by byte, into the slab that is there. */
-  #copy(bytes: Uint8Array, from: number, length: number, key: number): void {
-    const into = this.#slab?.bytes ?? none
+  /** As {@link append}, of the `length` bytes at `from`, word by word: for so few of them, calls would cost more. */
+  appendShort(bytes: DataView, from: number, length: number, key: number): void {
+    if (this.#slab === undefined || length > slabSize - this.#to) this.#nextSlab()
+    const into = this.#slab?.view ?? nothing
     const to = this.#to
-    const k0 = key & 255
-    const k1 = (key >>> 8) & 255
-    const k2 = (key >>> 16) & 255
-    const k3 = key >>> 24
-    let i = 0
-    for (; i + 3 < length; i += 4) {
-      into[to + i] = (bytes[from + i] ?? 0) ^ k0
-      into[to + i + 1] = (bytes[from + i + 1] ?? 0) ^ k1
-      into[to + i + 2] = (bytes[from + i + 2] ?? 0) ^ k2
-      into[to + i + 3] = (bytes[from + i + 3] ?? 0) ^ k3
-    }
-    if (i < length) into[to + i] = (bytes[from + i] ?? 0) ^ k0
-    if (i + 1 < length) into[to + i + 1] = (bytes[from + i + 1] ?? 0) ^ k1
-    if (i + 2 < length) into[to + i + 2] = (bytes[from + i + 2] ?? 0) ^ k2
-  }
-
-  #set(bytes: Uint8Array, from: number, length: number, key: number): void {
-    const into = this.#slab?.bytes ?? none
-    into.set(bytes.subarray(from, from + length), this.#to)
-    mask(into, this.#to, this.#to + length, key)
+    let at = 0
+    for (; at + 3 < length; at += 4) into.setInt32(to + at, bytes.getInt32(from + at, true) ^ key, true)
+    for (let bits = 0; at < length; at++, bits += 8) into.setUint8(to + at, bytes.getUint8(from + at) ^ (key >>> bits))
+    this.filled(to + length)
   }
 
   #appendParts(bytes: Uint8Array, from: number, until: number, key: number): void {
@@ -267,7 +258,7 @@ export class OutBuffer {
   #nextSlab(): void {
     this.#flush()
     const last = this.#slab
-    this.#slab = free.pop() ?? { bytes: Buffer.allocUnsafeSlow(slabSize), writes: 0 }
+    this.#slab = free.pop() ?? newSlab()
     this.#from = this.#to = 0
     if (last !== undefined && last.writes === 0) release(last)
   }

@@ -25,6 +25,9 @@ import { OutBuffer } from "./out-buffer.ts"
  */
 export type Format = "plain" | "masked" | "raw"
 
+/** Bytes below which a message is copied word by word. */
+const shortUntil = 160
+
 /** Bytes from which on a piece is written where it lies instead of being copied. */
 const inPlaceFrom = 8 * 1024
 
@@ -69,6 +72,7 @@ export class Outlet {
   take(message: MessageInPlace): void {
     if (!this.#isOpen) return
     const { at, bytes, id, idAt, idLength, key, length, pieces } = message
+    if (id === undefined && length < shortUntil && pieces.length === 0) return this.#takeShort(message)
     const shift = id === undefined ? 0 : id.length - idLength
     // With the old key turned by the shift, the bytes behind the id stay as they are.
     const own = this.#header(wholeBinary, length + shift, key === 0 ? 0 : turned(key, -shift))
@@ -85,6 +89,11 @@ export class Outlet {
       this.#pass(piece, 0, piece.length, turned(change, done))
       done += piece.length
     }
+  }
+
+  #takeShort({ at, key, length, view }: MessageInPlace): void {
+    const own = this.#header(wholeBinary, length, key)
+    this.#out.appendShort(view, at, length, key ^ own)
   }
 
   /** Takes no more messages. Those that are queued are still sent. */
@@ -124,8 +133,8 @@ export class Outlet {
   #pass(bytes: Uint8Array, from: number, until: number, key: number): void {
     const length = until - from
     // A queue must not keep more memory alive than it counts: a small part of a large buffer is copied.
-    const isCostly = this.#out.isBehind && length * 2 < bytes.buffer.byteLength
-    if (length < inPlaceFrom || isCostly) return this.#out.append(bytes, from, until, key)
+    const isCopied = length < inPlaceFrom || (this.#out.isBehind && length * 2 < bytes.buffer.byteLength)
+    if (isCopied) return this.#out.append(bytes, from, until, key)
     mask(bytes, from, until, key)
     this.#out.write(bytes.subarray(from, until))
   }

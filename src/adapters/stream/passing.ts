@@ -1,11 +1,13 @@
 /**
  * The way of the whole messages of one reader: each is judged by its head and passes to another channel, or is
- * delivered. Messages in a row that pass to one channel in the form in which they came leave as one piece.
+ * delivered. A message that begins like the one before it, and is as long, passes as that one did (bulk-row.ts).
+ * Messages in a row that pass to one channel in the form in which they came leave as one piece.
  *
  * Not here: finding messages in a stream (frame-reader.ts, agent-channel.ts), and writing (outlet.ts).
  */
 
 import { headLength } from "../../domain/protocol/bulk.ts"
+import { BulkRow } from "../../domain/protocol/bulk-row.ts"
 import { largestFrame } from "../../domain/websocket/frame-header.ts"
 import { mask } from "../../domain/websocket/mask.ts"
 import { type FrameChannel, type FrameHandlers, type Passage, withPassageId } from "../../ports/frame-channel.ts"
@@ -25,6 +27,10 @@ export class Passing {
   readonly #outletOf: OutletOf
   readonly #head = new Uint8Array(headLength)
   #handlers: FrameHandlers | undefined
+  /** The messages that pass as the last one did: nothing was delivered since. */
+  readonly #row = new BulkRow()
+  #passage: Passage | undefined
+  #outlet: Outlet | undefined
   /** Messages `#from` to `#until` of `#bytes`, headers and all, go to `#run`. */
   #run: Outlet | undefined
   #bytes: Uint8Array = this.#head
@@ -43,23 +49,62 @@ export class Passing {
   /** Sets who judges and gets the messages; `undefined`: nothing is judged or delivered any more. */
   handle(handlers: FrameHandlers | undefined): void {
     this.#handlers = handlers
+    this.#row.end()
   }
 
   /** The message is whole; its header begins at `start`. */
   whole(start: number): void {
+    const { at, bytes, key, length } = this.message
+    if (this.#row.goesOn(bytes, at, length, key) || this.#judge()) this.#pass(start)
+  }
+
+  /**
+   * Passes on a message that is as long as the last one and lies in the same bytes, if it goes on with the row. Its
+   * header begins at `start`, the message itself at `at`.
+   */
+  repeat(start: number, at: number, key: number): boolean {
+    const { message } = this
+    if (!this.#row.goesOn(message.bytes, at, message.length, key)) return false
+    message.at = at
+    message.key = key
+    this.#pass(start)
+    return true
+  }
+
+  /** Asks for the message's way. `false`: it does not pass where it lies, and is handed over. */
+  #judge(): boolean {
     const { message } = this
     const handlers = this.#handlers
-    if (handlers === undefined) return
+    this.#row.end()
+    if (handlers === undefined) return false
+    const head = this.#headOf(message)
     // A message that needs more than one frame does not pass where it lies. Another id may be longer by 8 bytes.
-    const passage =
-      message.length > largestFrame - 8 ? undefined : handlers.judge?.(this.#headOf(message), message.length)
-    if (passage === undefined) return this.#deliver(handlers)
+    const passage = message.length > largestFrame - 8 ? undefined : handlers.judge?.(head, message.length)
+    if (passage === undefined) {
+      this.#deliver(handlers)
+      return false
+    }
     this.#hasPassed = true
     const outlet = passage.to === this.#lastTo ? this.#lastOutlet : this.#find(passage.to)
-    if (outlet === undefined) return this.#send(passage)
+    if (outlet === undefined) {
+      this.#send(passage)
+      return false
+    }
+    this.#passage = passage
+    this.#outlet = outlet
+    this.#row.begin(head, message.length, passage.idAt + passage.idLength)
+    return true
+  }
+
+  /** Passes the message as the row does. */
+  #pass(start: number): void {
+    const { message } = this
+    const passage = this.#passage
+    const outlet = this.#outlet
+    if (passage === undefined || outlet === undefined) return
     this.#renumber(message, passage)
     if (message.id !== undefined || outlet.format !== this.#format) {
-      this.flush()
+      this.#flushRun()
       outlet.take(message)
     } else if (message.pieces.length > 0) this.#passPieces(outlet, start)
     else this.#extend(outlet, start)
@@ -69,7 +114,7 @@ export class Passing {
   #extend(outlet: Outlet, start: number): void {
     const { message } = this
     if (outlet !== this.#run || start !== this.#until || message.bytes !== this.#bytes) {
-      this.flush()
+      this.#flushRun()
       this.#run = outlet
       this.#bytes = message.bytes
       this.#from = start
@@ -79,13 +124,18 @@ export class Passing {
 
   #passPieces(outlet: Outlet, start: number): void {
     const { bytes, pieces } = this.message
-    this.flush()
+    this.#flushRun()
     outlet.run(bytes, start, bytes.length)
     for (const piece of pieces) outlet.run(piece, 0, piece.length)
   }
 
-  /** Hands over what passed so far: what comes next must not overtake it. */
+  /** Hands over what passed so far: what comes next must not overtake it, and may change how messages pass. */
   flush(): void {
+    this.#row.end()
+    this.#flushRun()
+  }
+
+  #flushRun(): void {
     const run = this.#run
     if (run === undefined) return
     this.#run = undefined

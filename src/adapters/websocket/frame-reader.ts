@@ -6,7 +6,7 @@
  */
 
 import { Assembly } from "../../domain/websocket/assembly.ts"
-import { FrameHeader, headerViolation, opcode, wholeBinary } from "../../domain/websocket/frame-header.ts"
+import { FrameHeader, headerViolation, longestShort, opcode, wholeBinary, word } from "../../domain/websocket/frame-header.ts"
 import { mask, turned } from "../../domain/websocket/mask.ts"
 import type { Violation } from "../../domain/websocket/violation.ts"
 import { Kept } from "../stream/kept.ts"
@@ -121,8 +121,26 @@ export class FrameReader {
         const payloadAt = at + header.size
         if (end - payloadAt < header.length) return this.#keep(chunk, at, header.size + header.length)
         this.#take(at, payloadAt)
-        at = payloadAt + header.length
+        at = this.#repeat(chunk, payloadAt + header.length)
       } else at = this.#readOther(chunk, at)
+    }
+    return at
+  }
+
+  /**
+   * Passes frames on that go on with a row and have the header of the last one, apart from the mask. Gives the place
+   * behind them. Longer headers are rare enough to be read.
+   */
+  #repeat(chunk: Uint8Array, from: number): number {
+    const { isMasked, length, size } = this.#header
+    const total = size + length
+    const second = isMasked ? 0x80 | length : length
+    let at = from
+    if (length > longestShort) return at
+    while (chunk.length - at >= total && chunk[at] === wholeBinary && chunk[at + 1] === second) {
+      if (!this.#passing.repeat(at, at + size, isMasked ? word(chunk, at + 2) : 0)) break
+      this.finished++
+      at += total
     }
     return at
   }

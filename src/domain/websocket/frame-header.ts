@@ -26,8 +26,11 @@ export const longestHeader = 14
 /** The longest payload of a control frame, in bytes (RFC 6455 §5.5). */
 const longestControl = 125
 
-/** Four bytes as a number: the first byte is the lowest. */
-const word = (bytes: Uint8Array, at: number): number =>
+/** The longest payload whose length stands in the second byte of its header. */
+export const longestShort = 125
+
+/** Four bytes as a number: the first byte is the lowest. Those behind the end are 0. */
+export const word = (bytes: Uint8Array, at: number): number =>
   (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)
 
 const big = (bytes: Uint8Array, at: number): number =>
@@ -137,7 +140,7 @@ export const writeHeader = (into: Uint8Array, at: number, length: number, frame:
   const bit = isMasked ? 0x80 : 0
   into[at] = frame.first
   let next = at + 2
-  if (length < 126) into[at + 1] = bit | length
+  if (length <= longestShort) into[at + 1] = bit | length
   else if (length < 0x1_0000) {
     into[at + 1] = bit | 126
     into[next++] = length >>> 8

@@ -20,8 +20,25 @@ export const mask = (bytes: Uint8Array, from: number, until: number, key: number
   maskBytes(bytes, from, start, key)
   const aligned = turned(key, start - from)
   const words = new Int32Array(bytes.buffer, bytes.byteOffset + start, (until - start) >> 2)
-  for (let at = 0; at < words.length; at++) words[at] = (words[at] ?? 0) ^ aligned
+  maskWords(words, aligned)
   maskBytes(bytes, start + words.length * 4, until, aligned)
+}
+
+/** Eight words at a time: the loop costs as much as the words. */
+const maskWords = (words: Int32Array, key: number): void => {
+  const count = words.length
+  let at = 0
+  for (; at + 7 < count; at += 8) {
+    words[at] = (words[at] ?? 0) ^ key
+    words[at + 1] = (words[at + 1] ?? 0) ^ key
+    words[at + 2] = (words[at + 2] ?? 0) ^ key
+    words[at + 3] = (words[at + 3] ?? 0) ^ key
+    words[at + 4] = (words[at + 4] ?? 0) ^ key
+    words[at + 5] = (words[at + 5] ?? 0) ^ key
+    words[at + 6] = (words[at + 6] ?? 0) ^ key
+    words[at + 7] = (words[at + 7] ?? 0) ^ key
+  }
+  for (; at < count; at++) words[at] = (words[at] ?? 0) ^ key
 }
 
 const maskBytes = (bytes: Uint8Array, from: number, until: number, key: number): void => {

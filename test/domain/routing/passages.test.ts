@@ -23,18 +23,20 @@ const learnt = (passages: Passages<Way>, s: Scenario, bytes: Uint8Array): void =
 
 describe("the fast way of bulk", () => {
   it("is what step would decide, whatever comes: 200,000 messages", () => {
-    let [messages, passed] = [0, 0]
+    let [messages, passed, repeated] = [0, 0, 0]
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const compared = compareFastWay(String(seed), 2_000)
         messages += compared.messages
         passed += compared.passed
+        repeated += compared.repeated
       }),
       { numRuns: 100 }
     )
     expect(messages).toBeGreaterThanOrEqual(200_000)
     // Without passages the comparison would say nothing.
     expect(passed / messages).toBeGreaterThan(0.15)
+    expect(repeated / messages).toBeGreaterThan(0.02)
   })
 
   it("is known after the first message of a connection, until the router's state changes", () => {
