@@ -26,6 +26,9 @@ const window = 128 * 1024
 /** Bytes that a socket may have to write before it counts as behind. */
 const behindFrom = 256 * 1024
 
+/** Pieces that are shorter are copied byte by byte, because a call of `set` costs more. */
+const byBytes = 32
+
 interface Slab {
   readonly bytes: Buffer
   /** The same memory. */
@@ -108,9 +111,11 @@ export class OutBuffer {
     if (length > slabSize - this.#to) return this.#appendParts(bytes, from, until, key)
     if (this.#slab === undefined) this.#nextSlab()
     const into = this.#slab?.bytes ?? none
-    into.set(bytes.subarray(from, until), this.#to)
-    mask(into, this.#to, this.#to + length, key)
-    this.filled(this.#to + length)
+    const to = this.#to
+    if (length < byBytes) for (let at = 0; at < length; at++) into[to + at] = bytes[from + at] ?? 0
+    else into.set(bytes.subarray(from, until), to)
+    mask(into, to, to + length, key)
+    this.filled(to + length)
   }
 
   /** As {@link append}, of the `length` bytes at `from`, word by word: for so few of them, calls would cost more. */

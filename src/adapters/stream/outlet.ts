@@ -72,7 +72,6 @@ export class Outlet {
   take(message: MessageInPlace): void {
     if (!this.#isOpen) return
     const { at, bytes, id, idAt, idLength, key, length, pieces } = message
-    if (id === undefined && length < shortUntil && pieces.length === 0) return this.#takeShort(message)
     const shift = id === undefined ? 0 : id.length - idLength
     // With the old key turned by the shift, the bytes behind the id stay as they are.
     const own = this.#header(wholeBinary, length + shift, key === 0 ? 0 : turned(key, -shift))
@@ -83,17 +82,14 @@ export class Outlet {
       done = idAt + idLength
     }
     const change = turned(key, done) ^ turned(own, done + shift)
+    if (length < shortUntil && pieces.length === 0)
+      return this.#out.appendShort(message.view, at + done, length - done, change)
     this.#pass(bytes, at + done, message.until, change)
     done = message.until - at - done
     for (const piece of pieces) {
       this.#pass(piece, 0, piece.length, turned(change, done))
       done += piece.length
     }
-  }
-
-  #takeShort({ at, key, length, view }: MessageInPlace): void {
-    const own = this.#header(wholeBinary, length, key)
-    this.#out.appendShort(view, at, length, key ^ own)
   }
 
   /** Takes no more messages. Those that are queued are still sent. */

@@ -6,8 +6,8 @@
  * Not here: finding messages in a stream (frame-reader.ts, agent-channel.ts), and writing (outlet.ts).
  */
 
-import { headLength } from "../../domain/protocol/bulk.ts"
 import { BulkRow } from "../../domain/protocol/bulk-row.ts"
+import { headLength } from "../../domain/protocol/bulk.ts"
 import { largestFrame } from "../../domain/websocket/frame-header.ts"
 import { mask } from "../../domain/websocket/mask.ts"
 import { type FrameChannel, type FrameHandlers, type Passage, withPassageId } from "../../ports/frame-channel.ts"

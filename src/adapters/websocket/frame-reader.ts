@@ -6,7 +6,14 @@
  */
 
 import { Assembly } from "../../domain/websocket/assembly.ts"
-import { FrameHeader, headerViolation, longestShort, opcode, wholeBinary, word } from "../../domain/websocket/frame-header.ts"
+import {
+  FrameHeader,
+  headerViolation,
+  longestShort,
+  opcode,
+  wholeBinary,
+  word
+} from "../../domain/websocket/frame-header.ts"
 import { mask, turned } from "../../domain/websocket/mask.ts"
 import type { Violation } from "../../domain/websocket/violation.ts"
 import { Kept } from "../stream/kept.ts"
@@ -129,7 +136,7 @@ export class FrameReader {
 
   /**
    * Passes frames on that go on with a row and have the header of the last one, apart from the mask. Gives the place
-   * behind them. Longer headers are rare enough to be read.
+   * behind them. Longer frames have longer headers, and few of them come with a read.
    */
   #repeat(chunk: Uint8Array, from: number): number {
     const { isMasked, length, size } = this.#header

@@ -21,13 +21,13 @@ export class BulkRow {
   #last = 0
   #bitsOfLast = 0
 
-  /** Begins with a bulk message of `length` bytes, of which `head` is the beginning; tags and id have `prefix` bytes. */
+  /** Begins with a bulk message of `length` bytes that begins with `head`; its tags and id have `prefix` bytes. */
   begin(head: Uint8Array, length: number, prefix: number): void {
     const front = prefix + 1 + varintTail(head[prefix] ?? 0)
     this.length = length
     this.#last = (front - 1) >> 2
     for (let index = 0; index <= this.#last; index++) this.#words[index] = wordAt(head, index * 4)
-    this.#bitsOfLast = -1 >>> ((-front & 3) * 8)
+    this.#bitsOfLast = (-1 >>> ((-front & 3) * 8)) | 0
     this.#words[this.#last] = (this.#words[this.#last] ?? 0) & this.#bitsOfLast
   }
 

@@ -77,7 +77,10 @@ const messages: fc.Arbitrary<ReadonlyArray<DaemonMessage>> = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.tuple(ids, payloads).map(([connectionId, row]) =>
-      row.map((bytes): DaemonMessage => ({ _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId, bytes } } }))
+      row.map((bytes): DaemonMessage => ({
+        _tag: "TcpSteal",
+        value: { _tag: "Data", value: { connectionId, bytes } }
+      }))
     )
   },
   {

@@ -5,8 +5,8 @@
  */
 
 import { RandomStream } from "../../../../lab/simulation/kernel/random-stream.ts"
-import { headLength } from "../../../../src/domain/protocol/bulk.ts"
 import { BulkRow } from "../../../../src/domain/protocol/bulk-row.ts"
+import { headLength } from "../../../../src/domain/protocol/bulk.ts"
 import { type ClientMessage, clientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
 import { type MemberName, memberName } from "../../../../src/domain/routing/member.ts"
