@@ -25,6 +25,8 @@ import {
   ownServingCertificate
 } from "../../src/app/operator/own-certificate.ts"
 import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
+import { keepUsers } from "../../src/app/operator/user-memory.ts"
+import { UserSightings } from "../../src/app/operator/user-sightings.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
 import { targetsHere } from "../../src/app/sessions/member/targets-here.ts"
 import { targetsOfDefault } from "../../src/app/sessions/primary/targets-of-default.ts"
@@ -157,6 +159,15 @@ const ofAskedTargets = (of: (api: KubeApi) => Targets): Promise<ReadonlyArray<Ap
     const { get, list } = of(api)
     const asked = targetKinds.map((kind) => get("default", `${kind}.x`))
     return Effect.forEach([list("default"), list(undefined), ...asked], Effect.exit)
+  })
+
+/** The memory of users is read and written. */
+const ofUsers = (): Promise<ReadonlyArray<ApiCall>> =>
+  callsOf((api) => {
+    const users = new UserSightings()
+    users.saw("ann", 0)
+    const keeping = keepUsers({ api, namespace: operatorNamespace, users })
+    return Effect.timeoutOption(keeping, "5 minutes")
   })
 
 const ofCleanup = (copies: boolean): Promise<ReadonlyArray<ApiCall>> => {
@@ -439,6 +450,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   // In the simulation the authority is there already.
   const authority = await callsOf((api) => ensureUserAuthority(api, operatorNamespace))
   const certificate = await ofCertificate()
+  const users = await ofUsers()
   // The operator asks about connects without the prefix `proxy/`; the scenarios' clients come with it.
   const review = await callsOf(
     (api) =>
@@ -453,7 +465,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     }
   )
   for (const user of ["operator-with-workloads", "primary-with-workloads", "primary-management-only"] as const)
-    found[user].push(...starting, ...authority, ...certificate, ...review)
+    found[user].push(...starting, ...authority, ...certificate, ...review, ...users)
   for (const user of ["operator-with-workloads", "primary-with-workloads"] as const)
     found[user].push(...(await ofTargets).flat())
   const listed = await ofAskedTargets((api) => targetsHere({ api, protectedNamespaces: new Map() }))

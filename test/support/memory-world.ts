@@ -288,6 +288,8 @@ export interface MemoryWorldOptions {
   readonly capabilities?: ReadonlyArray<MakeCapability>
   /** Bounds and protected namespaces of all operators. */
   readonly limits?: Partial<typeof usualLimits>
+  /** Whether their statistics go on after a restart. */
+  readonly keepsUsers?: boolean
 }
 
 /**
@@ -296,7 +298,7 @@ export interface MemoryWorldOptions {
  */
 export const memoryWorld = (
   settings: Partial<FleetConfiguration> = {},
-  { capabilities = operatorCapabilities, limits = {} }: MemoryWorldOptions = {}
+  { capabilities = operatorCapabilities, keepsUsers = false, limits = {} }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -313,7 +315,7 @@ export const memoryWorld = (
         operators.set(cluster, own)
         const fleet = cluster === primary ? configurationOf([...members.keys()], settings) : undefined
         cluster.operator = yield* makeOperator(
-          { namespace: operatorNamespace, version: "test", fleet, ...usualLimits, ...limits },
+          { namespace: operatorNamespace, version: "test", fleet, keepsUsers, ...usualLimits, ...limits },
           capabilities
         ).pipe(
           Effect.provideService(ClusterConnector, {

@@ -39,6 +39,7 @@ import { makeSessionQuota, type SessionQuota } from "./session-quota.ts"
 import { stopSession, stopSessions } from "./stop-sessions.ts"
 import { ensureUserAuthority } from "./user-authority.ts"
 import { issueCertificate } from "./user-identity.ts"
+import { keepUsers } from "./user-memory.ts"
 import { UserSightings } from "./user-sightings.ts"
 
 export interface OperatorOptions {
@@ -54,6 +55,8 @@ export interface OperatorOptions {
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
+  /** Whether the statistics go on after a restart and under another leader. */
+  readonly keepsUsers?: boolean
 }
 
 type Making = Effect.Effect<Facade, KubeError, Agents | ClusterConnector | Scope.Scope>
@@ -120,6 +123,10 @@ const makeFacade = (options: OperatorOptions, list: ReadonlyArray<MakeCapability
     yield* countHolding("sessions with connections", quota.size)
     const installation = sha256Hex(`installation ${options.namespace}`).slice(0, 32)
     const users = new UserSightings()
+    if (options.keepsUsers === true) {
+      const keeping = keepUsers({ api: own.api, namespace: options.namespace, users })
+      yield* Effect.forkScoped(Effect.provideService(keeping, Clock.Clock, wall))
+    }
     return facadeOf({ options, ground, authority, capabilities, quota, users, installation, wall })
   })
 

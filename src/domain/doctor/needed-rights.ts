@@ -212,6 +212,14 @@ const everyOperator: ReadonlyArray<NeededRight> = [
     without: "no session can be stopped"
   },
   {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["get", "patch"],
+    name: "mirrord-operator-users",
+    without: "users per day and month are counted since the operator began to lead"
+  },
+  {
     scope: "event-namespace",
     group: "",
     resource: "events",
