@@ -8,8 +8,8 @@
 import { quotation, quoted } from "../clean-text.ts"
 import type { HttpFilter, StealType } from "../protocol/http-filter-messages.ts"
 import type { ClientMessageAt, DaemonMessageAt } from "../protocol/peek.ts"
-import type { ResponseError } from "../protocol/response-error.ts"
-import { atLeast, compareVersions } from "../protocol/version.ts"
+import type { BlockedAction, ResponseError } from "../protocol/response-error.ts"
+import { atLeast, compareVersions, gate } from "../protocol/version.ts"
 import type { ClientFrame, MemberFrame } from "./frame.ts"
 import { clientVersion, warnUser } from "./handshake.ts"
 import type { Channel } from "./ids.ts"
@@ -426,6 +426,30 @@ export const loseSubscriber = (turn: Turn, member: MemberName): void => {
 const overdue = (turn: Turn, { boundFrom }: SubscriptionRequest): boolean =>
   boundFrom !== undefined && turn.now >= boundFrom + turn.state.options.mergeBound
 
+/**
+ * The answer when every member is too old for the filter. Of the errors that a client survives, this one alone has room
+ * for the reason; a client that cannot read it would tell of a policy and nothing else.
+ */
+const tooOldForAll = (
+  state: RouterState,
+  { channel, number, port }: SubscriptionRequest
+): ResponseError | undefined => {
+  const needs = active(state, number)?.needs
+  if (needs === undefined || !atLeast(clientVersion(state), gate.forbiddenWithReason)) return undefined
+  const members = liveMembers(state)
+  const old = members.flatMap((member) => {
+    const version = state.links.get(member)?.version
+    return version === undefined || atLeast(version, needs) ? [] : [version]
+  })
+  if (old.length === 0 || old.length < members.length) return undefined
+  const blockedAction: BlockedAction =
+    channel === "Tcp" ? { _tag: "Mirror", value: port } : { _tag: "Steal", value: { _tag: "All", value: port } }
+  const reason =
+    `it is no policy: the target's agent speaks protocol ${old.join(", ")}, and the filter needs ${needs}; upgrade ` +
+    "the operator there, or use another filter"
+  return { _tag: "ForbiddenWithReason", blockedAction, policyName: null, reason }
+}
+
 /** Answers the requests that are decided. Requests of the same port are answered in their order. */
 export const settleRequests = (turn: Turn): void => {
   const blocked = new Set<string>()
@@ -440,7 +464,7 @@ export const settleRequests = (turn: Turn): void => {
     }
     if (open.error === undefined && open.accepted.size === 0) {
       warnUser(turn, `no ${turn.state.options.memberKind} takes the subscription of port ${port}`)
-      reject(turn, number, { _tag: "PortAlreadyStolen", value: port }, undefined)
+      reject(turn, number, tooOldForAll(turn.state, open) ?? { _tag: "PortAlreadyStolen", value: port }, undefined)
     }
     const error = turn.state.requests.find((request) => request.number === number)?.error
     update(turn, { requests: turn.state.requests.filter((request) => request.number !== number) })
