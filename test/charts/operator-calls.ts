@@ -9,6 +9,7 @@ import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import type { DialAgent } from "../../src/adapters/pod/agent-starter.ts"
 import { podAgents } from "../../src/adapters/pod/pod-agents.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
+import type { Targets } from "../../src/app/api/capability.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { makeCopyTargetCapability } from "../../src/app/copy-targets/copy-target-capability.ts"
 import { askClusters, orderCopy } from "../../src/app/copy-targets/ordered-copies.ts"
@@ -24,7 +25,11 @@ import {
   ownServingCertificate
 } from "../../src/app/operator/own-certificate.ts"
 import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
+import { keepUsers } from "../../src/app/operator/user-memory.ts"
+import { UserSightings } from "../../src/app/operator/user-sightings.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
+import { targetsHere } from "../../src/app/sessions/member/targets-here.ts"
+import { targetsOfDefault } from "../../src/app/sessions/primary/targets-of-default.ts"
 import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
 import { clusterName, refreshedSecretName } from "../../src/domain/fleet/cluster-name.ts"
@@ -147,6 +152,23 @@ const ofTargets = Promise.all(
     return callsOf((api) => resolveTarget(api, session))
   })
 )
+
+/** All targets are listed, and each kind of target is read; a primary asks its default cluster for both. */
+const ofAskedTargets = (of: (api: KubeApi) => Targets): Promise<ReadonlyArray<ApiCall>> =>
+  callsOf((api) => {
+    const { get, list } = of(api)
+    const asked = targetKinds.map((kind) => get("default", `${kind}.x`))
+    return Effect.forEach([list("default"), list(undefined), ...asked], Effect.exit)
+  })
+
+/** The memory of users is read and written. */
+const ofUsers = (): Promise<ReadonlyArray<ApiCall>> =>
+  callsOf((api) => {
+    const users = new UserSightings()
+    users.saw("ann", 0)
+    const keeping = keepUsers({ api, namespace: operatorNamespace, users })
+    return Effect.timeoutOption(keeping, "5 minutes")
+  })
 
 const ofCleanup = (copies: boolean): Promise<ReadonlyArray<ApiCall>> => {
   const api = new MemoryKubeApi("recorded")
@@ -428,6 +450,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   // In the simulation the authority is there already.
   const authority = await callsOf((api) => ensureUserAuthority(api, operatorNamespace))
   const certificate = await ofCertificate()
+  const users = await ofUsers()
   // The operator asks about connects without the prefix `proxy/`; the scenarios' clients come with it.
   const review = await callsOf(
     (api) =>
@@ -442,9 +465,14 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     }
   )
   for (const user of ["operator-with-workloads", "primary-with-workloads", "primary-management-only"] as const)
-    found[user].push(...starting, ...authority, ...certificate, ...review)
+    found[user].push(...starting, ...authority, ...certificate, ...review, ...users)
   for (const user of ["operator-with-workloads", "primary-with-workloads"] as const)
     found[user].push(...(await ofTargets).flat())
+  const listed = await ofAskedTargets((api) => targetsHere({ api, protectedNamespaces: new Map() }))
+  for (const user of ["operator-with-workloads", "primary-with-workloads"] as const) found[user].push(...listed)
+  const fromDefault = (api: KubeApi): Targets =>
+    targetsOfDefault(() => ({ name: clusterName("a"), isDefault: true, api: () => api, lost: () => undefined }))
+  found["primary-at-a-member"].push(...(await ofAskedTargets(fromDefault)))
   found["operator-with-workloads"].push(...(await ofUserSession("own cluster")))
   found["primary-at-a-member"].push(...(await ofUserSession("primary")), ...(await ofGrantedToken()))
   for (const user of ["primary-with-workloads", "primary-management-only"] as const)

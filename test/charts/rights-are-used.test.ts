@@ -12,6 +12,8 @@ const exceptions: Readonly<Record<string, string>> = {
     "on a primary the published chart binds this role to the operator's own account, and its name and subjects " +
     "are public",
   "mirrord-operator-envoy: proxy targets of operator.metalbear.co": "the same",
+  "mirrord-operator-envoy: get targets of operator.metalbear.co": "the same",
+  "mirrord-operator-envoy: list targets of operator.metalbear.co": "the same",
   "mirrord-operator-envoy: list copytargets of operator.metalbear.co": "the same",
   "mirrord-operator-envoy: create copytargets of operator.metalbear.co": "the same",
   "mirrord-operator: get mirrordclustersessions of mirrord.metalbear.co":
@@ -23,8 +25,12 @@ const exceptions: Readonly<Record<string, string>> = {
 const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
   primary: Object.keys(exceptions),
   "primary without agents, which would speak TLS": Object.keys(exceptions),
-  "primary with workloads": ["mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co"],
-  "primary and member": Object.keys(exceptions).slice(0, 4)
+  "primary with workloads": [
+    "mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co",
+    "mirrord-operator-envoy: get targets of operator.metalbear.co",
+    "mirrord-operator-envoy: list targets of operator.metalbear.co"
+  ],
+  "primary and member": Object.keys(exceptions).slice(0, 6)
 }
 
 const account = (name: string): Holder => ({ _tag: "Account", name })

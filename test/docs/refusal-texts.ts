@@ -1,4 +1,7 @@
-/** The sentences of refusals in the source: the arguments of the functions that make an `ApiError`. */
+/**
+ * The sentences in the source that users read: those of refusals, which are the arguments of the functions that make an
+ * `ApiError`, and all texts of a file.
+ */
 
 const codes = {
   badRequest: 400,
@@ -64,7 +67,7 @@ const textOf = (literal: string): string => {
 const joined = (expression: string): string | undefined => {
   let text = ""
   for (let rest = expression.trim(); ;) {
-    if (!/^["`]/u.test(rest)) return undefined
+    if (!/^["'`]/u.test(rest)) return undefined
     const end = behindQuotation(rest, 0)
     text += textOf(rest.slice(0, end))
     rest = rest.slice(end).trim()
@@ -81,3 +84,39 @@ export const refusalTexts = (source: string): ReadonlyArray<RefusalText> =>
     const expression = source.slice(start + 1, behindBracket(source, start) - 1).replace(/,\s*$/u, "")
     return isMaker(maker) ? [{ code: codes[maker], text: joined(expression) }] : []
   })
+
+/** A text with fewer words is a name or a part of a sentence. */
+const fewestWords = 3
+
+/** Arguments of these are for the log, or for those who change the code. */
+const forOthers = /(?:\blog(?:Debug|Info|Warning|Error)|Metric\.\w+|Effect\.die|new Error)\($/u
+
+const regularExpression = /^\/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\n])+\/[a-z]*/u
+
+/** The index behind the literals that begin here and are joined by `+`. */
+const behindJoined = (source: string, start: number): number => {
+  const end = behindQuotation(source, start)
+  const next = /^\s*\+\s*(?=["'`])/u.exec(source.slice(end))
+  return next === null ? end : behindJoined(source, end + next[0].length)
+}
+
+/** All texts of a file outside of comments and imports, and of templates' inner texts, that are sentences. */
+export const sentencesOf = (source: string): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  for (let at = 0; at < source.length;) {
+    if (source.startsWith("/*", at)) at = source.indexOf("*/", at) + 2
+    else if (source.startsWith("// ", at)) at = source.indexOf("\n", at)
+    else if (/^(?:import|\} from) /u.test(source.slice(at, at + 7)) && /^$|\n/u.test(source[at - 1] ?? ""))
+      at = source.indexOf('"\n', at) + 1
+    else if (source[at] === "/" && /[(,=:[!&|?{};\s]/u.test(source[at - 1] ?? ""))
+      at += regularExpression.exec(source.slice(at))?.[0].length ?? 1
+    else if (/["'`]/u.test(source[at] ?? "")) {
+      const end = behindJoined(source, at)
+      const text = joined(source.slice(at, end)) ?? ""
+      const isTold = !forOthers.test(source.slice(0, at).trimEnd())
+      if (isTold && (text.match(/[a-z']+(?: |$|[,;:.])/giu) ?? []).length >= fewestWords) found.push(text)
+      at = end
+    } else at += 1
+  }
+  return found
+}

@@ -4,11 +4,14 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
-import { refusalTexts } from "./refusal-texts.ts"
+import { failureStatus } from "../../src/domain/session/failure-status.ts"
+import { type TargetError, targetFailure } from "../../src/domain/target/target-errors.ts"
+import { refusalTexts, sentencesOf } from "./refusal-texts.ts"
+import { lostParts, toldSentences } from "./told-sentences.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const source = join(root, "src")
-const page = readFileSync(join(root, "docs/refusals.md"), "utf8")
+const [page = "", tellings = ""] = readFileSync(join(root, "docs/refusals.md"), "utf8").split("\n## Failures")
 
 /** A text with fewer words only passes another one on. */
 const fewestWords = 2
@@ -48,6 +51,9 @@ const rows = page
   .split("\n")
   .flatMap((line) => /^\| (\d{3}) \| `([^`]+)` \| (.+) \| (.+) \|$/u.exec(line)?.slice(1) ?? [])
 
+/** Rows of sentences beside those of refusals. One with backticks stands between two of them. */
+const tellingForm = /^\| (?:\d{3}|–) \| (?:`` (.+?) ``|`([^`]+)`) \| .+ \| .+ \|$/u
+
 describe("docs/refusals.md", () => {
   it("has each sentence of a refusal in the source, with its code, and no other one", () => {
     const listed = Array.from({ length: rows.length / 4 }, (_, row) => `${rows[4 * row]} ${rows[4 * row + 1]}`)
@@ -65,6 +71,63 @@ describe("docs/refusals.md", () => {
     const others = lines.filter((line) => /^\| \d{3} \| ``/u.test(line))
     expect(lines.length - others.length).toBe(rows.length / 4)
     expect(lines.filter((line) => !leadsSomewhere(line))).toEqual([])
+  })
+})
+
+describe("docs/refusals.md, failures and what is told", () => {
+  const lines = tellings.split("\n").filter((line) => /^\| (?:\d|–)/u.test(line))
+  const listed = lines.map((line) => tellingForm.exec(line)).map((row) => row?.[1] ?? row?.[2])
+
+  it("has each sentence about targets, sessions, copies, traffic and policies, and no other one", () => {
+    const refused = page.split("\n").flatMap((line) => /^\| \d{3} \| (`+)(.+?)\1 \| /u.exec(line)?.[2] ?? [])
+    // Missing: give each a row, or name it among the parts of sentences. Lost: nothing says this any more.
+    const told = toldSentences(source, new Set(refused))
+    expect({
+      missing: told.filter((text) => !listed.includes(text)),
+      lost: listed.filter((text) => text === undefined || !told.includes(text)),
+      lostParts: lostParts(source)
+    }).toEqual({ missing: [], lost: [], lostParts: [] })
+  })
+
+  it("leads from each of them to a section that says more", () => {
+    expect(lines.filter((line) => !leadsSomewhere(line))).toEqual([])
+  })
+
+  it.each<TargetError>([
+    { _tag: "NoSuchTarget", target: "…", namespace: "…" },
+    { _tag: "NoSuchKind", target: "…", resource: "…" },
+    { _tag: "NoSuchContainer", target: "…", container: "…" },
+    { _tag: "MissingSelector", target: "…", field: "…" },
+    { _tag: "AmbiguousTemplate", target: "…", problem: "…" },
+    { _tag: "UnknownWorkloadRef", target: "…", apiVersion: "…", kind: "…" },
+    { _tag: "NoPodMatches", target: "…", selector: "…" },
+    { _tag: "NoPodUsable", target: "…", pods: 2 },
+    { _tag: "LabelTargetNotReady", selector: "…" },
+    { _tag: "CopyTargetRequired", target: "…" },
+    { _tag: "Forbidden", target: "…", detail: "…" }
+  ])("has the code of $_tag", (error) => {
+    const failure = targetFailure(error)
+    const sentence = failure.message.replace("2", "…")
+    expect(lines.filter((line) => line.includes(`\`${sentence}\``))).toEqual([
+      expect.stringContaining(`| ${failureStatus(failure).code} |`)
+    ])
+  })
+
+  it("finds sentences wherever they stand, and none in comments, regular expressions and the log", () => {
+    const text = [
+      "/** This is no sentence of the operator. */",
+      'import { a } from "./not this one here.ts"',
+      "// Nor is this one here.",
+      'const form = /["`] and no sentence either/u',
+      'logWarning("this is for the log alone", {})',
+      'fail({ message: `the pod ${name} is ` + "not ready at all" })',
+      "const quoted = 'he said \"no\" to all of it'",
+      'const key = "spec.selector.matchLabels"'
+    ].join("\n")
+    expect(sentencesOf(text).filter((found) => found.includes(" "))).toEqual([
+      "the pod … is not ready at all",
+      'he said "no" to all of it'
+    ])
   })
 })
 

@@ -148,21 +148,25 @@ describePodNetworks("agents of earlier releases beside the real one", ["mirrord"
       expect(await visit("cluster-b", "/other", "bob")).toContain("hello from cluster-b: GET /other")
     })
 
-    it("a filter that the agent cannot read is refused to the client, and the operator's log says why", async () => {
+    it("a filter that the agent cannot read is refused to the client with the versions", async () => {
       const refused = run(["port-forward", "-R", "80:80"], { mode: "steal", http_filter: { method_filter: "GET" } })
       expect(await refused.ended(20_000)).toBe(1)
-      expect(refused.stderr().replaceAll(/\s+│?\s*/g, " ")).toContain("Could not subscribe to port `80`")
+      const told = refused.stderr().replaceAll(/\s+│?\s*/g, " ")
+      expect(told).toContain("the target's agent speaks protocol 1.19.4, and the filter needs 1.20.0")
+      expect(told).not.toContain("stolen")
       expect(await operatorLog("cluster-b")).toMatch(/port 80: its agent speaks protocol 1\.19\.4.*needs 1\.20\.0/)
     })
 
-    it("port-forward, which asks for 1.22.0 without asking the version, is ended at its first connection", async () => {
+    it("port-forward -L, which needs 1.22.0, ends at its first connection and says why", async () => {
       const port = await freePort()
       const forward = run(["port-forward", "-L", `${port}:127.0.0.1:80`])
       await eventually("the port is open, and the connection is not", () =>
         expect(request(`http://127.0.0.1:${port}`, "/")).rejects.toThrow(/hang up|ECONNRESET/)
       )
       expect(await forward.ended(20_000)).toBe(1)
-      expect(forward.stderr()).toContain("unexpected end of connection with agent")
+      const told = forward.stderr().replaceAll(/\s+│?\s*/g, " ")
+      expect(told).toContain("port-forward -L needs protocol 1.22.0")
+      expect(told).toContain("speaks 1.19.4; upgrade the operator there")
     })
   })
 

@@ -8,6 +8,8 @@ export const idleFacade: OperatorFacade["Service"] = {
   problems: Effect.succeed([]),
   issueCertificate: () => Effect.succeed("PEM"),
   listSessions: () => Effect.succeed([]),
+  listTargets: () => Effect.succeed([]),
+  target: () => Effect.succeed({ kind: "Target" }),
   portLocks: () => Effect.succeed({ kind: "Target" }),
   watchInterceptions: () => Effect.succeed(Stream.empty),
   deleteSession: () => Effect.fail(notFound("There is no session.")),

@@ -13,6 +13,7 @@ import { copyTargets } from "../../src/domain/resources/copy-target.ts"
 import { deployments, pods, subjectAccessReviews } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
+import { targets } from "../../src/domain/resources/target.ts"
 import type { PortTls } from "../../src/domain/tls-steal/tls-steal-rules.ts"
 import { AgentFailed, Agents } from "../../src/ports/agents.ts"
 import { type ClusterAccess, ClusterConnector } from "../../src/ports/cluster-connector.ts"
@@ -151,19 +152,26 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
   return {
     cluster: api.cluster,
     list: (ref, selection) =>
-      ref.plural !== copyTargets.plural
-        ? api.list(ref, selection)
-        : answered(cluster, (operator) => {
-            const primary = selectedPrimary(selection?.labelSelector ?? null)
-            return Effect.map(
-              operator.listCopyTargets({
-                namespace: selection?.namespace,
-                ...(primary === undefined ? {} : { primary }),
-                ...(selection?.name === undefined ? {} : { name: selection.name })
-              }),
-              (items) => ({ items: items as ReadonlyArray<KubeObject>, resourceVersion: "0" })
-            )
-          }),
+      ref.plural === targets.plural
+        ? answered(cluster, (operator) =>
+            Effect.map(operator.listTargets(selection?.namespace), (items) => ({
+              items: items as ReadonlyArray<KubeObject>,
+              resourceVersion: "0"
+            }))
+          )
+        : ref.plural !== copyTargets.plural
+          ? api.list(ref, selection)
+          : answered(cluster, (operator) => {
+              const primary = selectedPrimary(selection?.labelSelector ?? null)
+              return Effect.map(
+                operator.listCopyTargets({
+                  namespace: selection?.namespace,
+                  ...(primary === undefined ? {} : { primary }),
+                  ...(selection?.name === undefined ? {} : { name: selection.name })
+                }),
+                (items) => ({ items: items as ReadonlyArray<KubeObject>, resourceVersion: "0" })
+              )
+            }),
     watch: (...args) => api.watch(...args),
     mergePatch: (...args) => api.mergePatch(...args),
     update: (...args) => api.update(...args),
@@ -173,9 +181,11 @@ const aggregated = (cluster: MemoryCluster): KubeApi => {
           Effect.andThen(api.list(pods), () => stop("delete", name))
         : api.delete(ref, name, options),
     get: (ref, name, namespace) =>
-      ref.plural !== mirrordOperators.plural
-        ? api.get(ref, name, namespace)
-        : answered(cluster, ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name } }))),
+      ref.plural === targets.plural
+        ? answered(cluster, ({ target }) => Effect.map(target(namespace ?? "", name), (object) => object as KubeObject))
+        : ref.plural !== mirrordOperators.plural
+          ? api.get(ref, name, namespace)
+          : answered(cluster, ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name } }))),
     create: (ref, object, namespace) => {
       if (ref.plural === copyTargets.plural)
         return answered(cluster, (operator) =>
@@ -278,6 +288,8 @@ export interface MemoryWorldOptions {
   readonly capabilities?: ReadonlyArray<MakeCapability>
   /** Bounds and protected namespaces of all operators. */
   readonly limits?: Partial<typeof usualLimits>
+  /** Whether their statistics go on after a restart. */
+  readonly keepsUsers?: boolean
 }
 
 /**
@@ -286,7 +298,7 @@ export interface MemoryWorldOptions {
  */
 export const memoryWorld = (
   settings: Partial<FleetConfiguration> = {},
-  { capabilities = operatorCapabilities, limits = {} }: MemoryWorldOptions = {}
+  { capabilities = operatorCapabilities, keepsUsers = false, limits = {} }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -303,7 +315,7 @@ export const memoryWorld = (
         operators.set(cluster, own)
         const fleet = cluster === primary ? configurationOf([...members.keys()], settings) : undefined
         cluster.operator = yield* makeOperator(
-          { namespace: operatorNamespace, version: "test", fleet, ...usualLimits, ...limits },
+          { namespace: operatorNamespace, version: "test", fleet, keepsUsers, ...usualLimits, ...limits },
           capabilities
         ).pipe(
           Effect.provideService(ClusterConnector, {

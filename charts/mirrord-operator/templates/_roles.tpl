@@ -41,13 +41,12 @@
 {{/* What an operator asks of a cluster that it reaches as a member: by ours, and by its own on a primary with workloads. */}}
 {{- define "braid.reachRules" -}}
 - {apiGroups: [operator.metalbear.co], resources: [mirrordoperators], verbs: [get]}
-- {apiGroups: [operator.metalbear.co], resources: [targets], verbs: [proxy]}
+- {apiGroups: [operator.metalbear.co], resources: [targets], verbs: [proxy, get, list]}
 - {apiGroups: [operator.metalbear.co], resources: [copytargets], verbs: [list, create]}
 {{- end -}}
 
 {{/* R1 in the width of the published chart, as far as it is not in the rules above. */}}
 {{- define "braid.publishedReachRules" -}}
-- {apiGroups: [operator.metalbear.co], resources: [targets], verbs: [get, list]}
 - {apiGroups: [operator.metalbear.co], resources: [copytargets], verbs: [get, proxy]}
 - {apiGroups: [operator.metalbear.co], resources: [targets/port-locks, queuesplits], verbs: [get, list, proxy]}
 - {apiGroups: [dbs.mirrord.metalbear.co], resources: [pgbranchdatabases, mysqlbranchdatabases, mongodbbranchdatabases, branchdatabases], verbs: [get, list, watch, create, update, patch, delete]}

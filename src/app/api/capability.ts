@@ -111,6 +111,14 @@ export interface CopyTargets {
   readonly connect: (session: CopyConnect) => Effect.Effect<ConnectedCopy, ApiError>
 }
 
+/** Targets that sessions may have, as `Target` objects (operator-api.md §6.5). */
+export interface Targets {
+  /** Those of a namespace, or of the whole cluster. */
+  readonly list: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+  /** `name`: as a connect URL has it. */
+  readonly get: (namespace: string, name: string) => Effect.Effect<object, ApiError>
+}
+
 /** A workload cluster that a primary reaches. */
 export interface ReachedCluster {
   readonly name: ClusterName
@@ -176,6 +184,8 @@ export interface Capability {
   /** Those that other operators serve. A session that this operator serves as well may be among them. */
   readonly distantSessions?: () => ReadonlyArray<DistantSession>
   readonly copyTargets?: CopyTargets
+  /** The targets of its sessions. Those of a later capability count. */
+  readonly targets?: Targets
   /** The pods of copies that its sessions run on, as `namespace/name`. */
   readonly usedCopies?: () => ReadonlyArray<string>
   /** The same as the API server has it now: a watch may be late. */

@@ -86,6 +86,10 @@ export class OperatorFacade extends Context.Service<
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
     /** `Session` objects (operator-api.md §4.2), all or those of a namespace. */
     readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+    /** `Target` objects (operator-api.md §6.5), of the whole cluster or of a namespace. */
+    readonly listTargets: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+    /** The `Target` object of this name, in one of the forms of a connect URL. */
+    readonly target: (namespace: string, name: string) => Effect.Effect<object, ApiError>
     /** A `Target` object with the ports that sessions steal whole of it (operator-api.md §6.4). */
     readonly portLocks: (namespace: string, target: string) => Effect.Effect<object, ApiError>
     /**

@@ -168,6 +168,24 @@ const getCopyTarget = Effect.gen(function* () {
   return yield* json(yield* (yield* OperatorFacade).copyTarget(parameter("namespace"), parameter("name"), caller))
 })
 
+const listTargets = Effect.gen(function* () {
+  yield* authenticated
+  const items = yield* (yield* OperatorFacade).listTargets((yield* HttpRouter.params)["namespace"])
+  // The primary's reader of lists wants a version.
+  return yield* json({
+    apiVersion: operatorGroupVersion,
+    kind: "TargetList",
+    metadata: { resourceVersion: "0" },
+    items
+  })
+})
+
+const getTarget = Effect.gen(function* () {
+  yield* authenticated
+  const parameter = yield* parameters
+  return yield* json(yield* (yield* OperatorFacade).target(parameter("namespace"), parameter("name")))
+})
+
 const getPortLocks = Effect.gen(function* () {
   yield* authenticated
   const parameter = yield* parameters
@@ -209,13 +227,6 @@ const createCopyTarget = Effect.gen(function* () {
   return yield* json(made, 201)
 })
 
-/**
- * An empty list for kinds that clients know but that hold nothing yet: `kubectl get` and the deletion of namespaces
- * need it.
- */
-const emptyList = (kind: string) =>
-  Effect.andThen(authenticated, () => json({ apiVersion: operatorGroupVersion, kind, metadata: {}, items: [] }))
-
 const ready = Effect.gen(function* () {
   const problems = yield* (yield* OperatorFacade).problems
   return problems.length === 0
@@ -254,8 +265,9 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions/:id`, deleteSession),
   HttpRouter.add("DELETE", `${operatorApiRoot}/namespaces/:namespace/sessions/:id`, deleteSession),
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions`, deleteSessions("All")),
-  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, emptyList("TargetList")),
-  HttpRouter.add("GET", `${operatorApiRoot}/targets`, emptyList("TargetList")),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, listTargets),
+  HttpRouter.add("GET", `${operatorApiRoot}/targets`, listTargets),
+  HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets/:name`, getTarget),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets/:name/port-locks`, getPortLocks),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/copytargets`, listCopyTargets),
   HttpRouter.add("GET", `${operatorApiRoot}/copytargets`, listCopyTargets),

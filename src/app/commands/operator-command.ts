@@ -87,7 +87,8 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         longestSessionSecs: settings.longestSessionSecs,
         podlessMillis: settings.podlessMillis,
         protectedNamespaces: settings.protectedNamespaces,
-        copyImage: settings.copyImage
+        copyImage: settings.copyImage,
+        keepsUsers: true
       },
       connector,
       agents: (api) => agentsOf(settings, retryingApi(api), room),

@@ -7,10 +7,9 @@ import type { Role } from "../../domain/fleet/roles.ts"
 import type { ActiveUsers } from "../../domain/overview/active-users.ts"
 import { protocolVersion } from "../../domain/protocol/version.ts"
 import { type Feature, type MirrordOperator, mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
-import { operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { type SessionInfo, sessions } from "../../domain/resources/session.ts"
-import { targetJson } from "../../domain/target/target-json.ts"
+import { targetObject } from "../../domain/resources/target.ts"
 import { formatTargetName, formatTargetPath } from "../../domain/target/target-path.ts"
 import type { Target } from "../../domain/target/target.ts"
 import type { FurtherStatus } from "../api/capability.ts"
@@ -39,16 +38,12 @@ export const sessionObject = (info: SessionInfo): object => ({
 })
 
 /** A target with its locked ports (operator-api.md §6.4). */
-export const targetObject = (namespace: string, target: Target, ports: ReadonlyArray<number>): object => {
+export const lockedTarget = (namespace: string, target: Target, ports: ReadonlyArray<number>): object => {
   // The same for each container, as they share the ports.
   const shared = target._tag === "Targetless" ? target : { ...target, container: undefined }
   const targetHash = sha256Hex(`target ${namespace}/${formatTargetPath(shared)}`)
-  return {
-    apiVersion: operatorGroupVersion,
-    kind: "Target",
-    metadata: { name: formatTargetName(target), namespace },
-    spec: { target: targetJson(target), port_locks: ports.map((port) => ({ target_hash: targetHash, port })) }
-  }
+  const locks = ports.map((port) => ({ target_hash: targetHash, port }))
+  return targetObject(namespace, formatTargetName(target), target, { port_locks: locks })
 }
 
 export interface Description {

@@ -18,10 +18,10 @@ import { parseTargetName } from "../../domain/target/target-path.ts"
 import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
-import type { Capability, FurtherStatus, ServedSession } from "../api/capability.ts"
+import type { Capability, FurtherStatus, ServedSession, Targets } from "../api/capability.ts"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import type { AcceptedConnection } from "../api/operator-facade.ts"
-import { type ApiError, badRequest, internalError } from "../api/status.ts"
+import { type ApiError, badRequest, internalError, notFound } from "../api/status.ts"
 import { ChangeFeed } from "../kernel/change-feed.ts"
 import { makeEventRecorder } from "../kernel/event-recorder.ts"
 import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
@@ -33,12 +33,13 @@ import { SessionEnds } from "../sessions/session-ends.ts"
 import { admitConnect } from "./admit-connect.ts"
 import { type Ground, makeCapabilities, type MakeCapability, operatorCapabilities } from "./capabilities.ts"
 import { copyTargetRequests } from "./copy-target-requests.ts"
-import { describeOperator, operatorVersion, sessionObject, targetObject } from "./describe.ts"
+import { describeOperator, lockedTarget, operatorVersion, sessionObject } from "./describe.ts"
 import { NameMismatches } from "./name-mismatches.ts"
 import { makeSessionQuota, type SessionQuota } from "./session-quota.ts"
 import { stopSession, stopSessions } from "./stop-sessions.ts"
 import { ensureUserAuthority } from "./user-authority.ts"
 import { issueCertificate } from "./user-identity.ts"
+import { keepUsers } from "./user-memory.ts"
 import { UserSightings } from "./user-sightings.ts"
 
 export interface OperatorOptions {
@@ -54,6 +55,8 @@ export interface OperatorOptions {
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
+  /** Whether the statistics go on after a restart and under another leader. */
+  readonly keepsUsers?: boolean
 }
 
 type Making = Effect.Effect<Facade, KubeError, Agents | ClusterConnector | Scope.Scope>
@@ -120,6 +123,10 @@ const makeFacade = (options: OperatorOptions, list: ReadonlyArray<MakeCapability
     yield* countHolding("sessions with connections", quota.size)
     const installation = sha256Hex(`installation ${options.namespace}`).slice(0, 32)
     const users = new UserSightings()
+    if (options.keepsUsers === true) {
+      const keeping = keepUsers({ api: own.api, namespace: options.namespace, users })
+      yield* Effect.forkScoped(Effect.provideService(keeping, Clock.Clock, wall))
+    }
     return facadeOf({ options, ground, authority, capabilities, quota, users, installation, wall })
   })
 
@@ -143,6 +150,7 @@ const facadeOf = (operator: Operator): Facade => {
   const problems = Effect.sync(() => problemsOf(operator))
   const names = new NameMismatches()
   const reception = { api, role: roleOf(options.fleet), authority, wall, capabilities, quota, users, names, problems }
+  const targets = capabilities.findLast((capability) => capability.targets !== undefined)?.targets ?? noTargets
   const stopping = { api, ends, capabilities }
   return {
     problems,
@@ -151,6 +159,8 @@ const facadeOf = (operator: Operator): Facade => {
     describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace) => Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, namespace, now)),
+    listTargets: (namespace) => targets.list(namespace),
+    target: (...of) => targets.get(...of),
     portLocks: (...of) => Effect.flatMap(Clock.currentTimeMillis, (now) => portLocks(operator, ...of, now)),
     watchInterceptions: ({ user }, key) =>
       Effect.mapError(
@@ -160,6 +170,12 @@ const facadeOf = (operator: Operator): Facade => {
     deleteSession: (reference, by, namespace) => stopSession(stopping, reference, by, namespace),
     deleteSessions: (which, by) => stopSessions(stopping, which, by)
   }
+}
+
+/** The targets of an operator without workloads and without a fleet. */
+const noTargets: Targets = {
+  list: () => Effect.succeed([]),
+  get: (_namespace, name) => Effect.fail(notFound(`There is no target ${name}: this operator has none.`))
 }
 
 const problemsOf = ({ capabilities, options: { fleet } }: Operator): ReadonlyArray<string> => [
@@ -218,6 +234,6 @@ const portLocks = (
     onFailure: ({ message }) => Effect.fail(badRequest(message)),
     onSuccess: (target) => {
       const sessions = shownSessions(capabilities, now).map(({ info }) => info)
-      return Effect.succeed(targetObject(namespace, target, portLocksOf(sessions, namespace, target)))
+      return Effect.succeed(lockedTarget(namespace, target, portLocksOf(sessions, namespace, target)))
     }
   })

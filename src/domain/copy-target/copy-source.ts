@@ -6,7 +6,8 @@
  */
 
 import * as Result from "effect/Result"
-import { asObject, asObjects, asString, at, isObject, type JsonObject } from "../json.ts"
+import { asObject, asObjects, asString, at, type JsonObject } from "../json.ts"
+import { podTemplate } from "../target/pod-template.ts"
 import type { TargetKind } from "../target/target.ts"
 import type { CopiedTarget } from "./copy-request.ts"
 
@@ -21,16 +22,6 @@ export type CopySource =
   | { readonly _tag: "Template"; readonly template: JsonObject }
   /** An Argo Rollout whose pods have the template of another workload. */
   | { readonly _tag: "Reference"; readonly kind: "deployment" | "statefulset" | "replicaset"; readonly name: string }
-
-const templatePaths: Readonly<Partial<Record<TargetKind, ReadonlyArray<string>>>> = {
-  deployment: ["spec", "template"],
-  statefulset: ["spec", "template"],
-  replicaset: ["spec", "template"],
-  rollout: ["spec", "template"],
-  job: ["spec", "template"],
-  cronjob: ["spec", "jobTemplate", "spec", "template"],
-  pod: []
-}
 
 const referenceKinds = { Deployment: "deployment", StatefulSet: "statefulset", ReplicaSet: "replicaset" } as const
 
@@ -64,8 +55,8 @@ const problemOf = (path: string, kind: TargetKind, object: unknown): string | un
 export const copySource = (path: string, kind: TargetKind, object: unknown): Result.Result<CopySource, string> => {
   const problem = problemOf(path, kind, object)
   if (problem !== undefined) return Result.fail(problem)
-  const template = at(object, ...(templatePaths[kind] ?? []))
-  if (isObject(template) && isObject(template["spec"])) return Result.succeed({ _tag: "Template", template })
+  const template = podTemplate(kind, object)
+  if (template !== undefined) return Result.succeed({ _tag: "Template", template })
   const reference = asObject(at(object, "spec", "workloadRef"))
   const [name, referred] = [asString(reference["name"]), asString(reference["kind"])]
   return kind === "rollout" && name !== undefined && isReferenceKind(referred)

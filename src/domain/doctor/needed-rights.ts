@@ -49,6 +49,7 @@ const policies = "policies.mirrord.metalbear.co"
 
 const noPolicies = "it is not known what sessions may not do, and none is served"
 const noTls = "it is not known which ports of targets serve TLS, and no session is served"
+const noList = "`kubectl get targets` fails"
 const noTarget = "targets of that kind are not found"
 
 /** Rights of an operator whose cluster has workloads. */
@@ -59,6 +60,10 @@ const workloads: ReadonlyArray<NeededRight> = [
   { scope: "cluster", group: "apps", resource: "replicasets", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "apps", resource: "statefulsets", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "argoproj.io", resource: "rollouts", verbs: ["get"], without: noTarget },
+  { scope: "cluster", group: "", resource: "services", verbs: ["list"], without: noList },
+  { scope: "cluster", group: "apps", resource: "replicasets", verbs: ["list"], without: noList },
+  { scope: "cluster", group: "batch", resource: "jobs", verbs: ["list"], without: noList },
+  { scope: "cluster", group: "batch", resource: "cronjobs", verbs: ["list"], without: noList },
   {
     scope: "cluster",
     group: sessions,
@@ -207,6 +212,14 @@ const everyOperator: ReadonlyArray<NeededRight> = [
     without: "no session can be stopped"
   },
   {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["get", "patch"],
+    name: "mirrord-operator-users",
+    without: "users per day and month are counted since the operator began to lead"
+  },
+  {
     scope: "event-namespace",
     group: "",
     resource: "events",
@@ -302,6 +315,13 @@ const reachingAnOperator: ReadonlyArray<NeededRight> = [
     resource: "targets",
     verbs: ["proxy"],
     without: "no session can be attached to"
+  },
+  {
+    scope: "cluster",
+    group: operatorGroup,
+    resource: "targets",
+    verbs: ["get", "list"],
+    without: "its targets are not told, if it is the default cluster"
   },
   {
     scope: "cluster",

@@ -20,6 +20,7 @@ import {
   end,
   firstTime,
   liveMembers,
+  nameOf,
   sayToClient,
   toMember,
   type Turn,
@@ -88,6 +89,23 @@ const reading =
 
 const forward = (turn: Turn, { bytes }: ClientFrame): void => toMember(turn, turn.state.options.defaultMember, bytes)
 
+/**
+ * A connect with an id. A default that is too old to read it would end its connection without a word, so the router
+ * says why. `mirrord port-forward` alone comes here, for which no connection is possible then; of an error in the
+ * answer it shows nothing.
+ */
+const connectFromClient = (turn: Turn, frame: ClientFrame): void => {
+  const { defaultMember } = turn.state.options
+  const version = turn.state.links.get(defaultMember)?.version
+  if (version === undefined || mayRead(version, frame.row.since)) return forward(turn, frame)
+  const why =
+    `mirrord port-forward -L needs protocol ${frame.row.since}, and the agent of ` +
+    `${nameOf(turn.state, defaultMember)} speaks ${version}; upgrade the operator there`
+  warnOperator(turn, why)
+  sayToClient(turn, { _tag: "Close", value: why })
+  end(turn, "DropClient", why)
+}
+
 const dropRejected = (turn: Turn, { key, row }: ClientFrame): void => {
   drop(turn, "rejected")
   if (firstTime(turn, `rejected ${key}`)) warnOperator(turn, `${key} of the client is dropped: ${row.reason}`)
@@ -113,6 +131,7 @@ const readyForLogs = (turn: Turn, { bytes, row }: ClientFrame): void => {
 
 const handlers: { readonly [A in ClientAction]: Handler<A> } = {
   forward: unread(forward),
+  connect: unread(connectFromClient),
   drop: unread(dropRejected),
   refuseForGood: unread(refuseForGood),
   goodbye: unread(goodbye),

@@ -8,8 +8,8 @@
 import { quotation, quoted } from "../clean-text.ts"
 import type { HttpFilter, StealType } from "../protocol/http-filter-messages.ts"
 import type { ClientMessageAt, DaemonMessageAt } from "../protocol/peek.ts"
-import type { ResponseError } from "../protocol/response-error.ts"
-import { atLeast, compareVersions } from "../protocol/version.ts"
+import type { BlockedAction, ResponseError } from "../protocol/response-error.ts"
+import { atLeast, compareVersions, gate } from "../protocol/version.ts"
 import type { ClientFrame, MemberFrame } from "./frame.ts"
 import { clientVersion, warnUser } from "./handshake.ts"
 import type { Channel } from "./ids.ts"
@@ -427,6 +427,30 @@ const overdue = (turn: Turn, { boundFrom }: SubscriptionRequest): boolean =>
   boundFrom !== undefined && turn.now >= boundFrom + turn.state.options.mergeBound
 
 /**
+ * The answer when every member is too old for the filter. Of the errors that a client survives, this one alone has room
+ * for the reason; a client that cannot read it would tell of a policy and nothing else.
+ */
+const tooOldForAll = (
+  state: RouterState,
+  { channel, number, port }: SubscriptionRequest
+): ResponseError | undefined => {
+  const needs = active(state, number)?.needs
+  if (needs === undefined || !atLeast(clientVersion(state), gate.forbiddenWithReason)) return undefined
+  const members = liveMembers(state)
+  const old = members.flatMap((member) => {
+    const version = state.links.get(member)?.version
+    return version === undefined || atLeast(version, needs) ? [] : [version]
+  })
+  if (old.length === 0 || old.length < members.length) return undefined
+  const blockedAction: BlockedAction =
+    channel === "Tcp" ? { _tag: "Mirror", value: port } : { _tag: "Steal", value: { _tag: "All", value: port } }
+  const reason =
+    `it is no policy: the target's agent speaks protocol ${old.join(", ")}, and the filter needs ${needs}; upgrade ` +
+    "the operator there, or use another filter"
+  return { _tag: "ForbiddenWithReason", blockedAction, policyName: null, reason }
+}
+
+/**
  * Answers the requests that are decided. Requests of the same port are answered in their order. This runs after every
  * message, so each request is looked at once, however many are open.
  */
@@ -447,12 +471,13 @@ export const settleRequests = (turn: Turn): void => {
 }
 
 /** Gives the client the result of a decided request. */
-const answer = (turn: Turn, { number, channel, port, accepted, ...request }: SubscriptionRequest): void => {
+const answer = (turn: Turn, request: SubscriptionRequest): void => {
+  const { accepted, channel, port } = request
   let { error } = request
   if (error === undefined && accepted.size === 0) {
-    error = { _tag: "PortAlreadyStolen", value: port }
+    error = tooOldForAll(turn.state, request) ?? { _tag: "PortAlreadyStolen", value: port }
     warnUser(turn, `no ${turn.state.options.memberKind} takes the subscription of port ${port}`)
-    reject(turn, number, error, undefined)
+    reject(turn, request.number, error, undefined)
   }
   sayToClient(turn, {
     _tag: channel,

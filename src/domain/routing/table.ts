@@ -24,6 +24,7 @@ interface Row {
 /** The router's actions on a message of the client, each with the rows whose messages it can handle. */
 export interface ClientActions {
   readonly forward: ClientRowKey
+  readonly connect: "TcpOutgoing.ConnectV2" | "UdpOutgoing.ConnectV2"
   readonly goodbye: "Close"
   readonly ping: "Ping"
   readonly switchVersion: "SwitchProtocolVersion"
@@ -46,6 +47,7 @@ export type ClientAction = keyof ClientActions
 /** Where each action takes the message. `owner`: the member that allocated the message's connection id. */
 interface Destinations {
   readonly forward: "default"
+  readonly connect: "default"
   readonly goodbye: "all"
   readonly ping: "all"
   readonly switchVersion: "all"
@@ -128,6 +130,16 @@ const stateful = (reason: string): Omit<ClientRow<"forward">, "since"> => ({
 const outgoing = stateful(
   "one allocator of connection ids, so nothing has to be rewritten; broadcast connects kill the client (wire.md §8.3)"
 )
+const connect: ClientRow<"connect"> = {
+  ...outgoing,
+  to: "default",
+  action: "connect",
+  gatedBy: "router",
+  since: gate.outgoingConnectV2,
+  reason:
+    "as Connect; `mirrord port-forward` sends it without a look at the version, and an older agent would end its " +
+    "connection on it, so the router closes in its place and says why (wire.md §5.2)"
+}
 const files = stateful("file descriptors belong to one agent, answers are matched by position")
 
 const subscribe: Omit<ClientRow<"subscribe">, "since"> = {
@@ -180,7 +192,7 @@ const rejected = (since: string | undefined, reason: string, source = "wire.md �
 })
 
 const beginning = undefined
-const connectionRequests = { Connect: beginning, Write: beginning, Close: beginning, ConnectV2: gate.outgoingConnectV2 }
+const connectionRequests = { Connect: beginning, Write: beginning, Close: beginning }
 
 /** The row of each client message. */
 export const clientTable: { readonly [K in ClientRowKey]: ClientRow<ActionFor<ClientActions, K>> } = {
@@ -225,7 +237,9 @@ export const clientTable: { readonly [K in ClientRowKey]: ClientRow<ActionFor<Cl
     action: "endResponse"
   },
   ...each("TcpOutgoing", connectionRequests, outgoing),
+  "TcpOutgoing.ConnectV2": connect,
   ...each("UdpOutgoing", connectionRequests, outgoing),
+  "UdpOutgoing.ConnectV2": connect,
   ...each("SeqpacketOutgoing", { Write: gate.seqpacket, Close: gate.seqpacket, ConnectV2: gate.seqpacket }, outgoing),
   ...each(
     "FileRequest",

@@ -73,10 +73,7 @@ const describe = (error: TargetError): string => {
     case "PodNotUsable":
       return `pod ${error.pod} cannot be targeted: ${describePodProblem(error.problem)}`
     case "CopyTargetRequired":
-      return (
-        `${error.target} can only be used with a copy of it, and copies are made in one cluster only, by its ` +
-        "own operator"
-      )
+      return `${error.target} can only be used with a copy of it: set feature.copy_target`
     case "Forbidden":
       return `the operator may not look up ${error.target}: ${error.detail}`
   }

@@ -110,6 +110,8 @@ const start = async (options: StartOptions = {}) => {
         ? Effect.succeed("PEM")
         : Effect.fail(badRequest("spec.csr: it is not PEM.")),
     listSessions: (namespace) => Effect.sync(() => (fake.seen.push(["list", namespace]), [{ kind: "Session" }])),
+    listTargets: (namespace) => Effect.sync(() => (fake.seen.push(["targets", namespace]), [{ kind: "Target" }])),
+    target: (namespace, name) => Effect.sync(() => (fake.seen.push(["target", namespace, name]), { kind: "Target" })),
     portLocks: (namespace, name) => Effect.sync(() => (fake.seen.push(["locks", namespace, name]), { kind: "Target" })),
     watchInterceptions: ({ user }, key) => Effect.succeed(Stream.make(`data: ${user}\n\n`, `data: ${key}\n\n`)),
     deleteSession: (reference, caller) =>
@@ -556,6 +558,19 @@ describe("requests", () => {
     const { body, headers, status } = await call(method, path)
     expect([status, body["kind"], body["reason"], body["status"]]).toEqual([404, "Status", "NotFound", "Failure"])
     expect(headers["content-type"]).toContain("application/json")
+  })
+
+  it("list targets, and read one", async () => {
+    const { call, fake } = await start()
+    const list = { apiVersion: "operator.metalbear.co/v1", kind: "TargetList", metadata: { resourceVersion: "0" } }
+    for (const path of [`${root}/targets`, `${root}/namespaces/my-ns/targets?`])
+      expect((await call("GET", path)).body).toEqual({ ...list, items: [{ kind: "Target" }] })
+    expect((await call("GET", `${root}/namespaces/my-ns/targets/deploy.a`)).body).toEqual({ kind: "Target" })
+    expect(fake.seen).toEqual([
+      ["targets", undefined],
+      ["targets", "my-ns"],
+      ["target", "my-ns", "deploy.a"]
+    ])
   })
 
   it("read the locked ports of a target", async () => {

@@ -572,4 +572,18 @@ describe("the sessions in the operator's status and in lists", () => {
       assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 0, mau: 2, active_ci_sessions_count: 0 })
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
+
+  it.live("have users who count also after the operator has started again", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld({}, { keepsUsers: true })
+      const { leave, result } = yield* session(world.primary, request(certificate))
+      opened(result)
+      yield* leave
+      for (let i = 0; i < 12; i++) yield* pass("10 seconds")
+      yield* world.kill(world.primary)
+      yield* world.start(world.primary)
+      yield* pass("1 second")
+      assert.deepStrictEqual((yield* status(world.primary)).statistics, { dau: 1, mau: 1, active_ci_sessions_count: 0 })
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
 })

@@ -6,7 +6,7 @@ import type { ClientRequest } from "../../../lab/client/client-input.ts"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
 import type { AgentCommand } from "./support/agent-state.ts"
 import { everythingAnswered, nobodyHurt } from "./support/checks.ts"
-import { choices, deeds, stealHeader } from "./support/deeds.ts"
+import { choices, connect, deeds, stealHeader } from "./support/deeds.ts"
 import { subscribed, three } from "./support/subscribed.ts"
 import { a, b, c, World } from "./support/world.ts"
 
@@ -83,6 +83,54 @@ describe("wire.md §8.19: what is broadcast is gated by each member's version", 
     expect(world.eventsOf("HttpRequest")).toHaveLength(7)
     nobodyHurt(world)
     expect(world.agents.get(b)?.open.TcpSteal.size).toBe(0)
+  })
+
+  it("a connect of port-forward is answered by a Close that says why, if the default is older", () => {
+    const client = { kind: "portForward" } as const
+    const world = new World({ ...three, versions: { [a]: "1.21.9" }, client }).settle()
+    world.ask(connect("Tcp", 7n)).settle()
+    expect(world.violations).toEqual([])
+    expect(world.received.flat()).toContainEqual({
+      _tag: "Close",
+      value:
+        "mirrord port-forward -L needs protocol 1.22.0, and the agent of cluster cluster-a speaks 1.21.9; " +
+        "upgrade the operator there"
+    })
+  })
+
+  it("a connect of port-forward reaches a default that can read it, whatever the others are", () => {
+    const client = { kind: "portForward" } as const
+    const world = new World({ ...three, versions: { [a]: "1.22.0", [b]: "1.21.9" }, client }).settle()
+    world.ask(connect("Tcp", 7n)).settle()
+    expect(world.eventsOf("Connected")).toMatchObject([{ uid: 7n, result: { _tag: "Ok" } }])
+    nobodyHurt(world)
+  })
+
+  it.each([
+    ["steal", [a], { [a]: "1.19.4" }],
+    ["mirror", [a, b], { [a]: "1.22.0", [b]: "1.21.1" }]
+  ] as const)("a filter that no agent can read is refused with the reason: %s", (what, members, versions) => {
+    const world = new World({ members, versions }).settle()
+    const filter: HttpFilter = { _tag: "Body", value: { _tag: "Json", query: "$", matches: "x" } }
+    world
+      .ask(
+        what === "mirror"
+          ? { _tag: "Mirror", port: 80, filter }
+          : { _tag: "Steal", type: { _tag: "FilteredHttpEx", port: 80, filter } }
+      )
+      .settle()
+    const reason = `it is no policy: the target's agent speaks protocol ${Object.values(versions).join(", ")}, and the `
+    expect(world.eventsOf("Subscribed")).toMatchObject([
+      { result: { _tag: "Err", error: { _tag: "ForbiddenWithReason", reason: expect.stringContaining(reason) } } }
+    ])
+    expect(world.violations).toEqual([])
+  })
+
+  it("a client that cannot read the reason hears that the port is taken, as before", () => {
+    const world = new World({ members: [a], versions: { [a]: "1.9.0" }, client: { version: "1.16.0" } }).settle()
+    const filter: HttpFilter = { _tag: "Composite", all: true, filters: [{ _tag: "Path", value: "/" }] }
+    world.ask({ _tag: "Steal", type: { _tag: "FilteredHttpEx", port: 80, filter } }).settle()
+    expect(world.eventsOf("Subscribed")).toMatchObject([{ result: { error: { _tag: "PortAlreadyStolen" } } }])
   })
 
   it("no agent of any version is ever sent what it cannot decode", () => {

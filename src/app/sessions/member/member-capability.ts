@@ -31,6 +31,7 @@ import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry } from "../socket-registry.ts"
 import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
 import { makeMemberSessions, type MemberSessions } from "./member-sessions.ts"
+import { targetsHere } from "./targets-here.ts"
 
 /** The parts of the operator that this capability builds on. */
 export interface MemberGround {
@@ -149,6 +150,7 @@ export const makeMemberCapability = (
       distantSessions: () => sessionsHere(controller, "Children").map(served(members, controller)),
       admit: ({ _tag, request }) =>
         _tag === "SingleCluster" ? unlessProtected(protectedNamespaces, request, fleet?.clusterName) : Effect.void,
+      targets: targetsHere({ api: retryingApi(api), protectedNamespaces }),
       hear: (change) => {
         if (change._tag === "ChildChanged") controller.enqueue(change.session)
       },

@@ -166,10 +166,12 @@ const lookUpWorkload = (lookUp: WorkloadLookUp): Effect.Effect<Placements, Sessi
     : podsOfWorkload(lookUp, descriptor)
 }
 
-export const resolveTarget = (
-  api: KubeApi,
-  { spec }: MirrordClusterSession
-): Effect.Effect<Placements, SessionFailure> => {
+/** The target of a session, or of a request that only asks for it. */
+interface Wanted {
+  readonly spec: Pick<MirrordClusterSession["spec"], "namespace" | "target">
+}
+
+export const resolveTarget = (api: KubeApi, { spec }: Wanted): Effect.Effect<Placements, SessionFailure> => {
   const target = fromKubeTarget(spec.target)
   if (target === undefined) {
     const { kind = "", name = "" } = spec.target ?? {}

@@ -39,6 +39,7 @@ import { connectedClusters } from "./fleet-status.ts"
 import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
 import { makePrimarySessions } from "./primary-sessions.ts"
 import { sessionsOfMembers } from "./sessions-of-members.ts"
+import { targetsOfDefault } from "./targets-of-default.ts"
 
 /** The parts of the operator that this capability builds on. */
 export interface PrimaryGround {
@@ -230,6 +231,10 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
         stopped
       },
       clusters: () => reachedClusters(fleet),
+      // Those of its own cluster are the member capability's.
+      ...(configuration.defaultCluster === configuration.clusterName
+        ? {}
+        : { targets: targetsOfDefault(() => reachedClusters(fleet).find(({ isDefault }) => isDefault)) }),
       distantSessions: () => sessionsOfMembers(fleet, configuration.clusterName),
       hear: (change) => hearOf(primary, run, change),
       admit: admit(configuration, ground.protectedNamespaces),

@@ -70,7 +70,7 @@ describe("label targets on the embedded cluster", { timeout: 600_000 }, () => {
       })
       const stored = yield* admin.get(mirrordClusterSessions, session)
       expect(stored).toMatchObject({ spec: { target } })
-      return yield* resolveTarget(admin, { metadata: { name: session }, spec: { namespace: "default", owner, target } })
+      return yield* resolveTarget(admin, { spec: { namespace: "default", target } })
     })
 
   it("are the namespace's ready pods with all of the labels, and no sidecar in them", async () => {

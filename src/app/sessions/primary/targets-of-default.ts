@@ -1,0 +1,51 @@
+/**
+ * The targets of a primary: those of its default cluster, which every session over many clusters has to have. The
+ * operator of that cluster is asked through its API server, unless it is this one.
+ */
+
+import { Effect } from "effect"
+import { targets } from "../../../domain/resources/target.ts"
+import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
+import type { ReachedCluster, Targets } from "../../api/capability.ts"
+import { ApiError, internalError } from "../../api/status.ts"
+
+/** How long the default cluster may take to answer, in ms. */
+const patience = 20_000
+
+const notTold = (
+  cluster: string,
+  { code, detail, reason }: Pick<KubeError, "code" | "detail" | "reason">
+): ApiError => {
+  const refused = internalError(`The default cluster ${cluster} does not tell its targets: ${detail}.`)
+  const passedOn = (reason === "NotFound" || reason === "Forbidden") && code !== undefined
+  return passedOn ? new ApiError({ code, reason, message: refused.message }) : refused
+}
+
+/** `defaultCluster`: nothing while the fleet has none that is engaged. */
+export const targetsOfDefault = (defaultCluster: () => ReachedCluster | undefined): Targets => {
+  const ask = <A>(request: (api: KubeApi) => Effect.Effect<A, KubeError>): Effect.Effect<A, ApiError> =>
+    Effect.suspend(() => {
+      const found = defaultCluster()
+      if (found === undefined)
+        return Effect.fail(internalError("There is no default cluster now. Try again in a moment."))
+      const { api, lost, name } = found
+      const reached = api()
+      const away = (detail: string): ApiError => notTold(name, { reason: "Unreachable", detail })
+      if (reached === undefined) return Effect.fail(away(lost() ?? "it is not connected"))
+      return request(reached).pipe(
+        Effect.mapError((error) => notTold(name, error)),
+        Effect.timeoutOrElse({
+          duration: patience,
+          orElse: () => Effect.fail(away(`no answer within ${patience / 1_000} s`))
+        })
+      )
+    })
+  return {
+    list: (namespace) =>
+      Effect.map(
+        ask((api) => api.list(targets, namespace === undefined ? {} : { namespace })),
+        ({ items }) => items
+      ),
+    get: (namespace, name) => ask((api) => api.get(targets, name, namespace))
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * The sentences of the source that users read beside those of refusals: why a target cannot be used, why a session or a
+ * copy failed or ended, and what is told in a running session.
+ */
+
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { sentencesOf } from "./refusal-texts.ts"
+
+/** The rooms that speak of one session to its user. */
+const rooms =
+  /^(?:domain\/(?:target|session|policy|routing|copy-target)|app\/(?:sessions|relay|policies|copy-targets))\//u
+
+/** Files whose texts are not sentences by themselves, each with the reason. */
+const others: Readonly<Record<string, string>> = {
+  "domain/routing/table.ts": "the reasons of the routing table",
+  "domain/policy/policy-rules.ts": "mistakes in the fields of policies, in a refusal that says where",
+  "domain/policy/readable-rules.ts": "the same",
+  "domain/policy/regex.ts": "the same",
+  "domain/policy/rust-pattern.ts": "the same",
+  "domain/session/connect-parameter-catalogue.ts": "forms of connect parameters, in a refusal",
+  "domain/target/target-json.ts": "forms of the field spec.target, in a refusal"
+}
+
+/** Texts that stand in a sentence which has a row, or that no user reads. */
+const parts: ReadonlySet<string> = new Set([
+  // Names of what is counted or measured inside.
+  "copies of targets",
+  "copies over many clusters",
+  "calls about children",
+  "connections that keep agents",
+  "sockets of sessions",
+  "streams of events",
+  "Protocol messages that were dropped instead of being forwarded, by reason.",
+  "order a copy",
+  "The session of …",
+  "a session uses the copy …",
+  "the client has come again",
+  "The session was ended.",
+  "Its object was deleted. Who did that is in the API server's audit log.",
+  // Parts of limits.
+  "events of your own sessions",
+  "agents of all users",
+  "sessions of all users",
+  "copies of targets of …",
+  "copies of targets of all users",
+  "connections of session …",
+  "end some of its processes",
+  "end a session (`mirrord session list`, `mirrord operator session stop --id ID`)",
+  "end a session that uses one, and wait until its copy is gone",
+  "…; end a session that is not needed",
+  "……; …, or ask an administrator to raise the value.",
+  "…; …, or ask an administrator to raise the value.",
+  // Parts of a text that names no target.
+  "write <kind>/<name>, optionally with /container/<container>, where kind is one of …; " +
+    "or label/<key>=<value>; or targetless",
+  "the container's name is missing",
+  "… cannot be a container's name",
+  "there is no kind …",
+  "the name is missing",
+  "… cannot be the name of a Kubernetes object",
+  "… cannot be the key of a label",
+  "… cannot be the value of a label",
+  "its labels and its container are longer than … characters",
+  "the key … is there twice",
+  "only /container/<container> may follow the name, not …",
+  "a label target needs the connect parameter label_target with at least one label",
+  "a connect URL names targets as <kind>.<name>",
+  // Parts of other sentences.
+  "the cluster's own programs run there",
+  "the agents run there",
+  "the operator runs there",
+  "it is not JSON",
+  "it has … bytes, at most … are taken",
+  "…; it must be …",
+  "……; it must be …",
+  "it is there twice with different values; send it once",
+  "queue splitting for …",
+  "the program would read messages of everybody",
+  "the program would use the real database",
+  "temporary queues of another operator",
+  "leave multi_cluster unset and target a workload by its name.",
+  "a file below a directory that was not seen being opened",
+  "on your machine alone",
+  "a Unix socket",
+  " until it is free, which is tried every … s",
+  ' is forbidden: User "',
+  "Without a target there is nothing to copy",
+  "… has no pod template",
+  "it ends too early",
+  // The ends of failures: their cures.
+  "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",
+  "ask the administrator of that cluster, who sets this in the values of the chart",
+  "check that cluster, then start a new session",
+  "check that the cluster's API server and its operator are up, then run the command again",
+  "check the target's name, container and namespace, and that it exists in that cluster",
+  "look at the mirrord agent's pods and the operator's log in that cluster, then run the command again",
+  "look at the operator's log in that cluster, then run the command again",
+  "start a new session when the target has pods again",
+  "wait until one of its pods is ready (`kubectl get pods` there shows how they are), then run the command again",
+  // Why a cluster, an agent or a client was lost, in the sentence that says so.
+  "cluster … is not connected",
+  "it cannot be reached",
+  "it closed the connection: …",
+  "it did not take what was sent to it",
+  "it does not answer any more",
+  "it does not answer on a new connection",
+  "it fell silent, and a newer connection of its session took its ports",
+  "it fell silent, and its client has come again",
+  "it has not answered … requests",
+  "it has not been checked yet",
+  "it has said nothing for … s, not even its Pings",
+  "it is gone",
+  "it is lost",
+  "it is no longer configured",
+  "it is not connected",
+  "it sent a message that cannot be read: …: …",
+  "it sent a message that ends too early",
+  "it sent something that is no binary message",
+  "it was replaced by a new connection",
+  "its pod is gone",
+  "its sessions cannot be read",
+  "no answer within … ms",
+  "no answer within … s",
+  "no connection within … ms",
+  "the answer is no copy target",
+  "the client said Close",
+  "the cluster is not configured, or cannot be connected",
+  "the cluster is not connected",
+  "the connection ended before the agent answered: …",
+  // Parts of further sentences.
+  "Azure Service Bus",
+  "it has both spec.template and spec.workloadRef",
+  "none is allowed",
+  "session id … is not an unsigned 64-bit number",
+  // A part of a session's lists, and the sentences of conditions that say how far a session is.
+  "The session failed",
+  "The target is being resolved.",
+  "The agent is starting.",
+  "The agent is ready for clients.",
+  "The default cluster … is …ready….",
+  "it was ready before and is being started again",
+  "The session is being deleted; its part in … goes first.",
+  "The session failed … s ago."
+])
+
+/** Every text of the rooms, once. */
+const textsOf = (source: string): ReadonlySet<string> =>
+  new Set(
+    readdirSync(source, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts") && rooms.test(file) && others[file] === undefined)
+      .flatMap((file) => sentencesOf(readFileSync(join(source, file), "utf8")))
+  )
+
+/** The sentences that need a row. `refused`: those that have one as a refusal. */
+export const toldSentences = (source: string, refused: ReadonlySet<string>): ReadonlyArray<string> =>
+  [...textsOf(source)]
+    .filter((text) => text.split(" ").length >= 3 && !refused.has(text) && !parts.has(text))
+    .toSorted()
+
+/** The parts that nothing says any more. */
+export const lostParts = (source: string): ReadonlyArray<string> => {
+  const texts = textsOf(source)
+  return [...parts].filter((part) => !texts.has(part))
+}
