@@ -6,7 +6,8 @@
 import type { ConnectedCluster } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { lossGrace, unreadable } from "../../../domain/session/cluster-verdict.ts"
-import type { Fleet, FleetCluster } from "../../fleet/fleet.ts"
+import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
+import type { Fleet } from "../../fleet/fleet.ts"
 
 const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster => {
   const seen = cluster.health()
