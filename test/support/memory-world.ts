@@ -2,6 +2,7 @@ import { Effect, Exit, Scope } from "effect"
 import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-request.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
+import type { ConfigurationSource } from "../../src/app/fleet/configuration-source.ts"
 import { type MakeCapability, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
 import { selectedPrimary } from "../../src/domain/copy-target/copy-order.ts"
@@ -278,6 +279,8 @@ export interface MemoryWorldOptions {
   readonly capabilities?: ReadonlyArray<MakeCapability>
   /** Bounds and protected namespaces of all operators. */
   readonly limits?: Partial<typeof usualLimits>
+  /** Where the primary's configuration changes; without it never. */
+  readonly configuration?: ConfigurationSource
 }
 
 /**
@@ -286,7 +289,7 @@ export interface MemoryWorldOptions {
  */
 export const memoryWorld = (
   settings: Partial<FleetConfiguration> = {},
-  { capabilities = operatorCapabilities, limits = {} }: MemoryWorldOptions = {}
+  { capabilities = operatorCapabilities, configuration, limits = {} }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -303,7 +306,7 @@ export const memoryWorld = (
         operators.set(cluster, own)
         const fleet = cluster === primary ? configurationOf([...members.keys()], settings) : undefined
         cluster.operator = yield* makeOperator(
-          { namespace: operatorNamespace, version: "test", fleet, ...usualLimits, ...limits },
+          { namespace: operatorNamespace, version: "test", fleet, configuration, ...usualLimits, ...limits },
           capabilities
         ).pipe(
           Effect.provideService(ClusterConnector, {
