@@ -51,11 +51,11 @@ const start = (...clusters: ReadonlyArray<string>) =>
         files.write(documentsOf(...documents))
         return pass("20 seconds")
       })
-    return { world, client, change, files }
+    return { certificate, world, client, change, files }
   })
 
-const ready = ({ primary: { api } }: MemoryWorld): Readonly<Record<string, unknown>> => {
-  const sessions = at(api.peek(mirrordMultiClusterSessions, parent), "status", "clusterSessions") as
+const ready = ({ primary: { api } }: MemoryWorld, name = parent): Readonly<Record<string, unknown>> => {
+  const sessions = at(api.peek(mirrordMultiClusterSessions, name), "status", "clusterSessions") as
     | Readonly<Record<string, { readonly ready: boolean; readonly error?: string }>>
     | undefined
   return Object.fromEntries(Object.entries(sessions ?? {}).map(([name, entry]) => [name, entry.error ?? entry.ready]))
@@ -92,6 +92,27 @@ describe("a running session", () => {
       assert.deepStrictEqual(client, { log: [], ended: false })
       yield* change(["a"])
       assert.include(client.log[0], "b was lost", "it was linked again")
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("takes in a cluster that is new to it, and new sessions run there as well", () =>
+    Effect.gen(function* () {
+      const { certificate, change, client, world } = yield* start("a")
+      assert.deepStrictEqual(ready(world), { a: true })
+      yield* change(["a", "b"])
+      assert.deepStrictEqual(
+        [ready(world), client],
+        [
+          { a: true, b: true },
+          { log: [], ended: false }
+        ]
+      )
+      assert.deepStrictEqual(told(world), ["FleetChanged: The fleet has changed by its configuration; new: b."])
+      const another = request(certificate, { sessionId: "170" })
+      opened(yield* connectTo(world.primary, another))
+      assert.deepStrictEqual(ready(world, "mc-00000000000000aa"), { a: true, b: true })
+      yield* change(["a"])
+      assert.include(client.log[0], "b was lost", "it was linked")
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 

@@ -37,10 +37,9 @@ const relayOptions = (
 ): ClientConnectionOptions => {
   const { fleet, notifier, manager } = options
   const { connected, defaultCluster, hasYounger, limits, locks, name, parent, refusals, request } = connection
-  const members = parent.spec.clusters.map(memberName)
   return {
     router: {
-      members,
+      members: parent.spec.clusters.map(memberName),
       defaultMember: memberName(defaultCluster),
       memberKind: "cluster",
       pingMembersEvery: undefined
@@ -59,7 +58,10 @@ const relayOptions = (
             }))
       }),
     members: {
-      now: () => members.filter((member) => fleet.clusters.has(clusterName(member))),
+      now: () =>
+        (manager.parent(name) ?? parent).spec.clusters
+          .filter((cluster) => fleet.clusters.has(clusterName(cluster)))
+          .map(memberName),
       isReady: (member) => isReady(manager.parent(name), member),
       lost: (channel) => strayed(options, connection, channel),
       listen: (changed) => notifier.listen(name, changed)
