@@ -18,9 +18,15 @@ export const documentOf = (text: string): ConfigurationDocument => {
   if (text.trim() === "") return { _tag: "Absent" }
   const document = parseDocument(text)
   const [error] = document.errors
-  return error === undefined
-    ? { _tag: "Parsed", value: document.toJS() as unknown }
-    : { _tag: "NotYaml", reason: error.message }
+  if (error !== undefined) return { _tag: "NotYaml", reason: error.message }
+  try {
+    const value: unknown = document.toJS()
+    // Fails for a list or map that is in itself.
+    JSON.stringify(value)
+    return { _tag: "Parsed", value }
+  } catch (unusable) {
+    return { _tag: "NotYaml", reason: String(unusable) }
+  }
 }
 
 export const readDocument = (path: string | undefined): Effect.Effect<ConfigurationDocument> =>

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { fleetFiles, readFleetFiles } from "../../../src/adapters/files/configuration-files.ts"
+import { documentOf, fleetFiles, readFleetFiles } from "../../../src/adapters/files/configuration-files.ts"
 import { it } from "../../support/effect-it.ts"
 
 const makeMount = () => {
@@ -73,6 +73,14 @@ describe("the mounted configuration of a fleet", () => {
       expect(next.pollUnsafe()).toBeUndefined()
     })
   )
+
+  it.each([
+    "a: *b",
+    "clusters: &a [*a]",
+    `a: &a [${"x,".repeat(99)}]\nb: &b [${"*a,".repeat(99)}]\nc: [${"*b,".repeat(99)}]`
+  ])("is no YAML where its aliases lead nowhere, in a circle or to too much: %s", (text) => {
+    expect(documentOf(text)._tag).toBe("NotYaml")
+  })
 
   it.effect("says of a missing file and of nonsense what they are", () =>
     Effect.gen(function* () {

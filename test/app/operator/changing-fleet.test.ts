@@ -116,6 +116,20 @@ describe("a running session", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("is interrupted by another address of its default cluster, and goes on when its client connects again", () =>
+    Effect.gen(function* () {
+      const { certificate, client, files, world } = yield* start("a", "b")
+      const moved = { name: "a", server: "https://elsewhere", authType: "bearerToken" }
+      const other = { name: "b", server: "https://b", authType: "bearerToken" }
+      files.write({ ...documentsOf(["a"]), clusters: { _tag: "Parsed", value: { clusters: [moved, other] } } })
+      yield* pass("5 seconds")
+      assert.isTrue(client.ended)
+      const again = listen(opened(yield* connectTo(world.primary, request(certificate))))
+      yield* pass("20 seconds")
+      assert.deepStrictEqual([ready(world), again.ended], [{ a: true, b: true }, false])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("does not notice a configuration that is refused; the operator's object and an Event say why it is", () =>
     Effect.gen(function* () {
       const { change, client, files, world } = yield* start("a", "b")
