@@ -31,11 +31,11 @@ export const settingsFrom = async (
           : []
     )
     const provider = ConfigProvider.fromEnv({ env: Object.fromEntries(texts) as Record<string, string> })
-    return await Effect.runPromise(
-      Effect.result(Effect.mapError(readSettings(sha256Hex), ({ message }) => message)).pipe(
-        Effect.provideService(ConfigProvider.ConfigProvider, provider)
-      )
+    const read = Effect.result(Effect.mapError(readSettings(sha256Hex), ({ message }) => message)).pipe(
+      Effect.provideService(ConfigProvider.ConfigProvider, provider)
     )
+    // The folder is another one each time.
+    return Result.map(await Effect.runPromise(read), (settings) => ({ ...settings, fleetPaths: undefined }))
   } finally {
     await rm(folder, { recursive: true })
   }

@@ -97,7 +97,7 @@ describe("docs/architecture.md", () => {
     const [table = ""] = answers.split("\n## ")
     const rows = table.split("\n").filter((row) => /^\| \d/u.test(row))
     expect(rows.map((row) => Number(/^\| (\d+)/u.exec(row)?.[1]))).toEqual(
-      Array.from({ length: 27 }, (_, index) => index + 1)
+      Array.from({ length: 28 }, (_, index) => index + 1)
     )
     for (const row of rows) expect(row).toMatch(/\]\(\.\.\/src\/[^)]+#L\d+\)/u)
   })

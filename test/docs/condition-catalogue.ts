@@ -1,5 +1,5 @@
 interface ConditionRow {
-  readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession"
+  readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "MirrordOperator"
   readonly type: string
   readonly status: "True" | "False"
   readonly reason: string
@@ -8,6 +8,7 @@ interface ConditionRow {
 
 const parent = "MirrordMultiClusterSession"
 const child = "MirrordClusterSession"
+const operator = "MirrordOperator"
 
 /** Every condition that an operator sets, with its reasons. docs/operations.md has the same table; a test compares. */
 export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
@@ -149,5 +150,19 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     status: "False",
     reason: "Error",
     means: "anything else, such as no agent; the message says what, and it is tried again"
+  },
+  {
+    on: operator,
+    type: "ConfigurationInUse",
+    status: "True",
+    reason: "InUse",
+    means: "a primary runs with the configuration of its files"
+  },
+  {
+    on: operator,
+    type: "ConfigurationInUse",
+    status: "False",
+    reason: "Refused",
+    means: "its changed files cannot be used, the last good ones are; the message says why"
   }
 ]

@@ -14,7 +14,12 @@ const rowsBelow = (header: string): ReadonlyArray<string> => {
   return lines.slice(start + 2, end)
 }
 
-const short = { MirrordMultiClusterSession: "parent", MirrordClusterSession: "child", both: "both" } as const
+const short = {
+  MirrordMultiClusterSession: "parent",
+  MirrordClusterSession: "child",
+  both: "both",
+  MirrordOperator: "operator"
+} as const
 
 describe("docs/operations.md", () => {
   it("has each Event that the program records", () => {

@@ -110,6 +110,7 @@ const parts: ReadonlySet<string> = new Set([
   "it has not answered … requests",
   "it has not been checked yet",
   "it has said nothing for … s, not even its Pings",
+  "it is configured otherwise now",
   "it is gone",
   "it is lost",
   "it is no longer configured",
@@ -133,6 +134,8 @@ const parts: ReadonlySet<string> = new Set([
   "it has both spec.template and spec.workloadRef",
   "none is allowed",
   "session id … is not an unsigned 64-bit number",
+  // A condition of the operator.
+  "The operator runs with the configuration of its files.",
   // A part of a session's lists, and the sentences of conditions that say how far a session is.
   "The session failed",
   "The target is being resolved.",

@@ -2,6 +2,7 @@ import { Effect, Exit, Scope } from "effect"
 import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-request.ts"
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
+import type { ConfigurationSource } from "../../src/app/fleet/configuration-source.ts"
 import { type MakeCapability, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
 import { selectedPrimary } from "../../src/domain/copy-target/copy-order.ts"
@@ -290,6 +291,8 @@ export interface MemoryWorldOptions {
   readonly limits?: Partial<typeof usualLimits>
   /** Whether their statistics go on after a restart. */
   readonly keepsUsers?: boolean
+  /** Where the primary's configuration changes; without it never. */
+  readonly configuration?: ConfigurationSource
 }
 
 /**
@@ -298,7 +301,7 @@ export interface MemoryWorldOptions {
  */
 export const memoryWorld = (
   settings: Partial<FleetConfiguration> = {},
-  { capabilities = operatorCapabilities, keepsUsers = false, limits = {} }: MemoryWorldOptions = {}
+  { capabilities = operatorCapabilities, configuration, keepsUsers = false, limits = {} }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -315,7 +318,15 @@ export const memoryWorld = (
         operators.set(cluster, own)
         const fleet = cluster === primary ? configurationOf([...members.keys()], settings) : undefined
         cluster.operator = yield* makeOperator(
-          { namespace: operatorNamespace, version: "test", fleet, keepsUsers, ...usualLimits, ...limits },
+          {
+            namespace: operatorNamespace,
+            version: "test",
+            fleet,
+            configuration,
+            keepsUsers,
+            ...usualLimits,
+            ...limits
+          },
           capabilities
         ).pipe(
           Effect.provideService(ClusterConnector, {

@@ -12,14 +12,20 @@ const sessions: ReadonlySet<string> = new Set([mirrordMultiClusterSessions.plura
 
 interface Patch {
   readonly metadata?: Readonly<Record<string, unknown>>
-  readonly spec?: unknown
+  readonly spec?: object
   readonly status?: unknown
 }
 
+/** Whether a patch writes the clusters of a parent, which its operator has created: others have joined the fleet. */
+const joinsClusters = ({ metadata, spec }: Patch, resource: string): boolean =>
+  resource === mirrordMultiClusterSessions.plural &&
+  metadata?.["resourceVersion"] !== undefined &&
+  Object.keys(spec ?? {}).join() === "clusters"
+
 /** Why a patch of a session is not allowed, if it is not. */
-const problem = (patch: Patch, isStatus: boolean): string | undefined => {
+const problem = (patch: Patch, resource: string, isStatus: boolean): string | undefined => {
   const { resourceVersion, uid, ...metadata } = patch.metadata ?? {}
-  if (patch.spec !== undefined) return "changes the spec, which is the creator's"
+  if (patch.spec !== undefined && !joinsClusters(patch, resource)) return "changes the spec, which is the creator's"
   if (isStatus) {
     if (patch.status === null) return "erases the whole status"
     if (Object.keys(metadata).length > 0) return `changes ${Object.keys(metadata).join(", ")} through the status`
@@ -43,7 +49,7 @@ export const ownFieldsOnly: Invariant = {
       if (event._tag === "Called") {
         const { body, name, resource, subresource, to, verb } = event.call
         if (verb !== "patch" || body === undefined || !sessions.has(resource)) return undefined
-        const found = problem(body, subresource === "status")
+        const found = problem(body, resource, subresource === "status")
         return found === undefined
           ? undefined
           : `The patch of ${resource} ${name} in ${to} by ${event.process} ${found}.`

@@ -6,6 +6,7 @@
 
 import { totalmem } from "node:os"
 import { Effect, Logger, type Scope } from "effect"
+import { fleetFiles } from "../../adapters/files/configuration-files.ts"
 import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
 import { dialAgent } from "../../adapters/pod/agent-channel.ts"
 import { podAgents } from "../../adapters/pod/pod-agents.ts"
@@ -16,6 +17,7 @@ import type { Agents } from "../../ports/agents.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { serveApi } from "../api/aggregated-api.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
+import { type ConfigurationSource, makeConfigurationSource } from "../fleet/configuration-source.ts"
 import { logError, logInfo } from "../kernel/log.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
@@ -45,6 +47,15 @@ const agentsOf = ({ agents, agentTls, namespace }: Settings, api: KubeApi, room:
     (host, port, tls) => dialAgent(host, port, { room, tls }),
     agentTls ? ensureAgentIdentity(api, namespace) : undefined
   )
+
+/** The fleet's configuration as its files change. */
+const configurationOf = ({
+  fleet,
+  fleetPaths
+}: Settings): Effect.Effect<ConfigurationSource | undefined, never, Scope.Scope> =>
+  fleet === undefined || fleetPaths === undefined
+    ? Effect.succeed(undefined)
+    : makeConfigurationSource(fleetFiles(fleetPaths), fleet)
 
 const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
@@ -83,6 +94,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         namespace: settings.namespace,
         version,
         fleet: settings.fleet,
+        configuration: yield* configurationOf(settings),
         bounds: settings.bounds,
         longestSessionSecs: settings.longestSessionSecs,
         podlessMillis: settings.podlessMillis,

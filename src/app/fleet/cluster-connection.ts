@@ -45,7 +45,8 @@ interface Engagement {
 }
 
 export interface ClusterConnection {
-  readonly cluster: WorkloadCluster
+  /** The way to authenticate may change. */
+  cluster: WorkloadCluster
   /** How this operator describes itself, for the cluster that it runs in. */
   readonly ownHealth: ConnectedOperator
   readonly events: ConnectionEvents

@@ -1,53 +1,36 @@
 /**
- * The workload clusters of a primary: which there are, and which credentials each has now. Each cluster has one
- * connection (cluster-connection.ts), which checks its health; clusters join and leave at any time.
+ * The workload clusters of a primary: which there are now. Each cluster has one connection (cluster-connection.ts),
+ * which checks its health; clusters join and leave at any time.
+ *
+ * Not here: which clusters are to be there (domain/fleet), and their credentials (credential-watch.ts).
  */
 
-import { Effect, Exit, Queue, Scope } from "effect"
-import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
-import {
-  type ClusterName,
-  credentialsSecretName,
-  refreshedSecretName,
-  type Sha256Hex
-} from "../../domain/fleet/cluster-name.ts"
-import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
-import {
-  type ClusterState,
-  type ConnectedOperator,
-  defaultCheckOptions,
-  lastCheckOf,
-  type LastCheck
-} from "../../domain/fleet/health.ts"
+import { Clock, Effect, Exit, Scope } from "effect"
+import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
+import type { FleetConfiguration, MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/health.ts"
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
-import { secrets } from "../../domain/resources/core-kinds.ts"
-import type { ClusterReach } from "../../domain/session/observed-session.ts"
-import { type ClusterAccess, ClusterConnector } from "../../ports/cluster-connector.ts"
-import type { KubeObject } from "../../ports/kube-api.ts"
-import { makeReflector, type Reflector } from "../kernel/reflector.ts"
+import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import {
   type ClusterConnection,
   type ConnectionEvents,
   disengage,
   engage,
-  isReadable,
   makeConnection
 } from "./cluster-connection.ts"
+import {
+  closeInbox,
+  type CredentialWatch,
+  makeCredentialWatch,
+  openInbox,
+  type SecretNames,
+  secretNamesOf,
+  secretOf,
+  tellAgain,
+  watchSecrets
+} from "./credential-watch.ts"
+import { type FleetCluster, toFleetCluster } from "./fleet-cluster.ts"
 import { followCredentials } from "./follow-credentials.ts"
-
-/** One workload cluster of the fleet, as its users see it. */
-export interface FleetCluster {
-  readonly name: ClusterName
-  readonly isDefault: boolean
-  /** Missing while the cluster is not engaged, because its credentials are absent or unusable. */
-  readonly access: () => ClusterAccess | undefined
-  /** The cluster's `MirrordClusterSession`s; missing while it is not engaged. */
-  readonly children: () => Reflector | undefined
-  /** Since when the children cannot be read, epoch ms, if so. */
-  readonly unreadableSince: () => number | undefined
-  readonly health: () => LastCheck | undefined
-  readonly reach: () => ClusterReach
-}
 
 export interface Fleet {
   /** The clusters that are in the fleet now. */
@@ -62,6 +45,8 @@ export interface ChangingFleet extends Fleet {
   readonly join: (cluster: WorkloadCluster) => Effect.Effect<void>
   /** Ends the connection; nothing happens for a cluster that is not in the fleet. */
   readonly leave: (cluster: ClusterName) => Effect.Effect<void>
+  /** Takes up another way to authenticate at a cluster. Its watches and links go on. */
+  readonly reauthenticate: (member: MemberConfiguration) => Effect.Effect<void>
 }
 
 /** Events for the users of the fleet; the first comes after {@link makeFleet} has returned. */
@@ -95,49 +80,11 @@ interface FleetState {
   readonly scope: Scope.Scope
   readonly joined: Map<ClusterName, Joined>
   readonly clusters: Map<ClusterName, FleetCluster>
-  /** The inboxes for changes of Secrets, by name of the Secret. */
-  readonly inboxes: Map<string, Queue.Queue<void>>
+  readonly credentials: CredentialWatch
   /** The events that connections are given; they are dropped until {@link announce}. */
   readonly events: ConnectionEvents
-  /** The Secrets with credentials; missing until the first cluster needs one. */
-  credentials: Reflector | undefined
   isAnnounced: boolean
 }
-
-const reachOf = (state: ClusterState): ClusterReach => {
-  if (state._tag !== "Lost") return { reachable: true, error: undefined }
-  const { reason } = state
-  return {
-    reachable: false,
-    error: reason.message,
-    ...(reason._tag === "NotEngaged" ? {} : { askedAt: reason.lastCheck.askedAt })
-  }
-}
-
-const toFleetCluster = (connection: ClusterConnection): FleetCluster => ({
-  name: connection.cluster.name,
-  isDefault: connection.cluster.isDefault,
-  access: () => connection.engagement?.access,
-  children: () => connection.engagement?.children,
-  unreadableSince: () => (isReadable(connection) ? undefined : connection.unreadableSince),
-  health: () => lastCheckOf(connection.state),
-  reach: () => reachOf(connection.state)
-})
-
-/** The Secrets with a member's credentials: the user's, and the operator's own. */
-interface MemberSecrets {
-  readonly secret: string
-  readonly refreshed: string
-}
-
-/** Missing if no Secret is read. */
-const secretsOf = ({ options }: FleetState, { member }: WorkloadCluster): MemberSecrets | undefined =>
-  member === undefined || member.problems.length > 0
-    ? undefined
-    : {
-        secret: credentialsSecretName(member.name, options.sha256Hex),
-        refreshed: refreshedSecretName(member.name, options.sha256Hex)
-      }
 
 /** A member's place in the spread of renewals: any, but the same after a restart. */
 const shareOf = (name: ClusterName, sha256Hex: Sha256Hex): number =>
@@ -149,16 +96,22 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
     const { cluster } = connection
     const { member } = cluster
     if (member === undefined) return yield* engage(connection, Effect.succeed(fleet.connector.own))
-    const names = secretsOf(fleet, cluster)
-    if (names === undefined) return yield* disengage(connection, member.problems.join(" "))
-    const { connector, options } = fleet
+    const { connector, credentials, options } = fleet
     const { namespace, sha256Hex } = options
-    const changes = yield* Queue.sliding<void>(1)
-    for (const name of [names.secret, names.refreshed]) fleet.inboxes.set(name, changes)
-    const secretOf = (name: string): KubeObject | undefined => fleet.credentials?.get(name, namespace)
-    const share = shareOf(member.name, sha256Hex)
+    const names = secretNamesOf(cluster, sha256Hex)
+    if (names === undefined) return yield* disengage(connection, member.problems.join(" "))
     yield* Effect.forkScoped(
-      followCredentials({ connection, connector, member, namespace, ...names, secretOf, changes, share })
+      followCredentials({
+        connection,
+        connector,
+        // Read anew each time, as the way to authenticate may change.
+        member: () => connection.cluster.member ?? member,
+        namespace,
+        ...names,
+        secretOf: (name) => secretOf(credentials, name),
+        changes: yield* openInbox(credentials, names),
+        share: shareOf(member.name, sha256Hex)
+      })
     )
   })
 
@@ -175,42 +128,21 @@ const connect = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<voi
     const view = toFleetCluster(connection)
     fleet.clusters.set(cluster.name, view)
     fleet.joined.set(cluster.name, { connection, scope })
-    if (fleet.isAnnounced) options.events.joined(view)
+    if (fleet.isAnnounced) {
+      // Until its first list is read, its silence proves nothing.
+      connection.unreadableSince = yield* Clock.currentTimeMillis
+      options.events.joined(view)
+    }
     yield* startConnection(fleet, connection).pipe(Scope.provide(scope))
   })
 
-/** Tells each cluster of the changes of its Secrets. */
-const watchCredentials = (fleet: FleetState): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const { connector, inboxes, options } = fleet
-    const { namespace } = options
-    const reflector = yield* makeReflector(
-      connector.own.api,
-      secrets,
-      ({ metadata }) => {
-        const inbox = inboxes.get(metadata.name)
-        if (inbox !== undefined) Queue.offerUnsafe(inbox, undefined)
-      },
-      { namespace, labelSelector: `${credentialsLabel}=true` }
-    )
-    fleet.credentials = reflector
-    // Tells clusters whose Secret is missing from the first list.
-    const tellMissing = Effect.sync(() => {
-      for (const [name, inbox] of inboxes) {
-        if (reflector.get(name, namespace) === undefined) Queue.offerUnsafe(inbox, undefined)
-      }
-    })
-    yield* Effect.forkScoped(Effect.andThen(reflector.awaitSynced, () => tellMissing))
-  }).pipe(Scope.provide(fleet.scope))
+const namesOf = ({ options }: FleetState, cluster: WorkloadCluster): SecretNames | undefined =>
+  secretNamesOf(cluster, options.sha256Hex)
 
-/** Brings its Secret to a cluster that has joined a running fleet: the watch may have delivered it long ago. */
-const bringCredentials = (fleet: FleetState, secretName: string): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    if (fleet.credentials === undefined) return watchCredentials(fleet)
-    const inbox = fleet.inboxes.get(secretName)
-    if (inbox !== undefined && fleet.credentials.synced()) Queue.offerUnsafe(inbox, undefined)
-    return Effect.void
-  })
+const lookAgain = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<void> => {
+  const names = namesOf(fleet, cluster)
+  return names === undefined ? Effect.void : tellAgain(fleet.credentials, names)
+}
 
 const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
   Effect.suspend(() => {
@@ -218,22 +150,27 @@ const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
     if (left === undefined) return Effect.void
     fleet.joined.delete(cluster)
     fleet.clusters.delete(cluster)
-    for (const name of Object.values(secretsOf(fleet, left.connection.cluster) ?? {})) fleet.inboxes.delete(name)
+    closeInbox(fleet.credentials, namesOf(fleet, left.connection.cluster))
     // Opened so that nobody waits for a check that is never made.
     left.connection.isKnown.openUnsafe()
-    return Effect.andThen(Scope.close(left.scope, Exit.void), () =>
-      Effect.sync(() => {
-        if (fleet.isAnnounced) fleet.options.events.left(cluster)
-      })
-    )
+    // Told first, so that sessions give up what leads to the cluster while it is still connected.
+    if (fleet.isAnnounced) fleet.options.events.left(cluster)
+    return Scope.close(left.scope, Exit.void)
   }).pipe(Effect.uninterruptible)
 
 const join = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* leave(fleet, cluster.name)
     yield* connect(fleet, cluster)
-    const names = secretsOf(fleet, cluster)
-    if (names !== undefined) yield* bringCredentials(fleet, names.secret)
+    yield* lookAgain(fleet, cluster)
+  })
+
+const reauthenticate = (fleet: FleetState, member: MemberConfiguration): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const connection = fleet.joined.get(member.name)?.connection
+    if (connection === undefined) return Effect.void
+    connection.cluster = { ...connection.cluster, member }
+    return lookAgain(fleet, connection.cluster)
   })
 
 /** Begins the events when the caller has the fleet, because listeners use the fleet. */
@@ -259,13 +196,15 @@ const awaitChecked = ({ joined }: FleetState): Effect.Effect<void> =>
  */
 export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> =>
   Effect.gen(function* () {
+    const connector = yield* ClusterConnector
+    const scope = yield* Effect.scope
     const fleet: FleetState = {
       options,
-      connector: yield* ClusterConnector,
-      scope: yield* Effect.scope,
+      connector,
+      scope,
+      credentials: makeCredentialWatch({ api: connector.own.api, namespace: options.namespace, scope }),
       joined: new Map(),
       clusters: new Map(),
-      inboxes: new Map(),
       events: {
         childChanged: (cluster, child) => {
           if (fleet.isAnnounced) options.events.childChanged(cluster, child)
@@ -274,16 +213,16 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
           if (fleet.isAnnounced) options.events.reachChanged(cluster)
         }
       },
-      credentials: undefined,
       isAnnounced: false
     }
     for (const cluster of workloadClusters(options.configuration)) yield* connect(fleet, cluster)
-    if (fleet.inboxes.size > 0) yield* watchCredentials(fleet)
+    if (fleet.credentials.inboxes.size > 0) yield* watchSecrets(fleet.credentials)
     yield* Effect.forkScoped(announce(fleet))
     return {
       clusters: fleet.clusters,
       checked: awaitChecked(fleet),
       join: (cluster) => join(fleet, cluster),
-      leave: (cluster) => leave(fleet, cluster)
+      leave: (cluster) => leave(fleet, cluster),
+      reauthenticate: (member) => reauthenticate(fleet, member)
     }
   })

@@ -28,7 +28,8 @@ import { grantToken, keepToken } from "./member-token.ts"
 export interface FollowedMember extends MemberSecrets {
   readonly connection: ClusterConnection
   readonly connector: ClusterConnector["Service"]
-  readonly member: MemberConfiguration
+  /** The member as it is configured now. */
+  readonly member: () => MemberConfiguration
   /** Namespace of the Secrets, and of this operator. */
   readonly namespace: string
   /** Tells that a Secret has changed, or that both are known. */
@@ -66,7 +67,7 @@ const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 
 const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect.Effect<void> => {
   const isNews = tokens !== undefined && before !== undefined && !isSameToken(before.first, tokens.first)
   return isNews && !isSameToken(tokens.first, tokens.used)
-    ? logInfo("token in the Secret is ignored, a renewed one is newer", { cluster: member.name })
+    ? logInfo("token in the Secret is ignored, a renewed one is newer", { cluster: member().name })
     : Effect.void
 }
 
@@ -74,7 +75,7 @@ const apply = (state: State): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { connection, connector, current, engaged, granted, member, refused, tokens } = state
     const learnt = { granted: granted?.token, refused }
-    const newest = newestCredentials(member, state, learnt, yield* Clock.currentTimeMillis)
+    const newest = newestCredentials(member(), state, learnt, yield* Clock.currentTimeMillis)
     state.tokens = Result.getOrUndefined(newest)?.tokens
     yield* tellOfOlder(state, tokens)
     const found = Result.map(newest, ({ credentials }) => credentials)
@@ -87,10 +88,13 @@ const apply = (state: State): Effect.Effect<void> =>
     const credentials = found.success
     if (engaged !== undefined) {
       if (refused.some((token) => tokens !== undefined && isSameToken(token, tokens.used)))
-        yield* state.log.tell("refused", logWarning("token is refused, another one is tried", { cluster: member.name }))
+        yield* state.log.tell(
+          "refused",
+          logWarning("token is refused, another one is tried", { cluster: member().name })
+        )
       return engaged.reauthenticate(credentials)
     }
-    const connect = Effect.tap(connector.member(member, credentials), (access) =>
+    const connect = Effect.tap(connector.member(member(), credentials), (access) =>
       Effect.sync(() => (state.engaged = access))
     )
     return yield* engage(connection, connect)
@@ -121,7 +125,7 @@ const noteRefusal = (state: State): void => {
 const failed = ({ member, share }: State, tries: Tries, message: string, problem: string): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     tries.notBefore = now + renewalPause(tries.failures++, share)
-    return tries.log.tell(problem, logWarning(message, { cluster: member.name, problem }))
+    return tries.log.tell(problem, logWarning(message, { cluster: member().name, problem }))
   })
 
 const succeeded = (tries: Tries): void => {
@@ -151,7 +155,7 @@ const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.
   Effect.gen(function* () {
     const { connector, granted: before, member, renewing } = state
     const notRenewed = (problem: string) => failed(state, renewing, "token is not renewed", problem)
-    const granted = yield* Effect.result(grantToken({ connector, member, access }, renewal))
+    const granted = yield* Effect.result(grantToken({ connector, member: member(), access }, renewal))
     if (Result.isFailure(granted)) return yield* notRenewed(granted.failure)
     const token = granted.success
     state.granted = { token, isKept: false }
@@ -163,7 +167,10 @@ const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.
     succeeded(renewing)
     state.log.reset()
     const { until } = token.claims?.validity ?? {}
-    yield* logInfo("token renewed", { cluster: member.name, until: until === undefined ? "never" : momentText(until) })
+    yield* logInfo("token renewed", {
+      cluster: member().name,
+      until: until === undefined ? "never" : momentText(until)
+    })
     yield* keep(state, token)
   })
 

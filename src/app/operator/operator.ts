@@ -22,6 +22,7 @@ import type { Capability, FurtherStatus, ServedSession, Targets } from "../api/c
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import type { AcceptedConnection } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, internalError, notFound } from "../api/status.ts"
+import type { ConfigurationSource } from "../fleet/configuration-source.ts"
 import { ChangeFeed } from "../kernel/change-feed.ts"
 import { makeEventRecorder } from "../kernel/event-recorder.ts"
 import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
@@ -47,6 +48,8 @@ export interface OperatorOptions {
   readonly version: string
   /** The fleet of a primary; without it the operator serves its own cluster only, with a member's abilities. */
   readonly fleet: FleetConfiguration | undefined
+  /** Where the fleet's configuration changes while the operator runs; without it never. */
+  readonly configuration?: ConfigurationSource | undefined
   readonly bounds: SessionBounds
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs?: number | undefined
@@ -90,7 +93,8 @@ export const makeOperator = (
 const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
   Effect.gen(function* () {
     const { own } = yield* ClusterConnector
-    const { bounds, copyImage, fleet, longestSessionSecs, namespace, podlessMillis, protectedNamespaces } = options
+    const { bounds, configuration, copyImage, longestSessionSecs, namespace, podlessMillis, protectedNamespaces } =
+      options
     const notifier = new SessionNotifier()
     yield* countHolding("sessions waited for", () => notifier.size)
     return {
@@ -98,7 +102,8 @@ const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
       namespace,
       operatorVersion: operatorVersion(options.version),
       fingerprint,
-      fleet,
+      fleet: configuration?.known() ?? options.fleet,
+      configuration,
       bounds,
       longestSessionSecs,
       podlessMillis,

@@ -3,9 +3,8 @@
  * domain/fleet; nothing here acts on a setting.
  */
 
-import { readFile } from "node:fs/promises"
 import { Config, Data, Effect, Option, Result, Schema } from "effect"
-import { parseDocument } from "yaml"
+import { type FleetPaths, readDocument, readFleetFiles } from "../../adapters/files/configuration-files.ts"
 import { type AgentSettings, certificateVariable } from "../../adapters/pod/agent-job.ts"
 import {
   type AgentConfiguration,
@@ -14,7 +13,7 @@ import {
 } from "../../domain/agent/agent-configuration.ts"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
-import { type ConfigurationDocument, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
+import { parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
 import { usualPodlessMillis } from "../../domain/session/podless.ts"
 import { type SessionBounds, usualBounds } from "../../domain/session/session-bounds.ts"
@@ -48,6 +47,8 @@ export interface Settings {
   /** Whether connections to agents are encrypted. */
   readonly agentTls: boolean
   readonly fleet: FleetConfiguration | undefined
+  /** The files that the fleet's configuration is from. */
+  readonly fleetPaths: FleetPaths | undefined
   readonly requestBounds: RequestBounds
   readonly bounds: SessionBounds
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
@@ -62,26 +63,6 @@ export interface Settings {
   readonly candidacy: Candidacy | undefined
   readonly jsonLog: boolean
 }
-
-/** Parses the text of a configuration file. An empty file counts as absent. */
-export const documentOf = (text: string): ConfigurationDocument => {
-  if (text.trim() === "") return { _tag: "Absent" }
-  const document = parseDocument(text)
-  const [error] = document.errors
-  return error === undefined
-    ? { _tag: "Parsed", value: document.toJS() as unknown }
-    : { _tag: "NotYaml", reason: error.message }
-}
-
-const readDocument = (path: string | undefined): Effect.Effect<ConfigurationDocument> =>
-  path === undefined
-    ? Effect.succeed({ _tag: "Absent" })
-    : Effect.tryPromise(() => readFile(path, "utf8")).pipe(
-        Effect.map(documentOf),
-        Effect.catch((error) =>
-          Effect.succeed<ConfigurationDocument>({ _tag: "Unreadable", reason: String(error.cause) })
-        )
-      )
 
 const splitAddress = (address: string): ListenAddress => {
   const at = address.lastIndexOf(":")
@@ -287,6 +268,15 @@ const mistakesTogether = (env: Environment): ReadonlyArray<ConfigurationMistake>
   ]
 }
 
+const fleetPathsOf = ({ clustersFile, managementOnly, multiClusterFile }: Environment): FleetPaths | undefined =>
+  Option.getOrUndefined(
+    Option.map(multiClusterFile, (multiCluster) => ({
+      multiCluster,
+      clusters: Option.getOrUndefined(clustersFile),
+      managementOnly
+    }))
+  )
+
 const mistakesOf = <A>(
   result: Result.Result<A, ReadonlyArray<ConfigurationMistake>> | undefined
 ): ReadonlyArray<ConfigurationMistake> => (result !== undefined && Result.isFailure(result) ? result.failure : [])
@@ -296,11 +286,9 @@ export const readSettings = (
 ): Effect.Effect<Settings, RefusedConfiguration | Config.ConfigError> =>
   Effect.gen(function* () {
     const env = yield* environment
-    const multiCluster = yield* readDocument(Option.getOrUndefined(env.multiClusterFile))
-    const clusters = yield* readDocument(Option.getOrUndefined(env.clustersFile))
-    const fleet = Option.isNone(env.multiClusterFile)
-      ? undefined
-      : parseFleetConfiguration({ multiCluster, clusters, managementOnly: env.managementOnly }, sha256Hex)
+    const fleetPaths = fleetPathsOf(env)
+    const fleet =
+      fleetPaths === undefined ? undefined : parseFleetConfiguration(yield* readFleetFiles(fleetPaths), sha256Hex)
     const file = parseAgentConfiguration(yield* readDocument(Option.getOrUndefined(env.agentFile)), usualAgentImage)
     const together = mistakesTogether(env)
     if ((fleet !== undefined && Result.isFailure(fleet)) || Result.isFailure(file) || together.length > 0)
@@ -335,6 +323,7 @@ export const readSettings = (
         allowed: Option.getOrElse(env.allowedNamespaces, () => "").split(",")
       }),
       copyImage: env.copiesUseAgentImage ? agents : undefined,
-      fleet: fleet?.success
+      fleet: fleet?.success,
+      fleetPaths
     }
   })

@@ -10,13 +10,14 @@ export type EventType = "Normal" | "Warning"
 interface Entry {
   readonly type: EventType
   /** Kind of the object for which `kubectl describe` shows the Event. */
-  readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "both"
+  readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "both" | "MirrordOperator"
   /** When the Event is recorded; for docs/operations.md. */
   readonly when: string
 }
 
 const parent = "MirrordMultiClusterSession"
 const child = "MirrordClusterSession"
+const operator = "MirrordOperator"
 
 /** Every Event that an operator records, by its reason. docs/operations.md has the same table; a test compares. */
 export const eventCatalogue = {
@@ -63,12 +64,22 @@ export const eventCatalogue = {
     type: "Normal",
     on: "both",
     when: "the operator deletes the session itself: no client for the TTL, no pods, its longest time, after a failure"
+  },
+  FleetChanged: {
+    type: "Normal",
+    on: operator,
+    when: "the primary has taken up other clusters from its configuration"
+  },
+  ConfigurationRefused: {
+    type: "Warning",
+    on: operator,
+    when: "the changed configuration of the fleet cannot be used; the last good one stays"
   }
 } as const satisfies Readonly<Record<string, Entry>>
 
 export type EventReason = keyof typeof eventCatalogue
 
-/** One thing that happened to a session, for `kubectl describe`. */
+/** One thing that happened to a session or to the fleet, for `kubectl describe`. */
 export interface SessionEvent {
   readonly reason: EventReason
   /** A sentence or two: cluster, cause, what to do. Never holds a credential. */

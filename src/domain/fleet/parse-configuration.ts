@@ -36,7 +36,8 @@ export type ConfigurationDocument =
   | { readonly _tag: "NotYaml"; readonly reason: string }
   | { readonly _tag: "Parsed"; readonly value: unknown }
 
-const multiClusterFile = "multicluster-config.yaml"
+/** Name of the file with the settings of the primary itself. */
+export const multiClusterFile = "multicluster-config.yaml"
 const clustersFile = "clusters-config.yaml"
 
 const isText = Schema.is(primaryFields.clusterName)

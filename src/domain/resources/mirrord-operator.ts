@@ -4,6 +4,7 @@
  */
 
 import * as Schema from "effect/Schema"
+import { Condition } from "./condition.ts"
 import { CopyTarget } from "./copy-target.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { operatorGroup } from "./operator-api.ts"
@@ -113,7 +114,9 @@ const MirrordOperatorStatus = Schema.Struct({
   copy_targets: optional(Schema.Array(Schema.Struct({ pod_name: Schema.String, copy_target: CopyTarget }))),
   /** This field and the next exist only on a primary. */
   connected_clusters: optional(Schema.Array(ConnectedCluster)),
-  multi_cluster_sessions: optional(Schema.Array(MultiClusterSessionInfo))
+  multi_cluster_sessions: optional(Schema.Array(MultiClusterSessionInfo)),
+  /** Our own; clients pass over it. Only on a primary that follows its configuration. */
+  conditions: optional(Schema.Array(Condition))
 })
 export type MirrordOperatorStatus = typeof MirrordOperatorStatus.Type
 

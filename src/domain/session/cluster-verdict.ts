@@ -24,6 +24,9 @@ export const refusedRetry = 15_000
 /** The reason for a cluster that answers, but whose sessions could not be read for that long. */
 export const unreadable = "its sessions cannot be read"
 
+/** The reason for a cluster that is not in the fleet any more. */
+export const notConfigured = "it is no longer configured"
+
 /** How one cluster's part of a session stands. */
 export type ClusterVerdict =
   | { readonly _tag: "Ready" }
@@ -109,7 +112,7 @@ const assess = (input: ClusterInput, now: number): ClusterAssessment => {
     changesAt: undefined
   } as const
 
-  if (reach === undefined) return { ...base, verdict: lost("it is no longer configured") }
+  if (reach === undefined) return { ...base, verdict: lost(notConfigured) }
   if (!reach.reachable) return { ...base, verdict: lost(reach.error ?? "it cannot be reached", reach.askedAt) }
   switch (child._tag) {
     case "Unknown": {

@@ -33,6 +33,12 @@ export interface NewChild {
  */
 export type SessionAction =
   | { readonly _tag: "AddFinalizer"; readonly finalizer: string; readonly precondition: Precondition }
+  /** Write the clusters that the session runs in into the parent's spec: new ones have joined the fleet. */
+  | {
+      readonly _tag: "JoinClusters"
+      readonly clusters: ReadonlyArray<ClusterName>
+      readonly precondition: Precondition
+    }
   /** Write children's names into the parent's status (merge patch of `status`); they are created by a later plan. */
   | {
       readonly _tag: "RecordChild"

@@ -8,7 +8,7 @@
 import { withCondition } from "../resources/condition.ts"
 import { expiresAt } from "./liveness.ts"
 import { mergePatch } from "./merge-patch.ts"
-import { childName, parentFinalizer } from "./names.ts"
+import { childName, ownerLabel, parentFinalizer } from "./names.ts"
 import type { ObservedSession } from "./observed-session.ts"
 import { parentConditions, parentView, type ParentView, recordedFailure } from "./parent-view.ts"
 import type { SessionAction } from "./session-action.ts"
@@ -94,6 +94,22 @@ const planAfterFailure = (
   return [...actions, ...requeue([goesAt, open.length > 0 ? now + cleanupRetry : undefined], now)]
 }
 
+/**
+ * The clusters of a session that has to run in new clusters of the fleet too; nothing if it has to stay as it is: it
+ * was made by hand, runs on a copy, which new clusters do not have, or has no default cluster to go by.
+ */
+const joinClusters = (observed: ObservedSession, parent: ParentView): SessionAction | undefined => {
+  const { metadata, spec } = observed.parent ?? {}
+  const isOurs = Object.entries(ownerLabel).every(([name, value]) => metadata?.labels?.[name] === value)
+  const { defaultCluster } = parent
+  const hasDefault = defaultCluster !== undefined && observed.fleet.clusters.has(defaultCluster)
+  if (!isOurs || !hasDefault || spec?.copyTarget !== undefined) return undefined
+  const joined = [...observed.fleet.clusters.keys()].filter((cluster) => !parent.clusters.includes(cluster))
+  return joined.length === 0
+    ? undefined
+    : { _tag: "JoinClusters", clusters: [...parent.clusters, ...joined], precondition: parent.precondition }
+}
+
 const recordChildren = (observed: ObservedSession, parent: ParentView): SessionAction | undefined => {
   const missing = parent.clusters
     .filter((cluster) => !parent.recorded.has(cluster))
@@ -152,7 +168,7 @@ export const plan = (observed: ObservedSession, now: number): ReadonlyArray<Sess
     return [{ _tag: "DeleteParent", why: age.why, precondition: parent.precondition, staysStopped: true }]
   }
 
-  const record = recordChildren(observed, parent)
+  const record = joinClusters(observed, parent) ?? recordChildren(observed, parent)
   if (record !== undefined) return [record, ...requeue([endsAt, age?.at], now)]
   const { actions, lookAgainAt } = planStart(observed, observed.parent.spec, parent, now)
   return [...actions, ...requeue([endsAt, age?.at, ...lookAgainAt], now)]

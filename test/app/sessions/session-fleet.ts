@@ -1,6 +1,7 @@
 import { Context, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { type FleetCluster, makeFleet } from "../../../src/app/fleet/fleet.ts"
+import type { FleetCluster } from "../../../src/app/fleet/fleet-cluster.ts"
+import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { makeLedgerCache } from "../../../src/app/kernel/ledger.ts"
 import { SessionNotifier } from "../../../src/app/kernel/session-notifier.ts"

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { connectVerdict } from "../../../src/domain/session/connect-verdict.ts"
+import { ownerLabel } from "../../../src/domain/session/names.ts"
 import { leftOutWarnings, recordedFailure } from "../../../src/domain/session/parent-view.ts"
 import { failedRetention } from "../../../src/domain/session/session-plan.ts"
 import { a, b, c, SessionWorld } from "./session-world.ts"
@@ -20,6 +21,37 @@ const view = (world: SessionWorld) => {
   if (parent === undefined) throw new Error("the parent is gone")
   return parent
 }
+
+describe("plan: a cluster that is new in the fleet", () => {
+  const joined = (metadata: object, spec: object = {}) => {
+    const world = readyWorld()
+    world.parent = {
+      ...world.parent,
+      metadata: { ...world.metadata(), ...metadata },
+      spec: { ...world.spec(), ...spec }
+    }
+    world.join(c)
+    return world
+  }
+
+  it("becomes one of a running session's clusters, which goes on meanwhile", () => {
+    const world = joined({ labels: ownerLabel })
+    expect(world.plan()[0]).toMatchObject({ _tag: "JoinClusters", clusters: [a, b, c] })
+    world.settle()
+    expect([world.phase(), world.recordedNames().length]).toEqual(["Ready", 3])
+    world.makeReady(c)
+    expect(world.entry(c)["ready"]).toBe(true)
+    expect(tags(world).filter((tag) => tag !== "RequeueAt")).toEqual([])
+  })
+
+  it.each([
+    ["made by hand", {}, {}],
+    ["on a copy of its target", { labels: ownerLabel }, { copyTarget: { scaledown: false } }],
+    ["whose default cluster is not in the fleet", { labels: ownerLabel }, { defaultCluster: "nowhere" }]
+  ])("is none of a session %s", (_what, metadata, spec) => {
+    expect(tags(joined(metadata, spec))).not.toContain("JoinClusters")
+  })
+})
 
 describe("plan: start", () => {
   it("takes the steps in order: finalizer, record, create", () => {

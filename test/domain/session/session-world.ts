@@ -64,15 +64,7 @@ export class SessionWorld {
 
   constructor(clusters: ReadonlyArray<ClusterName> = [a, b]) {
     this.leaderSince = this.now - 3_600_000
-    for (const name of clusters)
-      this.members.set(name, {
-        reachable: true,
-        silentSince: undefined,
-        child: undefined,
-        confirmed: false,
-        refusal: undefined,
-        refusedAt: undefined
-      })
+    for (const name of clusters) this.join(name)
     this.parent = {
       metadata: {
         name: "mc-4dbe55ab68bba16c",
@@ -188,6 +180,23 @@ export class SessionWorld {
     return isObject(metadata) ? metadata : {}
   }
 
+  spec(): Json {
+    const spec = this.parent?.["spec"]
+    return isObject(spec) ? spec : {}
+  }
+
+  /** A cluster joins the fleet. */
+  join(name: ClusterName): void {
+    this.members.set(name, {
+      reachable: true,
+      silentSince: undefined,
+      child: undefined,
+      confirmed: false,
+      refusal: undefined,
+      refusedAt: undefined
+    })
+  }
+
   patchStatus(patch: object): void {
     if (this.parent === undefined) throw new Error("no parent")
     this.parent["status"] = applyMergePatch(this.parent["status"], patch)
@@ -218,6 +227,9 @@ export class SessionWorld {
         this.#touch((metadata) => (metadata["finalizers"] = []))
         if (this.metadata()["deletionTimestamp"] !== undefined) this.parent = undefined
         return
+      case "JoinClusters":
+        this.parent = { ...this.parent, spec: { ...this.spec(), clusters: action.clusters } }
+        return this.#touch()
       case "RecordChild":
       case "PatchStatus":
         return this.patchStatus(action.patch)

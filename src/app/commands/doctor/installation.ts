@@ -8,6 +8,7 @@
 import { basename } from "node:path"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Config, ConfigProvider, Effect, Result, type Scope } from "effect"
+import { documentOf } from "../../../adapters/files/configuration-files.ts"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { parseAgentConfiguration, usualAgentConfiguration } from "../../../domain/agent/agent-configuration.ts"
 import { failed, type Finding, warning } from "../../../domain/doctor/finding.ts"
@@ -19,7 +20,7 @@ import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
-import { agentTls, documentOf, ownCertificate, primaryManagementOnly, readSettings } from "../../operator/settings.ts"
+import { agentTls, ownCertificate, primaryManagementOnly, readSettings } from "../../operator/settings.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 

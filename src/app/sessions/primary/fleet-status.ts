@@ -1,12 +1,16 @@
 /**
- * Describes the clusters of a primary's fleet as `mirrord operator status` shows them. The fleet itself checks their
- * health.
+ * Describes the clusters of a primary's fleet as `mirrord operator status` shows them, and whether the fleet's
+ * configuration is in use. The fleet itself checks the clusters' health.
  */
 
+import { textLimits, cleanText } from "../../../domain/clean-text.ts"
+import type { Condition } from "../../../domain/resources/condition.ts"
 import type { ConnectedCluster } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { lossGrace, unreadable } from "../../../domain/session/cluster-verdict.ts"
-import type { Fleet, FleetCluster } from "../../fleet/fleet.ts"
+import type { ConfigurationSource } from "../../fleet/configuration-source.ts"
+import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
+import type { Fleet } from "../../fleet/fleet.ts"
 
 const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster => {
   const seen = cluster.health()
@@ -26,3 +30,17 @@ const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster 
 /** `now`: epoch ms. */
 export const connectedClusters = (fleet: Fleet, now: number): ReadonlyArray<ConnectedCluster> =>
   [...fleet.clusters.values()].map((cluster) => connectedCluster(cluster, now))
+
+/** Whether the operator runs with the configuration that its files hold now. */
+export const configurationCondition = ({ verdict }: ConfigurationSource): Condition => {
+  const { problems, since } = verdict()
+  const isRefused = problems.length > 0
+  const message = isRefused ? problems.join(" ") : "The operator runs with the configuration of its files."
+  return {
+    type: "ConfigurationInUse",
+    status: isRefused ? "False" : "True",
+    reason: isRefused ? "Refused" : "InUse",
+    message: cleanText(message, textLimits.message),
+    lastTransitionTime: timestamp(since)
+  }
+}

@@ -77,7 +77,7 @@ const isByApiServer = ({ code, message }: LinkFailure): boolean =>
 /** Links to one member, with the session as it is now. */
 export const linkMember = (
   { fleet }: PrimarySessionsOptions,
-  { id, params }: UserConnection,
+  { id, leadsTo, params }: UserConnection,
   parent: MirrordMultiClusterSession,
   cluster: ClusterName
 ): Effect.Effect<FrameChannel, LinkFailure> =>
@@ -95,7 +95,10 @@ export const linkMember = (
       query: connectQuery(forMember(params, { isDefault: known.isDefault })),
       parametersInHeader: health?._tag === "Connected" && health.parametersInHeader
     })
-    return Effect.retry(link, { while: isByApiServer, times: forbiddenTries, schedule: Schedule.spaced(relinkEvery) })
+    return link.pipe(
+      Effect.retry({ while: isByApiServer, times: forbiddenTries, schedule: Schedule.spaced(relinkEvery) }),
+      Effect.tap((channel) => Effect.sync(() => leadsTo.set(channel, known)))
+    )
   })
 
 /** Fails for good if another try is useless; otherwise waits until the next try. */

@@ -8,7 +8,7 @@ import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-nam
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { type ChildObservation, observeChild } from "../../../domain/session/child-observation.ts"
 import type { ObservedSession } from "../../../domain/session/observed-session.ts"
-import type { FleetCluster } from "../../fleet/fleet.ts"
+import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import { readCached } from "../../kernel/read-cached.ts"
 import { type ChildAnswers, childKey, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"
 

@@ -35,6 +35,16 @@ const removeFinalizer = (state: SessionManagerState, turn: SessionTurn, action: 
   return unlessGone(setFinalizers(state, turn, action, others))
 }
 
+const joinClusters = (
+  { controller, options }: SessionManagerState,
+  { key }: SessionTurn,
+  { clusters, precondition }: Act<"JoinClusters">
+): Performed =>
+  Effect.tap(
+    options.ownApi.mergePatch(mirrordMultiClusterSessions, key, { metadata: precondition, spec: { clusters } }, {}),
+    (after) => Effect.sync(() => controller.cache.wrote(after))
+  )
+
 /** Writes a part of the parent's status, and records Events about the changes. */
 const writeStatus = (
   state: SessionManagerState,
@@ -106,6 +116,8 @@ export const performSessionAction = (
       return addFinalizer(state, turn, action)
     case "RemoveFinalizer":
       return removeFinalizer(state, turn, action)
+    case "JoinClusters":
+      return joinClusters(state, turn, action)
     case "RecordChild":
       return recordChildren(state, turn, action)
     case "PatchStatus":

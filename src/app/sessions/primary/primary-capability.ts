@@ -20,7 +20,9 @@ import type { Capability, ConnectAttempt, ReachedCluster, ServedSession } from "
 import { type AskLimits, askLimits } from "../../api/session-limits.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
-import { type Fleet, makeFleet } from "../../fleet/fleet.ts"
+import type { ConfigurationSource } from "../../fleet/configuration-source.ts"
+import { type ChangingFleet, type Fleet, makeFleet } from "../../fleet/fleet.ts"
+import { followConfiguration } from "../../fleet/follow-configuration.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import type { Change, ChangeFeed } from "../../kernel/change-feed.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
@@ -35,7 +37,7 @@ import { makeSessionLockTable, type SessionLockTable } from "../../relay/session
 import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
 import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
-import { connectedClusters } from "./fleet-status.ts"
+import { configurationCondition, connectedClusters } from "./fleet-status.ts"
 import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
 import { makePrimarySessions } from "./primary-sessions.ts"
 import { sessionsOfMembers } from "./sessions-of-members.ts"
@@ -50,6 +52,7 @@ export interface PrimaryGround {
   /** Fingerprint of the authority for users' certificates. */
   readonly fingerprint: string
   readonly fleet: FleetConfiguration | undefined
+  readonly configuration?: ConfigurationSource | undefined
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs: number | undefined
   readonly protectedNamespaces: ProtectedNamespaces
@@ -74,7 +77,7 @@ interface Primary {
 const makeOwnFleet = (
   configuration: FleetConfiguration,
   { feed, fingerprint, namespace, operatorVersion }: PrimaryGround
-): Effect.Effect<Fleet, never, ClusterConnector | Scope.Scope> => {
+): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> => {
   const ownHealth = { _tag: "Connected", operatorVersion, fingerprint, parametersInHeader: true } as const
   const clusterChanged = (cluster: ClusterName): void => feed.publish({ _tag: "ClusterChanged", cluster })
   return makeFleet({
@@ -119,6 +122,8 @@ const makePrimary = (
       events,
       sha256Hex
     })
+    if (ground.configuration !== undefined)
+      yield* followConfiguration({ fleet, made: configuration, events }, ground.configuration)
     return { configuration, ground, sockets, debts, stopped, fleet, manager }
   })
 
@@ -219,6 +224,7 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
       started: Effect.andThen(manager.parents.awaitSynced, fleet.checked),
       status: (now) => ({
         connected_clusters: connectedClusters(fleet, now),
+        ...(ground.configuration === undefined ? {} : { conditions: [configurationCondition(ground.configuration)] }),
         multi_cluster_sessions: parentsOf(manager).map((parent) => multiClusterSessionInfo(parent, now))
       }),
       sessions: {

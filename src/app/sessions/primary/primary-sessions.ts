@@ -155,6 +155,8 @@ const attachUser = (
   })
 
 export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySessions => ({
-  attach: (request, id, owner, params) =>
-    attachUser(options, { request, id, name: parentName(id), owner, params, asked: askedBy(request, owner) })
+  attach: (request, id, owner, params) => {
+    const about = { name: parentName(id), asked: askedBy(request, owner), leadsTo: new WeakMap() }
+    return attachUser(options, { request, id, owner, params, ...about })
+  }
 })

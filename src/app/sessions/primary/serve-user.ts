@@ -8,6 +8,7 @@ import { clusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
+import { notConfigured } from "../../../domain/session/cluster-verdict.ts"
 import { leftOutWarnings } from "../../../domain/session/parent-view.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
@@ -16,17 +17,29 @@ import { serveClient } from "../../relay/serve-client.ts"
 import { admission, isReady, linkMember, refusalOf } from "./member-links.ts"
 import type { LinkedConnection, PrimarySessionsOptions } from "./user-connection.ts"
 
+/** Why a link leads to a cluster that is not in the fleet, or not as it was; nothing while it does. */
+const strayed = (
+  { fleet }: PrimarySessionsOptions,
+  { leadsTo }: LinkedConnection,
+  channel: FrameChannel
+): string | undefined => {
+  const cluster = leadsTo.get(channel)
+  if (cluster === undefined) return undefined
+  const current = fleet.clusters.get(cluster.name)
+  if (current === undefined) return notConfigured
+  return current === cluster ? undefined : "it is configured otherwise now"
+}
+
 const relayOptions = (
   options: PrimarySessionsOptions,
   connection: LinkedConnection,
   client: FrameChannel
 ): ClientConnectionOptions => {
-  const { notifier, manager } = options
+  const { fleet, notifier, manager } = options
   const { connected, defaultCluster, hasYounger, limits, locks, name, parent, refusals, request } = connection
-  const members = parent.spec.clusters.map(memberName)
   return {
     router: {
-      members,
+      members: parent.spec.clusters.map(memberName),
       defaultMember: memberName(defaultCluster),
       memberKind: "cluster",
       pingMembersEvery: undefined
@@ -45,8 +58,12 @@ const relayOptions = (
             }))
       }),
     members: {
-      now: () => members,
+      now: () =>
+        (manager.parent(name) ?? parent).spec.clusters
+          .filter((cluster) => fleet.clusters.has(clusterName(cluster)))
+          .map(memberName),
       isReady: (member) => isReady(manager.parent(name), member),
+      lost: (channel) => strayed(options, connection, channel),
       listen: (changed) => notifier.listen(name, changed)
     },
     warnings: [...leftOutWarnings(parent, request.copyTarget?.leftOut), ...refusals],

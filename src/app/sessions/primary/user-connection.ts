@@ -15,6 +15,7 @@ import type { askedBy } from "../../api/asked-by.ts"
 import type { SessionLimits } from "../../api/capability.ts"
 import type { ConnectRequest } from "../../api/operator-facade.ts"
 import type { AskLimits } from "../../api/session-limits.ts"
+import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { Interceptions } from "../../relay/interceptions.ts"
@@ -49,6 +50,8 @@ export interface UserConnection {
   readonly params: ConnectParams
   /** The caller, as the audit log describes it. */
   readonly asked: ReturnType<typeof askedBy>
+  /** The cluster that each link leads to, as it was in the fleet then. */
+  readonly leadsTo: WeakMap<FrameChannel, FleetCluster>
 }
 
 /** A connection that can be served. */

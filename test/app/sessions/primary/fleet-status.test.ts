@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
-import type { FleetCluster } from "../../../../src/app/fleet/fleet.ts"
+import type { FleetCluster } from "../../../../src/app/fleet/fleet-cluster.ts"
 import { connectedClusters } from "../../../../src/app/sessions/primary/fleet-status.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 

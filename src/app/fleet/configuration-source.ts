@@ -1,0 +1,78 @@
+/**
+ * The configuration of the fleet as a source that may change: the last one that can be used, and why a later one was
+ * refused. It lives as long as the process, so that a replica that becomes leader has what the leader before it had.
+ *
+ * Not here: changing the fleet (follow-configuration.ts).
+ */
+
+import { Clock, Effect, Equal, Result, type Scope } from "effect"
+import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
+import { needsRestart } from "../../domain/fleet/difference.ts"
+import { type FleetDocuments, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
+import type { FleetFiles } from "../../ports/fleet-files.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
+
+/** The judgement of the files as they are now. */
+export interface ConfigurationVerdict {
+  /** Since when the files are in use, or refused, epoch ms. */
+  readonly since: number
+  /** Why the files are refused, one sentence each; none if they are in use. */
+  readonly problems: ReadonlyArray<string>
+}
+
+export interface ConfigurationSource {
+  /** The configuration to run with. */
+  readonly known: () => FleetConfiguration
+  readonly verdict: () => ConfigurationVerdict
+  /** Calls back after each change of the files, until the returned function is called. */
+  readonly listen: (changed: () => void) => () => void
+}
+
+/** The whole new configuration, or all that is wrong with it: nothing of a wrong one is taken up. */
+const judge = (
+  running: FleetConfiguration,
+  documents: FleetDocuments
+): Result.Result<FleetConfiguration, ReadonlyArray<ConfigurationMistake>> =>
+  Result.flatMap(parseFleetConfiguration(documents, sha256Hex), (found) => {
+    const mistakes = needsRestart(running, found)
+    return mistakes.length === 0 ? Result.succeed(found) : Result.fail(mistakes)
+  })
+
+/** Follows the files while the scope lives. `start`: the configuration that the process has started with. */
+export const makeConfigurationSource = (
+  files: FleetFiles,
+  start: FleetConfiguration
+): Effect.Effect<ConfigurationSource, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const listeners = new Set<() => void>()
+    let known = start
+    let verdict: ConfigurationVerdict = { since: yield* Clock.currentTimeMillis, problems: [] }
+    let documents: FleetDocuments | undefined
+    const takeUp = Effect.gen(function* () {
+      // The first reading is that of the start, unless the files have changed since.
+      const isFirst = documents === undefined
+      documents = yield* files.after(documents)
+      const judged = judge(known, documents)
+      const problems = Result.isFailure(judged) ? judged.failure.map(({ message }) => message) : []
+      const isSame = isFirst && Result.isSuccess(judged) && Equal.equals(judged.success, known)
+      if (isSame) return
+      if (Result.isSuccess(judged)) known = judged.success
+      const isRefused = problems.length > 0
+      const isAsBefore = isRefused === verdict.problems.length > 0
+      verdict = { since: isAsBefore ? verdict.since : yield* Clock.currentTimeMillis, problems }
+      yield* isRefused
+        ? logWarning("changed configuration is refused, the last good one stays", { problem: problems.join(" ") })
+        : logInfo("changed configuration is taken up")
+      for (const listener of listeners) listener()
+    })
+    yield* Effect.forkScoped(Effect.forever(takeUp))
+    return {
+      known: () => known,
+      verdict: () => verdict,
+      listen: (changed) => {
+        listeners.add(changed)
+        return () => void listeners.delete(changed)
+      }
+    }
+  })

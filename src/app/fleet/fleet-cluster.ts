@@ -1,0 +1,46 @@
+/**
+ * One workload cluster of the fleet, as the code that uses the fleet sees it.
+ *
+ * Not here: the connection behind it (cluster-connection.ts).
+ */
+
+import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
+import { type ClusterState, lastCheckOf, type LastCheck } from "../../domain/fleet/health.ts"
+import type { ClusterReach } from "../../domain/session/observed-session.ts"
+import type { ClusterAccess } from "../../ports/cluster-connector.ts"
+import type { Reflector } from "../kernel/reflector.ts"
+import { type ClusterConnection, isReadable } from "./cluster-connection.ts"
+
+/** One workload cluster of the fleet, as its users see it. */
+export interface FleetCluster {
+  readonly name: ClusterName
+  readonly isDefault: boolean
+  /** Missing while the cluster is not engaged, because its credentials are absent or unusable. */
+  readonly access: () => ClusterAccess | undefined
+  /** The cluster's `MirrordClusterSession`s; missing while it is not engaged. */
+  readonly children: () => Reflector | undefined
+  /** Since when the children cannot be read, epoch ms, if so. */
+  readonly unreadableSince: () => number | undefined
+  readonly health: () => LastCheck | undefined
+  readonly reach: () => ClusterReach
+}
+
+const reachOf = (state: ClusterState): ClusterReach => {
+  if (state._tag !== "Lost") return { reachable: true, error: undefined }
+  const { reason } = state
+  return {
+    reachable: false,
+    error: reason.message,
+    ...(reason._tag === "NotEngaged" ? {} : { askedAt: reason.lastCheck.askedAt })
+  }
+}
+
+export const toFleetCluster = (connection: ClusterConnection): FleetCluster => ({
+  name: connection.cluster.name,
+  isDefault: connection.cluster.isDefault,
+  access: () => connection.engagement?.access,
+  children: () => connection.engagement?.children,
+  unreadableSince: () => (isReadable(connection) ? undefined : connection.unreadableSince),
+  health: () => lastCheckOf(connection.state),
+  reach: () => reachOf(connection.state)
+})

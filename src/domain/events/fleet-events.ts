@@ -1,0 +1,33 @@
+/**
+ * Events for a fleet whose configuration changes while the operator runs, on the operator's own object.
+ *
+ * Not here: what may change (fleet/difference.ts).
+ */
+
+import type { FleetConfiguration } from "../fleet/configuration.ts"
+import { difference } from "../fleet/difference.ts"
+import type { SessionEvent } from "./event-catalogue.ts"
+
+/** The changed files are not used. `problems`: one sentence each. */
+export const configurationRefusedEvent = (problems: ReadonlyArray<string>): SessionEvent => ({
+  reason: "ConfigurationRefused",
+  message: `The changed configuration is not used, the last good one stays: ${problems.join(" ")}`
+})
+
+/** The fleet has another configuration now; nothing if no cluster is concerned. */
+export const fleetChangedEvent = (
+  before: Pick<FleetConfiguration, "members">,
+  after: Pick<FleetConfiguration, "members">
+): SessionEvent | undefined => {
+  const { disengage, engage, reauthenticate, reengage } = difference(before, after)
+  const parts = [
+    { what: "new", names: engage.map(({ name }) => name) },
+    { what: "gone", names: disengage },
+    { what: "connected to anew", names: reengage.map(({ name }) => name) },
+    { what: "with another way to authenticate", names: reauthenticate.map(({ name }) => name) }
+  ]
+  const texts = parts.flatMap(({ names, what }) => (names.length === 0 ? [] : [`${what}: ${names.join(", ")}`]))
+  return texts.length === 0
+    ? undefined
+    : { reason: "FleetChanged", message: `The fleet has changed by its configuration; ${texts.join("; ")}.` }
+}

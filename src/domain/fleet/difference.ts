@@ -1,0 +1,74 @@
+/**
+ * The difference between two configurations of a running fleet: which members come, go, or are reached in another way,
+ * and which changes only a restart brings.
+ *
+ * Not here: carrying it out (app/fleet).
+ */
+
+import * as Equal from "effect/Equal"
+import type { ClusterName } from "./cluster-name.ts"
+import type { ConfigurationMistake, FleetConfiguration, MemberConfiguration } from "./configuration.ts"
+import { MistakeList } from "./mistakes.ts"
+import { multiClusterFile } from "./parse-configuration.ts"
+
+/** The changes of the members, each list sorted by name. A cluster is in one list at most. */
+export interface FleetDifference {
+  /** Members that are new. */
+  readonly engage: ReadonlyArray<MemberConfiguration>
+  /** Members of which only the way to authenticate is another: their watches and links go on. */
+  readonly reauthenticate: ReadonlyArray<MemberConfiguration>
+  /** Members that may be another cluster now: they are connected to anew. */
+  readonly reengage: ReadonlyArray<MemberConfiguration>
+  /** Members that are no longer configured. */
+  readonly disengage: ReadonlyArray<ClusterName>
+}
+
+type Members = Pick<FleetConfiguration, "members">
+
+const byName = <T>(nameOf: (item: T) => ClusterName) => {
+  return (a: T, b: T): number => (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0)
+}
+const memberName = ({ name }: MemberConfiguration): ClusterName => name
+
+/** The changes that lead from one configuration's members to another's, whatever their order. */
+export const difference = (before: Members, after: Members): FleetDifference => {
+  const known = new Map(before.members.map((member) => [member.name, member]))
+  const wanted = new Set(after.members.map(memberName))
+  const changed = after.members.filter((member) => !Equal.equals(known.get(member.name), member))
+  const isNew = ({ name }: MemberConfiguration): boolean => !known.has(name)
+  /** Whether it differs from what it was in nothing but `auth`. */
+  const hasOtherAuth = (member: MemberConfiguration): boolean =>
+    Equal.equals({ ...known.get(member.name), auth: member.auth }, { ...member })
+  const stays = changed.filter((member) => !isNew(member))
+  const sorted = (members: ReadonlyArray<MemberConfiguration>) => members.toSorted(byName(memberName))
+  return {
+    engage: sorted(changed.filter(isNew)),
+    reauthenticate: sorted(stays.filter(hasOtherAuth)),
+    reengage: sorted(stays.filter((member) => !hasOtherAuth(member))),
+    disengage: [...known.keys()].filter((name) => !wanted.has(name)).toSorted(byName((name) => name))
+  }
+}
+
+/** Settings that sessions and capabilities have read for good. */
+const fixed = [
+  "clusterName",
+  "managementOnly",
+  "defaultCluster",
+  "sessionStart",
+  "remoteSessionTimeoutSecs",
+  "sessionTtlSecs"
+] as const satisfies ReadonlyArray<Exclude<keyof FleetConfiguration, "members">>
+
+/** The differences that a running operator cannot take up, as mistakes of the new configuration. */
+export const needsRestart = (
+  running: FleetConfiguration,
+  found: FleetConfiguration
+): ReadonlyArray<ConfigurationMistake> => {
+  const list = new MistakeList(multiClusterFile)
+  for (const field of fixed) {
+    if (running[field] === found[field]) continue
+    const was = JSON.stringify(running[field]) ?? "nothing"
+    list.add(field, found[field], `the operator runs with ${was}`, "restart the operator, or set the former value back")
+  }
+  return list.mistakes
+}

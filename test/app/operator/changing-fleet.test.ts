@@ -1,0 +1,171 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
+import { events } from "../../../src/domain/events/event-object.ts"
+import { asObjects, at } from "../../../src/domain/json.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { ChangingFiles, documentsOf } from "../../support/changing-files.ts"
+import { pass, request } from "../../support/connect-request.ts"
+import { virtualTime } from "../../support/effect-it.ts"
+import { configurationOf } from "../../support/fleet.ts"
+import { connectTo, opened, startWorld } from "../../support/memory-session.ts"
+import type { MemoryWorld } from "../../support/memory-world.ts"
+
+const parent = "mc-00000000000000ff"
+
+/** The lines in the client's log, and whether it was cut off. */
+const listen = (channel: FrameChannel) => {
+  const client: { readonly log: Array<string>; ended: boolean } = { log: [], ended: false }
+  channel.open({
+    message: (bytes) => {
+      const decoded = daemonMessage.decode(bytes)
+      if (decoded._tag === "Decoded" && decoded.value._tag === "LogMessage")
+        client.log.push(decoded.value.value.message)
+    },
+    ended: () => {
+      client.ended = true
+    },
+    drained: () => {},
+    ignored: () => {}
+  })
+  channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
+  return client
+}
+
+/** A client of a session in the clusters of the start, and the files by which the fleet changes. */
+const start = (...clusters: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const files = new ChangingFiles(documentsOf(clusters))
+    const configuration = yield* makeConfigurationSource(files, configurationOf(clusters))
+    const { certificate, world } = yield* startWorld({ members: configurationOf(clusters).members }, { configuration })
+    const channel = opened(yield* connectTo(world.primary, request(certificate)))
+    const client = listen(channel)
+    yield* pass("1 second")
+    channel.send(clientMessage.encode({ _tag: "ReadyForLogs" }))
+    const change = (...documents: Parameters<typeof documentsOf>) =>
+      Effect.suspend(() => {
+        client.log.length = 0
+        files.write(documentsOf(...documents))
+        return pass("20 seconds")
+      })
+    return { certificate, world, client, change, files }
+  })
+
+const ready = ({ primary: { api } }: MemoryWorld, name = parent): Readonly<Record<string, unknown>> => {
+  const sessions = at(api.peek(mirrordMultiClusterSessions, name), "status", "clusterSessions") as
+    | Readonly<Record<string, { readonly ready: boolean; readonly error?: string }>>
+    | undefined
+  return Object.fromEntries(Object.entries(sessions ?? {}).map(([name, entry]) => [name, entry.error ?? entry.ready]))
+}
+
+const status = ({ primary }: MemoryWorld) =>
+  Effect.map(primary.operator?.describe ?? Effect.succeed({}), (operator) => at(operator, "status"))
+
+const conditionOf = (world: MemoryWorld) =>
+  Effect.map(status(world), (found) =>
+    asObjects(at(found, "conditions")).find(({ type }) => type === "ConfigurationInUse")
+  )
+
+/** The Events about the operator itself. */
+const told = ({ primary: { api } }: MemoryWorld): ReadonlyArray<unknown> =>
+  api
+    .peekAll(events)
+    .filter((event) => at(event, "involvedObject", "kind") === "MirrordOperator")
+    .map((event) => `${String(event["reason"])}: ${String(event["message"])}`)
+
+describe("a running session", () => {
+  it.live("goes on without a cluster that leaves the fleet, and takes it in again when it is back", () =>
+    Effect.gen(function* () {
+      const { change, client, world } = yield* start("a", "b")
+      assert.deepStrictEqual(ready(world), { a: true, b: true })
+      yield* change(["a"])
+      assert.deepStrictEqual(ready(world), { a: true, b: "it is no longer configured" })
+      assert.lengthOf(client.log, 1)
+      assert.include(client.log[0], "b was lost: it is no longer configured")
+      assert.deepStrictEqual(told(world), ["FleetChanged: The fleet has changed by its configuration; gone: b."])
+      assert.lengthOf(at(yield* status(world), "connected_clusters") as ReadonlyArray<unknown>, 1)
+      yield* change(["a", "b"])
+      assert.deepStrictEqual(ready(world), { a: true, b: true })
+      assert.deepStrictEqual(client, { log: [], ended: false })
+      yield* change(["a"])
+      assert.include(client.log[0], "b was lost", "it was linked again")
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("takes in a cluster that is new to it, and new sessions run there as well", () =>
+    Effect.gen(function* () {
+      const { certificate, change, client, world } = yield* start("a")
+      assert.deepStrictEqual(ready(world), { a: true })
+      yield* change(["a", "b"])
+      assert.deepStrictEqual(
+        [ready(world), client],
+        [
+          { a: true, b: true },
+          { log: [], ended: false }
+        ]
+      )
+      assert.deepStrictEqual(told(world), ["FleetChanged: The fleet has changed by its configuration; new: b."])
+      const another = request(certificate, { sessionId: "170" })
+      opened(yield* connectTo(world.primary, another))
+      assert.deepStrictEqual(ready(world, "mc-00000000000000aa"), { a: true, b: true })
+      yield* change(["a"])
+      assert.include(client.log[0], "b was lost", "it was linked")
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is interrupted by another address of its default cluster, and goes on when its client connects again", () =>
+    Effect.gen(function* () {
+      const { certificate, client, files, world } = yield* start("a", "b")
+      const moved = { name: "a", server: "https://elsewhere", authType: "bearerToken" }
+      const other = { name: "b", server: "https://b", authType: "bearerToken" }
+      files.write({ ...documentsOf(["a"]), clusters: { _tag: "Parsed", value: { clusters: [moved, other] } } })
+      yield* pass("5 seconds")
+      assert.isTrue(client.ended)
+      const again = listen(opened(yield* connectTo(world.primary, request(certificate))))
+      yield* pass("20 seconds")
+      assert.deepStrictEqual([ready(world), again.ended], [{ a: true, b: true }, false])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("does not notice a configuration that is refused; the operator's object and an Event say why it is", () =>
+    Effect.gen(function* () {
+      const { change, client, files, world } = yield* start("a", "b")
+      const condition = conditionOf(world)
+      assert.deepInclude(yield* condition, { type: "ConfigurationInUse", status: "True", reason: "InUse" })
+      yield* change(["b"])
+      const problem =
+        'multicluster-config.yaml, defaultCluster: the operator runs with "a" (found "b"); ' +
+        "restart the operator, or set the former value back."
+      assert.deepInclude(yield* condition, {
+        type: "ConfigurationInUse",
+        status: "False",
+        reason: "Refused",
+        message: problem
+      })
+      assert.deepStrictEqual(told(world), [
+        `ConfigurationRefused: The changed configuration is not used, the last good one stays: ${problem}`
+      ])
+      files.write({ ...documentsOf(["a"]), clusters: { _tag: "NotYaml", reason: "a tab" } })
+      yield* pass("20 seconds")
+      assert.deepStrictEqual(
+        [ready(world), client],
+        [
+          { a: true, b: true },
+          { log: [], ended: false }
+        ]
+      )
+      yield* change(["a", "b"])
+      assert.deepInclude(yield* condition, { status: "True" })
+      assert.deepStrictEqual(
+        [ready(world), client],
+        [
+          { a: true, b: true },
+          { log: [], ended: false }
+        ]
+      )
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
