@@ -13,8 +13,7 @@ const noBody = "a request with a chunked body does not reach a client below 1.7.
 const differences: Differences = {
   "tells the client when the peer is gone": "the agent drops the request with a word in its log, and tells nobody",
   "1.3.0 gets the whole request with its body, framed": noBody,
-  "without a version the whole request with its body comes in one piece": noBody,
-  "treats HTTP/2 as such: whole where the port is stolen whole": "the agent speaks HTTP/2 and waits for a request"
+  "without a version the whole request with its body comes in one piece": noBody
 }
 
 describePodNetworks("incoming traffic of the real agent", ["agent"], ({ agent }) => {

@@ -47,10 +47,8 @@ export interface IncomingOptions {
 }
 
 /**
- * All incoming traffic of one agent. A port is redirected while any client subscribes to it (agent.md §6.8).
- *
- * HTTP/1.x is understood, HTTP/2 is not. On a port that is stolen or mirrored whole, HTTP/2 travels as a plain TCP
- * connection; on a filtered port it goes to the application, as does all else there that is not HTTP. There is no TLS.
+ * All incoming traffic of one agent. A port is redirected while any client subscribes to it (agent.md §6.8). On a
+ * filtered port everything that is not HTTP goes to the application. There is no TLS.
  */
 export class AgentIncoming {
   readonly #options: IncomingOptions
@@ -208,7 +206,8 @@ export class AgentIncoming {
   #accept(connection: RedirectedConnection): void {
     const { after, httpDetectionTimeoutMs } = this.#options
     detectConnection(connection.socket, httpDetectionTimeoutMs, after, (kind) => {
-      if (kind === "Http1") this.#http.take(connection)
+      if (kind === "Http1") this.#http.takeHttp1(connection)
+      else if (kind === "Http2") this.#http.takeHttp2(connection)
       else if (kind === "Raw") this.#raw(connection)
     })
   }

@@ -29,7 +29,7 @@ export interface IncomingRequest {
   readonly method: string
   readonly uri: string
   readonly headers: Headers
-  /** `HTTP/1.1` */
+  /** `HTTP/1.1`, `HTTP/2.0` */
   readonly version: string
   readonly source: SocketAddr
   readonly destination: SocketAddr

@@ -9,7 +9,7 @@ import {
   type IncomingWorld,
   largestBody,
   patientSecs
-} from "../../lab/agent/incoming/incoming-suite.ts"
+} from "../../lab/agent/incoming/incoming-world.ts"
 import { targetPort } from "../../lab/agent/loopback-target.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { addressInNetwork, nodeAddress } from "./pod-networks.ts"

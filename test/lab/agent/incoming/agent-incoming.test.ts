@@ -7,7 +7,8 @@ import { AgentClient } from "../agent-client.ts"
 import { type RunningAgent, startOurs } from "../agent-harness.ts"
 import { type LoopbackTarget, loopbackTarget, podIp } from "../loopback-target.ts"
 import { makeApplication } from "./application.ts"
-import { incomingSuite, type IncomingWorld, largestBody, patientSecs } from "./incoming-suite.ts"
+import { incomingSuite } from "./incoming-suite.ts"
+import { type IncomingWorld, largestBody, patientSecs } from "./incoming-world.ts"
 
 const startWorld = async (): Promise<IncomingWorld> => {
   const root = fs.mkdtempSync(`${os.tmpdir()}/agent-root-`)
