@@ -4,6 +4,7 @@
  */
 
 import { type Differences, incomingSuite } from "../lab/agent/incoming/incoming-suite.ts"
+import { tlsSuite } from "../lab/agent/incoming/tls-suite.ts"
 import { startTarget } from "./namespaces/agent-target.ts"
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { usePodNode } from "./namespaces/pod-node.ts"
@@ -19,4 +20,5 @@ const differences: Differences = {
 describePodNetworks("incoming traffic of the real agent", ["agent"], ({ agent }) => {
   const node = usePodNode()
   incomingSuite(() => startTarget(node(), agent), differences)
+  tlsSuite((tls) => startTarget(node(), agent, tls))
 })

@@ -12,6 +12,10 @@ export type ConnectionKind = "Http1" | "Http2" | "Raw" | "Gone"
 
 const kinds = { http1: "Http1", http2: "Http2", other: "Raw" } as const
 
+/** By the name on which both sides of TLS agreed. */
+export const kindOfProtocol = (name: string): ConnectionKind =>
+  name === "h2" ? "Http2" : name === "http/1.1" || name === "http/1.0" ? "Http1" : "Raw"
+
 const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
   const whole = new Uint8Array(a.length + b.length)
   whole.set(a)

@@ -7,7 +7,6 @@ import * as http from "node:http"
 import type { Duplex } from "node:stream"
 import * as Result from "effect/Result"
 import { checkText } from "../../../src/domain/protocol/text-rules.ts"
-import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
 import type { After } from "../agent-output.ts"
 import { describeError } from "../node-errors.ts"
 import { headerList, type HttpAnswer, type Upgradable } from "./http-answer.ts"
@@ -27,11 +26,12 @@ import {
 import { MirrorCopy } from "./mirror-copy.ts"
 import { type BodyLimits, collectBody, keptBody } from "./request-body.ts"
 import type { ServedRequest } from "./served-request.ts"
+import type { IncomingConnection } from "./steal-tls.ts"
 import { stealRequest, trailerFrames } from "./stolen-request.ts"
 import { mirrorsByBody, mirrorsOfRequest, ownerOfRequest, stealsByBody, type Subscriptions } from "./subscriptions.ts"
 
 interface Connection {
-  readonly redirected: RedirectedConnection
+  readonly redirected: IncomingConnection
   /** Passes a request on to the application. */
   readonly pass: (served: ServedRequest) => void
 }
@@ -54,7 +54,7 @@ const tooOld = (version: string): string => `the client's protocol version ${ver
  * The request as messages carry it; undefined for a request that the wire cannot carry (an illegal target), which only
  * the application sees.
  */
-const incomingRequest = (message: HttpMessage, redirected: RedirectedConnection): IncomingRequest | undefined => {
+const incomingRequest = (message: HttpMessage, redirected: IncomingConnection): IncomingRequest | undefined => {
   const method = checkText("method", message.method)
   const uri = checkText("uri", message.uri)
   if (Result.isFailure(method) || Result.isFailure(uri)) return undefined
@@ -64,7 +64,8 @@ const incomingRequest = (message: HttpMessage, redirected: RedirectedConnection)
     headers: headerList(message.rawHeaders),
     version: message.version,
     source: redirected.source,
-    destination: redirected.destination
+    destination: redirected.destination,
+    transport: redirected.transport
   }
 }
 
@@ -123,7 +124,7 @@ export class HttpTraffic {
   }
 
   /** Takes over a connection whose first bytes, still unread, are HTTP/1.x. */
-  takeHttp1(redirected: RedirectedConnection): void {
+  takeHttp1(redirected: IncomingConnection): void {
     const application = applicationConnections(redirected.connectToApplication)
     const pass = (served: ServedRequest): void => passThrough(served, application, this.#options.agentVersion)
     this.#connections.set(redirected.socket, { redirected, pass })
@@ -134,7 +135,7 @@ export class HttpTraffic {
   }
 
   /** The same for HTTP/2. */
-  takeHttp2(redirected: RedirectedConnection): void {
+  takeHttp2(redirected: IncomingConnection): void {
     const application = new Http2Application(redirected.connectToApplication)
     const pass = (served: ServedRequest): void => application.pass(served, this.#options.agentVersion)
     redirected.socket.once("close", () => application.destroy())

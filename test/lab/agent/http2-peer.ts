@@ -1,6 +1,7 @@
 /** Users of a target who speak HTTP/2. */
 
 import * as http2 from "node:http2"
+import type { Duplex } from "node:stream"
 
 export interface Http2Answer {
   readonly headers: http2.IncomingHttpHeaders
@@ -16,8 +17,12 @@ export interface Http2Answer {
 export class Http2Peer {
   readonly #session: http2.ClientHttp2Session
 
-  constructor(port: number) {
-    this.#session = http2.connect(`http://127.0.0.1:${port}`)
+  /** @param secure a connection of TLS, for another server name */
+  constructor(port: number, secure?: { readonly name: string; readonly socket: Duplex }) {
+    this.#session =
+      secure === undefined
+        ? http2.connect(`http://127.0.0.1:${port}`)
+        : http2.connect(`https://${secure.name}`, { createConnection: () => secure.socket })
     this.#session.on("error", () => undefined)
   }
 
