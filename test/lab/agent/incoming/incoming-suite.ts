@@ -39,7 +39,9 @@ import {
 const alone = [
   "tells the client when the peer is gone",
   "1.3.0 gets the whole request with its body, framed",
-  "without a version the whole request with its body comes in one piece"
+  "without a version the whole request with its body comes in one piece",
+  "filters by body see a whole number without its fraction",
+  "filters by a jq program see nothing after an error"
 ] as const
 
 /** Tests that an agent does not pass, each with the reason. */
@@ -386,6 +388,29 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
     expect((await asked).body).toBe("mine")
     await client.ask(stealFiltered({ _tag: "Composite", all: false, filters: [jq("false, true"), jq('error("no")')] }))
     expect((await get({ "x-user": "ann" })).body).toBe("application GET / ")
+  })
+
+  it("filters skip headers whose values have more than ASCII can print", async () => {
+    const client = await newClient("1.29.0")
+    await client.ask(stealFiltered({ _tag: "Composite", all: false, filters: [header("^x-user"), jq("true")] }))
+    const socket = rawPeer(world.entry)
+    socket.socket.write(Buffer.from("GET / HTTP/1.1\r\nX-User: caf\xe9\r\nHost: caf\xe9\r\n\r\n", "latin1"))
+    await socket.hears("application GET / ")
+  })
+
+  unlessDifferent("filters by body see a whole number without its fraction", async () => {
+    const client = await newClient("1.29.0")
+    await client.ask(stealFiltered(body("$.n", "^1$")))
+    const asked = fetchFrom(world.entry, { method: "POST", body: ['{"n":1.0}'] })
+    await client.next()
+    client.send(response(0n, "mine"))
+    expect((await asked).body).toBe("mine")
+  })
+
+  unlessDifferent("filters by a jq program see nothing after an error", async () => {
+    const client = await newClient("1.29.0")
+    await client.ask(stealFiltered(jq('error("no"), true')))
+    expect((await fetchFrom(world.entry)).body).toBe("application GET / ")
   })
 
   describe("filters that cannot be", () => {
