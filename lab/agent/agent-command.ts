@@ -9,6 +9,7 @@ import { type ContainerContext, type ContainerProgram, signalsReady } from "../c
 import { type AgentArguments, type AgentMode, parseAgentArguments, protocolVersionOption } from "./agent-arguments.ts"
 import { runAgent } from "./agent.ts"
 import type { BodyLimits } from "./incoming/request-body.ts"
+import { readStealTls, type StealTls } from "./incoming/steal-tls.ts"
 import { readTrustedOperator, type TrustedOperator } from "./operator-tls.ts"
 
 type Environment = ReadonlyMap<string, string>
@@ -19,6 +20,7 @@ interface Setup {
   readonly idleTtlSecs: number
   readonly httpDetectionTimeoutSecs: number
   readonly bodyLimits: BodyLimits
+  readonly stealTls: ReadonlyArray<StealTls>
   readonly operator: TrustedOperator | undefined
 }
 
@@ -58,6 +60,8 @@ const setUp = (
     log(`error: TLS setup failed: ${operator.failure}`)
     return Result.fail(1)
   }
+  const stealTls = readStealTls(env.get("MIRRORD_AGENT_STEAL_TLS_CONFIG"))
+  if (Result.isFailure(stealTls)) log(`${stealTls.failure}; no port has TLS`)
   return Result.succeed({
     arguments: parsed.success,
     idleTtlSecs: wholeNumber(env, "MIRRORD_AGENT_IDLE_TTL", { byDefault: 0 }, log),
@@ -66,6 +70,7 @@ const setUp = (
       maxBytes: wholeNumber(env, "MIRRORD_MAX_BODY_BUFFER_SIZE", { byDefault: 65_536, unit: "bytes" }, log),
       timeoutMs: wholeNumber(env, "MIRRORD_MAX_BODY_BUFFER_TIMEOUT", { byDefault: 1000, unit: "milliseconds" }, log)
     },
+    stealTls: Result.getOrElse(stealTls, () => []),
     operator: operator?.success
   })
 }
@@ -76,6 +81,7 @@ const options = (setup: Setup) => ({
   idleTtlSecs: setup.idleTtlSecs,
   httpDetectionTimeoutSecs: setup.httpDetectionTimeoutSecs,
   bodyLimits: setup.bodyLimits,
+  stealTls: setup.stealTls,
   targetless: setup.arguments.mode._tag === "Targetless",
   operator: setup.operator
 })

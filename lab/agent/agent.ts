@@ -14,6 +14,7 @@ import { AgentClientConnection, type AgentSurroundings } from "./agent-client-co
 import { systemAfter } from "./agent-output.ts"
 import { AgentIncoming } from "./incoming/agent-incoming.ts"
 import type { BodyLimits } from "./incoming/request-body.ts"
+import type { StealTls } from "./incoming/steal-tls.ts"
 import { secureOperator, type TrustedOperator } from "./operator-tls.ts"
 
 /** The release of mirrord whose agent the reference agent stands in for. */
@@ -43,6 +44,8 @@ export interface AgentOptions {
   readonly targetless?: boolean
   readonly httpDetectionTimeoutSecs?: number
   readonly bodyLimits?: BodyLimits
+  /** The ports of the target that serve TLS. */
+  readonly stealTls?: ReadonlyArray<StealTls>
   /** The only operator that may connect, with TLS; without it anybody may, in clear text. */
   readonly operator?: TrustedOperator | undefined
   /** The real endpoint of a cluster's address; by default the address itself. */
@@ -91,7 +94,9 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
             agentVersion: version,
             after: systemAfter,
             httpDetectionTimeoutMs: (options.httpDetectionTimeoutSecs ?? 2) * 1000,
-            bodyLimits: options.bodyLimits ?? { maxBytes: 65_536, timeoutMs: 1000 }
+            bodyLimits: options.bodyLimits ?? { maxBytes: 65_536, timeoutMs: 1000 },
+            stealTls: options.stealTls ?? [],
+            log
           })
     const surroundings: AgentSurroundings = {
       target,

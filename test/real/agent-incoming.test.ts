@@ -4,6 +4,7 @@
  */
 
 import { type Differences, incomingSuite } from "../lab/agent/incoming/incoming-suite.ts"
+import { tlsSuite } from "../lab/agent/incoming/tls-suite.ts"
 import { startTarget } from "./namespaces/agent-target.ts"
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { usePodNode } from "./namespaces/pod-node.ts"
@@ -14,10 +15,12 @@ const differences: Differences = {
   "tells the client when the peer is gone": "the agent drops the request with a word in its log, and tells nobody",
   "1.3.0 gets the whole request with its body, framed": noBody,
   "without a version the whole request with its body comes in one piece": noBody,
-  "treats HTTP/2 as such: whole where the port is stolen whole": "the agent speaks HTTP/2 and waits for a request"
+  "filters by body see a whole number without its fraction": "there 1.0 stays 1.0, for JavaScript it is 1",
+  "filters by a jq program see nothing after an error": "jaq goes on after an error, and jq ends with it"
 }
 
 describePodNetworks("incoming traffic of the real agent", ["agent"], ({ agent }) => {
   const node = usePodNode()
   incomingSuite(() => startTarget(node(), agent), differences)
+  tlsSuite((tls) => startTarget(node(), agent, tls))
 })

@@ -7,10 +7,14 @@ import type { Duplex } from "node:stream"
 import type { After } from "../agent-output.ts"
 import { detectHttp } from "./detect-http.ts"
 
-/**
- * `Http1`: to be parsed; `Raw`: anything else, HTTP/2 included. `Gone`: the peer left before it said anything useful.
- */
-export type ConnectionKind = "Http1" | "Raw" | "Gone"
+/** `Raw`: anything other than HTTP. `Gone`: the peer left before it said anything useful. */
+export type ConnectionKind = "Http1" | "Http2" | "Raw" | "Gone"
+
+const kinds = { http1: "Http1", http2: "Http2", other: "Raw" } as const
+
+/** By the name on which both sides of TLS agreed. */
+export const kindOfProtocol = (name: string): ConnectionKind =>
+  name === "h2" ? "Http2" : name === "http/1.1" || name === "http/1.0" ? "Http1" : "Raw"
 
 const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
   const whole = new Uint8Array(a.length + b.length)
@@ -48,7 +52,7 @@ export const detectConnection = (
     seen = concat(seen, chunk)
     const detected = detectHttp(seen)
     if (detected === "more") return wait()
-    decide(detected === "http1" ? "Http1" : "Raw")
+    decide(kinds[detected])
   }
   // The peer ended within its first line, so there is nothing to answer.
   const onEnd = (): void => {

@@ -5,7 +5,8 @@
 /** The protocol of a connection, as far as its first bytes tell. */
 export type Detected = "http1" | "http2" | "other" | "more"
 
-const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+/** As much of the preface of HTTP/2 as the real agent looks at. */
+const preface = "PRI * HTTP/2.0"
 /** Longer request lines are taken for something other than HTTP. */
 const longestRequestLine = 65_536
 

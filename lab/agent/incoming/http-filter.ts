@@ -24,21 +24,13 @@ export interface RequestMatcher {
   readonly needsBody?: boolean
 }
 
-const latin1 = (bytes: Uint8Array): string => Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")
+const ascii = new TextDecoder()
 
-const utf8 = new TextDecoder("utf-8", { fatal: true })
-
-/** Header values are usually UTF-8; other values are compared byte by byte. */
-const headerText = (value: Uint8Array): string => {
-  try {
-    return utf8.decode(value)
-  } catch {
-    return latin1(value)
-  }
-}
+/** The values that filters see: tabs and what ASCII can print. The real agent skips headers with others. */
+const isReadable = (value: Uint8Array): boolean => value.every((byte) => byte === 9 || (byte >= 32 && byte < 127))
 
 const headerLines = (headers: Headers): ReadonlyArray<string> =>
-  headers.map(([name, value]) => `${name}: ${headerText(value)}`)
+  headers.flatMap(([name, value]) => (isReadable(value) ? `${name}: ${ascii.decode(value)}` : []))
 
 const methodOf = (filter: HttpMethodFilter): string =>
   (filter._tag === "Other" ? filter.value : filter._tag).toUpperCase()

@@ -1,5 +1,5 @@
 /**
- * HTTP/1.x on redirected ports of the reference agent. Other traffic is in `raw-traffic.ts`, the choice between both in
+ * HTTP on redirected ports of the reference agent. Other traffic is in `raw-traffic.ts`, the choice between both in
  * `agent-incoming.ts`.
  */
 
@@ -7,11 +7,14 @@ import * as http from "node:http"
 import type { Duplex } from "node:stream"
 import * as Result from "effect/Result"
 import { checkText } from "../../../src/domain/protocol/text-rules.ts"
-import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
 import type { After } from "../agent-output.ts"
 import { describeError } from "../node-errors.ts"
-import { headerList, HttpAnswer, type Upgradable } from "./http-answer.ts"
-import { applicationConnections, passThrough, type ServedRequest } from "./http-passthrough.ts"
+import { headerList, type HttpAnswer, type Upgradable } from "./http-answer.ts"
+import { hasBody, http1Message, type HttpMessage } from "./http-message.ts"
+import { Http1Answer } from "./http1-answer.ts"
+import { applicationConnections, passThrough } from "./http1-passthrough.ts"
+import { serveHttp2 } from "./http2-connection.ts"
+import { Http2Application } from "./http2-passthrough.ts"
 import type { IncomingClient } from "./incoming-client.ts"
 import {
   canMirrorRequests,
@@ -22,12 +25,15 @@ import {
 } from "./incoming-messages.ts"
 import { MirrorCopy } from "./mirror-copy.ts"
 import { type BodyLimits, collectBody, keptBody } from "./request-body.ts"
-import { hasBody, stealRequest, trailerFrames } from "./stolen-request.ts"
+import type { ServedRequest } from "./served-request.ts"
+import type { IncomingConnection } from "./steal-tls.ts"
+import { stealRequest, trailerFrames } from "./stolen-request.ts"
 import { mirrorsByBody, mirrorsOfRequest, ownerOfRequest, stealsByBody, type Subscriptions } from "./subscriptions.ts"
 
 interface Connection {
-  readonly redirected: RedirectedConnection
-  readonly application: http.Agent
+  readonly redirected: IncomingConnection
+  /** Passes a request on to the application. */
+  readonly pass: (served: ServedRequest) => void
 }
 
 /** Looked up for every request anew, because subscriptions change while a connection lives. */
@@ -48,20 +54,18 @@ const tooOld = (version: string): string => `the client's protocol version ${ver
  * The request as messages carry it; undefined for a request that the wire cannot carry (an illegal target), which only
  * the application sees.
  */
-const incomingRequest = (
-  message: http.IncomingMessage,
-  redirected: RedirectedConnection
-): IncomingRequest | undefined => {
-  const method = checkText("method", message.method ?? "")
-  const uri = checkText("uri", message.url ?? "")
+const incomingRequest = (message: HttpMessage, redirected: IncomingConnection): IncomingRequest | undefined => {
+  const method = checkText("method", message.method)
+  const uri = checkText("uri", message.uri)
   if (Result.isFailure(method) || Result.isFailure(uri)) return undefined
   return {
     method: method.success,
     uri: uri.success,
     headers: headerList(message.rawHeaders),
-    version: message.httpVersion === "1.0" ? "HTTP/1.0" : "HTTP/1.1",
+    version: message.version,
     source: redirected.source,
-    destination: redirected.destination
+    destination: redirected.destination,
+    transport: redirected.transport
   }
 }
 
@@ -76,20 +80,23 @@ const mirrorRequest = (
   body?: Uint8Array
 ): void => {
   const copy = new MirrorCopy(client)
-  const complete = body !== undefined || !hasBody(message)
+  const complete = body !== undefined || !message.hasBody
   const frames = body === undefined ? [] : [{ _tag: "Data", value: body } as const, ...trailerFrames(message)]
   for (const start of requestStart("ChunkedV2", copy.id, request, frames, complete)) copy.send(start)
   answer.onClose(() => copy.close())
   if (complete) return
-  message.on("data", (value: Uint8Array) => copy.send(requestBody(copy.id, [{ _tag: "Data", value }], false)))
-  message.once("end", () => copy.send(requestBody(copy.id, trailerFrames(message), true)))
+  message.body.on("data", (value: Uint8Array) => copy.send(requestBody(copy.id, [{ _tag: "Data", value }], false)))
+  message.body.once("end", () => {
+    if (message.complete()) copy.send(requestBody(copy.id, trailerFrames(message), true))
+  })
 }
 
 /**
  * Decides each request of a connection on its own (agent.md §6.5): copies for clients that mirror, then to the client
- * that steals it, else to the application. Parsing and framing are Node's. HTTP/2 never comes here.
+ * that steals it, else to the application. Parsing and framing are Node's.
  *
- * A request counts as an upgrade if it asks for one and has no body; with a body it is served like any other.
+ * A request of HTTP/1.x counts as an upgrade if it asks for one and has no body; with a body it is served like any
+ * other.
  */
 export class HttpTraffic {
   readonly #server: http.Server
@@ -107,28 +114,41 @@ export class HttpTraffic {
       maxHeaderSize: 65_536,
       shouldUpgradeCallback: (request) => !hasBody(request)
     })
-    this.#server.on("request", (message, response) => this.#serve(message, new HttpAnswer(message, response)))
+    this.#server.on("request", (message, response) => this.#serveHttp1(message, new Http1Answer(message, response)))
     const upgrade = (message: http.IncomingMessage, socket: Duplex, head: Uint8Array): void => {
       const upgradable: Upgradable = { socket, head }
-      this.#serve(message, new HttpAnswer(message, undefined, upgradable))
+      this.#serveHttp1(message, new Http1Answer(message, undefined, upgradable))
     }
     this.#server.on("upgrade", upgrade)
     this.#server.on("connect", upgrade)
   }
 
   /** Takes over a connection whose first bytes, still unread, are HTTP/1.x. */
-  take(redirected: RedirectedConnection): void {
+  takeHttp1(redirected: IncomingConnection): void {
     const application = applicationConnections(redirected.connectToApplication)
-    this.#connections.set(redirected.socket, { redirected, application })
+    const pass = (served: ServedRequest): void => passThrough(served, application, this.#options.agentVersion)
+    this.#connections.set(redirected.socket, { redirected, pass })
     redirected.socket.once("close", () => application.destroy())
     this.#server.emit("connection", redirected.socket)
     // Detection left the socket paused with its first bytes put back, and a server does not start a paused socket.
     process.nextTick(() => redirected.socket.resume())
   }
 
-  #serve(message: http.IncomingMessage, answer: HttpAnswer): void {
+  /** The same for HTTP/2. */
+  takeHttp2(redirected: IncomingConnection): void {
+    const application = new Http2Application(redirected.connectToApplication)
+    const pass = (served: ServedRequest): void => application.pass(served, this.#options.agentVersion)
+    redirected.socket.once("close", () => application.destroy())
+    serveHttp2(redirected.socket, (message, answer) => this.#serve(message, answer, { redirected, pass }))
+  }
+
+  #serveHttp1(message: http.IncomingMessage, answer: HttpAnswer): void {
     const connection = this.#connections.get(message.socket)
     if (connection === undefined) return answer.fail("")
+    this.#serve(http1Message(message), answer, connection)
+  }
+
+  #serve(message: HttpMessage, answer: HttpAnswer, connection: Connection): void {
     this.#guard(answer, () => this.#route(message, answer, connection))
   }
 
@@ -141,13 +161,13 @@ export class HttpTraffic {
     }
   }
 
-  #route(message: http.IncomingMessage, answer: HttpAnswer, connection: Connection): void {
+  #route(message: HttpMessage, answer: HttpAnswer, connection: Connection): void {
     const request = incomingRequest(message, connection.redirected)
-    const served = { message, body: message, answer }
-    if (request === undefined) return passThrough(served, connection.application, this.#options.agentVersion)
+    const served = { message, body: message.body, answer }
+    if (request === undefined) return connection.pass(served)
     this.#mirror(request, served)
     const { after, bodyLimits } = this.#options
-    if (!hasBody(message) || !stealsByBody(this.#view.subscriptions(), request.destination.port)) {
+    if (!message.hasBody || !stealsByBody(this.#view.subscriptions(), request.destination.port)) {
       return this.#deliver(request, served, connection)
     }
     const waiting = { message, answer, body: keptBody(message, bodyLimits.maxBytes) }
@@ -157,10 +177,10 @@ export class HttpTraffic {
   }
 
   /** @param known the body, if filters are to see it */
-  #deliver(request: IncomingRequest, served: ServedRequest, { application }: Connection, known?: Uint8Array): void {
+  #deliver(request: IncomingRequest, served: ServedRequest, { pass }: Connection, known?: Uint8Array): void {
     const { agentVersion } = this.#options
     const thief = this.#decide(request, served.answer.upgradable !== undefined, known)
-    if (thief === undefined) passThrough(served, application, agentVersion)
+    if (thief === undefined) pass(served)
     else stealRequest({ ...thief, ...served, request, agentVersion })
   }
 
@@ -188,7 +208,7 @@ export class HttpTraffic {
     const { after, bodyLimits } = this.#options
     for (const id of mirrorsOfRequest(this.#view.subscriptions(), port, request)) this.#copy(id, request, served)
     const curious = mirrorsByBody(this.#view.subscriptions(), port, request)
-    if (curious.length === 0 || !hasBody(served.message)) return
+    if (curious.length === 0 || !served.message.hasBody) return
     collectBody(served.message, bodyLimits, after, (body) => {
       if (body === undefined) return
       for (const id of mirrorsOfRequest(this.#view.subscriptions(), port, { ...request, body })) {

@@ -3,7 +3,7 @@
  * §4.4).
  */
 
-import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
+import type { BodyFrame, IncomingTrafficTransportType } from "../../../src/domain/protocol/http-messages.ts"
 import type { DaemonTcp, NewTcpConnection } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { SocketAddr } from "../../../src/domain/protocol/network-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
@@ -29,10 +29,12 @@ export interface IncomingRequest {
   readonly method: string
   readonly uri: string
   readonly headers: Headers
-  /** `HTTP/1.1` */
+  /** `HTTP/1.1`, `HTTP/2.0` */
   readonly version: string
   readonly source: SocketAddr
   readonly destination: SocketAddr
+  /** TCP unless given. */
+  readonly transport?: IncomingTrafficTransportType
 }
 
 /** Current agents number requests by connection ids only (wire.md §7.3). */
@@ -46,7 +48,7 @@ export const requestStart = (
   frames: ReadonlyArray<BodyFrame>,
   isLast: boolean
 ): ReadonlyArray<DaemonTcp> => {
-  const { source, destination, ...head } = request
+  const { source, destination, transport = { _tag: "Tcp" }, ...head } = request
   if (form === "ChunkedV2") {
     return [
       {
@@ -58,7 +60,7 @@ export const requestStart = (
             requestId,
             request: { ...head, body: { frames, isLast } },
             metadata: { _tag: "V1", source, destination },
-            transport: { _tag: "Tcp" }
+            transport
           }
         }
       }
@@ -98,7 +100,8 @@ export const wholeRequest = (
   frames: ReadonlyArray<BodyFrame>
 ): DaemonTcp => {
   const {
-    source: _,
+    source: _source,
+    transport: _transport,
     destination: { port },
     ...head
   } = request
@@ -112,8 +115,7 @@ export const wholeRequest = (
 export const newConnection = (
   version: string,
   connectionId: bigint,
-  source: SocketAddr,
-  destination: SocketAddr
+  { destination, source, transport = { _tag: "Tcp" } }: Pick<IncomingRequest, "destination" | "source" | "transport">
 ): DaemonTcp => {
   const connection: NewTcpConnection = {
     connectionId,
@@ -123,6 +125,6 @@ export const newConnection = (
     localAddress: destination.ip
   }
   return atLeast(version, gate.modeAgnosticHttpRequests)
-    ? { _tag: "NewConnectionV2", value: { connection, transport: { _tag: "Tcp" } } }
+    ? { _tag: "NewConnectionV2", value: { connection, transport } }
     : { _tag: "NewConnectionV1", value: connection }
 }

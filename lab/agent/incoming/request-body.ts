@@ -3,9 +3,9 @@
  * `body-filter.ts`.
  */
 
-import type { IncomingMessage } from "node:http"
 import { PassThrough, type Readable } from "node:stream"
 import type { After } from "../agent-output.ts"
+import type { HttpMessage } from "./http-message.ts"
 
 /** How much of a body filters get to see, as the real agent limits it. */
 export interface BodyLimits {
@@ -20,7 +20,7 @@ export interface BodyLimits {
  * large or too slow; never if the peer breaks off.
  */
 export const collectBody = (
-  message: IncomingMessage,
+  { body: stream, complete, contentLength }: HttpMessage,
   { maxBytes, timeoutMs }: BodyLimits,
   after: After,
   done: (body: Uint8Array | undefined) => void
@@ -36,20 +36,20 @@ export const collectBody = (
     size += piece.length
     if (size >= maxBytes) finish(undefined)
   }
-  const onEnd = (): void => finish(Buffer.concat(pieces))
+  const onEnd = (): void => (complete() ? finish(Buffer.concat(pieces)) : stop())
   const stopClock = after(timeoutMs, () => finish(undefined))
   const stop = (): void => {
     stopClock()
-    message.off("data", onData)
-    message.off("end", onEnd)
-    message.off("close", stop)
+    stream.off("data", onData)
+    stream.off("end", onEnd)
+    stream.off("close", stop)
   }
-  message.on("data", onData)
-  message.once("end", onEnd)
-  message.once("close", stop)
-  if (Number(message.headers["content-length"] ?? 0) > maxBytes) finish(undefined)
+  stream.on("data", onData)
+  stream.once("end", onEnd)
+  stream.once("close", stop)
+  if (contentLength > maxBytes) finish(undefined)
 }
 
 /** The body of a message for a reader that comes later. It holds `maxBytes` before the peer is no longer read. */
-export const keptBody = (message: IncomingMessage, maxBytes: number): Readable =>
-  message.pipe(new PassThrough({ highWaterMark: Math.max(1, maxBytes) }))
+export const keptBody = ({ body }: HttpMessage, maxBytes: number): Readable =>
+  body.pipe(new PassThrough({ highWaterMark: Math.max(1, maxBytes) }))

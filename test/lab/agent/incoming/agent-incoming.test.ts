@@ -7,20 +7,27 @@ import { AgentClient } from "../agent-client.ts"
 import { type RunningAgent, startOurs } from "../agent-harness.ts"
 import { type LoopbackTarget, loopbackTarget, podIp } from "../loopback-target.ts"
 import { makeApplication } from "./application.ts"
-import { incomingSuite, type IncomingWorld, largestBody, patientSecs } from "./incoming-suite.ts"
+import { incomingSuite } from "./incoming-suite.ts"
+import { largestBody, patientSecs, type StartWorld } from "./incoming-world.ts"
+import { tlsSuite } from "./tls-suite.ts"
 
-const startWorld = async (): Promise<IncomingWorld> => {
+const startWorld: StartWorld = async (tls) => {
   const root = fs.mkdtempSync(`${os.tmpdir()}/agent-root-`)
-  const application = makeApplication()
+  const application = makeApplication(tls)
   const { close, entry, redirected, target } = await loopbackTarget(application, { root })
   return {
     entry,
     peerIp: podIp,
     podIp,
     redirected,
-    startAgent: ({ httpDetectionTimeoutSecs = patientSecs, bodyTimeoutMs = patientSecs * 1000 } = {}) =>
+    write: (name, text) => {
+      fs.writeFileSync(`${root}/${name}`, text)
+      return `/${name}`
+    },
+    startAgent: ({ httpDetectionTimeoutSecs = patientSecs, bodyTimeoutMs = patientSecs * 1000, stealTls = [] } = {}) =>
       startOurs({
         target,
+        stealTls,
         idleTtlSecs: 600,
         httpDetectionTimeoutSecs,
         bodyLimits: { maxBytes: largestBody, timeoutMs: bodyTimeoutMs }
@@ -35,6 +42,7 @@ const startWorld = async (): Promise<IncomingWorld> => {
 
 describe("the reference agent", () => {
   incomingSuite(startWorld)
+  tlsSuite(startWorld)
 })
 
 describe("the reference agent alone", () => {

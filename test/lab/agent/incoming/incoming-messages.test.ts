@@ -24,7 +24,7 @@ describe("the table of wire.md §4.4", () => {
     expect(stolenRequestForm(version, true, false)).toBe(filtered)
     expect(stolenRequestForm(version, false, false)).toBe(unfiltered)
     expect(canMirrorRequests(version)).toBe(mirrored)
-    expect(newConnection(version, 0n, address, address)._tag).toBe(connection)
+    expect(newConnection(version, 0n, { source: address, destination: address })._tag).toBe(connection)
   })
 
   it("upgrades need 1.5.0", () => {

@@ -6,131 +6,42 @@
 import * as http from "node:http"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { at } from "../../../../src/domain/json.ts"
-import type { ClientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import type { HttpFilter } from "../../../../src/domain/protocol/http-filter-messages.ts"
-import type { BodyFrame, ChunkedResponse } from "../../../../src/domain/protocol/http-messages.ts"
-import type { LayerTcpSteal } from "../../../../src/domain/protocol/incoming-messages.ts"
 import { until } from "../../../support/until.ts"
 import { AgentClient } from "../agent-client.ts"
 import type { RunningAgent } from "../agent-harness.ts"
 import { fetchFrom, rawPeer } from "../http-peer.ts"
 import { targetPort } from "../loopback-target.ts"
-
-/** Settings of an agent that tests vary. Without them the agent has more patience than any test. */
-export interface AgentSettings {
-  /** A whole number. */
-  readonly httpDetectionTimeoutSecs?: number
-  readonly bodyTimeoutMs?: number
-}
-export const patientSecs = 600
-/** Bodies of this many bytes are too large for filters. */
-export const largestBody = 65_535
-
-/** A target with an application (`application.ts`) on {@link targetPort}. */
-export interface IncomingWorld {
-  /** The port of 127.0.0.1 at which the connections of peers enter. */
-  readonly entry: number
-  /** The address from which these connections come, as the target sees it. */
-  readonly peerIp: string
-  readonly podIp: string
-  /** Whether the target's port is redirected to an agent. */
-  readonly redirected: () => boolean | Promise<boolean>
-  readonly startAgent: (settings?: AgentSettings) => Promise<RunningAgent>
-  /** Ends the application, so that its port refuses. */
-  readonly stopApplication: () => Promise<void>
-  readonly close: () => void | Promise<void>
-}
-
-const steal = (value: LayerTcpSteal): ClientMessage => ({ _tag: "TcpSteal", value })
-const stealAll = steal({ _tag: "PortSubscribe", value: { _tag: "All", value: targetPort } })
-const stealFiltered = (filter: HttpFilter) =>
-  steal({ _tag: "PortSubscribe", value: { _tag: "FilteredHttpEx", port: targetPort, filter } })
-const header = (value: string): HttpFilter => ({ _tag: "Header", value })
-const body = (query: string, matches: string): HttpFilter => ({ _tag: "Body", value: { _tag: "Json", query, matches } })
-const jq = (value: string): HttpFilter => ({ _tag: "HeaderJq", value })
-const mirrorFiltered = (filter: HttpFilter): ClientMessage => ({
-  _tag: "Tcp",
-  value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter }
-})
-const mirrorAll: ClientMessage = { _tag: "Tcp", value: { _tag: "PortSubscribe", value: targetPort } }
-const confirmed = (_tag: "Tcp" | "TcpSteal") => ({
-  _tag,
-  value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: targetPort } }
-})
-const data = (connectionId: bigint, text: string) =>
-  steal({ _tag: "Data", value: { connectionId, bytes: Buffer.from(text) } })
-
-const frame = (text: string): BodyFrame => ({ _tag: "Data", value: Buffer.from(text) })
-const response = (connectionId: bigint, text: string, status = 200, headers: Readonly<Record<string, string>> = {}) =>
-  steal({
-    _tag: "HttpResponseFramed",
-    value: {
-      port: targetPort,
-      connectionId,
-      requestId: 0,
-      internalResponse: {
-        status,
-        version: "HTTP/1.1",
-        headers: Object.entries(headers).map(([name, value]) => [name, Buffer.from(value)] as const),
-        body: [frame(text)]
-      }
-    }
-  })
-const chunked = (value: ChunkedResponse) => steal({ _tag: "HttpResponseChunked", value })
-const chunkedStart = (connectionId: bigint, headers: ReadonlyArray<readonly [string, string]> = []) =>
-  chunked({
-    _tag: "Start",
-    value: {
-      port: targetPort,
-      connectionId,
-      requestId: 0,
-      internalResponse: {
-        status: 200,
-        version: "HTTP/1.1",
-        headers: headers.map(([name, value]) => [name, Buffer.from(value)] as const),
-        body: [frame("one ")]
-      }
-    }
-  })
-const chunkedBody = (connectionId: bigint, frames: ReadonlyArray<BodyFrame>, isLast: boolean) =>
-  chunked({ _tag: "Body", value: { frames, isLast, connectionId, requestId: 0 } })
-
-const start = (connectionId: bigint, more: object = {}) => ({
-  _tag: "TcpSteal",
-  value: { _tag: "HttpRequestChunked", value: { _tag: "StartV2", value: { connectionId, requestId: 0, ...more } } }
-})
-const over = (connectionId: bigint, _tag = "TcpSteal") => ({ _tag, value: { _tag: "Close", value: { connectionId } } })
-const received = (connectionId: bigint, bytes: string, _tag = "TcpSteal") => ({
-  _tag,
-  value: { _tag: "Data", value: { connectionId, bytes } }
-})
-
-/** Reads a stolen or mirrored request to its end: its pieces are cut as the agent likes. */
-const readRequest = async (client: AgentClient) => {
-  let head: { readonly method?: string; readonly uri?: string } = {}
-  let text = ""
-  let trailers: unknown
-  for (;;) {
-    const message = await client.next()
-    if (message?._tag !== "TcpSteal" && message?._tag !== "Tcp") return expect.fail(`a request, not ${message?._tag}`)
-    if (message.value._tag !== "HttpRequestChunked") return expect.fail(`a request, not ${message.value._tag}`)
-    const { _tag, value } = message.value.value
-    if (_tag !== "StartV2" && _tag !== "Body") return expect.fail(`a piece of a request, not ${_tag}`)
-    if (_tag === "StartV2") head = { method: value.request.method, uri: value.request.uri }
-    const { frames, isLast } = _tag === "StartV2" ? value.request.body : value
-    for (const piece of frames) {
-      if (piece._tag === "Data") text += Buffer.from(piece.value).toString()
-      else trailers = piece.value.map(([name, bytes]) => [name, Buffer.from(bytes).toString()])
-    }
-    if (isLast) return { ...head, text, trailers }
-  }
-}
+import { http2Cases } from "./http2-cases.ts"
+import { type IncomingWorld, largestBody } from "./incoming-world.ts"
+import {
+  body,
+  chunked,
+  chunkedBody,
+  chunkedStart,
+  confirmed,
+  data,
+  frame,
+  header,
+  jq,
+  mirrorAll,
+  mirrorFiltered,
+  over,
+  readRequest,
+  received,
+  response,
+  start,
+  steal,
+  stealAll,
+  stealFiltered
+} from "./suite-messages.ts"
 
 const alone = [
   "tells the client when the peer is gone",
   "1.3.0 gets the whole request with its body, framed",
   "without a version the whole request with its body comes in one piece",
-  "treats HTTP/2 as such: whole where the port is stolen whole"
+  "filters by body see a whole number without its fraction",
+  "filters by a jq program see nothing after an error"
 ] as const
 
 /** Tests that an agent does not pass, each with the reason. */
@@ -185,7 +96,11 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
         })
       )
       client.send(response(0n, "mine", 201, { "x-mine": "yes" }))
-      expect(await first).toMatchObject({ status: 201, body: "mine", headers: { "x-mine": "yes" } })
+      expect(await first).toMatchObject({
+        status: 201,
+        body: "mine",
+        headers: { "x-mine": "yes", date: expect.any(String) }
+      })
       expect(await client.take(1)).toEqual([over(0n)])
       const second = fetchFrom(world.entry, { path: "/second", agent: keepAlive })
       expect(await client.take(1)).toMatchObject([start(1n, { request: { uri: "/second" } })])
@@ -293,7 +208,9 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
       const asked = fetchFrom(world.entry)
       await client.next()
       client.socket.end()
-      expect(await asked).toMatchObject({ status: 502, body: "mirrord-agent v3.250.0: the request was dropped\n" })
+      const answer = await asked
+      expect(answer).toMatchObject({ status: 502, body: "mirrord-agent v3.250.0: the request was dropped\n" })
+      expect(Object.keys(answer.headers).toSorted()).toEqual(["connection", "content-length", "date"])
       await isRedirected(false)
       expect((await fetchFrom(world.entry)).body).toBe("application GET / ")
     })
@@ -473,6 +390,29 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
     expect((await get({ "x-user": "ann" })).body).toBe("application GET / ")
   })
 
+  it("filters skip headers whose values have more than ASCII can print", async () => {
+    const client = await newClient("1.29.0")
+    await client.ask(stealFiltered({ _tag: "Composite", all: false, filters: [header("^x-user"), jq("true")] }))
+    const socket = rawPeer(world.entry)
+    socket.socket.write(Buffer.from("GET / HTTP/1.1\r\nX-User: caf\xe9\r\nHost: caf\xe9\r\n\r\n", "latin1"))
+    await socket.hears("application GET / ")
+  })
+
+  unlessDifferent("filters by body see a whole number without its fraction", async () => {
+    const client = await newClient("1.29.0")
+    await client.ask(stealFiltered(body("$.n", "^1$")))
+    const asked = fetchFrom(world.entry, { method: "POST", body: ['{"n":1.0}'] })
+    await client.next()
+    client.send(response(0n, "mine"))
+    expect((await asked).body).toBe("mine")
+  })
+
+  unlessDifferent("filters by a jq program see nothing after an error", async () => {
+    const client = await newClient("1.29.0")
+    await client.ask(stealFiltered(jq('error("no"), true')))
+    expect((await fetchFrom(world.entry)).body).toBe("application GET / ")
+  })
+
   describe("filters that cannot be", () => {
     const bad: ReadonlyArray<HttpFilter> = [
       header("("),
@@ -591,6 +531,8 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
     })
   })
 
+  http2Cases({ world: () => world, newClient })
+
   describe("other than HTTP", () => {
     const opened = (connectionId: bigint, _tag = "TcpSteal") => ({
       _tag,
@@ -656,14 +598,6 @@ export const incomingSuite = (startWorld: () => Promise<IncomingWorld>, differen
       peer.socket.write("\x16\x03\x01 not HTTP\r\n\r\n")
       await peer.hears("application: not HTTP")
       expect(await client.settle()).toEqual([])
-    })
-
-    unlessDifferent("treats HTTP/2 as such: whole where the port is stolen whole", async () => {
-      const client = await newClient("1.29.0")
-      await client.ask(stealAll)
-      const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-      rawPeer(world.entry).socket.write(preface)
-      expect(await client.take(2)).toMatchObject([opened(0n), received(0n, preface)])
     })
 
     it("mirrors a connection while the application answers", async () => {

@@ -1,17 +1,12 @@
-/** Passes a request that nobody steals on to the application, and the application's answer back to the peer. */
+/** Passes a request of HTTP/1.x that nobody steals on to the application, and the application's answer back. */
 
 import * as http from "node:http"
-import type { Duplex, Readable } from "node:stream"
+import type { Duplex } from "node:stream"
 import { describeError } from "../node-errors.ts"
-import { type HttpAnswer, pairs } from "./http-answer.ts"
+import { pairs } from "./http-answer.ts"
+import { writeUpgrade } from "./http1-answer.ts"
 import { join } from "./raw-traffic.ts"
-
-/** A request of a peer. */
-export interface ServedRequest {
-  readonly message: http.IncomingMessage
-  readonly body: Readable
-  readonly answer: HttpAnswer
-}
+import type { ServedRequest } from "./served-request.ts"
 
 /** One connection to the application for all requests of one peer, kept alive between them. */
 export const applicationConnections = (connect: () => Duplex): http.Agent => {
@@ -27,8 +22,8 @@ export const passThrough = (
 ): void => {
   const upstream = http.request({
     agent: application,
-    ...(message.method === undefined ? {} : { method: message.method }),
-    path: message.url ?? "/",
+    method: message.method,
+    path: message.uri,
     headers: message.rawHeaders,
     setHost: false
   })
@@ -53,7 +48,12 @@ export const passThrough = (
       socket.destroy()
       return answer.fail(`mirrord-agent v${agentVersion}: the application upgraded what nobody asked to upgrade`)
     }
-    answer.upgrade(response.statusCode ?? 101, response.statusMessage ?? "", pairs(response.rawHeaders))
+    writeUpgrade(
+      answer.upgradable.socket,
+      response.statusCode ?? 101,
+      response.statusMessage ?? "",
+      pairs(response.rawHeaders)
+    )
     if (head.length > 0) socket.unshift(head)
     if (answer.upgradable.head.length > 0) answer.upgradable.socket.unshift(answer.upgradable.head)
     join(answer.upgradable.socket, socket)
