@@ -67,15 +67,16 @@ const envoyRules = [
 
 const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [
   rule("", ["pods"], ["get", "list", "watch"]),
-  rule("", ["services", "nodes"], ["get"]),
+  rule("", ["services"], ["get", "list"]),
+  rule("", ["nodes"], ["get"]),
   rule("", ["pods/ephemeralcontainers"], ["update"]),
-  rule("apps", ["deployments", "replicasets", "statefulsets"], ["get"]),
-  rule("batch", ["jobs", "cronjobs"], ["get"]),
+  rule("apps", ["deployments", "replicasets", "statefulsets"], ["get", "list"]),
+  rule("batch", ["jobs", "cronjobs"], ["get", "list"]),
   // Copies of targets.
   ...(hasWorkload
     ? [
         rule("", ["pods"], ["create", "delete"]),
-        rule("apps", ["deployments", "statefulsets"], ["list", "patch"]),
+        rule("apps", ["deployments", "statefulsets"], ["patch"]),
         rule("argoproj.io", ["rollouts"], ["get", "list", "patch"])
       ]
     : []),

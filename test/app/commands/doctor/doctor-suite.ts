@@ -280,6 +280,8 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
           "cluster: without it the cluster counts as lost.",
         "system:serviceaccount:mirrord:nobody may not proxy targets.operator.metalbear.co in the whole cluster: " +
           "without it no session can be attached to.",
+        "system:serviceaccount:mirrord:nobody may not get, list targets.operator.metalbear.co in the whole cluster: " +
+          "without it its targets are not told, if it is the default cluster.",
         "system:serviceaccount:mirrord:nobody may not list, create copytargets.operator.metalbear.co in the whole " +
           "cluster: without it no copy of a target is made there, and sessions over many clusters on jobs and " +
           "cronjobs go without it.",
