@@ -25,7 +25,7 @@ export const defaultContainerAnnotation = "kubectl.kubernetes.io/default-contain
 
 export interface ContainerChoice {
   readonly status: ContainerStatus
-  /** The user named no container and there were several: the user is told which one was chosen. */
+  /** The user named no container and there were several (session/representative-news.ts tells). */
   readonly guessed: boolean
 }
 

@@ -10,6 +10,7 @@ import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
 import { observeChild } from "../../../domain/session/child-observation.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
+import { representativeNews } from "../../../domain/session/representative-news.ts"
 import { explainFailure } from "../../../domain/session/session-failure.ts"
 import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
 import type { Agents, AgentUnreachable } from "../../../ports/agents.ts"
@@ -101,6 +102,8 @@ interface AttachedClient {
   readonly agents: readonly [SessionAgent, ...ReadonlyArray<SessionAgent>]
   /** The connection to the representative. */
   readonly first: FrameChannel
+  /** The news about the representative, a sentence each. */
+  readonly news: ReadonlyArray<string>
   readonly locks: SessionLocks
   readonly limits: SessionLimits | undefined
   /** Whether the client has connected again since. */
@@ -192,7 +195,7 @@ const relayOptions = (
   channel: FrameChannel
 ): ClientConnectionOptions => {
   const { notifier, controller } = state.options
-  const { agents, client, first, hasYounger, limits, locks, user } = attached
+  const { agents, client, first, hasYounger, limits, locks, news, user } = attached
   const representative = memberName(agents[0].pod)
   return {
     router: {
@@ -215,6 +218,7 @@ const relayOptions = (
         ? Effect.fail({ message: `${member} has no agent now` })
         : connectAgent(state, agent, user)
     },
+    warnings: news,
     limits,
     locks,
     hasYounger,
@@ -286,6 +290,9 @@ const waitForAgent = (
     const locks = client.isUser ? yield* state.sessionLocks.use(name) : makeSessionLocks()
     const hasYounger = yield* arrive(locks, client.identity)
     const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
+    const { pod, placement } = representative
+    const { cluster, controller } = state.options
+    const servedBy = controller.attaching(name, pod)
     return {
       client,
       user,
@@ -293,6 +300,7 @@ const waitForAgent = (
       wasServed,
       agents: [representative, ...others],
       first,
+      news: representativeNews({ cluster, pod, placement, before: servedBy, isUser: client.isUser }),
       locks,
       limits,
       hasYounger,

@@ -53,6 +53,8 @@ export interface ClusterSessionController extends Controller {
   readonly isInactive: (session: MirrordClusterSession, now: number) => boolean
   /** The agents of a session that is ready; the first is the representative. */
   readonly agents: (name: string) => ReadonlyArray<SessionAgent>
+  /** Notes the representative's pod that a client attaches to, and gives that of the attachment before. */
+  readonly attaching: (name: string, pod: string) => string | undefined
 }
 
 /** Handles a change in the cache of sessions. */
@@ -164,6 +166,12 @@ export const makeClusterSessionController = (
       session: controller.view,
       isInactive: ({ metadata: { name }, status }, now) =>
         known.sightings.isInactive(name, status?.connectedTimestamp, options.sockets.presence(name), now),
-      agents: (name) => sessions.get(name)?.agents ?? []
+      agents: (name) => sessions.get(name)?.agents ?? [],
+      attaching: (name, pod) => {
+        const session = sessions.get(name)
+        const before = session?.servedBy
+        if (session !== undefined) session.servedBy = pod
+        return before
+      }
     }
   })

@@ -77,6 +77,8 @@ export interface SessionState {
   agent: AgentObservation
   /** Agents whose idle connection is open; the first is the representative. */
   agents: ReadonlyArray<RunningAgent>
+  /** The pod of the representative when a client attached last. */
+  servedBy: string | undefined
   /** Agents that are being started, as the bounds count them. */
   starting: ReadonlySet<string>
   /** Attempts in a row that failed. */
@@ -157,6 +159,7 @@ export const newSession = (session: MirrordClusterSession): SessionState => ({
   pods: podsUnknown,
   agent: { _tag: "None" },
   agents: [],
+  servedBy: undefined,
   starting: new Set(),
   failures: 0,
   givenUp: undefined
