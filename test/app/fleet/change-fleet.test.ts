@@ -120,14 +120,29 @@ describe("a running fleet that gets another configuration", () => {
     })
   )
 
-  it.effect("connects anew to a cluster with another server", () =>
+  it.effect("connects anew to a cluster with another server, which is in the fleet all the time", () =>
     Effect.gen(function* () {
       const before = configurationOf(["a", "b"])
       const { done, fleet, member, reachable } = yield* start(before)
+      const old = fleet.clusters.get(clusterName("b"))
       yield* changeFleet(fleet, before, changed(before, "b", { server: "https://elsewhere" }))
       yield* pass(1)
-      expect(done).toEqual(["left b with 1 watches", "joined b", "connected b at https://elsewhere by BearerToken"])
+      expect(done).toEqual(["joined b", "connected b at https://elsewhere by BearerToken"])
       expect([member("b").openWatches, reachable()]).toEqual([1, ["a", "b"]])
+      expect([fleet.clusters.get(clusterName("b")) === old, old?.access()]).toEqual([false, undefined])
+    })
+  )
+
+  it.effect("does not let users wait until a new cluster is known that does not answer, except for the default", () =>
+    Effect.gen(function* () {
+      const { fleet, member } = yield* start(configurationOf(["a"]))
+      for (const name of ["a", "b"]) member(name).before = () => Effect.never
+      const after = configurationOf(["a", "b"])
+      yield* changeFleet(fleet, configurationOf(["a"]), after)
+      const checked = () => Effect.forkChild(fleet.checked, { startImmediately: true })
+      expect((yield* checked()).pollUnsafe()).toBeDefined()
+      yield* changeFleet(fleet, after, changed(after, "a", { server: "https://elsewhere" }))
+      expect((yield* checked()).pollUnsafe()).toBeUndefined()
     })
   )
 })
