@@ -25,7 +25,7 @@ const changed = (
 })
 
 /** A fleet in which all is recorded that is done to clusters. */
-const start = (configuration: FleetConfiguration) =>
+const start = (configuration: FleetConfiguration, left = (): void => {}) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(day0)
     const primary = new MemoryKubeApi("primary")
@@ -40,7 +40,10 @@ const start = (configuration: FleetConfiguration) =>
       ownHealth,
       events: {
         joined: ({ name }) => void done.push(`joined ${name}`),
-        left: (name) => void done.push(`left ${name} with ${members.get(name)?.openWatches} watches`),
+        left: (name) => {
+          done.push(`left ${name} with ${members.get(name)?.openWatches} watches`)
+          left()
+        },
         childChanged: () => {},
         reachChanged: () => {}
       }
@@ -130,6 +133,16 @@ describe("a running fleet that gets another configuration", () => {
       expect(done).toEqual(["joined b", "connected b at https://elsewhere by BearerToken"])
       expect([member("b").openWatches, reachable()]).toEqual([1, ["a", "b"]])
       expect([fleet.clusters.get(clusterName("b")) === old, old?.access()]).toEqual([false, undefined])
+    })
+  )
+
+  it.effect("closes the connection to a cluster that leaves whatever its users do about it", () =>
+    Effect.gen(function* () {
+      const { fleet, member } = yield* start(configurationOf(["a", "b"]), () => {
+        throw new Error("a defect")
+      })
+      expect((yield* Effect.exit(fleet.leave(clusterName("b"))))._tag).toBe("Failure")
+      expect(member("b").openWatches).toBe(0)
     })
   )
 
