@@ -19,6 +19,18 @@ clusters-config.yaml: | {{- include "braid.clustersConfiguration" . | nindent 2 
 {{- end }}
 {{- end -}}
 
+{{/* The part of the files that the operator takes up only at its start: of the list of clusters, the default one. */}}
+{{- define "braid.configurationOfStart" -}}
+{{- omit (include "braid.configuration" . | fromYaml) "clusters-config.yaml" | toYaml }}
+{{- if include "braid.isPrimary" . }}
+{{- range $name, $found := .Values.operator.multiCluster.clusters }}
+{{- if include "braid.on" ($found | default dict).isDefault }}
+default: {{ $name }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "braid.agentConfiguration" -}}
 {{- $agent := .Values.agent -}}
 {{- $config := deepCopy $agent.extraConfig -}}

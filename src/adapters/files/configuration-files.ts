@@ -6,7 +6,7 @@
 
 import { readFile, realpath } from "node:fs/promises"
 import { type Duration, Effect, Equal } from "effect"
-import { parseDocument } from "yaml"
+import { LineCounter, parseDocument } from "yaml"
 import type { ConfigurationDocument, FleetDocuments } from "../../domain/fleet/parse-configuration.ts"
 import type { FleetFiles } from "../../ports/fleet-files.ts"
 
@@ -16,9 +16,14 @@ const pollInterval: Duration.Input = "5 seconds"
 /** Parses the text of a configuration file. An empty file counts as absent. */
 export const documentOf = (text: string): ConfigurationDocument => {
   if (text.trim() === "") return { _tag: "Absent" }
-  const document = parseDocument(text)
+  const lineCounter = new LineCounter()
+  // A pretty error quotes the text, and the reason is told to all who may read the operator's object.
+  const document = parseDocument(text, { lineCounter, prettyErrors: false })
   const [error] = document.errors
-  if (error !== undefined) return { _tag: "NotYaml", reason: error.message }
+  if (error !== undefined) {
+    const { col, line } = lineCounter.linePos(error.pos[0])
+    return { _tag: "NotYaml", reason: `${error.message} at line ${line}, column ${col}` }
+  }
   try {
     const value: unknown = document.toJS()
     // Fails for a list or map that is in itself.

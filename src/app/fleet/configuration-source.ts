@@ -12,6 +12,7 @@ import { type FleetDocuments, parseFleetConfiguration } from "../../domain/fleet
 import type { FleetFiles } from "../../ports/fleet-files.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { untilDone } from "../kernel/until-done.ts"
 
 /** The judgement of the files as they are now. */
 export interface ConfigurationVerdict {
@@ -52,8 +53,9 @@ export const makeConfigurationSource = (
     const takeUp = Effect.gen(function* () {
       // The first reading is that of the start, unless the files have changed since.
       const isFirst = documents === undefined
-      documents = yield* files.after(documents)
-      const judged = judge(known, documents)
+      const read = yield* files.after(documents)
+      const judged = judge(known, read)
+      documents = read
       const problems = Result.isFailure(judged) ? judged.failure.map(({ message }) => message) : []
       const isSame = isFirst && Result.isSuccess(judged) && Equal.equals(judged.success, known)
       if (isSame) return
@@ -66,7 +68,7 @@ export const makeConfigurationSource = (
         : logInfo("changed configuration is taken up")
       for (const listener of listeners) listener()
     })
-    yield* Effect.forkScoped(Effect.forever(takeUp))
+    yield* Effect.forkScoped(Effect.forever(untilDone(takeUp, "configuration could not be read")))
     return {
       known: () => known,
       verdict: () => verdict,

@@ -41,7 +41,7 @@ export interface Fleet {
 
 /** The fleet for the code that decides which clusters belong to it. */
 export interface ChangingFleet extends Fleet {
-  /** Connects to a cluster that is not in the fleet yet. A cluster of the same name leaves first. */
+  /** Connects to a cluster, in place of the connection to one of the same name. */
   readonly join: (cluster: WorkloadCluster) => Effect.Effect<void>
   /** Ends the connection; nothing happens for a cluster that is not in the fleet. */
   readonly leave: (cluster: ClusterName) => Effect.Effect<void>
@@ -51,7 +51,7 @@ export interface ChangingFleet extends Fleet {
 
 /** Events for the users of the fleet; the first comes after {@link makeFleet} has returned. */
 export interface FleetEvents extends ConnectionEvents {
-  /** A cluster is in the fleet now. The first event of the cluster. */
+  /** A cluster is in the fleet now, or is connected to anew. The first event of the connection. */
   readonly joined: (cluster: FleetCluster) => void
   /** A cluster is not in the fleet any more. The last event of the cluster. */
   readonly left: (cluster: ClusterName) => void
@@ -131,6 +131,8 @@ const connect = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<voi
     if (fleet.isAnnounced) {
       // Until its first list is read, its silence proves nothing.
       connection.unreadableSince = yield* Clock.currentTimeMillis
+      // Sessions can go on without the cluster, so nobody waits for its first check.
+      if (!cluster.isDefault) connection.isKnown.openUnsafe()
       options.events.joined(view)
     }
     yield* startConnection(fleet, connection).pipe(Scope.provide(scope))
@@ -144,6 +146,13 @@ const lookAgain = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<v
   return names === undefined ? Effect.void : tellAgain(fleet.credentials, names)
 }
 
+const end = ({ connection, scope }: Joined): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    // Opened so that nobody waits for a check that is never made.
+    connection.isKnown.openUnsafe()
+    return Scope.close(scope, Exit.void)
+  })
+
 const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
   Effect.suspend(() => {
     const left = fleet.joined.get(cluster)
@@ -151,19 +160,21 @@ const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
     fleet.joined.delete(cluster)
     fleet.clusters.delete(cluster)
     closeInbox(fleet.credentials, namesOf(fleet, left.connection.cluster))
-    // Opened so that nobody waits for a check that is never made.
-    left.connection.isKnown.openUnsafe()
     // Told first, so that sessions give up what leads to the cluster while it is still connected.
-    if (fleet.isAnnounced) fleet.options.events.left(cluster)
-    return Scope.close(left.scope, Exit.void)
+    const told = Effect.sync(() => {
+      if (fleet.isAnnounced) fleet.options.events.left(cluster)
+    })
+    return Effect.ensuring(told, end(left))
   }).pipe(Effect.uninterruptible)
 
+/** A cluster of the same name is replaced without a gap, in which sessions would take it for gone. */
 const join = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<void> =>
   Effect.gen(function* () {
-    yield* leave(fleet, cluster.name)
-    yield* connect(fleet, cluster)
+    const before = fleet.joined.get(cluster.name)
+    if (before !== undefined) closeInbox(fleet.credentials, namesOf(fleet, before.connection.cluster))
+    yield* connect(fleet, cluster).pipe(Effect.ensuring(before === undefined ? Effect.void : end(before)))
     yield* lookAgain(fleet, cluster)
-  })
+  }).pipe(Effect.uninterruptible)
 
 const reauthenticate = (fleet: FleetState, member: MemberConfiguration): Effect.Effect<void> =>
   Effect.suspend(() => {

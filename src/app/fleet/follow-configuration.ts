@@ -10,6 +10,7 @@ import { configurationRefusedEvent, fleetChangedEvent } from "../../domain/event
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
+import { untilDone } from "../kernel/until-done.ts"
 import { changeFleet } from "./change-fleet.ts"
 import type { ConfigurationSource } from "./configuration-source.ts"
 import type { ChangingFleet } from "./fleet.ts"
@@ -32,14 +33,17 @@ export const followConfiguration = (
   Effect.gen(function* () {
     const changes = yield* Queue.sliding<void>(1)
     let running = made
-    const step = Effect.gen(function* () {
-      const { problems } = source.verdict()
-      const next = source.known()
-      const event = problems.length > 0 ? configurationRefusedEvent(problems) : fleetChangedEvent(running, next)
-      if (event !== undefined) events.record(mirrordOperators, operator, event)
-      yield* changeFleet(fleet, running, next)
-      running = next
-    })
+    const step = untilDone(
+      Effect.gen(function* () {
+        const { problems } = source.verdict()
+        const next = source.known()
+        const event = problems.length > 0 ? configurationRefusedEvent(problems) : fleetChangedEvent(running, next)
+        if (event !== undefined) events.record(mirrordOperators, operator, event)
+        yield* changeFleet(fleet, running, next)
+        running = next
+      }),
+      "fleet could not be brought to its configuration"
+    )
     yield* Effect.acquireRelease(
       Effect.sync(() => source.listen(() => Queue.offerUnsafe(changes, undefined))),
       (stop) => Effect.sync(stop)

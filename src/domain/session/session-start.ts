@@ -87,12 +87,15 @@ const isOldNewsUntil = ({ verdict }: ClusterAssessment, { parent, now }: Situati
   return isOld && now < until ? until : undefined
 }
 
+/** Whether the session cannot start without a cluster, beside the default one: a cluster of the fleet. */
+const isDemanded = ({ cluster }: ClusterAssessment, { fleet, settings }: ObservedSession): boolean =>
+  settings.sessionStart === "all" && fleet.clusters.has(cluster)
+
 /** Clusters without which the session cannot start. */
 const demandedOf = (
   { observed, clusters }: Situation,
   defaultCluster: ClusterAssessment
-): ReadonlyArray<ClusterAssessment> =>
-  observed.settings.sessionStart === "all" ? [defaultCluster, ...clusters] : [defaultCluster]
+): ReadonlyArray<ClusterAssessment> => [defaultCluster, ...clusters.filter((part) => isDemanded(part, observed))]
 
 /** Why a session that is not Ready yet fails, or nothing. */
 const startFailure = (situation: Situation, defaultCluster: ClusterAssessment | undefined): Failing | undefined => {
@@ -129,9 +132,10 @@ const lossOfDefault = (situation: Situation, defaultCluster: ClusterAssessment |
 
 const phaseOf = (situation: Situation, defaultReady: boolean): SessionPhase => {
   if (situation.parent.phase === "Ready") return "Ready"
-  const all = situation.observed.settings.sessionStart === "all"
   const complete = situation.clusters.every(
-    (part) => part.verdict._tag === "Ready" || (!all && leftOutReason(part, situation) !== undefined)
+    (part) =>
+      part.verdict._tag === "Ready" ||
+      (!isDemanded(part, situation.observed) && leftOutReason(part, situation) !== undefined)
   )
   return defaultReady && complete ? "Ready" : "Pending"
 }

@@ -82,6 +82,13 @@ describe("the mounted configuration of a fleet", () => {
     expect(documentOf(text)._tag).toBe("NotYaml")
   })
 
+  it("that is not YAML is refused with the place, without the words that are there: many may read the refusal", () => {
+    expect(documentOf("a: 1\nb: [secret\nc: 2\n")).toEqual({
+      _tag: "NotYaml",
+      reason: "Flow sequence in block collection must be sufficiently indented and end with a ] at line 3, column 1"
+    })
+  })
+
   it.effect("says of a missing file and of nonsense what they are", () =>
     Effect.gen(function* () {
       const { paths, write } = yield* mount

@@ -25,7 +25,7 @@ const changed = (
 })
 
 /** A fleet in which all is recorded that is done to clusters. */
-const start = (configuration: FleetConfiguration) =>
+const start = (configuration: FleetConfiguration, left = (): void => {}) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(day0)
     const primary = new MemoryKubeApi("primary")
@@ -40,7 +40,10 @@ const start = (configuration: FleetConfiguration) =>
       ownHealth,
       events: {
         joined: ({ name }) => void done.push(`joined ${name}`),
-        left: (name) => void done.push(`left ${name} with ${members.get(name)?.openWatches} watches`),
+        left: (name) => {
+          done.push(`left ${name} with ${members.get(name)?.openWatches} watches`)
+          left()
+        },
         childChanged: () => {},
         reachChanged: () => {}
       }
@@ -120,14 +123,39 @@ describe("a running fleet that gets another configuration", () => {
     })
   )
 
-  it.effect("connects anew to a cluster with another server", () =>
+  it.effect("connects anew to a cluster with another server, which is in the fleet all the time", () =>
     Effect.gen(function* () {
       const before = configurationOf(["a", "b"])
       const { done, fleet, member, reachable } = yield* start(before)
+      const old = fleet.clusters.get(clusterName("b"))
       yield* changeFleet(fleet, before, changed(before, "b", { server: "https://elsewhere" }))
       yield* pass(1)
-      expect(done).toEqual(["left b with 1 watches", "joined b", "connected b at https://elsewhere by BearerToken"])
+      expect(done).toEqual(["joined b", "connected b at https://elsewhere by BearerToken"])
       expect([member("b").openWatches, reachable()]).toEqual([1, ["a", "b"]])
+      expect([fleet.clusters.get(clusterName("b")) === old, old?.access()]).toEqual([false, undefined])
+    })
+  )
+
+  it.effect("closes the connection to a cluster that leaves whatever its users do about it", () =>
+    Effect.gen(function* () {
+      const { fleet, member } = yield* start(configurationOf(["a", "b"]), () => {
+        throw new Error("a defect")
+      })
+      expect((yield* Effect.exit(fleet.leave(clusterName("b"))))._tag).toBe("Failure")
+      expect(member("b").openWatches).toBe(0)
+    })
+  )
+
+  it.effect("does not let users wait until a new cluster is known that does not answer, except for the default", () =>
+    Effect.gen(function* () {
+      const { fleet, member } = yield* start(configurationOf(["a"]))
+      for (const name of ["a", "b"]) member(name).before = () => Effect.never
+      const after = configurationOf(["a", "b"])
+      yield* changeFleet(fleet, configurationOf(["a"]), after)
+      const checked = () => Effect.forkChild(fleet.checked, { startImmediately: true })
+      expect((yield* checked()).pollUnsafe()).toBeDefined()
+      yield* changeFleet(fleet, after, changed(after, "a", { server: "https://elsewhere" }))
+      expect((yield* checked()).pollUnsafe()).toBeUndefined()
     })
   )
 })

@@ -2,12 +2,13 @@ import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
+import type { FleetFiles } from "../../../src/ports/fleet-files.ts"
 import { ChangingFiles, documentsOf } from "../../support/changing-files.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf } from "../../support/fleet.ts"
 import { pass } from "../sessions/session-fleet.ts"
 
-const start = (files: ChangingFiles) =>
+const start = (files: FleetFiles) =>
   Effect.gen(function* () {
     const told: Array<string> = []
     const logger = Logger.map(Logger.formatStructured, ({ annotations, message }) => {
@@ -45,6 +46,20 @@ describe("the configuration of a running primary", () => {
       files.write(documentsOf(["a", "b"]))
       yield* pass(1)
       expect([members(), changes()]).toEqual([["a", "b"], 2])
+    })
+  )
+
+  it.effect("is followed after a failure too, which is told", () =>
+    Effect.gen(function* () {
+      const files = new ChangingFiles(documentsOf(["a", "c"]))
+      let failures = 1
+      const after: FleetFiles["after"] = (known) => (failures-- > 0 ? Effect.die("a defect") : files.after(known))
+      const { members, told } = yield* start({ after })
+      yield* pass(5)
+      expect([members(), told]).toEqual([
+        ["a", "c"],
+        ["configuration could not be read", "changed configuration is taken up"]
+      ])
     })
   )
 

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Result } from "effect"
 import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
 import { events } from "../../../src/domain/events/event-object.ts"
+import type { FleetDocuments } from "../../../src/domain/fleet/parse-configuration.ts"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
@@ -11,10 +12,24 @@ import { ChangingFiles, documentsOf } from "../../support/changing-files.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
 import { configurationOf } from "../../support/fleet.ts"
-import { connectTo, opened, startWorld } from "../../support/memory-session.ts"
-import type { MemoryWorld } from "../../support/memory-world.ts"
+import { connectTo, memberOf, opened, startWorld } from "../../support/memory-session.ts"
+import { type MemoryWorld, openConnection } from "../../support/memory-world.ts"
 
 const parent = "mc-00000000000000ff"
+
+/** The clusters a and b, of which a has another address. */
+const movedDefault: FleetDocuments = {
+  ...documentsOf(["a"]),
+  clusters: {
+    _tag: "Parsed",
+    value: {
+      clusters: [
+        { name: "a", server: "https://elsewhere", authType: "bearerToken" },
+        { name: "b", server: "https://b", authType: "bearerToken" }
+      ]
+    }
+  }
+}
 
 /** The lines in the client's log, and whether it was cut off. */
 const listen = (channel: FrameChannel) => {
@@ -119,9 +134,7 @@ describe("a running session", () => {
   it.live("is interrupted by another address of its default cluster, and goes on when its client connects again", () =>
     Effect.gen(function* () {
       const { certificate, client, files, world } = yield* start("a", "b")
-      const moved = { name: "a", server: "https://elsewhere", authType: "bearerToken" }
-      const other = { name: "b", server: "https://b", authType: "bearerToken" }
-      files.write({ ...documentsOf(["a"]), clusters: { _tag: "Parsed", value: { clusters: [moved, other] } } })
+      files.write(movedDefault)
       yield* pass("5 seconds")
       assert.isTrue(client.ended)
       const again = listen(opened(yield* connectTo(world.primary, request(certificate))))
@@ -166,6 +179,25 @@ describe("a running session", () => {
           { log: [], ended: false }
         ]
       )
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
+describe("a session that is starting", () => {
+  it.live("goes on when its default cluster gets another address", () =>
+    Effect.gen(function* () {
+      const files = new ChangingFiles(documentsOf(["a", "b"]))
+      const configuration = yield* makeConfigurationSource(files, configurationOf(["a", "b"]))
+      const members = configurationOf(["a", "b"]).members
+      const { certificate, world } = yield* startWorld({ members }, { configuration })
+      memberOf(world, "a").api.before = ({ verb }) => (verb === "create" ? Effect.sleep("3 seconds") : Effect.void)
+      const connection = yield* Effect.forkChild(Effect.result(openConnection(world.primary, request(certificate))))
+      yield* pass("1 second")
+      assert.deepStrictEqual(ready(world), { a: false, b: true })
+      files.write(movedDefault)
+      yield* pass("10 seconds")
+      assert.isTrue(Result.isSuccess(yield* Fiber.join(connection)))
+      assert.deepStrictEqual(ready(world), { a: true, b: true })
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 })

@@ -309,6 +309,26 @@ describe("plan: start", () => {
     expect(String(failing.status()["closed"])).toContain("cluster-b")
   })
 
+  it("with sessionStart all goes on without a cluster that is taken out of the fleet, but not the default one", () => {
+    const begun = () => {
+      const world = new SessionWorld([a, b, c])
+      world.settings = { ...world.settings, sessionStart: "all" }
+      world.settle()
+      return world
+    }
+    const world = begun()
+    world.members.delete(b)
+    world.makeReady(a)
+    expect([world.phase(), world.entry(b)["error"]]).toEqual(["Pending", "it is no longer configured"])
+    world.makeReady(c)
+    expect(world.phase()).toBe("Ready")
+
+    const failing = begun()
+    failing.members.delete(a)
+    failing.settle()
+    expect(String(failing.status()["closed"])).toContain("cluster-a")
+  })
+
   it("fails when a create is refused by the default, and tries again later where a member refuses", () => {
     const fatal = new SessionWorld()
     fatal.member(a).refusal = { reason: "Forbidden", message: "may not create mirrordclustersessions" }

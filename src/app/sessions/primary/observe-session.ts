@@ -36,7 +36,10 @@ const observeCluster = (
   return { _tag: "Absent", confirmed: known?._tag === "Gone" }
 }
 
-/** The children that the parent's status names, in the clusters that are configured. */
+/**
+ * The children that the parent's status names: in the clusters that are configured, and in others where they are known
+ * to be gone.
+ */
 const observeChildren = (
   state: SessionManagerState,
   { known, view }: SessionTurn
@@ -45,8 +48,11 @@ const observeChildren = (
   return new Map(
     Object.entries(view.status?.clusterSessions ?? {}).flatMap(
       ([name, { sessionName }]): ReadonlyArray<readonly [ClusterName, ChildObservation]> => {
-        const cluster = clusters.get(clusterName(name))
-        return cluster === undefined ? [] : [[cluster.name, observeCluster(state, cluster, sessionName, known)]]
+        const its = clusterName(name)
+        const cluster = clusters.get(its)
+        if (cluster !== undefined) return [[its, observeCluster(state, cluster, sessionName, known)]]
+        const isGone = known.get(childKey(its, sessionName))?._tag === "Gone"
+        return isGone ? [[its, { _tag: "Absent", confirmed: true }]] : []
       }
     )
   )

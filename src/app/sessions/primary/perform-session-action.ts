@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { childOwedEvent, expiredEvent } from "../../../domain/events/deed-events.ts"
 import { parentEvents } from "../../../domain/events/parent-events.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { childName } from "../../../domain/session/names.ts"
 import type { SessionAction } from "../../../domain/session/session-action.ts"
 import type { KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { auditedParent } from "../../kernel/audit.ts"
@@ -37,12 +38,20 @@ const removeFinalizer = (state: SessionManagerState, turn: SessionTurn, action: 
 
 const joinClusters = (
   { controller, options }: SessionManagerState,
-  { key }: SessionTurn,
+  { key, known, view }: SessionTurn,
   { clusters, precondition }: Act<"JoinClusters">
 ): Performed =>
   Effect.tap(
     options.ownApi.mergePatch(mirrordMultiClusterSessions, key, { metadata: precondition, spec: { clusters } }, {}),
-    (after) => Effect.sync(() => controller.cache.wrote(after))
+    (after) =>
+      Effect.sync(() => {
+        controller.cache.wrote(after)
+        const { spec, status } = view
+        // Nobody can have created a child in a cluster that the parent did not name until now.
+        for (const cluster of clusters.filter((name) => !spec.clusters.includes(name)))
+          if (status?.clusterSessions?.[cluster] === undefined)
+            known.set(childKey(cluster, childName(key, cluster, options.sha256Hex)), { _tag: "Gone" })
+      })
   )
 
 /** Writes a part of the parent's status, and records Events about the changes. */

@@ -1,13 +1,16 @@
 import { Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
+import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
+import { workloadClusters } from "../../../../src/domain/fleet/roles.ts"
 import { secrets } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
-import { childAnnotations } from "../../../../src/domain/session/names.ts"
+import { childAnnotations, ownerLabel } from "../../../../src/domain/session/names.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
 import { it } from "../../../support/effect-it.ts"
+import { configurationOf } from "../../../support/fleet.ts"
 import { addWorkload, day0, parentOf, pass, SessionFleet, writesSince } from "../session-fleet.ts"
 
 const childA = `${parentOf}-cluster-a`
@@ -339,6 +342,26 @@ describe("members that are missing", () => {
       yield* pass(5)
       expect(fleet.status()).toBeUndefined()
       expect([...debts.names()]).toEqual([])
+    })
+  )
+})
+
+describe("a cluster that is new in the fleet and was never reached", () => {
+  it.effect.each([
+    ["is still there", false],
+    ["has left again", true]
+  ])("owes nothing when a running session ends that has taken it in, if it %s", ([, isGone]) =>
+    Effect.gen(function* () {
+      const { fleet, primary } = yield* running()
+      yield* fleet.primary.mergePatch(mirrordMultiClusterSessions, parentOf, { metadata: { labels: ownerLabel } }, {})
+      for (const cluster of workloadClusters(configurationOf(["cluster-a", "cluster-c"])))
+        if (!cluster.isDefault) yield* primary.fleet.join(cluster)
+      yield* pass(5)
+      expect(fleet.status()?.clusterSessions?.["cluster-c"]?.error).toMatch(/Secret/)
+      if (isGone) yield* primary.fleet.leave(clusterName("cluster-c"))
+      yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
+      yield* pass(5)
+      expect([fleet.status(), [...primary.debts.names()]]).toEqual([undefined, []])
     })
   )
 })
