@@ -6,13 +6,20 @@
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { ownerLabel } from "../../../src/domain/session/names.ts"
-import type { Invariant } from "./invariant.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { Commit } from "../../memory/memory-objects.ts"
+import type { Checker, Invariant } from "./invariant.ts"
 
 const sessions: ReadonlySet<string> = new Set([mirrordMultiClusterSessions.plural, mirrordClusterSessions.plural])
 
+interface Spec {
+  readonly clusters?: ReadonlyArray<string>
+  readonly copyTarget?: unknown
+}
+
 interface Patch {
   readonly metadata?: Readonly<Record<string, unknown>>
-  readonly spec?: object
+  readonly spec?: Spec
   readonly status?: unknown
 }
 
@@ -20,7 +27,24 @@ interface Patch {
 const joinsClusters = ({ metadata, spec }: Patch, resource: string): boolean =>
   resource === mirrordMultiClusterSessions.plural &&
   metadata?.["resourceVersion"] !== undefined &&
+  metadata["uid"] !== undefined &&
   Object.keys(spec ?? {}).join() === "clusters"
+
+const specOf = (parent: KubeObject): Spec => parent["spec"] ?? {}
+
+/** Whether an operator has created a session. */
+const isOperators = ({ metadata }: KubeObject): boolean =>
+  Object.entries(ownerLabel).every(([label, value]) => metadata.labels?.[label] === value)
+
+/** Why an operator may not have given a parent other clusters, if it may not. */
+const joinProblem = (before: KubeObject, after: KubeObject): string | undefined => {
+  const { clusters = [], copyTarget } = specOf(before)
+  const joined = specOf(after).clusters ?? []
+  if (clusters.some((cluster, index) => joined[index] !== cluster)) return "loses clusters"
+  if (joined.length === clusters.length) return undefined
+  if (!isOperators(before)) return "was made by hand, and gets clusters"
+  return copyTarget === undefined ? undefined : "runs on a copy, and gets clusters that have none"
+}
 
 /** Why a patch of a session is not allowed, if it is not. */
 const problem = (patch: Patch, resource: string, isStatus: boolean): string | undefined => {
@@ -44,27 +68,39 @@ export const ownFieldsOnly: Invariant = {
   sentence:
     "An operator changes only its own fields, of exactly the object that it has seen, and owns nothing across " +
     "clusters.",
-  begin: () => ({
-    on: (event) => {
+  begin: () => {
+    /** The clusters that an operator last wrote, by parent: people write them too. */
+    const written = new Map<string, string>()
+    const isWritten = ({ after, ref }: Commit): boolean =>
+      ref.plural === mirrordMultiClusterSessions.plural &&
+      after !== undefined &&
+      written.get(after.metadata.name) === JSON.stringify(specOf(after).clusters)
+    const on: Checker["on"] = (event) => {
       if (event._tag === "Called") {
         const { body, name, resource, subresource, to, verb } = event.call
         if (verb !== "patch" || body === undefined || !sessions.has(resource)) return undefined
-        const found = problem(body, resource, subresource === "status")
+        const patch: Patch = body
+        if (patch.spec !== undefined) written.set(name, JSON.stringify(patch.spec.clusters))
+        const found = problem(patch, resource, subresource === "status")
         return found === undefined
           ? undefined
           : `The patch of ${resource} ${name} in ${to} by ${event.process} ${found}.`
       }
-      if (event._tag !== "Committed" || event.commit.before !== undefined || event.commit.after === undefined)
-        return undefined
-      const { metadata } = event.commit.after
+      if (event._tag !== "Committed" || event.commit.after === undefined) return undefined
+      const { after, before, ref } = event.commit
+      if (before !== undefined) {
+        const found = isWritten(event.commit) ? joinProblem(before, after) : undefined
+        return found === undefined ? undefined : `${after.metadata.name} in ${event.cluster} ${found}.`
+      }
+      const { metadata } = after
       // UIDs of a simulated cluster begin with its name.
       const foreign = metadata.ownerReferences?.find(({ uid }) => !uid.startsWith(`${event.cluster}-uid-`))
       if (foreign !== undefined)
         return `${metadata.name} in ${event.cluster} is owned by ${foreign.kind} ${foreign.name} of another cluster.`
-      const [[label = "", value = ""] = []] = Object.entries(ownerLabel)
-      return sessions.has(event.commit.ref.plural) && metadata.labels?.[label] !== value
-        ? `${metadata.name} in ${event.cluster} has no label ${label}.`
+      return sessions.has(ref.plural) && !isOperators(after)
+        ? `${metadata.name} in ${event.cluster} has no label ${Object.keys(ownerLabel).join()}.`
         : undefined
     }
-  })
+    return { on }
+  }
 }

@@ -387,6 +387,26 @@ describe("N9", () => {
     )
     expect(find(ownFieldsOnly, [patch({ status: { phase: "Ready" } }, "status")])).toContain("no uid")
   })
+  it("holds for clusters that join a session which an operator has created, as it has seen it", () => {
+    const join = (metadata: object, clusters: ReadonlyArray<string> = []) => {
+      const body = { metadata, spec: { clusters } }
+      return called(0, { name: parent, resource: "mirrordmulticlustersessions", verb: "patch", body })
+    }
+    expect(find(ownFieldsOnly, [join({ uid: "u", resourceVersion: "1" })])).toBeUndefined()
+    expect(find(ownFieldsOnly, [join({ resourceVersion: "1" })])).toContain("the spec")
+    const changed = (clusters: ReadonlyArray<string>, spec: object = {}, labels?: Record<string, string>) => {
+      const before = { ...parentObject({}, labels === undefined ? {} : { labels }), spec: { clusters: ["a"], ...spec } }
+      const after = { ...before, spec: { ...before.spec, clusters } }
+      const commit = committed("primary", mirrordMultiClusterSessions, after, before)
+      expect(find(ownFieldsOnly, [commit]), "people may").toBeUndefined()
+      return find(ownFieldsOnly, [join({ uid: "u", resourceVersion: "1" }, clusters), commit])
+    }
+    expect(changed(["a", "b"])).toBeUndefined()
+    expect(changed(["b"])).toContain("loses clusters")
+    expect(changed(["a", "b"], {}, {})).toContain("made by hand")
+    expect(changed(["a", "b"], { copyTarget: {} })).toContain("runs on a copy")
+    expect(changed(["a"], {}, {})).toBeUndefined()
+  })
   it("finds owners in other clusters", () => {
     const owned = {
       ...childObject(child),
