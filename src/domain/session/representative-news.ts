@@ -8,7 +8,6 @@
 import type { AgentPlacement } from "../target/pod-choice.ts"
 
 export interface Representative {
-  readonly cluster: string
   readonly pod: string
   readonly placement: Pick<AgentPlacement, "containerName" | "guessed"> | undefined
   /** The representative at the client's last connection; nothing at the first. */
@@ -18,17 +17,11 @@ export interface Representative {
 }
 
 /** One sentence each. The representative changes only when its pod or agent is gone. */
-export const representativeNews = ({
-  before,
-  cluster,
-  isUser,
-  placement,
-  pod
-}: Representative): ReadonlyArray<string> => {
+export const representativeNews = ({ before, isUser, placement, pod }: Representative): ReadonlyArray<string> => {
   if (before !== undefined) {
-    return before === pod ? [] : [`In cluster ${cluster}, pod ${pod} serves the session now instead of pod ${before}.`]
+    return before === pod ? [] : [`Pod ${pod} serves the session now instead of pod ${before}.`]
   }
   return placement?.guessed === true && !isUser
-    ? [`In cluster ${cluster}, no container was named: container ${placement.containerName} of pod ${pod} was chosen.`]
+    ? [`No container was named: container ${placement.containerName} of pod ${pod} was chosen.`]
     : []
 }

@@ -3,7 +3,6 @@ import { type Representative, representativeNews } from "../../../src/domain/ses
 
 const news = (changes: Partial<Representative>): ReadonlyArray<string> =>
   representativeNews({
-    cluster: "a",
     pod: "myapp-1",
     placement: { containerName: "app", guessed: true },
     before: undefined,
@@ -13,7 +12,7 @@ const news = (changes: Partial<Representative>): ReadonlyArray<string> =>
 
 describe("the news about a session's representative", () => {
   it("tell of a container that nobody named, to the user of many clusters and once", () => {
-    expect(news({})).toEqual(["In cluster a, no container was named: container app of pod myapp-1 was chosen."])
+    expect(news({})).toEqual(["No container was named: container app of pod myapp-1 was chosen."])
     expect(news({ isUser: true })).toEqual([])
     expect(news({ before: "myapp-1" })).toEqual([])
     expect(news({ placement: { containerName: "app", guessed: false } })).toEqual([])
@@ -21,7 +20,7 @@ describe("the news about a session's representative", () => {
   })
 
   it("tell of another pod to every user", () => {
-    const told = ["In cluster a, pod myapp-1 serves the session now instead of pod myapp-0."]
+    const told = ["Pod myapp-1 serves the session now instead of pod myapp-0."]
     expect(news({ before: "myapp-0" })).toEqual(told)
     expect(news({ before: "myapp-0", isUser: true })).toEqual(told)
   })

@@ -291,8 +291,7 @@ const waitForAgent = (
     const hasYounger = yield* arrive(locks, client.identity)
     const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
     const { pod, placement } = representative
-    const { cluster, controller } = state.options
-    const servedBy = controller.attaching(name, pod)
+    const servedBy = state.options.controller.attaching(name, pod)
     return {
       client,
       user,
@@ -300,7 +299,7 @@ const waitForAgent = (
       wasServed,
       agents: [representative, ...others],
       first,
-      news: representativeNews({ cluster, pod, placement, before: servedBy, isUser: client.isUser }),
+      news: representativeNews({ pod, placement, before: servedBy, isUser: client.isUser }),
       locks,
       limits,
       hasYounger,
