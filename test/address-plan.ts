@@ -32,7 +32,7 @@ const networks = {
   "node on kubernetes": [140, 2],
   "real client, real agent in the target's network": [154, 4],
   "real client, real agent as an ephemeral container": [190, 3],
-  "real agent on kubernetes": [193, 6],
+  "real agent on kubernetes": [2, 8],
   "limits of the chart": [144, 3],
   "memory of operators": [148, 3],
   "real client, copies": [152, 2],

@@ -70,10 +70,12 @@ export interface PlaygroundOptions {
   readonly progress: (step: string) => Effect.Effect<void>
 }
 
-const operatorProgram = processProgram({ command: () => [process.execPath, ...smallHeap, program, "operator"] })
+/** The operator of a file, this repository's sources or a bundle of them. */
+export const operatorProgram = (file: string): ContainerProgram =>
+  processProgram({ command: () => [process.execPath, ...smallHeap, file, "operator"] })
 
 const registry = (options: PlaygroundOptions, cluster: string): ImageRegistry => {
-  const { agent = agentProgram, operator = operatorProgram, images: more = [] } = options
+  const { agent = agentProgram, operator = operatorProgram(program), images: more = [] } = options
   const earlier = options.agentProtocols?.[cluster]
   const played = earlier === undefined ? agent : agentProgramPlaying(earlier)
   return new Map([...more, [images.operator, operator], [images.agent, played], [images.demo, demoApp]])

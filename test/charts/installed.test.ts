@@ -82,6 +82,13 @@ describeKubernetes("the chart in a real cluster", (assets) => {
     const statusOf = async (client: ApiClient, method: string, path: string, body?: object): Promise<number> =>
       (await client.call(method, path, body === undefined ? {} : { body })).code
 
+    /** Names of the release's objects in all namespaces. */
+    const ofRelease = async (path: string): Promise<ReadonlyArray<unknown>> => {
+      const { code, text } = await admin.call("GET", `${path}?labelSelector=app.kubernetes.io/instance=braid`)
+      expect([code, code === 200 ? "" : text]).toEqual([200, ""])
+      return asList(at(JSON.parse(text) as unknown, "items")).map((item) => at(item, "metadata", "name"))
+    }
+
     beforeAll(async () => {
       plane = await startControlPlane({ name: "chart", assets })
       admin = new ApiClient(plane.server, plane.caPem, plane.admin)
@@ -114,7 +121,7 @@ describeKubernetes("the chart in a real cluster", (assets) => {
      * deleted are nobody's.
      */
     const removeNamespace = async (name: string): Promise<void> => {
-      await kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false")
+      expect([200, 404]).toContain(await statusOf(admin, "DELETE", `/api/v1/namespaces/${name}`))
       const body = { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: [] } }
       expect([200, 404]).toContain(await statusOf(admin, "PUT", `/api/v1/namespaces/${name}/finalize`, body))
     }
@@ -122,7 +129,8 @@ describeKubernetes("the chart in a real cluster", (assets) => {
     it.each(samples)("%s is installed by helm, its hooks are accepted, and it is uninstalled", async (sample) => {
       const rendered = await chart.render({ sample })
       const namespace = String(at(rendered.get("Deployment", "mirrord-operator"), "metadata", "namespace"))
-      if (rendered.find("Namespace", namespace) === undefined) await kubectl("create", "namespace", namespace)
+      if (rendered.find("Namespace", namespace) === undefined)
+        expect(await statusOf(admin, "POST", "/api/v1/namespaces", { metadata: { name: namespace } })).toBe(201)
       try {
         expect(await execute(plane, helm, "install", "braid", chartFolder, "--values", samplePath(sample))).toMatch(
           /STATUS: deployed[^]*NOTES:/u
@@ -135,10 +143,9 @@ describeKubernetes("the chart in a real cluster", (assets) => {
         await execute(plane, helm, "uninstall", "braid", "--no-hooks", "--ignore-not-found")
         await removeNamespace(namespace)
       }
-      const kinds = "clusterroles,clusterrolebindings,roles,rolebindings,apiservices"
-      expect(
-        await kubectl("get", kinds, "--all-namespaces", "--selector=app.kubernetes.io/instance=braid", "--output=name")
-      ).toBe("")
+      for (const kind of ["clusterroles", "clusterrolebindings", "roles", "rolebindings"])
+        expect(await ofRelease(`/apis/rbac.authorization.k8s.io/v1/${kind}`)).toEqual([])
+      expect(await ofRelease("/apis/apiregistration.k8s.io/v1/apiservices")).toEqual([])
     })
 
     it("lets the pods of operator and hook into a namespace that enforces the restricted standard", async () => {

@@ -7,7 +7,7 @@ import { Effect, Layer, Logger } from "effect"
 import { expect, it } from "vitest"
 import { stringify } from "yaml"
 import type { Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
-import { startPlayground } from "../../lab/playground/playground.ts"
+import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
 import type { StepDetails } from "../../lab/playground/reporter.ts"
 import { playStory } from "../../lab/playground/story.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
@@ -15,6 +15,7 @@ import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { userAuthoritySecret } from "../../src/app/operator/user-authority.ts"
 import { mirrordOperators } from "../../src/domain/resources/mirrord-operator.ts"
 import { subnetOf } from "../address-plan.ts"
+import { stagedProgram } from "../support/staged-image.ts"
 import { untilTrue } from "../support/until-true.ts"
 import { auditedCalls, outsideOf } from "./audited-calls.ts"
 import { Chart, type KubernetesObject } from "./chart.ts"
@@ -132,6 +133,7 @@ describeHelm("the chart's rights", (helm) => {
         const unexpected = await Effect.runPromise(
           Effect.gen(function* () {
             const playground = yield* startPlayground({
+              operator: operatorProgram(yield* Effect.promise(stagedProgram)),
               topology: topology(name, subnet),
               directory,
               agentTls,

@@ -1,10 +1,13 @@
 /**
  * mirrord's own agent with a target on real control planes, where its Job and its ephemeral containers, and the
- * administrators' TLS configuration, pass a real API server. The Job's agent speaks TLS, the ephemeral one does not: in
- * clusters of this repository it is the other way round.
+ * administrators' TLS configuration, pass a real API server; also beside agents of earlier releases. The Job's agent
+ * speaks TLS, the ephemeral one does not: in clusters of this repository it is the other way round.
  */
 
 import { it } from "vitest"
+import { subnetOf } from "../address-plan.ts"
+import { earlierAgents } from "../real/earlier-agents.ts"
+import { useKubernetesPlayground } from "../real/harness.ts"
 import { describePodNetworks } from "../real/namespaces/describe-pod-networks.ts"
 import { usePodWorldOnKubernetes } from "../real/namespaces/pod-world.ts"
 import { stealsHttps } from "../real/namespaces/steals-https.ts"
@@ -30,4 +33,8 @@ describeKubernetes("on real control planes", (assets) => {
     it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
       stealsHttps(world, mirrord))
   })
+
+  earlierAgents("real control planes", (options) =>
+    useKubernetesPlayground(assets, { ...options, subnet: subnetOf(network) })
+  )
 })

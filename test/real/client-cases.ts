@@ -442,8 +442,16 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         expect(average).toBeLessThanOrEqual(max)
       })
 
+      it("queues status says that queue splitting is not enabled", async () => {
+        const home = real.home("queues")
+        const args = ["queues", "status"]
+        const queues = runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig(), progress: "json" })
+        commands.push(queues)
+        expect(await queues.ended(30_000), queues.stderr()).toBe(0)
+        expect(queues.stdout()).toContain("Can't list queuesplits, assuming they're not enabled on this cluster.")
+      })
+
       it.each([
-        ["queues status", ["queues", "status"], 0, ""],
         [
           "exec with a copy of a target that is not there",
           ["exec", "--target", "deployment/nowhere", "-f", { feature: { copy_target: true } }, "--", "env"],

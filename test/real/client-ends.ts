@@ -24,7 +24,7 @@ export const clientEnds = (where: string, use: UsePlayground): void =>
     (binaries) => {
       const real = use({
         topology: "management",
-        remoteSessionTimeoutSecs: 30
+        remoteSessionTimeoutSecs: 60
       })
       let session: ServedSession
       let requests: Traffic
@@ -50,7 +50,7 @@ export const clientEnds = (where: string, use: UsePlayground): void =>
         await whileCut(real, "cluster-a", () =>
           endsWith(
             session,
-            /The session failed in cluster cluster-a: it was away for 30 s: [^"]+; check that cluster, then start a new/
+            /The session failed in cluster cluster-a: it was away for 60 s: [^"]+; check that cluster, then start a new/
           )
         )
         for (const cluster of ["cluster-a", "cluster-b"]) await workloadAnswers(cluster)
@@ -63,7 +63,7 @@ export const clientEnds = (where: string, use: UsePlayground): void =>
         await deleteWorkload(real, "cluster-a")
         await endsWith(
           session,
-          /The session failed in cluster cluster-a: (it was away for 30 s|The target has had no usable pod for 60 s)/
+          /The session failed in cluster cluster-a: (it was away for 60 s|The target has had no usable pod for 60 s)/
         )
         await applyObjects(cluster, workloadManifests(description))
         for (const name of ["cluster-a", "cluster-b"]) await workloadAnswers(name)

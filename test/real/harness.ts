@@ -16,7 +16,7 @@ import { startKubernetesPlayground } from "../../lab/playground/kubernetes/kuber
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import type { LocalCluster, Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
-import { startPlayground } from "../../lab/playground/playground.ts"
+import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
@@ -90,7 +90,7 @@ export interface RealPlaygroundOptions {
   /** The first of three /16 networks below 127.0.0.0/8; no two playgrounds may share a network at a time. */
   readonly subnet: number
   readonly agent?: ContainerProgram
-  /** As in `PlaygroundOptions`; for embedded clusters. */
+  /** As in `PlaygroundOptions`. */
   readonly agentProtocols?: Readonly<Record<string, string>>
   /** Whether agents speak TLS; they do not unless given. */
   readonly agentTls?: boolean
@@ -122,6 +122,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
   remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
   ...(options.agent === undefined ? {} : { agent: options.agent }),
+  ...(options.agentProtocols === undefined ? {} : { agentProtocols: options.agentProtocols }),
   ...(options.images === undefined ? {} : { images: options.images }),
   ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime }),
   ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
@@ -131,23 +132,28 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
 const agentEnv = ({ agentIdleTtlSecs }: RealPlaygroundOptions): Readonly<Record<string, string>> =>
   agentIdleTtlSecs === undefined ? {} : { MIRRORD_AGENT_IDLE_TTL: String(agentIdleTtlSecs) }
 
-/** A playground for the tests of the calling `describe`; its processes and files are removed after them. */
+/**
+ * A playground for the tests of the calling `describe`, with the operator as its image holds it; its processes and
+ * files are removed after them.
+ */
 export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
   useStarted(options, {
     start: (directory) =>
-      startPlayground({
-        ...settings(options, directory),
-        agentTls: options.agentTls ?? false,
-        ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
-        agentEnv: agentEnv(options),
-        ...(options.agentProtocols === undefined ? {} : { agentProtocols: options.agentProtocols })
-      }),
+      Effect.flatMap(Effect.promise(stagedProgram), (braid) =>
+        startPlayground({
+          ...settings(options, directory),
+          operator: operatorProgram(braid),
+          agentTls: options.agentTls ?? false,
+          ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
+          agentEnv: agentEnv(options)
+        })
+      ),
     giveDevelopersRights: ({ apply }) => Promise.resolve(apply(`${developersRoles}---\n${developersBindings}`))
   })
 
 /**
- * A playground on real control planes, with the programs of a folder and the operator as its image holds it. It needs
- * six /16 networks below 127.0.0.0/8, and the time in which a loaded machine starts three control planes.
+ * A playground on real control planes, with the programs of a folder. It needs six /16 networks below 127.0.0.0/8, and
+ * the time in which a loaded machine starts three control planes.
  */
 export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
   useStarted(options, {

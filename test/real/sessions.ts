@@ -123,9 +123,9 @@ export const nothingLeft = async ({ playground }: AnyRealPlayground, withinMs = 
   } catch (error) {
     const statuses = parents(playground()).map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`)
     const log = await operatorLog(playground())
-    throw new Error(`still there: ${leftovers(playground()).join(", ")}\n${statuses.join("\n")}\n${log}`, {
-      cause: error
-    })
+    // Last, because the log is long and a reader sees the end.
+    const left = `still there: ${leftovers(playground()).join(", ")}`
+    throw new Error([...statuses, log, left].join("\n"), { cause: error })
   }
 }
 

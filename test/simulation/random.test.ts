@@ -6,6 +6,6 @@ import { testRandomStories } from "./random-stories.ts"
 
 describe("random stories", () => {
   // Each commit sees other stories, and the same stories when it is tested again.
-  if (isCi) testRandomStories(`${testedCommit().slice(0, 12)}-`, 2_000)
+  if (isCi) testRandomStories(`${testedCommit().slice(0, 12)}-`, 1_000)
   else testRandomStories("", 500)
 })

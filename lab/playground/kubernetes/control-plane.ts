@@ -46,9 +46,9 @@ export interface ControlPlane {
   readonly etcdUrl: string
   /** File to which each request of a person or of a pod is written, one JSON line each; only with `audit`. */
   readonly auditLog: string
-  /** Stops the API server as by SIGKILL; its etcd keeps running. */
+  /** Stops the API server as by SIGKILL, and the controllers, which end without a server; etcd keeps running. */
   readonly stop: () => Promise<void>
-  /** Starts the API server again and waits until it is ready. */
+  /** Starts the API server and the controllers again and waits until both are ready. */
   readonly restart: () => Promise<void>
   /** `kubectl apply` of many YAML documents; custom resources that they define are served when this is done. */
   readonly apply: (yaml: string) => Promise<void>
@@ -310,6 +310,8 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     `--kubeconfig=${kubeconfigPath}`,
     "--bind-address=127.0.0.1",
     `--secure-port=${managerPort}`,
+    `--tls-cert-file=${serving.cert}`,
+    `--tls-private-key-file=${serving.key}`,
     "--leader-elect=false",
     // The stand-in kubelet sends no heartbeats. How the node lifecycle treats a stalled node is not tested here.
     "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller",
@@ -325,11 +327,17 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     apiServer.start()
     await apiServer.until(async () => (await askServer("/readyz")).text === "ok")
   }
+  const startManager = async (): Promise<void> => {
+    manager.start()
+    await manager.until(
+      async () => (await ask(`https://127.0.0.1:${managerPort}`, authority.caPem, admin, "/healthz")).text === "ok"
+    )
+  }
   try {
     etcd.start()
     await etcd.until(async () => (await fetch(`${etcdUrl}/readyz`)).ok)
     await startApiServer()
-    manager.start()
+    await startManager()
     await manager.until(
       async () => (await askServer("/api/v1/namespaces/default/serviceaccounts/default")).code === 200
     )
@@ -342,9 +350,17 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     running.child.stdin?.end(input)
     return (await running).stdout
   }
+  /**
+   * Controllers without a server would ask again ever more rarely, and so make no pod for the first minute of the next
+   * server. With several replicas they lose their lease and end instead, as here.
+   */
+  const stop = async (): Promise<void> => {
+    await Promise.all([manager.stop(), apiServer.stop()])
+  }
   const restart = async (): Promise<void> => {
-    await apiServer.stop()
+    await stop()
     await startApiServer()
+    await startManager()
   }
   return {
     server,
@@ -358,7 +374,7 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
       const { certPem, keyPem } = await authority.issue({ commonName, organizations })
       return { cert: certPem, key: keyPem }
     },
-    stop: () => apiServer.stop(),
+    stop,
     restart,
     apply: async (yaml) => {
       await kubectl(["apply", "--server-side", "-f", "-"], yaml)

@@ -6,7 +6,7 @@
 import { Clock, Effect, Redacted, type Scope } from "effect"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import type { ContainerRuntime } from "../../../src/domain/target/pod-choice.ts"
-import { agentProgram } from "../../agent/agent-command.ts"
+import { agentProgram, agentProgramPlaying } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
 import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"
 import type { ContainerProgram, ImageRegistry } from "../../cluster/node/container-program.ts"
@@ -40,6 +40,8 @@ export interface KubernetesPlaygroundOptions {
   readonly braid?: string
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
+  /** As in `PlaygroundOptions`. */
+  readonly agentProtocols?: Readonly<Record<string, string>>
   /** More values of the chart's `agent`; none unless given. */
   readonly agentValues?: object
   /** More images of the clusters' nodes, by name; none unless given. */
@@ -57,10 +59,18 @@ interface Started {
 
 /** The images that a node knows. */
 const imagesOf = (
-  { subnet }: PlaygroundCluster,
-  { agent = agentProgram, braid = braidSources, images: more = new Map() }: KubernetesPlaygroundOptions
-): ImageRegistry =>
-  new Map([...more, [operatorImage, braidImage(subnet, braid)], [images.agent, agent], [images.demo, demoApp]])
+  { name, subnet }: PlaygroundCluster,
+  {
+    agent = agentProgram,
+    agentProtocols = {},
+    braid = braidSources,
+    images: more = new Map()
+  }: KubernetesPlaygroundOptions
+): ImageRegistry => {
+  const earlier = agentProtocols[name]
+  const played = earlier === undefined ? agent : agentProgramPlaying(earlier)
+  return new Map([...more, [operatorImage, braidImage(subnet, braid)], [images.agent, played], [images.demo, demoApp]])
+}
 
 /** Values of every cluster. A role in the workload's namespace lets tests use developers without any other rights. */
 const usualValues = ({ agentValues = {} }: KubernetesPlaygroundOptions): object => ({
