@@ -10,11 +10,11 @@ import { partition } from "@aws-sdk/util-endpoints"
 import { Hash } from "@smithy/core/serde"
 import { SignatureV4 } from "@smithy/signature-v4"
 
-/** How long connecting to what gives the identity, and its answer, may take, ms. */
+/** How long connecting to STS, and its answer, may take, ms. The SDK asks all else for a second. */
 const patience = { connectionTimeout: 5_000, requestTimeout: 10_000 }
 /** Credentials with less left are asked for anew, ms. The SDK looks at this machine's clock, which may be wrong. */
 const leastLeft = 300_000
-/** EKS takes no token whose presigned request says that it is valid for longer than 15 min. STS ignores it, in s. */
+/** As EKS's own clients say, in s; STS and EKS ignore it, and take the request for 15 min. */
 const expiresIn = 60
 
 /** `date`: epoch ms, by the clock of AWS. */
@@ -35,7 +35,7 @@ export interface PresignedIdentity {
  * environment, by IRSA, in shared files, by a Pod Identity or an instance's profile. Rejects with the SDK's error.
  */
 export const identityPresigner = () => {
-  const identity = defaultProvider({ clientConfig: { requestHandler: patience }, timeout: patience.connectionTimeout })
+  const identity = defaultProvider({ clientConfig: { requestHandler: patience } })
   return async ({ clusterName, date, region }: PresignOptions): Promise<PresignedIdentity> => {
     const isEnding = ({ expiration }: { readonly expiration?: Date }): boolean =>
       expiration !== undefined && expiration.getTime() - date < leastLeft

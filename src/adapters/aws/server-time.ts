@@ -12,11 +12,9 @@ import type { EksCluster } from "../../ports/eks-tokens.ts"
 /** How long the answer may take, ms. */
 const patience = 5_000
 
-/** The header `Date` of an answer, whatever it says, epoch ms; undefined without an answer. */
-export const serverTime = ({
-  certificateAuthority,
-  server
-}: Pick<EksCluster, "certificateAuthority" | "server">): Effect.Effect<number | undefined> =>
+type Server = Pick<EksCluster, "certificateAuthority" | "server">
+
+const askTime = ({ certificateAuthority, server }: Server): Effect.Effect<number | undefined> =>
   Effect.callback<number | undefined>((resume) => {
     const url = new URL("/livez", server)
     const ask = url.protocol === "http:" ? askPlain : askTls
@@ -33,3 +31,10 @@ export const serverTime = ({
     asked.end()
     return Effect.sync(() => void asked.destroy())
   })
+
+/**
+ * The header `Date` of an answer, whatever the answer is, epoch ms; undefined without one. Node throws if the address
+ * or the CA cannot be used, of which the requests to the cluster tell.
+ */
+export const serverTime = (server: Server): Effect.Effect<number | undefined> =>
+  Effect.catchDefect(askTime(server), () => Effect.succeed(undefined))

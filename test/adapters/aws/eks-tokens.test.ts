@@ -37,7 +37,7 @@ const person: StsIdentity = {
 const cluster = (region = "eu-north-1", server = "https://127.0.0.1:1") => ({
   name: clusterName("My_Cluster"),
   server,
-  certificateAuthority: undefined,
+  certificateAuthority: undefined as string | undefined,
   region
 })
 /** The API server's clock is ahead by so many ms. */
@@ -215,9 +215,17 @@ describe("the API server's time", () => {
     expect(await ask()).toBeUndefined()
   })
 
-  it("is that of this machine for a token if the API server does not answer", async () => {
+  it.each([
+    ["does not answer", {}],
+    ["has an authority that cannot be read", { certificateAuthority: "no PEM" }],
+    [
+      "has an authority that is no certificate",
+      { certificateAuthority: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n" }
+    ],
+    ["has no usable address", { server: "a b" }]
+  ])("is that of this machine for the token of a cluster that %s", async (_what, changed) => {
     useKeys()
-    const { token } = await made(makeEksTokens())
+    const { token } = await made(makeEksTokens(), { ...cluster(), ...changed })
     expect(authenticate(token, "My_Cluster", [person], now)).toBe(person)
   })
 })

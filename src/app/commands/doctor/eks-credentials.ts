@@ -61,8 +61,8 @@ export const eksCredentials = (
   installation: Pick<Installation, "account" | "own" | "seenFrom">
 ): Effect.Effect<Pick<ExaminedCluster, "credentials"> & Partial<Pick<ExaminedCluster, "config">>> =>
   Effect.gen(function* () {
-    if (region === undefined)
-      return unusable("Without its region no token can be made.", "Name the AWS region of the EKS cluster.")
+    if (region === undefined || member.problems.length > 0)
+      return unusable("Its configuration is wrong, so no token is made.", "First correct that.")
     if (installation.seenFrom === "kubeconfig")
       return { credentials: yield* seenElsewhere(member.name, region, installation) }
     const makeToken = yield* EksTokens
