@@ -77,9 +77,13 @@ describeHelm("NOTES", (helm) => {
     expect(notes).toContain("label operator.metalbear.co/remote-cluster-credentials=true and the namespace tools")
     expect(notes).toContain(
       "- region, the AWS region of the EKS cluster\n  - an AWS identity of the operator: sa.roleArn, or an EKS " +
-        "Pod Identity\n"
+        "Pod Identity\n  - an access entry in the EKS cluster amazon for the operator's role, with the group that is " +
+        "operator.multiClusterMemberIamGroup there\n"
     )
-    expect(notes).toContain("- an Azure identity of the operator: sa.azureClientId\n")
+    expect(notes).toContain(
+      "- an Azure identity of the operator: sa.azureClientId\n  - nothing else helps yet: authType aks is not built"
+    )
+    expect(notes).not.toContain("authType eks is not built")
   })
 
   it("give a member the line that makes the primary's token, unless it has groups", async () => {

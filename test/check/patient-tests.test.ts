@@ -65,6 +65,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "check/test-script.test.ts": { sleep: "a planted test", timer: "a planted test" },
   "check/walls.test.ts": { timer: "planted violations", clock: "planted violations" },
   "kubernetes/control-plane.ts": { clock: "when a token ends" },
+  "kubernetes/eks.test.ts": { clock: "the clock of AWS, by which tokens end" },
   "lab/cluster/node/child.mjs": { timer: "a process that stays" },
   "lab/cluster/node/orphans.mjs": { timer: "processes that stay" },
   "lab/cluster/node/test-cluster.ts": { clock: "the clock of a cluster" },

@@ -30,11 +30,14 @@ To do: operator.multiCluster.clusters is empty{{ if eq (include "braid.bool" $mu
 {{- if and (eq $cluster.authType "eks") (not $.Values.sa.roleArn) }}
 {{- $todo = append $todo "an AWS identity of the operator: sa.roleArn, or an EKS Pod Identity" }}
 {{- end }}
+{{- if eq $cluster.authType "eks" }}
+{{- $todo = append $todo (printf "an access entry in the EKS cluster %s for the operator's role, with the group that is operator.multiClusterMemberIamGroup there" $name) }}
+{{- end }}
 {{- if and (eq $cluster.authType "aks") (not $.Values.sa.azureClientId) }}
 {{- $todo = append $todo "an Azure identity of the operator: sa.azureClientId" }}
 {{- end }}
-{{- if has $cluster.authType (list "eks" "aks") }}
-{{- $todo = append $todo (printf "nothing else helps yet: authType %s is not built, and the cluster is reported as an error" $cluster.authType) }}
+{{- if eq $cluster.authType "aks" }}
+{{- $todo = append $todo "nothing else helps yet: authType aks is not built, and the cluster is reported as an error" }}
 {{- end }}
 {{- if not $cluster.caData }}
 {{- $todo = append $todo "caData, unless its API server's certificate is from a public authority" }}

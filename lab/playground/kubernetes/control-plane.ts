@@ -64,6 +64,8 @@ export interface ControlPlaneOptions {
   /** Whether pods get a token of their service account, which must then exist before them. */
   readonly serviceAccounts?: boolean
   readonly audit?: boolean
+  /** More flags of kube-apiserver. */
+  readonly apiServerFlags?: ReadonlyArray<string>
 }
 
 /** Below the ports of outgoing connections, which nobody can reserve between two starts. */
@@ -219,7 +221,8 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
 }
 
 const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
-  const { audit = false, name, programs, serviceAccounts = false, serviceRange = "127.96.0.0/16" } = options
+  const { apiServerFlags = [], audit = false, name, programs, serviceAccounts = false } = options
+  const { serviceRange = "127.96.0.0/16" } = options
   const directory = await mkdtemp(join(tmpdir(), `braid-kubernetes-${name}-`))
   const now = (): number => Date.now()
   const [authority, frontProxy] = await Promise.all([
@@ -304,7 +307,8 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     "--requestheader-group-headers=X-Remote-Group",
     "--requestheader-extra-headers-prefix=X-Remote-Extra-",
     `--proxy-client-cert-file=${proxy.cert}`,
-    `--proxy-client-key-file=${proxy.key}`
+    `--proxy-client-key-file=${proxy.key}`,
+    ...apiServerFlags
   ])
   const manager = new Program("kube-controller-manager", programs, directory, [
     `--kubeconfig=${kubeconfigPath}`,

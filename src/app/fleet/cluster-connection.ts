@@ -35,6 +35,8 @@ export interface ConnectionEvents {
   readonly childChanged: (cluster: ClusterName, child: KubeObject) => void
   /** A cluster was lost, came back or was engaged, or its sessions became readable or unreadable. */
   readonly reachChanged: (cluster: ClusterName) => void
+  /** No new credentials could be got for a cluster. `problem`: a clause. */
+  readonly credentialsFailed: (cluster: ClusterName, problem: string) => void
 }
 
 /** Everything that ends when the cluster is disengaged. */

@@ -11,6 +11,7 @@ import type { FleetConfiguration, MemberConfiguration } from "../../domain/fleet
 import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/health.ts"
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
+import { EksTokens, type MakeEksToken } from "../../ports/eks-tokens.ts"
 import {
   type ClusterConnection,
   type ConnectionEvents,
@@ -76,6 +77,7 @@ interface Joined {
 interface FleetState {
   readonly options: FleetOptions
   readonly connector: ClusterConnector["Service"]
+  readonly eksTokens: MakeEksToken
   /** Ends with the fleet. */
   readonly scope: Scope.Scope
   readonly joined: Map<ClusterName, Joined>
@@ -104,6 +106,7 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
       followCredentials({
         connection,
         connector,
+        eksTokens: fleet.eksTokens,
         // Read anew each time, as the way to authenticate may change.
         member: () => connection.cluster.member ?? member,
         namespace,
@@ -212,6 +215,7 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
     const fleet: FleetState = {
       options,
       connector,
+      eksTokens: yield* EksTokens,
       scope,
       credentials: makeCredentialWatch({ api: connector.own.api, namespace: options.namespace, scope }),
       joined: new Map(),
@@ -222,6 +226,9 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
         },
         reachChanged: (cluster) => {
           if (fleet.isAnnounced) options.events.reachChanged(cluster)
+        },
+        credentialsFailed: (cluster, problem) => {
+          if (fleet.isAnnounced) options.events.credentialsFailed(cluster, problem)
         }
       },
       isAnnounced: false

@@ -1,9 +1,11 @@
 /**
  * Follows the credentials of one member. Engages the member when its Secret holds credentials, and disengages it while
  * it holds none; other credentials of an engaged member cost it neither watches nor links. Renews a token before it
- * ends, uses the newest, and tries another one when the member refuses it.
+ * ends, uses the newest, and tries another one when the member refuses it. An EKS cluster has no Secret: its tokens are
+ * made here.
  *
- * Not here: the decisions (domain/credentials/token-renewal.ts), and the requests (member-token.ts).
+ * Not here: the decisions (domain/credentials), the requests (member-token.ts), the tokens for EKS
+ * (eks-credentials.ts).
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
@@ -11,9 +13,20 @@ import { firstRenewal, renewalPause, tokenRenewal, type TokenRenewal } from "../
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
+import type { MakeEksToken } from "../../ports/eks-tokens.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { type ClusterConnection, disengage, engage } from "./cluster-connection.ts"
+import {
+  type EksCredentials,
+  eksCredentials,
+  eksRegion,
+  makeEksToken,
+  nextEksToken,
+  noEksCredentials,
+  noteEksRefusal,
+  whyEksRefused
+} from "./eks-credentials.ts"
 import {
   isSameToken,
   type MemberSecrets,
@@ -28,6 +41,7 @@ import { grantToken, keepToken } from "./member-token.ts"
 export interface FollowedMember extends MemberSecrets {
   readonly connection: ClusterConnection
   readonly connector: ClusterConnector["Service"]
+  readonly eksTokens: MakeEksToken
   /** The member as it is configured now. */
   readonly member: () => MemberConfiguration
   /** Namespace of the Secrets, and of this operator. */
@@ -52,6 +66,7 @@ interface State extends FollowedMember {
   readonly keeping: Tries
   /** Of refused tokens. */
   readonly log: LogOnce
+  readonly eks: EksCredentials
   current: Result.Result<MemberCredentials, string> | undefined
   engaged: MemberAccess | undefined
   tokens: NewestCredentials["tokens"]
@@ -71,15 +86,26 @@ const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect
     : Effect.void
 }
 
-const apply = (state: State): Effect.Effect<void> =>
+/** The credentials to use now, or the reason why there are none; nothing while that is not known. */
+const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, string> | undefined> =>
   Effect.gen(function* () {
-    const { connection, connector, current, engaged, granted, member, refused, tokens } = state
+    const { eks, granted, member, refused, tokens } = state
+    if (eksRegion(member()) !== undefined) {
+      state.tokens = undefined
+      return eksCredentials(eks)
+    }
     const learnt = { granted: granted?.token, refused }
     const newest = newestCredentials(member(), state, learnt, yield* Clock.currentTimeMillis)
     state.tokens = Result.getOrUndefined(newest)?.tokens
     yield* tellOfOlder(state, tokens)
-    const found = Result.map(newest, ({ credentials }) => credentials)
-    if (current !== undefined && sameCredentials(current, found)) return
+    return Result.map(newest, ({ credentials }) => credentials)
+  })
+
+const apply = (state: State): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const { connection, connector, current, engaged, member, refused, tokens } = state
+    const found = yield* find(state)
+    if (found === undefined || (current !== undefined && sameCredentials(current, found))) return
     state.current = found
     if (Result.isFailure(found)) {
       state.engaged = undefined
@@ -101,7 +127,8 @@ const apply = (state: State): Effect.Effect<void> =>
   })
 
 /** Says of a member that does not know the operator why that is, if the token has ended. */
-const whyUnauthorized = ({ secret, tokens }: State, now: number): string | undefined => {
+const whyUnauthorized = ({ eks, member, secret, tokens }: State, now: number): string | undefined => {
+  if (eksRegion(member()) !== undefined) return whyEksRefused(eks, member().name, now)
   const claims = tokens?.used.claims
   const until = claims?.validity.until
   if (until === undefined || until > now) return undefined
@@ -114,6 +141,10 @@ const whyUnauthorized = ({ secret, tokens }: State, now: number): string | undef
 
 /** Notes that the member does not know the used token: another one that has not ended is tried, if there is any. */
 const noteRefusal = (state: State): void => {
+  if (eksRegion(state.member()) !== undefined) {
+    noteEksRefusal(state.eks)
+    return void Queue.offerUnsafe(state.changes, undefined)
+  }
   const used = state.tokens?.used
   if (used === undefined || (used.isRefused === true && state.refused.length === 1)) return
   // All have been refused: from the newest on again.
@@ -174,6 +205,22 @@ const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.
     yield* keep(state, token)
   })
 
+/** Makes the next token for an EKS cluster, and uses it. */
+const makeNext = (state: State, region: string): Effect.Effect<void> => {
+  const { connection, eks, log, member, share } = state
+  const cluster = member().name
+  return makeEksToken(eks, member(), region, share).pipe(
+    Effect.matchEffect({
+      onSuccess: () => Effect.sync(() => log.reset()),
+      onFailure: (problem) => {
+        connection.events.credentialsFailed(cluster, problem)
+        return log.tell(problem, logWarning("no token can be made", { cluster, problem }))
+      }
+    }),
+    Effect.andThen(apply(state))
+  )
+}
+
 /** Something to do without a change of the Secrets. */
 interface Turn {
   /** Epoch ms. */
@@ -183,7 +230,9 @@ interface Turn {
 
 /** The next turn; nothing if there is nothing to do. */
 const nextTurn = (state: State, now: number): Turn | undefined => {
-  const { engaged, granted, keeping, renewing, share, tokens } = state
+  const { eks, engaged, granted, keeping, member, renewing, share, tokens } = state
+  const region = eksRegion(member())
+  if (region !== undefined) return { at: nextEksToken(eks, region, share, now), act: makeNext(state, region) }
   if (engaged === undefined || tokens === undefined) return undefined
   const turns: Array<Turn> = []
   if (granted?.isKept === false) turns.push({ at: keeping.notBefore, act: keep(state, granted.token) })
@@ -215,6 +264,7 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       renewing: newTries(firstRenewal(followed.share, now)),
       keeping: newTries(now),
       log: new LogOnce(),
+      eks: noEksCredentials(followed.eksTokens),
       current: undefined,
       engaged: undefined,
       tokens: undefined,

@@ -66,10 +66,9 @@ export const readCredentials = (
         return { _tag: "ClientCertificate", certificatePem, keyPem }
       })
     case "Eks":
+      return Result.fail("authType eks needs no Secret; its tokens are made by the operator")
     case "Aks":
-      return Result.fail(
-        `authType ${member.auth._tag.toLowerCase()} is not supported yet; use bearerToken or mtls for this cluster`
-      )
+      return Result.fail("authType aks is not supported yet; use bearerToken or mtls for this cluster")
   }
 }
 

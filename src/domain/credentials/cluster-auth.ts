@@ -11,7 +11,10 @@
 export type ClusterAuth =
   /** A ServiceAccount token from Secret key `bearerToken`. */
   | { readonly _tag: "BearerToken" }
-  /** A token presigned with the pod's AWS identity. Without `region` the cluster is reported as an error. */
+  /**
+   * A request presigned with the pod's AWS identity (eks-token.ts). Without `region` the cluster is reported as an
+   * error.
+   */
   | { readonly _tag: "Eks"; readonly region: string | undefined }
   /** A token of the pod's Azure workload identity; the ids override what the Azure webhook injects. */
   | { readonly _tag: "Aks"; readonly tenantId: string | undefined; readonly clientId: string | undefined }

@@ -119,5 +119,5 @@ export const usedToken = <T extends TokenCandidate>(first: T, others: ReadonlyAr
 const longestPause = 300_000
 
 /** The pause after so many failed tries in a row, ms. `share` as in {@link tokenRenewal}. */
-export const renewalPause = (failures: number, share: number): number =>
-  Math.min(longestPause, 2_000 * 2 ** Math.min(failures, 10)) * (0.8 + 0.4 * share)
+export const renewalPause = (failures: number, share: number, longest = longestPause): number =>
+  Math.min(longest, 2_000 * 2 ** Math.min(failures, 10)) * (0.8 + 0.4 * share)

@@ -7,7 +7,7 @@
 
 import { spanText } from "../credentials/validity.ts"
 import { certainSkew } from "./clock-skew.ts"
-import type { ClusterFacts, KindFact } from "./cluster-facts.ts"
+import { areUsable, type ClusterFacts, type KindFact } from "./cluster-facts.ts"
 import { examineConnection } from "./examine-connection.ts"
 import { examineCredentials } from "./examine-credentials.ts"
 import { examineOperator } from "./examine-operator.ts"
@@ -40,9 +40,7 @@ const authentication = (facts: ClusterFacts): Finding => {
     case "NotAsked":
       return skipped(
         "authentication",
-        credentials._tag === "Unusable" || credentials._tag === "Unsupported"
-          ? "There are no credentials to try."
-          : "The API server could not be asked."
+        areUsable(credentials) ? "The API server could not be asked." : "There are no credentials to try."
       )
     case "NoAnswer":
       return failed(
@@ -73,11 +71,25 @@ const authentication = (facts: ClusterFacts): Finding => {
 }
 
 /** How to renew the credentials for a member. */
-const newCredentials = ({ credentials, name, namespace }: ClusterFacts): string =>
-  credentials._tag === "Certificate"
-    ? `Put a certificate that ${name} trusts, and its key, as tls.crt and tls.key into the Secret of this cluster.`
-    : `On ${name}: kubectl -n ${namespace} create token mirrord-operator-envoy --duration=24h; put it as ` +
-      "bearerToken into the Secret of this cluster, beside the primary's operator."
+const newCredentials = ({ credentials, name, namespace }: ClusterFacts): string => {
+  switch (credentials._tag) {
+    case "Certificate":
+      return (
+        `Put a certificate that ${name} trusts, and its key, as tls.crt and tls.key into the Secret of this ` +
+        "cluster."
+      )
+    case "Eks":
+      return (
+        `Make an access entry for the operator's role in the EKS cluster, whose name in AWS must be ${name}; ` +
+        `${credentials.region} must be its region.`
+      )
+    default:
+      return (
+        `On ${name}: kubectl -n ${namespace} create token mirrord-operator-envoy --duration=24h; put it as ` +
+        "bearerToken into the Secret of this cluster, beside the primary's operator."
+      )
+  }
+}
 
 const clock = ({ clock: reading }: ClusterFacts): Finding => {
   if (reading === undefined) return skipped("clock", "The API server's clock could not be read.")

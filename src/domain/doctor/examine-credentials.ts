@@ -4,8 +4,9 @@
  * Not here: whether the API server accepts them, which is the check `authentication`.
  */
 
+import { withoutEnd } from "../clean-text.ts"
 import { judgeValidity, momentText, spanText, type Validity } from "../credentials/validity.ts"
-import type { ClusterFacts } from "./cluster-facts.ts"
+import type { ClusterFacts, CredentialFacts } from "./cluster-facts.ts"
 import { type Finding, failed, ok, warning } from "./finding.ts"
 
 /** The finding for credentials whose end is known, or that never end. `what`: the beginning of its sentence. */
@@ -28,12 +29,38 @@ const timed = (what: string, { from, until }: Validity, now: number, fix: string
   }
 }
 
+/** The finding for tokens that only the operator can make. */
+const ofOperator = ({
+  region,
+  report,
+  role
+}: Extract<CredentialFacts, { readonly _tag: "EksOfOperator" }>): Finding => {
+  const identity = role === undefined || role === "" ? "its AWS identity" : role
+  const what = `The operator makes tokens for region ${region} with ${identity}`
+  if (report?._tag === "Connected") return ok("credentials", `${what}, and the cluster accepts them.`)
+  const annotation =
+    role === "" ? "Its service account names no AWS role: give one in sa.roleArn, unless a Pod Identity does. " : ""
+  const why = report === undefined ? "; whether the cluster accepts them it does not say" : ` and says: ${report.why}`
+  return (report === undefined ? warning : failed)(
+    "credentials",
+    `${what}${withoutEnd(why, ".")}.`,
+    `${annotation}Run it as the operator, which makes a token: helm test.`
+  )
+}
+
 /** The kind of credentials with which a cluster is asked, and how long they last. `renewal`: how to renew them. */
 export const examineCredentials = ({ credentials, now, part }: ClusterFacts, renewal: string): Finding => {
   const fix = part === "own" ? "Log in again, or make a new kubeconfig." : renewal
   switch (credentials._tag) {
     case "Unusable":
       return failed("credentials", credentials.problem, credentials.fix)
+    case "Eks":
+      return ok(
+        "credentials",
+        `A token by the operator's AWS identity, for region ${credentials.region}; the operator makes one every 10 min.`
+      )
+    case "EksOfOperator":
+      return ofOperator(credentials)
     case "Unsupported":
       return failed(
         "credentials",

@@ -70,6 +70,11 @@ export const eventCatalogue = {
     on: operator,
     when: "the primary has taken up other clusters from its configuration"
   },
+  CredentialsFailed: {
+    type: "Warning",
+    on: operator,
+    when: "no new credentials for a cluster can be got; the last ones are used until their end"
+  },
   ConfigurationRefused: {
     type: "Warning",
     on: operator,

@@ -1,9 +1,11 @@
 /**
- * Events for a fleet whose configuration changes while the operator runs, on the operator's own object.
+ * Events for a fleet whose configuration changes while the operator runs, or that gets no credentials, on the
+ * operator's own object.
  *
  * Not here: what may change (fleet/difference.ts).
  */
 
+import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../fleet/configuration.ts"
 import { difference } from "../fleet/difference.ts"
 import type { SessionEvent } from "./event-catalogue.ts"
@@ -12,6 +14,12 @@ import type { SessionEvent } from "./event-catalogue.ts"
 export const configurationRefusedEvent = (problems: ReadonlyArray<string>): SessionEvent => ({
   reason: "ConfigurationRefused",
   message: `The changed configuration is not used, the last good one stays: ${problems.join(" ")}`
+})
+
+/** No new credentials for a cluster could be got. `problem`: a clause. */
+export const credentialsFailedEvent = (cluster: ClusterName, problem: string): SessionEvent => ({
+  reason: "CredentialsFailed",
+  message: `Cluster ${cluster} gets no new credentials: ${problem}.`
 })
 
 /** The fleet has another configuration now; nothing if no cluster is concerned. */

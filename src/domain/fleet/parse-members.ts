@@ -6,6 +6,7 @@
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { quoted } from "../clean-text.ts"
 import { authTypes, type AuthType, type ClusterAuth } from "../credentials/cluster-auth.ts"
 import { readPem } from "../credentials/pem.ts"
 import { isObject, type JsonObject } from "../json.ts"
@@ -43,6 +44,21 @@ const certificateAuthority = (value: unknown, problems: Array<string>): string |
   return undefined
 }
 
+/** Reads what an EKS cluster needs: AWS signs for its name and its region. */
+const eksAuth = (entry: Readonly<Record<string, unknown>>, problems: Array<string>): ClusterAuth => {
+  const { name } = entry
+  const region = optionalText(entry["region"], "region", problems)
+  if (region === undefined) problems.push("authType eks needs region; name the AWS region of the EKS cluster.")
+  else if (!/^[a-z0-9-]+$/u.test(region))
+    problems.push(`region is ${quoted(region)}, which is no AWS region; write one such as eu-central-1.`)
+  if (typeof name === "string" && !/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/u.test(name))
+    problems.push(
+      `authType eks needs the name of the EKS cluster as the cluster's name; no EKS cluster can be called ` +
+        `${quoted(name)}.`
+    )
+  return { _tag: "Eks", region }
+}
+
 const authOf = (type: AuthType, entry: Readonly<Record<string, unknown>>, problems: Array<string>): ClusterAuth => {
   switch (type) {
     case "bearerToken":
@@ -55,11 +71,8 @@ const authOf = (type: AuthType, entry: Readonly<Record<string, unknown>>, proble
         tenantId: optionalText(entry["tenantId"], "tenantId", problems),
         clientId: optionalText(entry["clientId"], "clientId", problems)
       }
-    case "eks": {
-      const region = optionalText(entry["region"], "region", problems)
-      if (region === undefined) problems.push("authType eks needs region; name the AWS region of the EKS cluster.")
-      return { _tag: "Eks", region }
-    }
+    case "eks":
+      return eksAuth(entry, problems)
   }
 }
 

@@ -45,7 +45,8 @@ const start = (configuration: FleetConfiguration, left = (): void => {}) =>
           left()
         },
         childChanged: () => {},
-        reachChanged: () => {}
+        reachChanged: () => {},
+        credentialsFailed: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {

@@ -47,7 +47,8 @@ const start = (
         left: (cluster) => void events.push(`left ${cluster} ${fleet.clusters.has(cluster)}`),
         childChanged: (cluster, { metadata }) => void events.push(`child ${cluster} ${metadata.name}`),
         reachChanged: (cluster) =>
-          void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`)
+          void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`),
+        credentialsFailed: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
@@ -320,7 +321,7 @@ describe("the fleet", () => {
         const members = [
           { ...first, problems: ["certificateAuthority is not PEM."] },
           second,
-          { ...third, auth: { _tag: "Eks", region: "x" } as const }
+          { ...third, auth: { _tag: "Aks", tenantId: undefined, clientId: undefined } as const }
         ]
         giveCredentials(primary, "cluster-c")
         const { fleet } = yield* start({ ...base, members }, primary)
@@ -331,7 +332,7 @@ describe("the fleet", () => {
         expect(reach("cluster-b")).toEqual({ reachable: true, error: undefined })
         expect(reach("cluster-c")).toMatchObject({
           reachable: false,
-          error: expect.stringContaining("eks is not supported yet")
+          error: expect.stringContaining("aks is not supported yet")
         })
       })
   )
@@ -497,7 +498,13 @@ const startGranting = (first: string, options: Granting = {}) =>
         namespace: operatorNamespace,
         sha256Hex,
         ownHealth,
-        events: { joined: () => {}, left: () => {}, childChanged: () => {}, reachChanged: () => {} }
+        events: {
+          joined: () => {},
+          left: () => {},
+          childChanged: () => {},
+          reachChanged: () => {},
+          credentialsFailed: () => {}
+        }
       }).pipe(Effect.provideService(ClusterConnector, connector))
       return () => fleet.clusters.get(a)?.reach()
     })

@@ -38,9 +38,9 @@ describe("a member's credentials", () => {
     ["a key that is missing", mtls, secret({ "tls.crt": pem }), "key tls.key of its Secret s"],
     [
       "an authType that is not served",
-      member({ _tag: "Eks", region: "r" }),
+      member({ _tag: "Aks", tenantId: undefined, clientId: undefined }),
       secret({}),
-      "authType eks is not supported"
+      "authType aks is not supported"
     ]
   ] as const)("fail with a sentence for %s", (_what, configured, found, sentence) => {
     expect(readCredentials(configured, "s", found)).toMatchObject({

@@ -91,6 +91,28 @@ const told = ({ primary: { api } }: MemoryWorld): ReadonlyArray<unknown> =>
     .filter((event) => at(event, "involvedObject", "kind") === "MirrordOperator")
     .map((event) => `${String(event["reason"])}: ${String(event["message"])}`)
 
+describe("an EKS cluster for which no token can be made", () => {
+  it.live("is told of in the status and by an Event, and the other clusters are served", () =>
+    Effect.gen(function* () {
+      const { members } = configurationOf(["a", "b"])
+      const eks = { _tag: "Eks", region: "eu-west-1" } as const
+      const { certificate, world } = yield* startWorld({
+        members: members.map((member) => (member.name === "b" ? { ...member, auth: eks } : member))
+      })
+      yield* pass("30 seconds")
+      const problem = "this program has no AWS identity; use authType bearerToken or mtls"
+      assert.deepStrictEqual(told(world), [`CredentialsFailed: Cluster b gets no new credentials: ${problem}.`])
+      const clusters = asObjects(at(yield* status(world), "connected_clusters"))
+      assert.deepStrictEqual(
+        clusters.map((cluster) => at(cluster, "error", "message")),
+        [undefined, `no token can be made for it: ${problem}`]
+      )
+      opened(yield* connectTo(world.primary, request(certificate)))
+      assert.deepInclude(ready(world), { a: true })
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
 describe("a running session", () => {
   it.live("goes on without a cluster that leaves the fleet, and takes it in again when it is back", () =>
     Effect.gen(function* () {

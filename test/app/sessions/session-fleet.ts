@@ -236,7 +236,8 @@ export class SessionFleet {
               told.push(child.metadata.name)
               for (const parent of parentsTold(child)) onChange(parent)
             },
-            reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster))
+            reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster)),
+            credentialsFailed: () => {}
           }
         }).pipe(Effect.provideService(ClusterConnector, connectorOf(primary, members)))
         const manager = yield* makeSessionManager({

@@ -175,14 +175,37 @@ describe("what is wrong is told with what to do", () => {
     expect(credentials({ _tag: "Certificate", from: "Secret s", validity: { from: 0, until: now - day } })).toMatch(
       /^failed \| Client certificate of Secret s; it expired 1d ago/u
     )
-    expect(credentials({ _tag: "Unsupported", authType: "eks" })).toBe(
-      "failed | authType eks is not supported yet; its expiry cannot be told. | Use authType bearerToken or mtls " +
+    expect(credentials({ _tag: "Unsupported", authType: "aks" })).toBe(
+      "failed | authType aks is not supported yet; its expiry cannot be told. | Use authType bearerToken or mtls " +
         "for this cluster."
     )
     expect(credentials({ _tag: "Unusable", problem: "Its Secret is missing.", fix: "Create it." })).toBe(
       "failed | Its Secret is missing. | Create it."
     )
     expect(credentials({ _tag: "Other", from: "user ann" }, "own")).toContain("ok | Credentials of user ann")
+  })
+
+  it("tokens for an EKS cluster: made here, or as the operator tells of them", () => {
+    const credentials = (facts: CredentialFacts) => told({ ...wellMember, credentials: facts }, "credentials")[0]
+    expect(credentials({ _tag: "Eks", region: "eu-west-1" })).toMatch(/^ok \| .* for region eu-west-1; /u)
+    const elsewhere = { _tag: "EksOfOperator", region: "eu-west-1", role: "arn:aws:iam::1:role/x" } as const
+    expect(credentials({ ...elsewhere, report: { _tag: "Connected" } })).toBe(
+      "ok | The operator makes tokens for region eu-west-1 with arn:aws:iam::1:role/x, and the cluster accepts them."
+    )
+    expect(credentials({ ...elsewhere, role: "", report: { _tag: "Lost", why: "no identity; mend it." } })).toBe(
+      "failed | The operator makes tokens for region eu-west-1 with its AWS identity and says: no identity; mend it. " +
+        "| Its service account names no AWS role: give one in sa.roleArn, unless a Pod Identity does. Run it as the " +
+        "operator, which makes a token: helm test."
+    )
+    expect(credentials({ ...elsewhere, role: undefined, report: undefined })).toMatch(
+      /^warning \| .* its AWS identity; whether .* it does not say\. \| Run it as the operator/u
+    )
+    const refusedToken = {
+      ...wellMember,
+      credentials: { _tag: "Eks", region: "eu-west-1" } as const,
+      user: refused(401)
+    }
+    expect(told(refusedToken, "authentication")[0]).toMatch(/ \| Make an access entry .* cluster-a; eu-west-1 must be/u)
   })
 
   it("credentials that the API server refuses", () => {
@@ -345,6 +368,8 @@ const anyFacts: fc.Arbitrary<ClusterFacts> = fc.record({
     fc.record({ _tag: fc.constant("Certificate" as const), from: fc.string(), validity: anyValidity }),
     fc.constant({ _tag: "Unusable", problem: "P.", fix: "F." } as const),
     fc.constant({ _tag: "Unsupported", authType: "aks" } as const),
+    fc.constant({ _tag: "Eks", region: "eu-west-1" } as const),
+    fc.constant({ _tag: "EksOfOperator", region: "eu-west-1", role: "", report: undefined } as const),
     fc.constant({ _tag: "Other", from: "x" } as const)
   ),
   version: anyAnswer(fc.string()),

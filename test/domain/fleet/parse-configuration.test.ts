@@ -127,11 +127,13 @@ describe("parseFleetConfiguration", () => {
 
   it.each([
     ["a missing region", "{name: a, server: 'https://a', authType: eks}", "region"],
+    ["an impossible region", "{name: a, server: 'https://a', authType: eks, region: 'sts.evil/'}", "no AWS region"],
+    ["a name that no EKS cluster has", "{name: 'a.b', server: 'https://a', authType: eks, region: r}", '"a.b"'],
     ["an unreadable CA", "{name: a, server: 'https://a', authType: mtls, caData: '!!'}", "caData"],
     ["a CA that is no text", "{name: a, server: 'https://a', authType: mtls, caData: 5}", "caData"],
     ["a server that is no URL", "{name: a, server: 'a b', authType: mtls}", "server"]
   ])("never refuses %s: it is that cluster's problem", (_, entry, text) => {
-    const fleet = Result.getOrThrow(read("managementOnly: true\ndefaultCluster: a", `clusters: [${entry}]`))
+    const fleet = Result.getOrThrow(read("managementOnly: true", `clusters: [${entry}]`))
     expect(fleet.members[0]?.problems).toHaveLength(1)
     expect(fleet.members[0]?.problems[0]).toContain(text)
   })

@@ -5,8 +5,10 @@
  */
 
 import { Effect } from "effect"
+import { makeEksTokens } from "../../../adapters/aws/eks-tokens.ts"
 import { cleanTexts } from "../../../domain/clean-text.ts"
 import { exitCodeOf, reportJson, reportLines } from "../../../domain/doctor/report.ts"
+import { EksTokens } from "../../../ports/eks-tokens.ts"
 import { type DoctorOptions, examine } from "./doctor.ts"
 
 export interface DoctorCommandOptions extends DoctorOptions {
@@ -15,7 +17,7 @@ export interface DoctorCommandOptions extends DoctorOptions {
 
 /** Runs the doctor. Exit code 0: no failure; 1: failures; 2: no cluster could be examined. */
 export const runDoctor = ({ output, ...options }: DoctorCommandOptions): Effect.Effect<number> =>
-  Effect.map(examine(options), (report) => {
+  Effect.map(Effect.provideService(examine(options), EksTokens, makeEksTokens()), (report) => {
     console.log(
       output === "json" ? JSON.stringify(cleanTexts(reportJson(report)), null, 2) : reportLines(report).join("\n")
     )

@@ -34,10 +34,10 @@ export interface DoctorOptions {
 const isOperatorsEnvironment = (): boolean => process.env["MIRRORD_OPERATOR_NAMESPACE"] !== undefined
 
 const examinedClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ExaminedCluster>> => {
-  const { fleet, namespace, own } = installation
+  const { fleet } = installation
   const members = fleet?.members ?? []
   return Effect.map(
-    Effect.forEach(members, (member) => examinedMember(member, member.name === fleet?.defaultCluster, own, namespace), {
+    Effect.forEach(members, (member) => examinedMember(member, member.name === fleet?.defaultCluster, installation), {
       concurrency: "unbounded"
     }),
     (clusters) => [examinedSelf(installation), ...clusters]

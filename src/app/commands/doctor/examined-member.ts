@@ -19,7 +19,9 @@ import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
 import { newestCredentials, nothingLearnt } from "../../fleet/member-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
+import { eksCredentials } from "./eks-credentials.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
+import type { Installation } from "./installation.ts"
 
 const describe = (credentials: MemberCredentials, from: string): CredentialFacts => {
   if (credentials._tag === "BearerToken")
@@ -50,10 +52,10 @@ const sentence = (text: string): string =>
 export const examinedMember = (
   member: MemberConfiguration,
   isDefault: boolean,
-  own: KubeApi,
-  namespace: string
+  installation: Pick<Installation, "account" | "namespace" | "own" | "seenFrom">
 ): Effect.Effect<ExaminedCluster> =>
   Effect.gen(function* () {
+    const { namespace, own } = installation
     const names = {
       secret: credentialsSecretName(member.name, sha256Hex),
       refreshed: refreshedSecretName(member.name, sha256Hex)
@@ -86,9 +88,9 @@ export const examinedMember = (
       config,
       account: undefined
     } as const
-    if (member.auth._tag === "Eks" || member.auth._tag === "Aks") {
-      return { ...cluster, credentials: { _tag: "Unsupported", authType: member.auth._tag.toLowerCase() } }
-    }
+    if (member.auth._tag === "Aks") return { ...cluster, credentials: { _tag: "Unsupported", authType: "aks" } }
+    if (member.auth._tag === "Eks")
+      return { ...cluster, ...(yield* eksCredentials(member, member.auth.region, installation)) }
     const found = yield* Effect.result(findSecrets(own, namespace))
     if (Result.isFailure(found)) {
       const { detail, reason } = found.failure

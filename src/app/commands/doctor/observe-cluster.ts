@@ -8,7 +8,12 @@
 import { Clock, Effect, type Scope } from "effect"
 import { makeClusterProbe } from "../../../adapters/kubernetes/cluster-probe.ts"
 import { readCertificate } from "../../../adapters/x509/read-certificate.ts"
-import type { ClusterFacts, ConnectionFacts, CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
+import {
+  areUsable,
+  type ClusterFacts,
+  type ConnectionFacts,
+  type CredentialFacts
+} from "../../../domain/doctor/cluster-facts.ts"
 import type { ClusterProbe, Handshake } from "../../../ports/cluster-probe.ts"
 import { askKinds } from "./ask-kinds.ts"
 import { askOperator } from "./ask-operator.ts"
@@ -49,15 +54,15 @@ const isTrusted = (connection: ConnectionFacts): boolean =>
   connection._tag === "NotTried" ||
   (connection._tag === "Connected" && (connection.distrust === undefined || connection.unchecked))
 
-const hasCredentials = ({ credentials }: ExaminedCluster): boolean =>
-  credentials._tag !== "Unusable" && credentials._tag !== "Unsupported"
-
 const originOf = (credentials: CredentialFacts): string => {
   switch (credentials._tag) {
     case "Token":
     case "Certificate":
     case "Other":
       return credentials.from
+    case "Eks":
+      return "the operator's AWS identity"
+    case "EksOfOperator":
     case "Unusable":
     case "Unsupported":
       return "the cluster"
@@ -139,9 +144,9 @@ export const observeCluster = (examined: ExaminedCluster, timeoutSecs: number): 
       return { ...unasked, connection: { _tag: "NotTried", why: "There is no usable address." } }
     const connection = yield* connect(probe)
     if (!isTrusted(connection)) return { ...unasked, connection }
-    const problem = hasCredentials(examined) ? yield* probe.credentialsProblem : undefined
+    const problem = areUsable(examined.credentials) ? yield* probe.credentialsProblem : undefined
     if (problem !== undefined) return { ...unasked, connection, credentials: unusable(examined, problem) }
     const { facts, isSilent } = yield* askVersion(probe)
     const asked = { ...unasked, connection, ...facts }
-    return isSilent || !hasCredentials(examined) ? asked : { ...asked, ...(yield* askAsUser(probe, examined)) }
+    return isSilent || !areUsable(examined.credentials) ? asked : { ...asked, ...(yield* askAsUser(probe, examined)) }
   }).pipe(Effect.scoped)

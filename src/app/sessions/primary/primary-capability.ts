@@ -4,12 +4,14 @@
  */
 
 import { Effect, type Scope } from "effect"
+import { credentialsFailedEvent } from "../../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
 import { parentsTold } from "../../../domain/session/child-owner.ts"
 import { parentName } from "../../../domain/session/names.ts"
 import { isOfCi, multiClusterSessionInfo, parentInfo } from "../../../domain/session/session-info.ts"
@@ -76,7 +78,7 @@ interface Primary {
 
 const makeOwnFleet = (
   configuration: FleetConfiguration,
-  { feed, fingerprint, namespace, operatorVersion }: PrimaryGround
+  { events, feed, fingerprint, namespace, operatorVersion }: PrimaryGround
 ): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> => {
   const ownHealth = { _tag: "Connected", operatorVersion, fingerprint, parametersInHeader: true } as const
   const clusterChanged = (cluster: ClusterName): void => feed.publish({ _tag: "ClusterChanged", cluster })
@@ -91,7 +93,9 @@ const makeOwnFleet = (
       childChanged: (_cluster, child) => {
         for (const session of parentsTold(child)) feed.publish({ _tag: "ParentChanged", session })
       },
-      reachChanged: clusterChanged
+      reachChanged: clusterChanged,
+      credentialsFailed: (cluster, problem) =>
+        events.record(mirrordOperators, { metadata: { name: "operator" } }, credentialsFailedEvent(cluster, problem))
     }
   })
 }

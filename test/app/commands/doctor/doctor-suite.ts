@@ -25,6 +25,7 @@ export interface DoctorCluster {
 }
 
 const namespace = "mirrord"
+const awsSecret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 const day = 86_400_000
 const account = (name: string): object => ({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } })
 const secret = (cluster: string, data: Readonly<Record<string, string>>, labelled = true): object => ({
@@ -125,6 +126,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
     const members = [
       member("ahead", { server: ahead.server, caData: encodeBase64Text(ahead.caPem) }),
       member("aws", { authType: "eks", region: "eu-central-1" }),
+      member("azure", { authType: "aks" }),
       member("ending", { server: ending.server, caData: encodeBase64Text(ending.caPem) }),
       member("expired"),
       member("foreign-certificate", { authType: "mtls" }),
@@ -145,6 +147,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       ])
     )
     secretTexts = [
+      awsSecret,
       envoy ?? "-",
       operator ?? "-",
       nobody ?? "-",
@@ -157,6 +160,8 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       return path
     }
     env = {
+      AWS_ACCESS_KEY_ID: "AKIAEXAMPLE",
+      AWS_SECRET_ACCESS_KEY: awsSecret,
       MIRRORD_OPERATOR_NAMESPACE: namespace,
       MIRRORD_MULTICLUSTER_CONFIG: await write(
         "multicluster-config.yaml",
@@ -202,6 +207,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         "primary",
         "ahead",
         "aws",
+        "azure",
         "ending",
         "expired",
         "foreign-certificate",
@@ -338,6 +344,16 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       })
     })
 
+    it("makes a token for an EKS cluster, which another cluster refuses", () => {
+      expect(finding("aws", "credentials")).toMatchObject({ status: "ok" })
+      expect(finding("aws", "authentication")).toMatchObject({
+        status: "failed",
+        fix: expect.stringMatching(
+          /^Make an access entry for the operator's role .* must be aws; eu-central-1 must be/u
+        )
+      })
+    })
+
     it("finds a Secret without its label, and an authType that is not built", () => {
       expect(finding("unlabelled", "credentials")).toMatchObject({
         status: "failed",
@@ -345,11 +361,11 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
           "with label operator.metalbear.co/remote-cluster-credentials=true does not exist"
         )
       })
-      expect(finding("aws", "credentials")).toMatchObject({
+      expect(finding("azure", "credentials")).toMatchObject({
         status: "failed",
-        message: "authType eks is not supported yet; its expiry cannot be told."
+        message: "authType aks is not supported yet; its expiry cannot be told."
       })
-      expect(statuses("aws")).toMatchObject({ reach: "ok", certificate: "ok", authentication: "skipped" })
+      expect(statuses("azure")).toMatchObject({ reach: "ok", certificate: "ok", authentication: "skipped" })
     })
 
     it("tells no secret", () => {
@@ -420,6 +436,11 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         expect(permissions("well")).toEqual([
           expect.stringMatching(/^system:serviceaccount:mirrord:mirrord-operator-envoy has all \d+ rights/u)
         ])
+        expect(told("aws").find(({ check }) => check === "credentials")).toMatchObject({
+          status: "warning",
+          message: expect.stringMatching(/^The operator makes tokens for region eu-central-1 with its AWS identity; /u),
+          fix: expect.stringMatching(/^Its service account names no AWS role: /u)
+        })
         expect(byPerson.code).toBe(1)
         for (const text of secretTexts) expect(byPerson.output).not.toContain(text)
         await cluster().apply(stringify(deployment({ name: "PRIMARY_MANAGEMENT_ONLY", value: "maybe" })))

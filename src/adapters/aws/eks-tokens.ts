@@ -1,0 +1,46 @@
+/**
+ * Makes tokens for EKS clusters, as `aws eks get-token` does: implements the port `EksTokens`.
+ *
+ * Not here: finding an AWS identity and signing, which the AWS SDK does (identity.ts).
+ */
+
+import { Clock, Effect, Redacted } from "effect"
+import { eksFailure } from "../../domain/credentials/eks-failure.ts"
+import { eksTokenDate } from "../../domain/credentials/eks-token.ts"
+import type { MakeEksToken } from "../../ports/eks-tokens.ts"
+import { serverTime } from "./server-time.ts"
+
+/** How long making a token may take. */
+const patience = "30 seconds"
+
+const problemOf = (cause: unknown): string => {
+  const error = cause instanceof Error ? cause : new Error(String(cause))
+  const code = "code" in error && typeof error.code === "string" ? error.code : error.name
+  return eksFailure({ name: code, message: error.message })
+}
+
+const encode = (url: string): string => `k8s-aws-v1.${Buffer.from(url).toString("base64url")}`
+
+/** Tokens by one AWS identity, that of this process. The SDK is loaded with the first of them. */
+export const makeEksTokens = (timeOf = serverTime): MakeEksToken => {
+  let loading: Promise<ReturnType<typeof import("./identity.ts").identityPresigner>> | undefined
+  const load = () => (loading ??= import("./identity.ts").then(({ identityPresigner }) => identityPresigner()))
+  return (cluster) =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const date = yield* Effect.fromResult(eksTokenDate(now, yield* timeOf(cluster)))
+      const { identityEnds, url } = yield* Effect.tryPromise({
+        try: async () => (await load())({ clusterName: cluster.name, region: cluster.region, date }),
+        catch: problemOf
+      })
+      return {
+        token: Redacted.make(encode(url)),
+        identityEnds: identityEnds === undefined ? undefined : identityEnds - date + now
+      }
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: patience,
+        orElse: () => Effect.fail(eksFailure({ name: "TimeoutError", message: `it was not found within ${patience}` }))
+      })
+    )
+}

@@ -1,0 +1,61 @@
+/**
+ * The AWS identity of this process, and requests that are presigned with it, all by the AWS SDK. Loaded only when a
+ * cluster is `eks` (eks-tokens.ts): the SDK takes memory.
+ *
+ * Not here: when a token is made.
+ */
+
+import { defaultProvider } from "@aws-sdk/credential-provider-node"
+import { partition } from "@aws-sdk/util-endpoints"
+import { Hash } from "@smithy/core/serde"
+import { SignatureV4 } from "@smithy/signature-v4"
+
+/** How long connecting to STS, and its answer, may take, ms. The SDK asks all else for a second. */
+const patience = { connectionTimeout: 5_000, requestTimeout: 10_000 }
+/** Credentials with less left are asked for anew, ms. The SDK looks at this machine's clock, which may be wrong. */
+const leastLeft = 300_000
+/** As EKS's own clients say, in s; STS and EKS ignore it, and take the request for 15 min. */
+const expiresIn = 60
+
+/** `date`: epoch ms, by the clock of AWS. */
+export interface PresignOptions {
+  readonly clusterName: string
+  readonly region: string
+  readonly date: number
+}
+
+export interface PresignedIdentity {
+  readonly url: string
+  /** The end of the credentials with which it is signed, epoch ms by the clock of AWS; undefined: never. */
+  readonly identityEnds: number | undefined
+}
+
+/**
+ * A function that presigns STS `GetCallerIdentity` for an EKS cluster, with the identity that the SDK finds: in the
+ * environment, by IRSA, in shared files, by a Pod Identity or an instance's profile. Rejects with the SDK's error.
+ */
+export const identityPresigner = () => {
+  const identity = defaultProvider({ clientConfig: { requestHandler: patience } })
+  return async ({ clusterName, date, region }: PresignOptions): Promise<PresignedIdentity> => {
+    const isEnding = ({ expiration }: { readonly expiration?: Date }): boolean =>
+      expiration !== undefined && expiration.getTime() - date < leastLeft
+    const known = await identity()
+    const credentials = isEnding(known) ? await identity({ forceRefresh: true }) : known
+    const hostname = `sts.${region}.${partition(region).dnsSuffix}`
+    const signer = new SignatureV4({ credentials, region, service: "sts", sha256: Hash.bind(null, "sha256") })
+    const { query = {} } = await signer.presign(
+      {
+        method: "GET",
+        protocol: "https:",
+        hostname,
+        path: "/",
+        query: { Action: "GetCallerIdentity", Version: "2011-06-15" },
+        headers: { host: hostname, "x-k8s-aws-id": clusterName }
+      },
+      { expiresIn, signingDate: new Date(date) }
+    )
+    const url = new URL(`https://${hostname}/`)
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
+    return { url: url.href, identityEnds: credentials.expiration?.getTime() }
+  }
+}
