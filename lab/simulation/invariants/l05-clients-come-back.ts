@@ -8,7 +8,7 @@ import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimClient } from "../world/sim-client.ts"
-import type { World } from "../world/world.ts"
+import type { SimCluster, World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { waitsForEver } from "./waits-for-ever.ts"
 
@@ -22,22 +22,33 @@ const losses: ReadonlySet<string> = new Set([
 /** Answers to a first connect that tell the user what is wrong with the request itself. */
 const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
 
-/** Whether a cluster that clients need has lost its operator for ever, or has no pods of the target. */
-const isMaimed = (world: World): boolean => {
-  const { clusters, defaultCluster, primary, sessionStart } = world.plan
-  const needed = [primary, defaultCluster, ...(sessionStart === "all" ? clusters.map(({ name }) => name) : [])]
-  const isGone = needed.some((name) => world.cluster(name).host.isGone)
+/** The clusters that sessions over many need. */
+const neededBy = ({ plan: { clusters, defaultCluster, primary, sessionStart } }: World): ReadonlyArray<string> => [
+  primary,
+  defaultCluster,
+  ...(sessionStart === "all" ? clusters.map(({ name }) => name) : [])
+]
+
+/** Those of them that run workloads. */
+const workloadsOf = (world: World): ReadonlyArray<SimCluster> =>
+  neededBy(world)
+    .filter((name) => world.plan.clusters.some((cluster) => cluster.name === name))
+    .map((name) => world.cluster(name))
+
+/** Whether a client cannot be served for good: a cluster that it needs has no operator, or no pods of the target. */
+const isHopeless = (world: World, client: SimClient | undefined): boolean => {
+  const needed = client?.isOfOneCluster === true ? [client.home] : neededBy(world)
   return (
-    isGone ||
-    needed.some(
-      (name) => clusters.some((plan) => plan.name === name) && world.cluster(name).kubelet.podsOf("myapp").length === 0
-    )
+    needed.some((name) => world.cluster(name).host.isGone) ||
+    (client?.wish === undefined && workloadsOf(world).some(({ kubelet }) => kubelet.podsOf("myapp").length === 0))
   )
 }
 
-/** Whether a client cannot be served for good. */
-const isHopeless = (world: World, client: SimClient | undefined): boolean =>
-  client?.isOnCopy === true ? world.cluster(client.home).host.isGone : isMaimed(world)
+/** Whether a copy over many clusters is wanted of a workload that one of them does not have. */
+const isOfNothing = (world: World, { isOfOneCluster, wish }: SimClient): boolean =>
+  wish !== undefined &&
+  !isOfOneCluster &&
+  workloadsOf(world).some(({ kubelet }) => !kubelet.hasWorkload(wish.kind, wish.name))
 
 /**
  * Whether the leader of an elected operator may not act yet, because it could not renew its Lease for a while. In such
@@ -104,9 +115,9 @@ export const clientsComeBack: Invariant = {
             }
             if (rule !== "operator-api.md §7.5" || !hopeful.has(client)) return undefined
             const code = refusals.get(client)
-            return code !== undefined && answersOfSubstance.has(code)
-              ? undefined
-              : `${client} was refused although nothing was wrong: ${message}.`
+            const isAnswer =
+              code === undefined ? isOfNothing(world(), world().client(client)) : answersOfSubstance.has(code)
+            return isAnswer ? undefined : `${client} was refused although nothing was wrong: ${message}.`
           }
           default:
             return undefined

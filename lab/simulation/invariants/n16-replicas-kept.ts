@@ -2,13 +2,15 @@
  * N16 (failures.md §3.17, §4.33). The number of pods of a workload that a copy replaces is written in the cluster from
  * the first moment on, in the same write that takes the pods, and the workload has that number again once no copy needs
  * it. A number that a person sets meanwhile is the person's; a zero that a person sets while the workload is at zero
- * cannot be told from the copy's.
+ * cannot be told from the copy's. A copy that a session is on has the pods of the workload that it is to replace: with
+ * copies over many clusters in each of them.
  */
 
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
+import { usedCopies } from "./session-objects.ts"
 
 /** The labels as people and upgrades find them; written here again, so that a changed name is noticed. */
 const fromLabel = "operator.metalbear.co/scaled-down-from"
@@ -26,6 +28,14 @@ const needs = (world: World, cluster: string, { metadata }: KubeObject): boolean
   const { objects } = world.cluster(cluster).server
   const copy = objects.peek(pods, metadata.labels?.[byLabel] ?? "", metadata.namespace)
   return copy !== undefined && copy.metadata.deletionTimestamp === undefined
+}
+
+/** The workload that a copy is to replace, as the collection of its kind and its name. */
+const replacedBy = ({ metadata }: KubeObject): string | undefined => {
+  const { replaces } = JSON.parse(metadata.annotations?.["operator.metalbear.co/copy-target"] ?? "{}") as {
+    readonly replaces?: { readonly kind: string; readonly name: string }
+  }
+  return replaces === undefined ? undefined : `${replaces.kind}s ${replaces.name}`
 }
 
 interface Followed {
@@ -55,11 +65,32 @@ const written = (followed: Followed, before: KubeObject, after: KubeObject, isBy
   return is !== undefined && to === 0 ? Number(is) : to
 }
 
+/** Copies in use beside workloads with pods. `isMeddled`: whether a person has scaled a workload, or deleted it. */
+const besideTheirs = (
+  world: World,
+  workloads: ReadonlyMap<string, Followed>,
+  isMeddled: (key: string) => boolean
+): ReadonlyArray<string> =>
+  [...world.clusters.values()].flatMap((cluster) => {
+    const inUse = usedCopies(cluster)
+    return cluster.kubelet.copies.flatMap((copy) => {
+      const { name } = copy.metadata
+      const replaced = replacedBy(copy)
+      const key = `${cluster.name} ${replaced}`
+      const workload = workloads.get(key)?.now
+      const isAside = workload === undefined || keptBy(workload) !== undefined || replicasOf(workload) === 0
+      return !inUse.has(name) || replaced === undefined || isAside || isMeddled(key)
+        ? []
+        : [`In ${cluster.name} a session is on the copy ${name}, and ${replaced} has its pods beside it.`]
+    })
+  })
+
 export const replicasKept: Invariant = {
   id: "N16",
   sentence: "A workload that a copy has replaced has its pods back once no copy needs it.",
   begin: (world) => {
     const workloads = new Map<string, Followed>()
+    const meddled = new Set<string>()
     /** When a person last scaled a workload: the write follows at once. */
     let scaledAt: number | undefined
     return {
@@ -69,6 +100,7 @@ export const replicasKept: Invariant = {
         const { cluster, commit } = event
         const { after, before, ref } = commit
         const key = `${cluster} ${ref.plural} ${(after ?? before)?.metadata.name}`
+        if (scaledAt === event.at || after === undefined) meddled.add(key)
         if (after === undefined) {
           workloads.delete(key)
           return undefined
@@ -85,8 +117,9 @@ export const replicasKept: Invariant = {
         known.wanted = found
         return undefined
       },
-      atRest: () =>
-        [...workloads.values()].flatMap(({ cluster, now, plural, wanted }) => {
+      atRest: () => [
+        ...besideTheirs(world(), workloads, (key) => meddled.has(key)),
+        ...[...workloads.values()].flatMap(({ cluster, now, plural, wanted }) => {
           // Nobody is there who could give the pods back; `braid cleanup` does that for an operator that is removed.
           if (world().cluster(cluster).host.isGone) return []
           const what = `In ${cluster} ${plural} ${now.metadata.name}`
@@ -96,6 +129,7 @@ export const replicasKept: Invariant = {
           const due = kept === undefined ? wanted : 0
           return found === due ? [] : [`${what} is to have ${found} pods and not ${due}.`]
         })
+      ]
     }
   }
 }

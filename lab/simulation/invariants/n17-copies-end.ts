@@ -7,9 +7,9 @@ import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
-import type { SimCluster, World } from "../world/world.ts"
+import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
-import { isLeaving } from "./session-objects.ts"
+import { isLeaving, usedCopies } from "./session-objects.ts"
 
 /**
  * How long a copy may be there without a session, beside its idle time, ms: a new leader's grace, and where faults have
@@ -18,19 +18,6 @@ import { isLeaving } from "./session-objects.ts"
 const latest = { healed: 500_000, left: 200_000 } as const
 /** The shortest idle time that an operator grants, ms. */
 const shortest = 15_000
-
-/** Names of the copies that sessions of a cluster are on. */
-const used = ({ server }: SimCluster): ReadonlySet<string> =>
-  new Set(
-    server.objects.peekAll(mirrordClusterSessions).flatMap((session) => {
-      const { copyTarget, target } = session["spec"] as {
-        readonly copyTarget?: object | null
-        readonly target?: { readonly name: string } | null
-      }
-      const isOnCopy = (copyTarget ?? undefined) !== undefined && !isLeaving(session)
-      return isOnCopy && target !== undefined && target !== null ? [target.name] : []
-    })
-  )
 
 const idleTime = ({ metadata }: KubeObject): number => {
   const [, secs] = /"idle_ttl":(\d+)/u.exec(metadata.annotations?.["operator.metalbear.co/copy-target"] ?? "") ?? []
@@ -47,7 +34,7 @@ export const copiesEnd: Invariant = {
     const usedAt = new Map<string, number>()
     const noteUse = (now: number): void => {
       for (const cluster of world().clusters.values())
-        for (const name of used(cluster)) usedAt.set(`${cluster.name} ${name}`, now)
+        for (const name of usedCopies(cluster)) usedAt.set(`${cluster.name} ${name}`, now)
     }
     return {
       on: (event) => {
@@ -66,7 +53,7 @@ export const copiesEnd: Invariant = {
           return undefined
         const { call, process } = event
         const cluster = world().clusters.get(call.to)
-        return cluster !== undefined && isUndisturbed(world()) && used(cluster).has(call.name)
+        return cluster !== undefined && isUndisturbed(world()) && usedCopies(cluster).has(call.name)
           ? `${process} deletes the copy ${call.name} in ${call.to}, and a session is on it.`
           : undefined
       },

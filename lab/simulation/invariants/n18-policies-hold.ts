@@ -54,41 +54,49 @@ const askedFor = (bytes: Uint8Array): ReadonlyArray<Rule> => {
   return message.value.value._tag === "All" ? ["steal", "steal-without-filter"] : ["steal"]
 }
 
-/**
- * The policies of its own cluster hold for an agent, and those of the primary where it serves sessions over many. No
- * copy that is played is over many clusters.
- */
-const holdsFor = ({ cluster, isForCopies }: Known, world: World, agentCluster: string, isOfCopy: boolean): boolean =>
-  isOfCopy ? cluster === agentCluster && isForCopies : cluster === agentCluster || cluster === world.primary.name
+/** The pod that an agent works on: of the target, or a copy that a user of its cluster or a primary has asked for. */
+type Site = "Target" | "Copy" | "FleetCopy"
 
-const isOnCopy = ({ kubelet }: SimCluster, containerId: string | undefined): boolean =>
-  containerId?.startsWith("mirrord-copy-") === true && kubelet.copies.length > 0
+/** The policies of its own cluster hold for an agent, and those of the primary where it serves sessions over many. */
+const holdsFor = ({ cluster, isForCopies }: Known, world: World, agentCluster: string, site: Site): boolean =>
+  (site === "Target" || isForCopies) &&
+  (cluster === agentCluster || (site !== "Copy" && cluster === world.primary.name))
+
+const siteOf = (world: World, { kubelet, name: cluster }: SimCluster, containerId: string | undefined): Site => {
+  const copy = kubelet.copies.find(({ metadata }) => containerId?.startsWith(`${metadata.name}-`) === true)
+  if (copy === undefined) return "Target"
+  const { annotations, name } = copy.metadata
+  const isOrdered = annotations?.["operator.metalbear.co/copy-target"]?.includes('"primary":') === true
+  // A user of the cluster finds the copy there that the same user's primary has ordered.
+  const isShared = [...world.clients.values()].some(
+    ({ copy: used, home, isOfOneCluster }) => isOfOneCluster && home === cluster && used === name
+  )
+  return isOrdered && !isShared ? "FleetCopy" : "Copy"
+}
 
 /** Ports that the agents of a cluster give to clients, in the words of policies. */
-const given = (cluster: SimCluster) =>
+const given = (world: World, cluster: SimCluster) =>
   cluster.kubelet.agents.flatMap(({ agent: { subscriptions }, containerId, name }) => {
-    const isOfCopy = isOnCopy(cluster, containerId)
+    const site = siteOf(world, cluster, containerId)
     const steals = [...subscriptions.steals].map(([port, { _tag }]) => ({
       name,
       port,
-      isOfCopy,
+      site,
       rules: _tag === "Unfiltered" ? (["steal", "steal-without-filter"] as const) : (["steal"] as const)
     }))
     const mirrors = [...subscriptions.mirrors.keys()].map((port) => ({
       name,
       port,
-      isOfCopy,
+      site,
       rules: ["mirror"] as const
     }))
     return [...steals, ...mirrors]
   })
 
-/** The cluster whose operator decides about a session as a whole. */
-const decides = (world: World, client: SimClient): string => (client.isOnCopy ? client.home : world.primary.name)
-
 /** Whether a policy of the deciding cluster lets the session not be. */
-const refuses = ({ isForCopies, rules }: Known, { isOnCopy, takesPods }: SimClient): boolean =>
-  (rules.has("profile") && (isForCopies || !isOnCopy)) || (rules.has("copy-target-scale-down") && takesPods)
+const refuses = ({ isForCopies, rules }: Known, { wish }: SimClient): boolean =>
+  (rules.has("profile") && (isForCopies || wish === undefined)) ||
+  (rules.has("copy-target-scale-down") && wish?.scaleDown === true)
 
 /** Rules of the operator itself, which are no objects. */
 const ownRules: ReadonlySet<string> = new Set(["targetless", "ephemeral agents"])
@@ -127,10 +135,9 @@ export const policiesHold: Invariant = {
           if (rules.length === 0) return undefined
           const cluster = theWorld.cluster(event.cluster)
           const agent = cluster.kubelet.agents.find(({ name }) => name === event.agent)
-          const isOfCopy = isOnCopy(cluster, agent?.containerId)
+          const site = siteOf(theWorld, cluster, agent?.containerId)
           const broken = inForce(event.at).find(
-            (policy) =>
-              holdsFor(policy, theWorld, event.cluster, isOfCopy) && rules.some((rule) => policy.rules.has(rule))
+            (policy) => holdsFor(policy, theWorld, event.cluster, site) && rules.some((rule) => policy.rules.has(rule))
           )
           return broken === undefined
             ? undefined
@@ -139,9 +146,7 @@ export const policiesHold: Invariant = {
         case "ClientConnected": {
           const client = theWorld.clients.get(event.client)
           if (client === undefined) return undefined
-          const broken = inForce(event.at).find(
-            (policy) => policy.cluster === decides(theWorld, client) && refuses(policy, client)
-          )
+          const broken = inForce(event.at).find((policy) => policy.cluster === client.home && refuses(policy, client))
           return broken === undefined
             ? undefined
             : `${event.client} is connected, and policy ${broken.name} of ${broken.cluster} forbids it.`
@@ -211,9 +216,9 @@ export const policiesHold: Invariant = {
         const acting = inForce(theWorld.now).filter(({ cluster }) => !theWorld.cluster(cluster).host.isGone)
         if (acting.length === 0) return []
         return [...theWorld.clusters.values()].flatMap((cluster) =>
-          given(cluster).flatMap(({ isOfCopy, name, port, rules }) =>
+          given(theWorld, cluster).flatMap(({ name, port, rules, site }) =>
             acting.flatMap((policy) =>
-              holdsFor(policy, theWorld, cluster.name, isOfCopy) && rules.some((rule) => policy.rules.has(rule))
+              holdsFor(policy, theWorld, cluster.name, site) && rules.some((rule) => policy.rules.has(rule))
                 ? [
                     `Agent ${name} in ${cluster.name} gives port ${port}, which policy ${policy.name} of ` +
                       `${policy.cluster} forbids.`

@@ -38,9 +38,9 @@ export const conditionsOf = (object: KubeObject): ReadonlyArray<Condition> =>
 export const isParent = ({ ref }: Commit): boolean => ref.plural === mirrordMultiClusterSessions.plural
 export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClusterSessions.plural
 
-/** The object of a client's session: its parent, or the session of one cluster where it runs on a copy. */
-export const sessionObjectOf = ({ isOnCopy, sessionId }: SimClient): string =>
-  isOnCopy ? sessionIdName(sessionId as SessionId) : parentName(sessionId as SessionId)
+/** The object of a client's session: its parent, or the session of one cluster. */
+export const sessionObjectOf = ({ isOfOneCluster, sessionId }: SimClient): string =>
+  isOfOneCluster ? sessionIdName(sessionId as SessionId) : parentName(sessionId as SessionId)
 
 export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.metadata)
 
@@ -64,4 +64,17 @@ export const jobsOf = ({ server }: SimCluster, session: KubeObject): ReadonlySet
       .peekAll(jobs)
       .filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === session.metadata.uid))
       .map(({ metadata }) => metadata.name)
+  )
+
+/** Names of the copies that sessions of a cluster are on. */
+export const usedCopies = ({ server }: SimCluster): ReadonlySet<string> =>
+  new Set(
+    server.objects.peekAll(mirrordClusterSessions).flatMap((session) => {
+      const { copyTarget, target } = session["spec"] as {
+        readonly copyTarget?: object | null
+        readonly target?: { readonly name: string } | null
+      }
+      const isOnCopy = (copyTarget ?? undefined) !== undefined && !isLeaving(session)
+      return isOnCopy && target !== undefined && target !== null ? [target.name] : []
+    })
   )

@@ -165,7 +165,7 @@ export class StatefulTraffic {
           client,
           connection,
           sessionId,
-          cluster: user?.isOnCopy === true ? user.home : plan.defaultCluster,
+          cluster: user?.isOfOneCluster === true ? user.home : plan.defaultCluster,
           epoch,
           said: new Sequence(),
           heard: new Sequence(),

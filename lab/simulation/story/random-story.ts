@@ -51,26 +51,42 @@ const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
 /** Strands that are woven into some stories, each with acts of its own beside usual acts. */
-type Woven = "copies" | "policies"
+type Woven = "copies" | "fleetCopies" | "policies"
 const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
   copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors"]),
+  fleetCopies: strand("copies", [
+    "steal",
+    "env",
+    "leave",
+    "kill",
+    "delete",
+    "request",
+    "crash",
+    "errors",
+    "cut",
+    "heal"
+  ]),
   policies: strand("policies", ["steal", "mirror", "request"])
 }
 /** How often a woven strand begins, and how many acts it has. */
 const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
   copies: [false, false, false, false, true, false],
+  fleetCopies: [false, false, false, false, false, false, true, false],
   policies: [false, false, true, false, false, false]
 }
 const leastWoven = 4
 /** Most sessions on copies. */
 const mostCopies = 3
 const mostWoven = 14
-/** Workloads that copies are made of, in the cluster of a strand of copies. */
+/** Workloads that copies are made of, in the clusters of a strand of copies. */
 const copiedWorkloads = ["statefulset/db pods 2", "job/batch", "cronjob/nightly"]
 
 const seed = fc.noShrink(fc.integer({ min: 0, max: 0x7fffffff }))
 
-function strand(of: Woven, others: ReadonlyArray<string>): ReadonlyArray<RandomAct> {
+function strand(
+  of: NonNullable<RandomAct["random"]["woven"]>,
+  others: ReadonlyArray<string>
+): ReadonlyArray<RandomAct> {
   const known = others.flatMap((name) => acts.filter((verb) => verb.name === name))
   return [...allActs.filter(({ random }) => random.woven === of), ...known]
 }
@@ -78,6 +94,8 @@ function strand(of: Woven, others: ReadonlyArray<string>): ReadonlyArray<RandomA
 interface Setup {
   readonly clusters: readonly [string, ...ReadonlyArray<string>]
   readonly primary: string
+  /** The cluster whose operator is asked for copies. */
+  readonly copiesAt: string
   /** Clusters whose operators have replicas. */
   readonly elected: ReadonlyArray<string>
   /** Whether there are faults between operators and agents. */
@@ -135,9 +153,11 @@ const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
         const count = pods[i] ?? 1
         return `cluster ${name}${flags}${count === 1 ? "" : ` pods ${count}`}`
       })
+      const itsPrimary = primaryIsDefault ? (names[chosen] ?? first) : primary
       return {
         clusters: [first, ...rest],
-        primary: primaryIsDefault ? (names[chosen] ?? first) : primary,
+        primary: itsPrimary,
+        copiesAt: itsPrimary,
         elected: [],
         nodes: false,
         lines: [...lines, ...settings.filter((line) => line !== "")]
@@ -171,13 +191,14 @@ class Teller {
 
   /** Says one line of a verb; false if the verb has no line to say now. */
   say(verb: RandomAct, random: RandomStream): boolean {
-    const { clusters, elected, primary } = this.#setup
+    const { clusters, copiesAt, elected, primary } = this.#setup
     const [first, ...rest] = clusters
     const started: Array<string> = []
     const draw: Draw = {
       random,
       clusters,
       primary,
+      copiesAt,
       elected,
       places: clusters.includes(primary) ? clusters : [primary, first, ...rest],
       sessions: this.#sessions,
@@ -240,6 +261,15 @@ const wovenArbitrary = (of: Woven): fc.Arbitrary<ReadonlyArray<WovenAct>> =>
     })
     .map(({ acts: drawn, isIn }) => (isIn ? drawn.toSorted((a, b) => a.at - b.at) : []))
 
+const named = (name: string): RandomAct | undefined => allActs.find((verb) => verb.name === name)
+
+/** The beginning of a strand of copies over many clusters: mostly they are ready before the next act. */
+const beginFleetCopy = (teller: Teller, random: RandomStream): void => {
+  const copy = named("copy")
+  if (copy !== undefined) teller.say(copy, random)
+  teller.add(random.chance(0.7) ? "tick 10s" : "tick 500ms")
+}
+
 /** The end of a strand of policies: a policy comes, and perhaps goes, while nothing else is wrong. */
 const calmPolicy = (home: string, primary: string, random: RandomStream): ReadonlyArray<string> => {
   const place = random.pick([home, primary])
@@ -251,9 +281,9 @@ const calmPolicy = (home: string, primary: string, random: RandomStream): Readon
 }
 
 /**
- * Weaves a strand into a story whose other lines stay as they are. Its acts are about one cluster, the first that is no
- * primary; without such a cluster there are no copies. A strand of copies has sessions of its own; one of policies is
- * about the story's.
+ * Weaves a strand into a story whose other lines stay as they are. The acts of copies over many clusters are about all
+ * of them; those of other strands are about one, the first that is no primary, without which there are no copies. A
+ * strand of copies has sessions of its own; one of policies is about the story's.
  */
 const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: ReadonlyArray<WovenAct>) => {
   const [first] = woven
@@ -261,13 +291,18 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
   const other = setup.clusters.find((name) => name !== setup.primary)
   if (of === "copies" && other === undefined) return { lines, setup: [] }
   const home = other ?? setup.primary
-  const sessions = of === "copies" ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
-  const teller = new Teller({ ...setup, clusters: [home] }, mostCopies, new Map(), { prefix: "c", sessions })
+  const sessions = of === "policies" ? lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? []) : []
+  const isOfFleet = of === "fleetCopies"
+  const teller = new Teller(isOfFleet ? setup : { ...setup, clusters: [home], copiesAt: home }, mostCopies, new Map(), {
+    prefix: isOfFleet ? "f" : "c",
+    sessions
+  })
   const before: Array<Array<string>> = lines.map(() => [])
   const after: Array<string> = []
-  for (const { act, at } of woven) {
+  for (const [i, { act, at }] of woven.entries()) {
     const from = teller.lines.length
-    teller.tellOf(wovenActs[of], new RandomStream(`${act}`))
+    if (isOfFleet && i === 0) beginFleetCopy(teller, new RandomStream(`${act}`))
+    else teller.tellOf(wovenActs[of], new RandomStream(`${act}`))
     ;(before[Math.floor(at * (lines.length + 1))] ?? after).push(...teller.lines.slice(from))
   }
   return {
@@ -276,11 +311,14 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
       ...after,
       ...(of === "policies" ? calmPolicy(home, setup.primary, new RandomStream(`${first.act} calm`)) : [])
     ],
-    setup: of === "copies" ? copiedWorkloads.map((workload) => `workload ${home} ${workload}`) : []
+    setup:
+      of === "policies"
+        ? []
+        : (isOfFleet ? setup.clusters : [home]).flatMap((cluster) =>
+            copiedWorkloads.map((workload) => `workload ${cluster} ${workload}`)
+          )
   }
 }
-
-const named = (name: string): RandomAct | undefined => acts.find((verb) => verb.name === name)
 
 /**
  * Random stories. In each story some verbs are missing and others are four times as common (swarm testing), so that
@@ -307,9 +345,10 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       // Woven into the story that is drawn so far, so that it stays as it was.
       copies: wovenArbitrary("copies"),
       policies: wovenArbitrary("policies"),
-      ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false)
+      ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false),
+      fleetCopies: wovenArbitrary("fleetCopies")
     })
-    .map(({ acts: seeds, begin, copies, elected, ephemeral, nodes, policies, seed, setup: drawn, weights }) => {
+    .map(({ acts: seeds, begin, elected, ephemeral, nodes, seed, setup: drawn, weights, ...woven }) => {
       const setup = withEphemeralAgents({ ...withReplicas(drawn, elected), nodes }, ephemeral)
       const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
       for (const name of begin.split(" ")) {
@@ -322,9 +361,11 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
         if (teller.lines.length >= mostActs(options.minutes) || teller.time >= options.minutes * 60_000) break
         teller.tell(new RandomStream(`${act}`))
       }
-      const withCopies = weave("copies", teller.lines, setup, copies)
-      const withPolicies = weave("policies", withCopies.lines, setup, policies)
-      return { seed, lines: [...setup.lines, ...withCopies.setup, ...withPolicies.lines] }
+      const withCopies = weave("copies", teller.lines, setup, woven.copies)
+      const withFleetCopies = weave("fleetCopies", withCopies.lines, setup, woven.fleetCopies)
+      const withPolicies = weave("policies", withFleetCopies.lines, setup, woven.policies)
+      const workloads = new Set([...withCopies.setup, ...withFleetCopies.setup])
+      return { seed, lines: [...setup.lines, ...workloads, ...withPolicies.lines] }
     })
 
 /** The random story of a seed, the same every time. The seed of its world is the same text. */

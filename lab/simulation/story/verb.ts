@@ -37,6 +37,8 @@ export interface Draw {
   readonly places: readonly [string, ...ReadonlyArray<string>]
   /** Clusters whose operators elect a leader. */
   readonly elected: ReadonlyArray<string>
+  /** The cluster whose operator is asked for copies. */
+  readonly copiesAt: string
   /** Sessions that the story has started so far. */
   readonly sessions: ReadonlyArray<string>
   /** Draws a session's name that is not taken. */

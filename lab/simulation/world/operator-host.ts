@@ -4,11 +4,11 @@
  */
 
 import { Effect, Exit, Result } from "effect"
+import { reasonOf } from "../../../src/adapters/kubernetes/kube-errors.ts"
 import type { ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { serveConnect } from "../../../src/app/api/serve-connect.ts"
 import { type ApiError, badRequest } from "../../../src/app/api/status.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
-import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Answer, Commit } from "../../memory/memory-objects.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
@@ -189,23 +189,29 @@ export class OperatorHost implements ReplicaHost {
     )
   }
 
-  /** The operator's description of itself, as its API server asks for it. */
-  describe(answer: (result: Answer<KubeObject>) => void): void {
+  /** A request of another operator, or of this one, as this cluster's API server passes it on. */
+  answer<A>(
+    use: (facade: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>,
+    answer: (result: Answer<A>) => void
+  ): void {
     const { facade, process } = this.#endpoint()
-    const unavailable = (detail: string) =>
-      answer(Result.fail(this.#options.server.objects.error("get operator", "Other", detail, 503)))
+    const { objects } = this.#options.server
+    const unavailable = (detail: string) => answer(Result.fail(objects.error("ask operator", "Other", detail, 503)))
     if (process === undefined || facade === undefined)
       return unavailable("no endpoints available for service mirrord-operator")
     const cancel = process.whenDead(() => unavailable("error trying to reach service: connection reset"))
-    const describe = (): void => {
-      process.run(facade.describe, (exit) => {
+    const serve = (): void => {
+      process.run(use(facade), (exit) => {
         cancel()
-        if (Exit.isSuccess(exit)) answer(Result.succeed({ ...exit.value, metadata: { name: "operator" } }))
-        else unavailable(String(exit.cause))
+        if (Exit.isSuccess(exit)) return answer(Result.succeed(exit.value))
+        const failure = firstFailure(exit)
+        if (failure === undefined) return unavailable(String(exit.cause))
+        const { code, message, reason } = failure
+        answer(Result.fail(objects.error("ask operator", reasonOf(code, reason), message, code)))
       })
     }
-    if (process.state === "running") describe()
-    else process.hold(describe)
+    if (process.state === "running") serve()
+    else process.hold(serve)
   }
 
   /** Calls the operator's API in its process; the answer is a failure if the operator does not serve. */

@@ -5,10 +5,20 @@
  */
 
 import { Cause, Effect, Result, Stream } from "effect"
+import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import type { ApiError } from "../../../src/app/api/status.ts"
+import { selectedPrimary } from "../../../src/domain/copy-target/copy-order.ts"
+import { copyTargets } from "../../../src/domain/resources/copy-target.ts"
 import { subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
-import { type KubeApi, KubeError, type KubeObject, type ResourceRef } from "../../../src/ports/kube-api.ts"
+import {
+  type KubeApi,
+  KubeError,
+  type KubeObject,
+  type ResourceRef,
+  type Selection
+} from "../../../src/ports/kube-api.ts"
 import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
@@ -44,10 +54,18 @@ export interface ApiServerOptions {
   readonly network: Network
   readonly cluster: string
   readonly emit: (event: WorldEvent) => void
-  /** The operator behind the aggregation layer: its `MirrordOperator`, asked in its own process. */
-  readonly describeOperator: (answer: (result: Answer<KubeObject>) => void) => void
-  /** Users that may create `MirrordClusterSession`s, as a SubjectAccessReview says. */
-  readonly primaries: ReadonlySet<string>
+  /** Asks the operator behind the aggregation layer, in its own process. */
+  readonly askOperator: <A>(
+    use: (facade: OperatorFacade["Service"]) => Effect.Effect<A, ApiError>,
+    answer: (result: Answer<A>) => void
+  ) => void
+  /** The user as which operators call, who may create `MirrordClusterSession`s, as a SubjectAccessReview says. */
+  readonly envoy: string
+}
+
+interface CopyList {
+  readonly items: ReadonlyArray<KubeObject>
+  readonly resourceVersion: string
 }
 
 type Serve<A> = (answer: (result: Answer<A>) => void, staleBy: number) => void
@@ -166,16 +184,21 @@ export class ApiServer {
       cluster,
       get: (ref, name, namespace) =>
         request(plain("get", ref, { name, namespace }), (answer) => {
-          if (ref.plural === mirrordOperators.plural) this.#options.describeOperator(answer)
-          else answer(objects.get(ref, name, namespace))
+          if (ref.plural !== mirrordOperators.plural) return answer(objects.get(ref, name, namespace))
+          this.#options.askOperator(
+            ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name: "operator" } })),
+            answer
+          )
         }),
       list: (ref, selection) =>
-        request(plain("list", ref, selection), (answer, staleBy) =>
-          answer(Result.succeed(objects.list(ref, selection, staleBy)))
-        ),
+        request(plain("list", ref, selection), (answer, staleBy) => {
+          if (ref.plural === copyTargets.plural) this.#listCopies(selection, answer)
+          else answer(Result.succeed(objects.list(ref, selection, staleBy)))
+        }),
       create: (ref, object, namespace) =>
         request(plain("create", ref, { name: (object as KubeObject).metadata?.name, namespace }, object), (answer) => {
           if (ref.plural === subjectAccessReviews.plural) answer(Result.succeed(this.#review(object)))
+          else if (ref.plural === copyTargets.plural) this.#orderCopy(object, namespace, answer)
           else answer(objects.create(ref, object, namespace, kernel.now))
         }),
       mergePatch: (ref, name, patch, options) =>
@@ -336,13 +359,38 @@ export class ApiServer {
     })
   }
 
+  /** Copies of targets are no objects of the server: its operator makes and shows them. */
+  #orderCopy(body: object, namespace = "", answer: (result: Answer<KubeObject>) => void): void {
+    const caller = { user: this.#options.envoy, groups: [], extra: {} }
+    const own = { certificate: undefined, clientName: undefined, clientHostname: undefined }
+    this.#options.askOperator(
+      (facade) =>
+        Effect.map(facade.createCopyTarget({ caller, namespace, body, ...own }), (made) => made as KubeObject),
+      answer
+    )
+  }
+
+  #listCopies(selection: Selection | undefined, answer: (result: Answer<CopyList>) => void): void {
+    const primary = selectedPrimary(selection?.labelSelector ?? null)
+    const { name, namespace } = selection ?? {}
+    const named = { ...(primary === undefined ? {} : { primary }), ...(name === undefined ? {} : { name }) }
+    this.#options.askOperator(
+      (facade) =>
+        Effect.map(facade.listCopyTargets({ namespace, ...named }), (items) => ({
+          items: items as ReadonlyArray<KubeObject>,
+          resourceVersion: "0"
+        })),
+      answer
+    )
+  }
+
   #review(object: object): KubeObject {
     const { spec } = object as {
       readonly spec: { readonly user: string; readonly resourceAttributes: { readonly resource: string } }
     }
     // Everybody may connect, as the chart's role for developers says.
     const isOfPrimaries = spec.resourceAttributes.resource === mirrordClusterSessions.plural
-    const allowed = !isOfPrimaries || this.#options.primaries.has(spec.user)
+    const allowed = !isOfPrimaries || spec.user === this.#options.envoy
     return { metadata: { name: "" }, status: { allowed } }
   }
 

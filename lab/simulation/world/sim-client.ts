@@ -32,6 +32,8 @@ export interface SimClientOptions {
   readonly target: string
   /** The operator that the user's kubeconfig leads to. */
   readonly operator: OperatorHost
+  /** Whether that is a primary's, whose sessions are over many clusters. */
+  readonly isAtPrimary: boolean
   /** The session is to run on a copy. */
   readonly copy: CopyWish | undefined
   /** The next number of a connection, unique in the world. */
@@ -103,14 +105,14 @@ export class SimClient {
     return this.#copy?.name
   }
 
-  /** Whether the session runs, or is to run, on a copy. */
-  get isOnCopy(): boolean {
-    return this.#options.copy !== undefined
+  /** Whether the session is one of a single cluster. */
+  get isOfOneCluster(): boolean {
+    return !this.#options.isAtPrimary
   }
 
-  /** Whether the copy replaces its workload. */
-  get takesPods(): boolean {
-    return this.#options.copy?.scaleDown === true
+  /** The copy that the session runs on, or is to run on. */
+  get wish(): CopyWish | undefined {
+    return this.#options.copy
   }
 
   get state(): ClientState {
@@ -223,8 +225,8 @@ export class SimClient {
     this.#connect({
       opened,
       refused: (code, reason, message) => {
-        // A copy that was there before has ended meanwhile: the client makes a new one, once.
-        if (code === 404 && this.#copy?.isReused === true) return this.#start(false)
+        // A copy that was there before has ended meanwhile: in a single cluster the client makes a new one, once.
+        if (code === 404 && this.#copy?.isReused === true && this.isOfOneCluster) return this.#start(false)
         this.#end("operator-api.md §7.5", `${code ?? "no answer"} ${reason}: ${message}`)
       }
     })
@@ -244,7 +246,7 @@ export class SimClient {
         checked: "proxy",
         namespace,
         target: this.copy ?? target,
-        ...(this.isOnCopy ? { isCopy: true } : {}),
+        ...(this.copy === undefined ? {} : { isCopy: true }),
         sessionId: sessionId.toString(),
         certificate: userCertificate(user),
         clientVersion: "3.250.0",

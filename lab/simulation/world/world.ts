@@ -218,6 +218,7 @@ export class World {
 
   /** A user starts a session. */
   startClient(options: ClientPlan): SimClient {
+    const home = options.at ?? this.plan.primary
     const id = options.sessionId ?? BigInt(`0x${sha256Hex(`${this.plan.seed} session ${options.name}`).slice(0, 16)}`)
     const client = new SimClient({
       kernel: this.kernel,
@@ -228,7 +229,8 @@ export class World {
       sessionId: id,
       namespace: "default",
       target: options.target,
-      operator: (options.at === undefined ? this.primary : this.cluster(options.at)).host,
+      operator: this.cluster(home).host,
+      isAtPrimary: home === this.plan.primary,
       copy: options.copy,
       nextConnection: () => ++this.#connections,
       pingInterval: this.plan.pingInterval,
@@ -274,8 +276,8 @@ export class World {
         }
         emit(event)
       },
-      describeOperator: (answer) => host.describe(answer),
-      primaries: new Set([envoy])
+      askOperator: (use, answer) => host.answer(use, answer),
+      envoy
     })
     const kubelet = new SimKubelet({ kernel, server, emit })
     const host: OperatorHost = new OperatorHost({

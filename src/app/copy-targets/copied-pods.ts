@@ -42,6 +42,8 @@ interface CopyUse {
   readonly uid: string | undefined
   readonly since: number
   usedAt: number
+  /** Until when the user of an earlier process's copy may be in a pause between two tries. */
+  readonly graceUntil: number
 }
 
 export interface CopiedPods {
@@ -88,11 +90,16 @@ const copyOf = (key: string, pod: Pod | undefined): Copy | undefined => {
 const replacedBy = ({ pod, record }: Pick<Copy, "pod" | "record">): PlacedWorkload | undefined =>
   record.replaces === undefined ? undefined : { ...record.replaces, namespace: pod.metadata.namespace ?? "" }
 
+const replacementFor = (workloads: ScaledDownWorkloads, copy: Copy): Replacement => {
+  const replaced = replacedBy(copy)
+  return replaced === undefined ? "NotWanted" : workloads.replacement(replaced, copy.pod.metadata.name)
+}
+
 /** A copy of an earlier process may have a user who is in a pause between two tries, as a session may. */
 const useOf = (uses: State["uses"], key: string, uid: string | undefined, now: number): CopyUse => {
   const known = uses.get(key)
   if (known !== undefined && known.uid === uid) return known
-  const fresh = { uid, since: now, usedAt: now + leaderGrace }
+  const fresh = { uid, since: now, usedAt: now, graceUntil: now + leaderGrace }
   uses.set(key, fresh)
   return fresh
 }
@@ -100,15 +107,18 @@ const useOf = (uses: State["uses"], key: string, uid: string | undefined, now: n
 const stateOf = (uses: State["uses"], { key, pod, record }: Copy, replacement: Replacement, now: number): CopyState =>
   copyState(pod, record.container, replacement, now - useOf(uses, key, pod.metadata.uid, now).since)
 
-const observed = ({ options }: State, { key, known, now, view }: CopyTurn): ObservedCopy => {
+const observed = ({ options, uses, workloads }: State, { key, known, now, view }: CopyTurn): ObservedCopy => {
   const used = options.inUse()
   const isInUse = used === undefined || used.has(key)
   if (isInUse) known.usedAt = Math.max(known.usedAt, now)
+  const copy = copyOf(key, view)
+  // Nobody comes back to a failed copy, such as one whose making was cut short.
+  const hasFailed = copy !== undefined && stateOf(uses, copy, replacementFor(workloads, copy), now).phase === "Failed"
   const idleTtl = copyRecord(view.metadata)?.spec["idle_ttl"]
   return {
     uid: view.metadata.uid ?? "",
     isInUse,
-    usedAt: known.usedAt,
+    usedAt: hasFailed ? known.usedAt : Math.max(known.usedAt, known.graceUntil),
     idleTtl: typeof idleTtl === "number" ? idleTtl : undefined
   }
 }
@@ -192,18 +202,14 @@ export const makeCopiedPods = (options: CopiedPodsOptions): Effect.Effect<Copied
       started: cache.awaitSynced,
       all,
       find,
-      state: (copy, now) => {
-        const replaced = replacedBy(copy)
-        const replacement = replaced && workloads.replacement(replaced, copy.pod.metadata.name)
-        return stateOf(uses, copy, replacement ?? "NotWanted", now)
-      },
+      state: (copy, now) => stateOf(uses, copy, replacementFor(workloads, copy), now),
       podState: (copy, now) => stateOf(uses, copy, "NotWanted", now),
       use: ({ key, pod }, now) => {
         const use = useOf(uses, key, pod.metadata.uid, now)
         use.usedAt = Math.max(use.usedAt, now)
       },
       made: (pod, now) => {
-        uses.set(keyOfObject(pod), { uid: pod.metadata.uid, since: now, usedAt: now })
+        uses.set(keyOfObject(pod), { uid: pod.metadata.uid, since: now, usedAt: now, graceUntil: now })
         cache.wrote(pod)
       },
       workloads

@@ -36,6 +36,8 @@ import { type Answer, askClusters, orderCopy, type OrderedCopy } from "./ordered
 
 /** Milliseconds between two looks at copies that nobody asks for, so that the operator's status is true. */
 const lookEvery = 10_000
+/** Milliseconds after which a copy is forgotten of which its default cluster tells nothing any more. */
+const forgetAfter = 300_000
 
 export interface FleetCopiesOptions {
   /** The API of the primary's own cluster, with retries. */
@@ -60,11 +62,15 @@ interface Known {
   /** The Kubernetes user whose copy it is. */
   readonly user: string
   shown: CopyTarget
+  /** When the default cluster last told of it, epoch ms. */
+  seenAt: number
   /** Since when the default's copy is ready, epoch ms. */
   readySince: number | undefined
   /** The clusters that did not carry out the last order. */
   readonly problems: Map<ClusterName, { readonly why: string; readonly isFinal: boolean }>
   readonly underWay: Set<ClusterName>
+  /** The clusters that have carried out an order of this process. */
+  readonly ordered: Set<ClusterName>
   /** The order that the other clusters get, once this process knows that its user may have the copy. */
   placed: Placed | undefined
 }
@@ -90,6 +96,8 @@ interface Found {
   readonly defaultCluster: ClusterName
   /** The default cluster's copies. */
   readonly copies: ReadonlyArray<OrderedCopy>
+  /** Whether a session that has begun on the copy asks. */
+  readonly isBegun?: boolean | undefined
 }
 
 /** One copy as the clusters have it. */
@@ -104,14 +112,26 @@ const keyOf = ({ metadata: { name, namespace } }: CopyTarget): string => `${name
 const defaultOf = ({ options }: State): ReachedCluster | undefined =>
   options.clusters().find(({ isDefault }) => isDefault)
 
-const memberCopy = (known: Known, cluster: ClusterName, answer: Answer, key: string): MemberCopy => {
+/**
+ * The copy of another cluster than the default. An order that a process before this one has given may have been cut
+ * short, and its pod have been made and no more: before there is a session, a failed copy is ordered once again.
+ */
+const memberCopy = (
+  known: Known,
+  cluster: ClusterName,
+  answer: Answer,
+  { isBegun, key }: { readonly isBegun: boolean; readonly key: string }
+): MemberCopy => {
   if (Result.isFailure(answer)) return { _tag: "Unknown", ...answer.failure }
+  const problem = known.problems.get(cluster)
   const found = answer.success.find(({ copy }) => keyOf(copy) === key)?.copy.status
   if (found !== undefined) {
     const { failure_message: message, phase } = found
+    const isCarriedOut = known.ordered.has(cluster) || problem?.isFinal === true
+    if (phase === "Failed" && !isBegun && !isCarriedOut)
+      return { _tag: "Absent", problem: message ?? "its copy has failed" }
     return { _tag: "Present", state: { phase, ...(message === undefined ? {} : { message }) } }
   }
-  const problem = known.problems.get(cluster)
   if (problem === undefined) return { _tag: "Absent" }
   return problem.isFinal ? { _tag: "Refused", why: problem.why } : { _tag: "Absent", problem: problem.why }
 }
@@ -119,7 +139,7 @@ const memberCopy = (known: Known, cluster: ClusterName, answer: Answer, key: str
 /** Judges a copy of the default cluster by what all clusters have answered. */
 const judged = (
   { known: all, options }: State,
-  { answers, defaultCluster }: Found,
+  { answers, defaultCluster, isBegun = false }: Found,
   ordered: OrderedCopy,
   now: number
 ): Judged => {
@@ -128,17 +148,20 @@ const judged = (
   const known = all.get(key) ?? {
     user: ordered.order.owner.k8sUsername,
     shown: copy,
+    seenAt: now,
     readySince: undefined,
     problems: new Map(),
     underWay: new Set(),
+    ordered: new Set(),
     placed: undefined
   }
   all.set(key, known)
+  known.seenAt = now
   const { failure_message: message, phase } = copy.status
   known.readySince = phase === "Ready" ? (known.readySince ?? now) : undefined
   const others = new Map(
     [...answers].flatMap(([cluster, answer]) =>
-      cluster === defaultCluster ? [] : [[cluster, memberCopy(known, cluster, answer, key)] as const]
+      cluster === defaultCluster ? [] : [[cluster, memberCopy(known, cluster, answer, { isBegun, key })] as const]
     )
   )
   const plan = fleetCopyPlan(
@@ -186,7 +209,11 @@ const orderFrom = (
     known.underWay.add(name)
     return orderCopy(cluster, order, copy.metadata.namespace, request).pipe(
       Effect.matchEffect({
-        onSuccess: () => Effect.sync(() => void known.problems.delete(name)),
+        onSuccess: () =>
+          Effect.sync(() => {
+            known.problems.delete(name)
+            known.ordered.add(name)
+          }),
         onFailure: (error) => {
           known.problems.set(name, { why: error.detail, isFinal: isFinal(error) })
           return logWarning("cluster makes no copy", { copy: keyOf(copy), cluster: name, problem: error.detail })
@@ -232,12 +259,21 @@ const lookAtAll = (state: State): Effect.Effect<ReadonlyArray<Judged>, ApiError>
     return found.copies.map((ordered) => judged(state, found, ordered, now))
   })
 
+/** Forgets copies whose default cluster is away for long. They are learnt anew from it when it is back. */
+const forgetUnseen = (state: State): Effect.Effect<void> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    for (const [key, { seenAt }] of state.known) if (now >= seenAt + forgetAfter) state.known.delete(key)
+  })
+
 /** Looks again and again as long as there are copies. */
 const keepLooking = (state: State): Effect.Effect<void> =>
   Effect.gen(function* () {
     while (state.known.size > 0) {
       yield* Effect.sleep(lookEvery)
-      yield* Effect.ignore(lookAtAll(state))
+      yield* lookAtAll(state).pipe(
+        Effect.asVoid,
+        Effect.catch(() => forgetUnseen(state))
+      )
     }
   }).pipe(Effect.ensuring(Effect.sync(() => void (state.isLooking = false))))
 
@@ -249,9 +285,12 @@ const follow = (state: State): void => {
 }
 
 /** One copy, which is used by that, and carried on. */
-const judgedOne = (state: State, namespace: string, name: string, caller: Caller): Effect.Effect<Judged, ApiError> =>
+const judgedOne = (
+  state: State,
+  { caller, isBegun, name, namespace }: Pick<CopyConnect, "caller" | "name" | "namespace"> & Pick<Found, "isBegun">
+): Effect.Effect<Judged, ApiError> =>
   Effect.gen(function* () {
-    const found = yield* find(state, namespace, name)
+    const found = { ...(yield* find(state, namespace, name)), isBegun }
     const ordered = found.copies.find(({ copy }) => keyOf(copy) === `${namespace}/${name}`)
     if (ordered === undefined) {
       state.known.delete(`${namespace}/${name}`)
@@ -299,7 +338,7 @@ const connected = (
   { begun, caller, name, namespace, owner }: CopyConnect
 ): Effect.Effect<ConnectedCopy, ApiError> =>
   Effect.gen(function* () {
-    const found = yield* Effect.result(judgedOne(state, namespace, name, caller))
+    const found = yield* Effect.result(judgedOne(state, { namespace, name, caller, isBegun: begun !== undefined }))
     if (Result.isFailure(found)) {
       // The session itself knows whether it can go on; its owner and its target are checked there.
       if (begun === undefined) return yield* found.failure
@@ -397,8 +436,8 @@ const createWanted = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, A
     follow(state)
     const earlier = all.find((copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted))
     if (earlier !== undefined) {
-      const { metadata } = earlier.ordered.copy
-      return sharedCopyTarget((yield* judgedOne(state, metadata.namespace, metadata.name, asked.caller)).known.shown)
+      const { name, namespace } = earlier.ordered.copy.metadata
+      return sharedCopyTarget((yield* judgedOne(state, { namespace, name, caller: asked.caller })).known.shown)
     }
     return yield* newCopy(state, wanted)
   })
@@ -427,7 +466,7 @@ export const makeFleetCopies = (options: FleetCopiesOptions): Effect.Effect<Flee
       create: (asked, owner) => create(state, asked, owner),
       list: (selection) => list(state, selection),
       get: (namespace, name, caller) =>
-        judgedOne(state, namespace, name, caller).pipe(
+        judgedOne(state, { namespace, name, caller }).pipe(
           Effect.map((copy) => copy.known.shown),
           Effect.catch((problem) => shownMeanwhile(state, namespace, name, problem))
         ),

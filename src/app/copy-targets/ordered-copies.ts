@@ -11,10 +11,14 @@ import { CopyTarget, copyTargets } from "../../domain/resources/copy-target.ts"
 import { operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import type { ReachedCluster } from "../api/capability.ts"
-import { retryingApi } from "../kernel/retrying-api.ts"
+import { retryingApi, retryingRead } from "../kernel/retrying-api.ts"
 
-/** How long a cluster may take to say which copies there are, in ms. A client asks every 5 s. */
+/**
+ * How long a cluster may take to say which copies there are, in ms, and how long it is asked again. A client asks every
+ * 5 s.
+ */
 const askFor = 4_000
+const askAgainFor = 3_000
 /** How long a cluster may take to make a copy, in ms. */
 const orderFor = 20_000
 
@@ -63,7 +67,7 @@ const askCluster = (
       ...(name === undefined ? {} : { name })
     }
     const noAnswer = (why: string): Answer => Result.fail({ why, isLost: false })
-    return reached.list(copyTargets, selection).pipe(
+    return retryingRead(reached.list(copyTargets, selection), askAgainFor).pipe(
       Effect.map(({ items }): Answer => Result.succeed(items.flatMap((item) => orderedCopy(item, primary)))),
       Effect.catch(({ detail }) => Effect.succeed(noAnswer(detail))),
       Effect.timeoutOrElse({

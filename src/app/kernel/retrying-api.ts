@@ -13,17 +13,18 @@ const firstPause = 250
 const longestPause = 2_000
 
 /**
- * Repeats an attempt while its failures may pass by themselves, for 8 s, and never sooner than a server asks for. Fails
- * with the last failure.
+ * Repeats an attempt while its failures may pass by themselves, for 8 s or `forMs`, and never sooner than a server asks
+ * for. Fails with the last failure.
  */
 export const retrying = <A, E extends { readonly message: string; readonly retryAfterMs?: number }, R>(
   attempt: Effect.Effect<A, E, R>,
-  mayPass: (error: E) => boolean
+  mayPass: (error: E) => boolean,
+  forMs = retryFor
 ): Effect.Effect<A, E, R> =>
   // Not Effect.retry: its schedules draw no jitter for the last failure, which would change seeded runs. They also
   // check the time before a pause, where here the pause itself must end in time.
   Effect.gen(function* () {
-    const until = (yield* Clock.currentTimeMillis) + retryFor
+    const until = (yield* Clock.currentTimeMillis) + forMs
     for (let pause = firstPause; ; pause = Math.min(longestPause, 2 * pause)) {
       const result = yield* Effect.result(attempt)
       if (Result.isSuccess(result)) return result.success
@@ -63,6 +64,10 @@ const mayPass = ({ code, reason }: KubeError): boolean => {
  * yet, cannot have been changed by others, so they were in the server's own way, such as at a quota.
  */
 const mayPassUnchanged = (error: KubeError): boolean => error.reason === "Conflict" || mayPass(error)
+
+/** A read that a client waits for, repeated for `forMs`. */
+export const retryingRead = <A>(read: Effect.Effect<A, KubeError>, forMs: number): Effect.Effect<A, KubeError> =>
+  retrying(read, mayPassUnchanged, forMs)
 
 /**
  * An API for calls that a client waits for: calls are repeated as {@link retrying} does, watches are not. A call whose

@@ -140,6 +140,27 @@ describe("a copy over many clusters that replaces its target", () => {
     })
   )
 
+  it.effect("takes the pods of a member's workload under a new leader of the primary, where that was cut short", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const { api } = copied.member("b")
+      api.before = ({ plural, verb }) => (plural === "deployments" && verb === "patch" ? Effect.never : Effect.void)
+      const { name } = made(yield* copied.post()).metadata
+      yield* pass("1 second")
+      assert.deepStrictEqual(copied.names(), { a: [name], b: [name] })
+      assert.deepStrictEqual(copied.workloads(), { ...down, b: replicas })
+      yield* copied.replace(copied.world.primary)
+      api.before = () => Effect.void
+      yield* copied.replace(copied.member("b"))
+      copied.runCopies("a", "b")
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(name), "InProgress")
+      yield* pass("1 second")
+      assert.strictEqual(yield* copied.phase(name), "Ready")
+      assert.deepStrictEqual(copied.workloads(), down)
+    })
+  )
+
   it.effect("outlives a new leader of the primary under its session, whose client comes back", () =>
     Effect.gen(function* () {
       const copied = yield* beginFleet()

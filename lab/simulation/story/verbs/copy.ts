@@ -1,4 +1,7 @@
-/** `copy c1 at b of statefulset/db scale-down`: a user starts a session on a copy of a target. */
+/**
+ * `copy c1 at b of statefulset/db scale-down`: a user starts a session on a copy of a target, in one cluster or, at the
+ * primary, in all.
+ */
 
 import { Result } from "effect"
 import { nothingHappens, withCluster } from "../scene.ts"
@@ -14,7 +17,8 @@ export const copy: Verb = {
   usage: "copy <name> at <cluster> [of <kind>/<name>] [scale-down] [user <name>] [idle <duration>]",
   summary:
     "A user with the kubeconfig context of a cluster starts a session on a copy, of deployment/myapp unless it is " +
-    "said; scale-down: the copy replaces the workload; idle: how long the copy lives without a session.",
+    "said; at the primary: on a copy in each workload cluster; scale-down: the copy replaces the workload; idle: " +
+    "how long the copy lives without a session.",
   kind: "act",
   read: (words) =>
     Result.gen(function* () {
@@ -37,8 +41,6 @@ export const copy: Verb = {
       return (run) =>
         withCluster(run, cluster, () => {
           if (run.world.clients.has(name)) return nothingHappens(run, `session ${name} was there before`)
-          if (cluster === run.world.plan.primary)
-            return nothingHappens(run, `${cluster} has a primary, whose copies over many clusters are not played`)
           run.world.startClient({
             name,
             user,
@@ -52,7 +54,7 @@ export const copy: Verb = {
   random: {
     weight: 8,
     woven: "copies",
-    line: ({ clusters: [home], newSession, random }) => {
+    line: ({ copiesAt, newSession, random }) => {
       const what = random.pick([
         "",
         "",
@@ -64,7 +66,7 @@ export const copy: Verb = {
       ])
       const canScale = !what.includes("job")
       return [
-        `copy ${newSession()} at ${home}`,
+        `copy ${newSession()} at ${copiesAt}`,
         what,
         canScale && random.chance(0.6) ? " scale-down" : "",
         random.chance(0.25) ? " user bob" : "",

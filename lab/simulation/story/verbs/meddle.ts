@@ -40,13 +40,14 @@ export const meddle: Verb = {
   random: {
     weight: 4,
     woven: "copies",
-    line: ({ clusters: [home], random }) => {
+    line: ({ clusters, random }) => {
       const target = random.pick(["deployment/myapp", "statefulset/db"])
-      return random.chance(0.4)
-        ? `meddle ${home} delete copy`
+      const deed = random.chance(0.4)
+        ? "delete copy"
         : random.chance(0.8)
-          ? `meddle ${home} scale ${target} ${random.int(0, 3)}`
-          : `meddle ${home} delete ${target}`
+          ? `scale ${target} ${random.int(0, 3)}`
+          : `delete ${target}`
+      return `meddle ${random.pick(clusters)} ${deed}`
     }
   }
 }

@@ -26,16 +26,17 @@ const person = (ms: number): TimedEvent => at(ms, { _tag: "Fault", kind: "worklo
 const written = (...states: ReadonlyArray<KubeObject>): ReadonlyArray<TimedEvent> =>
   states.map((state, i) => committed("a", deployments, state, states[i - 1], i))
 
-const withCopy = (world: World): World => {
-  world
-    .cluster("a")
-    .server.objects.write(
-      pods,
-      "copy",
-      { metadata: { labels: { [copyLabel]: "true" }, annotations: {} }, spec: {} },
-      "default",
-      world.now
-    )
+const withCopy = (world: World, record: object = {}): World => {
+  const annotations = { [copyLabel]: JSON.stringify(record) }
+  const copy = { metadata: { labels: { [copyLabel]: "true" }, annotations }, spec: {} }
+  world.cluster("a").server.objects.write(pods, "copy", copy, "default", world.now)
+  return world
+}
+
+const session = (world: World): World => {
+  world.cluster("a").server.objects.write(mirrordClusterSessions, "abc", {
+    spec: { copyTarget: { scaledown: false }, target: { kind: "Pod", name: "copy" } }
+  })
   return world
 }
 
@@ -65,6 +66,17 @@ describe("N16", () => {
     ])
   })
 
+  it("breaks at rest when a session is on a copy beside the pods that it replaces, unless a person wants them", () => {
+    const replacing = (): World => withCopy(makeWorld(), { replaces: { kind: "deployment", name: "myapp" } })
+    const found = (world: World, events: ReadonlyArray<TimedEvent>) => findAtRest(replicasKept, world, "healed", events)
+    const beside = [expect.stringContaining("has its pods beside it")]
+    expect(found(session(replacing()), written(workload(3)))).toMatchObject(beside)
+    expect(found(replacing(), written(workload(3)))).toEqual([])
+    expect(found(session(replacing()), written(workload(3), down))).toEqual([])
+    const scaled = [...written(workload(3)), person(5), committed("a", deployments, workload(4), workload(3), 5)]
+    expect(found(session(replacing()), scaled)).toEqual([])
+  })
+
   it("takes the number that a person sets meanwhile, and no zero that looks like the copy's", () => {
     const theirs = [...written(workload(3), down), person(5), committed("a", deployments, workload(5, labels), down, 5)]
     const letGo = committed("a", deployments, workload(5), workload(5, labels), 6)
@@ -74,12 +86,6 @@ describe("N16", () => {
   })
 })
 
-const session = (world: World): World => {
-  world.cluster("a").server.objects.write(mirrordClusterSessions, "abc", {
-    spec: { copyTarget: { scaledown: false }, target: { kind: "Pod", name: "copy" } }
-  })
-  return world
-}
 const deletion = called(
   1,
   { verb: "delete", resource: pods.plural, name: "copy", to: "a", operator: "a" },

@@ -110,6 +110,23 @@ describe("N18", () => {
     expect(found({ block: ["steal"], appliesToCopyTargets: true }, beside), "its steals are refused").toBe(false)
   })
 
+  it("breaks when an agent on a copy over many clusters hears what a policy of the primary forbids for copies", () => {
+    const agentOf = (at: string) => {
+      const world = makeWorld()
+      const copy = { kind: "deployment", name: "myapp", scaleDown: false, idleTtl: 30 } as const
+      const client = world.startClient({ name: "c1", user: "ann", shape: "exec", target: "deployment.myapp", at, copy })
+      world.pass(40_000)
+      expect(client.isServing).toBe(true)
+      return { world, agent: world.cluster("a").kubelet.agents[0]?.name ?? "" }
+    }
+    const found = (at: string, isForCopies: boolean) => {
+      const { agent, world } = agentOf(at)
+      const object = policy({ block: ["steal"], appliesToCopyTargets: isForCopies })
+      return find(policiesHold, after("primary", object, 60_000, heard(agent)), world) !== undefined
+    }
+    expect([found("primary", true), found("primary", false), found("a", true)]).toEqual([true, false, false])
+  })
+
   it("breaks when a policy that is gone refuses, and not when it is there", () => {
     const { world } = served()
     expect(find(policiesHold, after("primary", undefined, 40_000, refused), world)).toContain("which is gone")
