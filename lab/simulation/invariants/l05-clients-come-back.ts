@@ -25,7 +25,8 @@ const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410
 /** Whether a cluster that clients need has lost its operator for ever, or has no pods of the target. */
 const isMaimed = (world: World): boolean => {
   const { clusters, defaultCluster, primary, sessionStart } = world.plan
-  const needed = [primary, defaultCluster, ...(sessionStart === "all" ? clusters.map(({ name }) => name) : [])]
+  const inFleet = clusters.map(({ name }) => name).filter((name) => world.files.isInFleet(name))
+  const needed = [primary, defaultCluster, ...(sessionStart === "all" ? inFleet : [])]
   const isGone = needed.some((name) => world.cluster(name).host.isGone)
   return (
     isGone ||

@@ -51,15 +51,17 @@ const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
 /** Strands that are woven into some stories, each with acts of its own beside usual acts. */
-type Woven = "copies" | "policies"
+type Woven = "copies" | "policies" | "fleet"
 const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
   copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors"]),
-  policies: strand("policies", ["steal", "mirror", "request"])
+  policies: strand("policies", ["steal", "mirror", "request"]),
+  fleet: strand("fleet", ["steal", "request", "leave", "crash", "tick"])
 }
 /** How often a woven strand begins, and how many acts it has. */
 const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
   copies: [false, false, false, false, true, false],
-  policies: [false, false, true, false, false, false]
+  policies: [false, false, true, false, false, false],
+  fleet: [false, false, false, true, false, false]
 }
 const leastWoven = 4
 /** Most sessions on copies. */
@@ -250,10 +252,18 @@ const calmPolicy = (home: string, primary: string, random: RandomStream): Readon
   return [...begin, ...made, ...(random.chance(0.5) ? gone : [])]
 }
 
+/** The end of a strand of the fleet: a cluster goes and comes back, or moves, while nothing else is wrong. */
+const calmFleet = (cluster: string, random: RandomStream): ReadonlyArray<string> => {
+  const begin = ["heal all", "tick 40s", `configure remove ${cluster}`, "tick 10s", "session f1", "tick 8s"]
+  const refused = random.chance(0.3) ? ["configure nonsense", "tick 10s"] : []
+  const moved = random.chance(0.5) ? [`configure move ${cluster}`, "tick 20s", "steal f1 84"] : []
+  return [...begin, ...refused, `configure add ${cluster}`, "tick 20s", ...moved]
+}
+
 /**
  * Weaves a strand into a story whose other lines stay as they are. Its acts are about one cluster, the first that is no
- * primary; without such a cluster there are no copies. A strand of copies has sessions of its own; one of policies is
- * about the story's.
+ * primary, and those of a strand of the fleet about any; without such a cluster there are no copies. A strand of copies
+ * has sessions of its own; one of policies is about the story's.
  */
 const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: ReadonlyArray<WovenAct>) => {
   const [first] = woven
@@ -262,7 +272,9 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
   if (of === "copies" && other === undefined) return { lines, setup: [] }
   const home = other ?? setup.primary
   const sessions = of === "copies" ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
-  const teller = new Teller({ ...setup, clusters: [home] }, mostCopies, new Map(), { prefix: "c", sessions })
+  const about = of === "fleet" ? setup : { ...setup, clusters: [home] as const }
+  const teller = new Teller(about, mostCopies, new Map(), { prefix: "c", sessions })
+  const calm = new RandomStream(`${first.act} calm`)
   const before: Array<Array<string>> = lines.map(() => [])
   const after: Array<string> = []
   for (const { act, at } of woven) {
@@ -274,7 +286,8 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
     lines: [
       ...lines.flatMap((line, i) => [...(before[i] ?? []), line]),
       ...after,
-      ...(of === "policies" ? calmPolicy(home, setup.primary, new RandomStream(`${first.act} calm`)) : [])
+      ...(of === "policies" ? calmPolicy(home, setup.primary, calm) : []),
+      ...(of === "fleet" ? calmFleet(calm.pick(setup.clusters), calm) : [])
     ],
     setup: of === "copies" ? copiedWorkloads.map((workload) => `workload ${home} ${workload}`) : []
   }
@@ -307,9 +320,10 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       // Woven into the story that is drawn so far, so that it stays as it was.
       copies: wovenArbitrary("copies"),
       policies: wovenArbitrary("policies"),
-      ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false)
+      ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false),
+      fleet: wovenArbitrary("fleet")
     })
-    .map(({ acts: seeds, begin, copies, elected, ephemeral, nodes, policies, seed, setup: drawn, weights }) => {
+    .map(({ acts: seeds, begin, copies, elected, ephemeral, fleet, nodes, policies, seed, setup: drawn, weights }) => {
       const setup = withEphemeralAgents({ ...withReplicas(drawn, elected), nodes }, ephemeral)
       const teller = new Teller(setup, options.sessions, new Map(acts.map(({ name }, i) => [name, weights[i] ?? 1])))
       for (const name of begin.split(" ")) {
@@ -324,7 +338,8 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       }
       const withCopies = weave("copies", teller.lines, setup, copies)
       const withPolicies = weave("policies", withCopies.lines, setup, policies)
-      return { seed, lines: [...setup.lines, ...withCopies.setup, ...withPolicies.lines] }
+      const { lines } = weave("fleet", withPolicies.lines, setup, fleet)
+      return { seed, lines: [...setup.lines, ...withCopies.setup, ...lines] }
     })
 
 /** The random story of a seed, the same every time. The seed of its world is the same text. */
