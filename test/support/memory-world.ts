@@ -322,7 +322,7 @@ export const memoryWorld = (
             namespace: operatorNamespace,
             version: "test",
             fleet,
-            configuration,
+            configuration: cluster === primary ? configuration : undefined,
             keepsUsers,
             ...usualLimits,
             ...limits

@@ -26,3 +26,7 @@ export const isAway = (world: World, cluster: string): boolean => {
   const known = world.clusters.get(cluster)
   return known === undefined || known.host.isGone || known.server.isDown
 }
+
+/** Whether the primary can pay nothing in a cluster: it is away, or not in the fleet. */
+export const isOutOfReach = (world: World, cluster: string): boolean =>
+  isAway(world, cluster) || !world.files.isInFleet(cluster)

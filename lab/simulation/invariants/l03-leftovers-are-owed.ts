@@ -8,7 +8,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import { parentFinalizer } from "../../../src/domain/session/names.ts"
-import { debtsOf, isAway, ledgerName } from "./debts.ts"
+import { debtsOf, isOutOfReach, ledgerName } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeaving, isParent, parentUidOf, recordedChildren } from "./session-objects.ts"
 
@@ -70,7 +70,7 @@ export const leftoversAreOwed: Invariant = {
           ? []
           : [...debtsOf(world())].flatMap(([child, cluster]) => {
               const since = owedSince.get(child) ?? 0
-              return isAway(world(), cluster) || world().now - since < payment
+              return isOutOfReach(world(), cluster) || world().now - since < payment
                 ? []
                 : [`${child} is still owed in ${cluster}, which is there.`]
             })

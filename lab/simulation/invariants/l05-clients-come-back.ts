@@ -23,11 +23,10 @@ const losses: ReadonlySet<string> = new Set([
 const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
 
 /** The clusters that sessions over many need. */
-const neededBy = ({ plan: { clusters, defaultCluster, primary, sessionStart } }: World): ReadonlyArray<string> => [
-  primary,
-  defaultCluster,
-  ...(sessionStart === "all" ? clusters.map(({ name }) => name) : [])
-]
+const neededBy = ({ files, plan }: World): ReadonlyArray<string> => {
+  const inFleet = plan.clusters.map(({ name }) => name).filter((name) => files.isInFleet(name))
+  return [plan.primary, plan.defaultCluster, ...(plan.sessionStart === "all" ? inFleet : [])]
+}
 
 /** Those of them that run workloads. */
 const workloadsOf = (world: World): ReadonlyArray<SimCluster> =>

@@ -11,7 +11,7 @@ import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimCluster, World } from "../world/world.ts"
-import { debtsOf, isAway } from "./debts.ts"
+import { debtsOf, isAway, isOutOfReach } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 
 /** An operator that has made copies looks for leftovers of others now and then, for as long as it lives. */
@@ -159,7 +159,7 @@ export const ledger: Invariant = {
           ...inMemory(theWorld, fewestSleepers ?? new Map()),
           ...(connections.length > 0 ? [`Left over: connections: ${connections.join(", ")}.`] : []),
           ...[...debtsOf(theWorld)].flatMap(([child, cluster]) =>
-            isAway(theWorld, cluster) || theWorld.primary.host.isGone
+            isOutOfReach(theWorld, cluster) || theWorld.primary.host.isGone
               ? []
               : [`Left over: a debt of ${child} in ${cluster}, which is there.`]
           )

@@ -8,12 +8,15 @@ import type { Invariant } from "./invariant.ts"
 export const noDefects: Invariant = {
   id: "N2",
   sentence: "No operator logs an error, and none ends by itself.",
-  begin: () => ({
+  begin: (world) => ({
     on: (event) => {
       if (event._tag === "Log" && (event.line.level === "Error" || event.line.level === "Fatal")) {
         return `${event.process} logs ${JSON.stringify(event.line.message)} ${JSON.stringify(event.line.details)}.`
       }
-      if (event._tag === "Operator" && event.change === "ended") return `${event.process} ended: ${event.detail ?? ""}`
+      // As in production, a primary whose files cannot be used does not start.
+      const isRefused = event._tag === "Operator" && event.cluster === world().primary.name && !world().files.isGood
+      if (event._tag === "Operator" && event.change === "ended" && !isRefused)
+        return `${event.process} ended: ${event.detail ?? ""}`
       return undefined
     }
   })

@@ -3,6 +3,7 @@
  * and stays Ready.
  */
 
+import { notConfigured } from "../../../src/domain/session/cluster-verdict.ts"
 import type { Invariant } from "./invariant.ts"
 import { isParent, parentStatus, recordedChildren } from "./session-objects.ts"
 
@@ -29,7 +30,8 @@ export const readyIsComplete: Invariant = {
       for (const cluster of clusters) {
         const entry = entries.get(cluster)
         if (entry?.ready === true) continue
-        if (world().plan.sessionStart === "all")
+        // Nothing is demanded of a cluster that has left the fleet.
+        if (world().plan.sessionStart === "all" && entry?.error !== notConfigured)
           return `${name} becomes Ready without ${cluster}, although all clusters are demanded.`
         if (entry?.error === undefined) return `${name} becomes Ready without ${cluster}, and does not say why.`
       }

@@ -51,7 +51,7 @@ const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
 /** Strands that are woven into some stories, each with acts of its own beside usual acts. */
-type Woven = "copies" | "fleetCopies" | "policies"
+type Woven = "copies" | "fleetCopies" | "policies" | "fleet"
 const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
   copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors"]),
   fleetCopies: strand("copies", [
@@ -66,13 +66,15 @@ const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
     "cut",
     "heal"
   ]),
-  policies: strand("policies", ["steal", "mirror", "request"])
+  policies: strand("policies", ["steal", "mirror", "request"]),
+  fleet: strand("fleet", ["steal", "request", "leave", "crash", "tick"])
 }
 /** How often a woven strand begins, and how many acts it has. */
 const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
   copies: [false, false, false, false, true, false],
   fleetCopies: [false, false, false, false, false, false, true, false],
-  policies: [false, false, true, false, false, false]
+  policies: [false, false, true, false, false, false],
+  fleet: [false, false, false, true, false, false]
 }
 const leastWoven = 4
 /** Most sessions on copies. */
@@ -280,10 +282,18 @@ const calmPolicy = (home: string, primary: string, random: RandomStream): Readon
   return [...begin, ...made, ...(random.chance(0.5) ? gone : [])]
 }
 
+/** The end of a strand of the fleet: a cluster goes and comes back, or moves, while nothing else is wrong. */
+const calmFleet = (cluster: string, random: RandomStream): ReadonlyArray<string> => {
+  const begin = ["heal all", "tick 40s", `configure remove ${cluster}`, "tick 10s", "session f1", "tick 8s"]
+  const refused = random.chance(0.3) ? ["configure nonsense", "tick 10s"] : []
+  const moved = random.chance(0.5) ? [`configure move ${cluster}`, "tick 20s", "steal f1 84"] : []
+  return [...begin, ...refused, `configure add ${cluster}`, "tick 20s", ...moved]
+}
+
 /**
- * Weaves a strand into a story whose other lines stay as they are. The acts of copies over many clusters are about all
- * of them; those of other strands are about one, the first that is no primary, without which there are no copies. A
- * strand of copies has sessions of its own; one of policies is about the story's.
+ * Weaves a strand into a story whose other lines stay as they are. The acts of copies over many clusters and of the
+ * fleet are about all clusters; those of other strands are about one, the first that is no primary, without which there
+ * are no copies. A strand of copies has sessions of its own; the others are about the story's.
  */
 const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: ReadonlyArray<WovenAct>) => {
   const [first] = woven
@@ -291,17 +301,18 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
   const other = setup.clusters.find((name) => name !== setup.primary)
   if (of === "copies" && other === undefined) return { lines, setup: [] }
   const home = other ?? setup.primary
-  const sessions = of === "policies" ? lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? []) : []
-  const isOfFleet = of === "fleetCopies"
-  const teller = new Teller(isOfFleet ? setup : { ...setup, clusters: [home], copiesAt: home }, mostCopies, new Map(), {
-    prefix: isOfFleet ? "f" : "c",
-    sessions
-  })
+  const isOfCopies = of === "copies" || of === "fleetCopies"
+  const isOfAll = of === "fleetCopies" || of === "fleet"
+  const sessions = isOfCopies ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
+  const about = isOfAll ? setup : { ...setup, clusters: [home] as const, copiesAt: home }
+  const prefix = of === "fleetCopies" ? "f" : "c"
+  const teller = new Teller(about, mostCopies, new Map(), { prefix, sessions })
+  const calm = new RandomStream(`${first.act} calm`)
   const before: Array<Array<string>> = lines.map(() => [])
   const after: Array<string> = []
   for (const [i, { act, at }] of woven.entries()) {
     const from = teller.lines.length
-    if (isOfFleet && i === 0) beginFleetCopy(teller, new RandomStream(`${act}`))
+    if (of === "fleetCopies" && i === 0) beginFleetCopy(teller, new RandomStream(`${act}`))
     else teller.tellOf(wovenActs[of], new RandomStream(`${act}`))
     ;(before[Math.floor(at * (lines.length + 1))] ?? after).push(...teller.lines.slice(from))
   }
@@ -309,14 +320,12 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
     lines: [
       ...lines.flatMap((line, i) => [...(before[i] ?? []), line]),
       ...after,
-      ...(of === "policies" ? calmPolicy(home, setup.primary, new RandomStream(`${first.act} calm`)) : [])
+      ...(of === "policies" ? calmPolicy(home, setup.primary, calm) : []),
+      ...(of === "fleet" ? calmFleet(calm.pick(setup.clusters), calm) : [])
     ],
-    setup:
-      of === "policies"
-        ? []
-        : (isOfFleet ? setup.clusters : [home]).flatMap((cluster) =>
-            copiedWorkloads.map((workload) => `workload ${cluster} ${workload}`)
-          )
+    setup: (isOfCopies ? about.clusters : []).flatMap((cluster) =>
+      copiedWorkloads.map((workload) => `workload ${cluster} ${workload}`)
+    )
   }
 }
 
@@ -346,7 +355,8 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       copies: wovenArbitrary("copies"),
       policies: wovenArbitrary("policies"),
       ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false),
-      fleetCopies: wovenArbitrary("fleetCopies")
+      fleetCopies: wovenArbitrary("fleetCopies"),
+      fleet: wovenArbitrary("fleet")
     })
     .map(({ acts: seeds, begin, elected, ephemeral, nodes, seed, setup: drawn, weights, ...woven }) => {
       const setup = withEphemeralAgents({ ...withReplicas(drawn, elected), nodes }, ephemeral)
@@ -364,8 +374,11 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       const withCopies = weave("copies", teller.lines, setup, woven.copies)
       const withFleetCopies = weave("fleetCopies", withCopies.lines, setup, woven.fleetCopies)
       const withPolicies = weave("policies", withFleetCopies.lines, setup, woven.policies)
+      // A cluster that leaves the fleet keeps the copies that it has, so the rules about copies would not hold there.
+      const fleet = woven.fleetCopies.length > 0 ? [] : woven.fleet
+      const { lines } = weave("fleet", withPolicies.lines, setup, fleet)
       const workloads = new Set([...withCopies.setup, ...withFleetCopies.setup])
-      return { seed, lines: [...setup.lines, ...workloads, ...withPolicies.lines] }
+      return { seed, lines: [...setup.lines, ...workloads, ...lines] }
     })
 
 /** The random story of a seed, the same every time. The seed of its world is the same text. */

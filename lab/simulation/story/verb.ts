@@ -73,8 +73,8 @@ export type Verb = {
         readonly ofElected?: true
         /** Only for stories with faults between operators and agents. */
         readonly ofNodes?: true
-        /** Only for what is woven into some stories: copies of targets, or policies. */
-        readonly woven?: "copies" | "policies"
+        /** Only for what is woven into some stories: copies of targets, policies, or other clusters in the fleet. */
+        readonly woven?: "copies" | "policies" | "fleet"
       }
     }
 )

@@ -3,6 +3,7 @@
 import type { Verb } from "./verb.ts"
 import { agents } from "./verbs/agents.ts"
 import { cluster } from "./verbs/cluster.ts"
+import { configure } from "./verbs/configure.ts"
 import { connectAs } from "./verbs/connect-as.ts"
 import { connect } from "./verbs/connect.ts"
 import { copy } from "./verbs/copy.ts"
@@ -109,5 +110,6 @@ export const verbs: ReadonlyArray<Verb> = [
   node,
   kubectl,
   meddle,
-  policy
+  policy,
+  configure
 ]

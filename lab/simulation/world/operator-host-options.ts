@@ -1,12 +1,12 @@
 /** The parts of a world that an operator's host and its replicas use, and the parts of a host that a replica uses. */
 
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
-import type { FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { FaultPlan } from "./call-faults.ts"
 import type { Network } from "./network.ts"
 import type { PipeEnd } from "./pipe.ts"
+import type { PrimaryFiles } from "./primary-files.ts"
 import type { ApiServer } from "./sim-api-server.ts"
 import type { WorldEvent } from "./world-event.ts"
 
@@ -15,7 +15,8 @@ export interface OperatorHostOptions {
   readonly network: Network
   readonly emit: (event: WorldEvent) => void
   readonly server: ApiServer
-  readonly fleet: FleetConfiguration | undefined
+  /** The files of a primary's configuration. */
+  readonly files: PrimaryFiles | undefined
   /** Number of replicas that elect a leader; undefined: one process, no election. */
   readonly replicas: number | undefined
   /** Whether agents are ephemeral containers. */

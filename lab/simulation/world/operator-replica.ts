@@ -6,11 +6,14 @@
 import { Effect, Exit, Fiber } from "effect"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
-import { runReplica } from "../../../src/app/operator/run-replica.ts"
+import { type ReplicaOptions, runReplica } from "../../../src/app/operator/run-replica.ts"
 import { usualAgentConfiguration } from "../../../src/domain/agent/agent-configuration.ts"
+import { parseFleetConfiguration } from "../../../src/domain/fleet/parse-configuration.ts"
 import type { OperatorPod } from "../../../src/domain/leadership/identity.ts"
 import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"
 import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
@@ -25,6 +28,7 @@ import { SimProcess } from "../kernel/sim-process.ts"
 import { linkedConnectRequest } from "./linked-connect-request.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
+import type { PrimaryFiles } from "./primary-files.ts"
 import type { ApiCaller, ApiServer } from "./sim-api-server.ts"
 import type { PortCall } from "./world-event.ts"
 
@@ -61,6 +65,14 @@ const operatorSettings = {
 
 /** The user as which the operator of a primary calls its members. */
 export const envoy = "system:serviceaccount:mirrord:mirrord-operator-envoy"
+
+/** The configuration that a process starts with, and that it follows; as in production, no process starts without. */
+const readFleet = (files: PrimaryFiles, process: SimProcess) =>
+  Effect.gen(function* () {
+    const parsed = Effect.fromResult(parseFleetConfiguration(files.documents, sha256Hex))
+    const fleet = yield* Effect.mapError(parsed, (mistakes) => mistakes.map(({ message }) => message).join(" "))
+    return { fleet, configuration: yield* makeConfigurationSource(files.readBy(process), fleet) }
+  })
 
 export class OperatorReplica {
   /**
@@ -141,7 +153,7 @@ export class OperatorReplica {
   }
 
   start(): void {
-    const { emit, ephemeralAgents, fleet, kernel, replicas, server } = this.#options
+    const { emit, ephemeralAgents, files, kernel, replicas, server } = this.#options
     const isThere = replicas === undefined || this.#pod !== undefined
     if (!isThere || this.#process !== undefined || this.#isTerminating) return
     const name = `${this.#name}-${++this.#starts}`
@@ -154,8 +166,7 @@ export class OperatorReplica {
     process.whenDead(() => this.#died(process))
     const elected = makeElectedFacade()
     this.#facade = elected.facade
-    const operator = runReplica({
-      operator: { ...operatorSettings, fleet },
+    const replica: Omit<ReplicaOptions, "operator"> = {
       connector: {
         own: this.#access(process, server),
         member: ({ name: cluster }) =>
@@ -172,6 +183,10 @@ export class OperatorReplica {
       candidacy:
         replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: usualLeaseTimes },
       elected
+    }
+    const operator = Effect.gen(function* () {
+      const configured = files === undefined ? {} : yield* readFleet(files, process)
+      return yield* runReplica({ ...replica, operator: { ...operatorSettings, fleet: undefined, ...configured } })
     }).pipe(Effect.provideService(CurrentHoldings, holdings))
     const fiber = process.run(operator, (exit) => {
       if (this.#isTerminating) return this.crash("stopped")

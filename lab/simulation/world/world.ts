@@ -21,6 +21,7 @@ import type { DialledAgent } from "./operator-host-options.ts"
 import { OperatorHost } from "./operator-host.ts"
 import { envoy, operatorNamespace } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
+import { PrimaryFiles } from "./primary-files.ts"
 import { ApiServer } from "./sim-api-server.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
 import { SimKubelet, type WorkloadPlan } from "./sim-kubelet.ts"
@@ -106,6 +107,8 @@ export class World {
   readonly plan: WorldPlan
   readonly kernel: Kernel
   readonly network: Network
+  /** The configuration of the fleet. */
+  readonly files: PrimaryFiles
   readonly clusters = new Map<string, SimCluster>()
   readonly clients = new Map<string, SimClient>()
   readonly requests: Array<EnteredRequest> = []
@@ -120,6 +123,7 @@ export class World {
     this.#observers.push(...observers)
     this.kernel = new Kernel(plan.seed, worldStart)
     this.network = new Network(this.kernel)
+    this.files = new PrimaryFiles(plan)
     const names = new Set([plan.primary, ...plan.clusters.map(({ name }) => name)])
     for (const name of names) this.#makeCluster(name)
     for (const { name, pods, workloads = [] } of plan.clusters) {
@@ -200,6 +204,7 @@ export class World {
     for (const cancel of this.#comingFaults) cancel()
     this.#comingFaults.clear()
     this.network.healAll()
+    this.files.mend()
     for (const { host, kubelet, server } of this.clusters.values()) {
       server.start()
       server.objects.setMuted(false)
@@ -285,7 +290,7 @@ export class World {
       network,
       emit,
       server,
-      fleet: name === this.plan.primary ? this.#fleet() : undefined,
+      files: name === this.plan.primary ? this.files : undefined,
       replicas: this.plan.replicas[name],
       ephemeralAgents: this.plan.ephemeralAgents.includes(name),
       member: (member) => this.clusters.get(member),
@@ -345,28 +350,6 @@ export class World {
             handlers.ended(reason)
           }
         })
-    }
-  }
-
-  #fleet(): FleetConfiguration {
-    const { clusters, defaultCluster, primary, remoteSessionTimeoutSecs, sessionStart, sessionTtlSecs } = this.plan
-    return {
-      clusterName: clusterName(primary),
-      managementOnly: !clusters.some(({ name }) => name === primary),
-      defaultCluster: clusterName(defaultCluster),
-      sessionStart,
-      remoteSessionTimeoutSecs,
-      sessionTtlSecs,
-      members: clusters
-        .filter(({ name }) => name !== primary)
-        .map(({ name }) => ({
-          name: clusterName(name),
-          server: `https://${name}`,
-          namespace: undefined,
-          certificateAuthority: undefined,
-          auth: { _tag: "BearerToken" },
-          problems: []
-        }))
     }
   }
 

@@ -26,7 +26,8 @@ export interface FleetCluster {
 }
 
 const reachOf = (state: ClusterState): ClusterReach => {
-  if (state._tag !== "Lost") return { reachable: true, error: undefined }
+  if (state._tag === "Connecting") return { reachable: true, error: undefined, isConnecting: true }
+  if (state._tag === "Connected") return { reachable: true, error: undefined }
   const { reason } = state
   return {
     reachable: false,

@@ -95,6 +95,8 @@ export interface OperatorFacts {
   readonly version: string | undefined
   readonly protocolVersion: string | undefined
   readonly features: ReadonlyArray<string>
+  /** Why a primary does not use its changed configuration; nothing if it does. */
+  readonly refusedConfiguration?: string | undefined
 }
 
 /** All that was observed of one cluster. Times are epoch ms. */

@@ -32,6 +32,21 @@ const configuration = ({ problems }: ClusterFacts): ReadonlyArray<Finding> =>
         )
       )
 
+/** The configuration that a running primary was given, as the primary itself judges it. */
+const changedConfiguration = ({ namespace, operator, part }: ClusterFacts): ReadonlyArray<Finding> => {
+  const refused = operator._tag === "Answered" && part === "own" ? operator.value.refusedConfiguration : undefined
+  return refused === undefined
+    ? []
+    : [
+        failed(
+          "configuration",
+          `The operator does not use its changed configuration, the last good one stays: ${refused}`,
+          "Correct operator.multiCluster in the chart's values and upgrade the release. Where it asks for a restart: " +
+            `kubectl -n ${namespace} rollout restart deployment/mirrord-operator.`
+        )
+      ]
+}
+
 const authentication = (facts: ClusterFacts): Finding => {
   const { credentials, user } = facts
   switch (user._tag) {
@@ -142,6 +157,7 @@ const resources = ({ kinds, name, part }: ClusterFacts): ReadonlyArray<Finding> 
 /** All findings of a cluster, in the order of `checks`. The same facts give the same findings. */
 export const examineCluster = (facts: ClusterFacts): ReadonlyArray<Finding> => [
   ...configuration(facts),
+  ...changedConfiguration(facts),
   ...examineConnection(facts),
   examineCredentials(facts, newCredentials(facts)),
   authentication(facts),

@@ -5,7 +5,7 @@
  */
 
 import { spanText } from "../credentials/validity.ts"
-import type { MirrordOperator } from "../resources/mirrord-operator.ts"
+import { type MirrordOperator, refusedConfiguration } from "../resources/mirrord-operator.ts"
 import { timeOf } from "../resources/object-meta.ts"
 import { sessionsHere } from "./sessions-here.ts"
 import { textTable } from "./text-table.ts"
@@ -30,6 +30,8 @@ export interface OperatorOverview {
   readonly sessions: { readonly multiCluster: number; readonly here: number }
   /** The clusters of a primary; empty for other operators. */
   readonly clusters: ReadonlyArray<FleetRow>
+  /** Why a primary does not use its changed configuration; nothing if it does. */
+  readonly refusedConfiguration: string | undefined
 }
 
 /** The overview that the operator's object gives. */
@@ -45,12 +47,13 @@ export const operatorOverview = ({ spec, status }: MirrordOperator): OperatorOve
         ? { ...base, state: "connected", version: cluster.connected.operatorVersion, reason: undefined }
         : { ...base, state: "error", version: undefined, reason: cluster.error.message }
     })
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+  refusedConfiguration: refusedConfiguration(status)
 })
 
 /** The overview for a person. */
 export const overviewLines = (
-  { clusters, isPrimary, protocolVersion, sessions, version }: OperatorOverview,
+  { clusters, isPrimary, protocolVersion, refusedConfiguration: refused, sessions, version }: OperatorOverview,
   now: number
 ): ReadonlyArray<string> => [
   ...textTable([
@@ -76,5 +79,6 @@ export const overviewLines = (
           ])
         ])
       ]
-    : [])
+    : []),
+  ...(refused === undefined ? [] : ["", `The changed configuration is not used, the last good one stays: ${refused}`])
 ]

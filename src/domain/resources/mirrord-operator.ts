@@ -4,7 +4,7 @@
  */
 
 import * as Schema from "effect/Schema"
-import { Condition } from "./condition.ts"
+import { Condition, findCondition } from "./condition.ts"
 import { CopyTarget } from "./copy-target.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { operatorGroup } from "./operator-api.ts"
@@ -119,6 +119,15 @@ const MirrordOperatorStatus = Schema.Struct({
   conditions: optional(Schema.Array(Condition))
 })
 export type MirrordOperatorStatus = typeof MirrordOperatorStatus.Type
+
+/** The condition that says whether a primary runs with the configuration of its files. */
+export const configurationInUse = "ConfigurationInUse"
+
+/** Why a primary does not use its changed configuration; nothing if it does. */
+export const refusedConfiguration = (status: MirrordOperatorStatus | null | undefined): string | undefined => {
+  const condition = findCondition(status?.conditions ?? undefined, configurationInUse)
+  return condition?.status === "False" ? condition.message : undefined
+}
 
 export const MirrordOperator = Schema.Struct({
   metadata: Schema.Struct({ name: Schema.optionalKey(ObjectMeta.fields.name) }),

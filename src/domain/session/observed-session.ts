@@ -13,6 +13,8 @@ import type { SocketPresence } from "./liveness.ts"
 /** Whether a cluster can be worked with, as the fleet sees it. */
 export interface ClusterReach {
   readonly reachable: boolean
+  /** Whether that is a guess: it is not known yet how the cluster is. */
+  readonly isConnecting?: true
   /** Why not, one sentence. */
   readonly error: string | undefined
   /** When the check that says so began, epoch ms; missing where no check was needed. */

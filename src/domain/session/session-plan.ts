@@ -96,7 +96,8 @@ const planAfterFailure = (
 
 /**
  * The clusters of a session that has to run in new clusters of the fleet too; nothing if it has to stay as it is: it
- * was made by hand, runs on a copy, which new clusters do not have, or has no default cluster to go by.
+ * was made by hand, runs on a copy, which new clusters do not have, or has no default cluster to go by. A cluster that
+ * does not answer yet is joined when it does: until then the session's end would have to wait for it.
  */
 const joinClusters = (observed: ObservedSession, parent: ParentView): SessionAction | undefined => {
   const { metadata, spec } = observed.parent ?? {}
@@ -104,7 +105,9 @@ const joinClusters = (observed: ObservedSession, parent: ParentView): SessionAct
   const { defaultCluster } = parent
   const hasDefault = defaultCluster !== undefined && observed.fleet.clusters.has(defaultCluster)
   if (!isOurs || !hasDefault || spec?.copyTarget !== undefined) return undefined
-  const joined = [...observed.fleet.clusters.keys()].filter((cluster) => !parent.clusters.includes(cluster))
+  const joined = [...observed.fleet.clusters].flatMap(([cluster, { isConnecting, reachable }]) =>
+    reachable && isConnecting !== true && !parent.clusters.includes(cluster) ? [cluster] : []
+  )
   return joined.length === 0
     ? undefined
     : { _tag: "JoinClusters", clusters: [...parent.clusters, ...joined], precondition: parent.precondition }

@@ -72,7 +72,7 @@ describe("the fleet", () => {
   it.effect("engages a cluster when its credentials are there, and knows how its operator is", () =>
     Effect.gen(function* () {
       const { cluster, engaged, events, fleet, primary } = yield* start(configurationOf(["cluster-a"]))
-      expect(cluster().reach()).toEqual({ reachable: true, error: undefined })
+      expect(cluster().reach()).toEqual({ reachable: true, error: undefined, isConnecting: true })
       yield* pass(1)
       expect(cluster().reach()).toMatchObject({
         reachable: false,
@@ -103,7 +103,10 @@ describe("the fleet", () => {
         expect(cluster().reach().reachable).toBe(false)
         giveCredentials(primary, "cluster-a")
         yield* TestClock.adjust("500 millis")
-        expect([cluster().reach(), cluster().health()]).toEqual([{ reachable: true, error: undefined }, undefined])
+        expect([cluster().reach(), cluster().health()]).toEqual([
+          { reachable: true, error: undefined, isConnecting: true },
+          undefined
+        ])
         expect(events.at(-1)).toBe("reach cluster-a true")
         member.before = ({ plural }) => (plural === operators.plural ? Effect.never : Effect.void)
         primary.erase(secrets, secretName, operatorNamespace)

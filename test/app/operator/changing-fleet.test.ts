@@ -6,6 +6,7 @@ import type { FleetDocuments } from "../../../src/domain/fleet/parse-configurati
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { ChangingFiles, documentsOf } from "../../support/changing-files.ts"
@@ -150,6 +151,19 @@ describe("a running session", () => {
       assert.deepStrictEqual(ready(world, "mc-00000000000000aa"), { a: true, b: true })
       yield* change(["a"])
       assert.include(client.log[0], "b was lost", "it was linked")
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("does not ask a new cluster that does not answer yet, and takes it in when it does", () =>
+    Effect.gen(function* () {
+      const { change, world } = yield* start("a")
+      const { api } = memberOf(world, "b")
+      api.before = ({ plural }) => (plural === pods.plural ? Effect.never : Effect.void)
+      yield* change(["a", "b"])
+      assert.deepStrictEqual(ready(world), { a: true })
+      api.before = () => Effect.void
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(ready(world), { a: true, b: true })
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 

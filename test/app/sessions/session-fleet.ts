@@ -179,7 +179,7 @@ export const ownHealth: ConnectedOperator = {
 /** A primary and its members; processes can be started, stopped and started again over the same objects. */
 export class SessionFleet {
   readonly primary = new MemoryKubeApi("primary")
-  readonly members: ReadonlyMap<string, MemoryKubeApi>
+  readonly members: Map<string, MemoryKubeApi>
   readonly agents = new Map<string, FakeAgents>()
   /** Where Events go, of all clusters: apart from the calls that are counted. */
   readonly told = new MemoryKubeApi("Events")

@@ -307,6 +307,17 @@ describe("what is wrong is told with what to do", () => {
     )
   })
 
+  it("a changed configuration that the running primary does not use", () => {
+    const facts = {
+      ...wellPrimary,
+      operator: answered({ version: undefined, protocolVersion: undefined, features: [], refusedConfiguration: "No." })
+    }
+    expect(told(facts, "configuration")[0]).toMatch(
+      /^failed \| The operator does not use its changed configuration, .*: No\. \| Correct .* rollout restart/u
+    )
+    expect(told({ ...facts, part: "member" }, "configuration")).toEqual([])
+  })
+
   it("a configuration of this cluster that cannot be used", () => {
     const facts = {
       ...wellMember,

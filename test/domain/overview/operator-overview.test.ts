@@ -60,3 +60,14 @@ it("tells of one cluster's operator alone, whatever it leaves out", () => {
     "3.250.0+braid.0.1.0   -          one cluster   0"
   ])
 })
+
+it("tells why a changed configuration is not used", () => {
+  const condition = { type: "ConfigurationInUse", reason: "Refused", lastTransitionTime: new Date(now).toISOString() }
+  const message = "clusters-config.yaml: it is no YAML (found a tab); correct it."
+  const told = (status: "True" | "False") => {
+    const conditions = [{ ...condition, status, message }]
+    return overviewLines(operatorOverview({ ...operator, status: { sessions: [], conditions } }), now).at(-1)
+  }
+  expect(told("False")).toBe(`The changed configuration is not used, the last good one stays: ${message}`)
+  expect(told("True")).toContain("CLUSTER")
+})

@@ -44,6 +44,16 @@ describe("plan: a cluster that is new in the fleet", () => {
     expect(tags(world).filter((tag) => tag !== "RequeueAt")).toEqual([])
   })
 
+  it("is none of a session before the cluster is known to answer", () => {
+    for (const away of [{ isConnecting: true }, { reachable: false }]) {
+      const world = joined({ labels: ownerLabel })
+      Object.assign(world.member(c), away)
+      expect(tags(world)).not.toContain("JoinClusters")
+      Object.assign(world.member(c), { isConnecting: false, reachable: true })
+      expect(tags(world)[0]).toBe("JoinClusters")
+    }
+  })
+
   it.each([
     ["made by hand", {}, {}],
     ["on a copy of its target", { labels: ownerLabel }, { copyTarget: { scaledown: false } }],

@@ -43,6 +43,8 @@ export class SessionWorld {
     ClusterName,
     {
       reachable: boolean
+      /** Nobody knows yet whether it answers. */
+      isConnecting?: boolean
       /** When the look at it was begun that found it lost; nothing if that is known without one. */
       askedAt?: number
       /** Its API server answers, but nobody behind it does. */
@@ -133,10 +135,11 @@ export class SessionWorld {
   }
 
   observe(): ObservedSession {
-    const reach = (reachable: boolean, askedAt: number | undefined): ClusterReach => ({
+    const reach = (reachable: boolean, askedAt: number | undefined, isConnecting: boolean): ClusterReach => ({
       reachable,
       error: reachable ? undefined : "connection refused",
-      ...(reachable || askedAt === undefined ? {} : { askedAt })
+      ...(reachable || askedAt === undefined ? {} : { askedAt }),
+      ...(isConnecting ? { isConnecting } : {})
     })
     const parent = this.view()
     return {
@@ -150,7 +153,7 @@ export class SessionWorld {
         clusters: new Map(
           [...this.members].map(([name, member]) => [
             name,
-            reach(member.reachable && member.operatorGone !== true, member.askedAt)
+            reach(member.reachable && member.operatorGone !== true, member.askedAt, member.isConnecting === true)
           ])
         )
       },

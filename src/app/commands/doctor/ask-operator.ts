@@ -7,7 +7,7 @@
 import { Effect, Result } from "effect"
 import { pathOf } from "../../../adapters/kubernetes/kube-api-http.ts"
 import type { Answer, OperatorFacts } from "../../../domain/doctor/cluster-facts.ts"
-import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
+import { mirrordOperators, refusedConfiguration } from "../../../domain/resources/mirrord-operator.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
 import type { ClusterProbe } from "../../../ports/cluster-probe.ts"
 import { servedPlurals, valueOf } from "./probe-answer.ts"
@@ -20,7 +20,12 @@ const readOperatorFacts = (body: unknown): OperatorFacts | undefined => {
     protocol_version: protocolVersion,
     supported_features: features
   } = operator.success.spec
-  return { version, protocolVersion: protocolVersion ?? undefined, features: features ?? [] }
+  return {
+    version,
+    protocolVersion: protocolVersion ?? undefined,
+    features: features ?? [],
+    refusedConfiguration: refusedConfiguration(operator.success.status)
+  }
 }
 
 /** Asks for the operator's object; without the right to read it, for its discovery, which everybody may read. */

@@ -5,7 +5,7 @@
 
 import { textLimits, cleanText } from "../../../domain/clean-text.ts"
 import type { Condition } from "../../../domain/resources/condition.ts"
-import type { ConnectedCluster } from "../../../domain/resources/mirrord-operator.ts"
+import { configurationInUse, type ConnectedCluster } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { lossGrace, unreadable } from "../../../domain/session/cluster-verdict.ts"
 import type { ConfigurationSource } from "../../fleet/configuration-source.ts"
@@ -37,7 +37,7 @@ export const configurationCondition = ({ verdict }: ConfigurationSource): Condit
   const isRefused = problems.length > 0
   const message = isRefused ? problems.join(" ") : "The operator runs with the configuration of its files."
   return {
-    type: "ConfigurationInUse",
+    type: configurationInUse,
     status: isRefused ? "False" : "True",
     reason: isRefused ? "Refused" : "InUse",
     message: cleanText(message, textLimits.message),

@@ -10,8 +10,8 @@ import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
 import { childAnnotations, ownerLabel } from "../../../../src/domain/session/names.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
 import { it } from "../../../support/effect-it.ts"
-import { configurationOf } from "../../../support/fleet.ts"
-import { addWorkload, day0, parentOf, pass, SessionFleet, writesSince } from "../session-fleet.ts"
+import { configurationOf, giveCredentials, operatorNamespace } from "../../../support/fleet.ts"
+import { addWorkload, day0, parentOf, pass, SessionFleet, workloadCluster, writesSince } from "../session-fleet.ts"
 
 const childA = `${parentOf}-cluster-a`
 const childB = `${parentOf}-cluster-b`
@@ -354,8 +354,19 @@ describe("a cluster that is new in the fleet and was never reached", () => {
     Effect.gen(function* () {
       const { fleet, primary } = yield* running()
       yield* fleet.primary.mergePatch(mirrordMultiClusterSessions, parentOf, { metadata: { labels: ownerLabel } }, {})
+      fleet.members.set("cluster-c", workloadCluster("cluster-c"))
+      const secret = "mirrord-cluster-cluster-c"
       for (const cluster of workloadClusters(configurationOf(["cluster-a", "cluster-c"])))
         if (!cluster.isDefault) yield* primary.fleet.join(cluster)
+      yield* pass(5)
+      expect(fleet.status()?.clusterSessions).not.toHaveProperty("cluster-c")
+      // It connects, and is lost again as soon as the session has taken it in.
+      fleet.primary.after = ({ verb }) => {
+        if (verb !== "patch" || fleet.primary.peek(secrets, secret, operatorNamespace) === undefined) return Effect.void
+        fleet.primary.erase(secrets, secret, operatorNamespace)
+        return Effect.sleep("1 second")
+      }
+      giveCredentials(fleet.primary, "cluster-c")
       yield* pass(5)
       expect(fleet.status()?.clusterSessions?.["cluster-c"]?.error).toMatch(/Secret/)
       if (isGone) yield* primary.fleet.leave(clusterName("cluster-c"))
