@@ -2,7 +2,7 @@ import { once } from "node:events"
 import https, { type RequestOptions } from "node:https"
 import { createServer, type Server, type Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
-import { connect, type TLSSocket } from "node:tls"
+import { Worker } from "node:worker_threads"
 import { KubeConfig } from "@kubernetes/client-node"
 import { connectOut, type RawSession } from "../../lab/client/raw-session.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
@@ -181,14 +181,25 @@ export const largeBody = async (kubeconfigPath: string, bytes: number): Promise<
   })
 }
 
-/** Connects past the API server, says this and keeps the connection. */
-export const stranger = async (host: string, port: number, text: string): Promise<TLSSocket> => {
-  const socket = connect({ host, port, rejectUnauthorized: false })
-  socket.on("error", () => socket.destroy())
-  // The oldest of too many are cut, some of them in their handshake.
-  await Promise.race([once(socket, "secureConnect"), once(socket, "close")]).catch(() => undefined)
-  if (!socket.destroyed) socket.write(text)
-  return socket
+/** Peers without credentials that connect past the API server, with what each of them says. */
+export interface Strangers {
+  readonly host: string
+  readonly port: number
+  readonly text: string
+  readonly count: number
+}
+
+/** Connects so many; the result ends them, and gives how many were still open. */
+export const strangers = async (workerData: Strangers): Promise<() => Promise<number>> => {
+  const worker = new Worker(new URL("strangers-worker.ts", import.meta.url), { workerData })
+  await once(worker, "message")
+  return async () => {
+    const told = once(worker, "message")
+    worker.postMessage("end")
+    const [open] = (await told) as [number]
+    await worker.terminate()
+    return open
+  }
 }
 
 /** The beginning of a request, with a header of so many bytes that does not end. */

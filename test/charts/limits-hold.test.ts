@@ -25,7 +25,7 @@ import {
   refusedUpgrade,
   sink,
   source,
-  stranger,
+  strangers,
   subscription,
   tinyWrite,
   unfinished,
@@ -279,12 +279,10 @@ describe.runIf(problem === undefined)("operators within exactly the chart's memo
   ])("survive %s", (_peers, count, text) =>
     besides(async () => {
       const primary = operatorPods().find(({ name }) => name === playground.primary.description.name)
-      const peers = await Promise.all(Array.from({ length: count }, () => stranger(primary?.ip ?? "", 3000, text)))
+      const end = await strangers({ host: primary?.ip ?? "", port: 3000, text, count })
       // Some pings' time in which the operator holds what it was sent.
       await pause(3_000)
-      const open = peers.filter(({ destroyed }) => !destroyed).length
-      for (const peer of peers) peer.destroy()
-      return `${open} still open`
+      return `${await end()} still open`
     })
   )
 
