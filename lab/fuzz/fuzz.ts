@@ -127,11 +127,12 @@ const blamed = async (
   return { surface: undefined, seed: 0, path: undefined, problems, input: undefined }
 }
 
-const lanesOf = ({ seed, surface }: FuzzOptions, round: number): ReadonlyArray<Lane> =>
+/** A path is that of one attacker. */
+const lanesOf = ({ path, seed, surface }: FuzzOptions, round: number): ReadonlyArray<Lane> =>
   surfaces
     .filter(({ name }) => surface === undefined || surface === name)
     .flatMap((one) =>
-      Array.from({ length: one.lanes }, (_, lane) => ({
+      Array.from({ length: path === undefined ? one.lanes : 1 }, (_, lane) => ({
         surface: one,
         seed: surface !== undefined && round === 0 && lane === 0 ? seed : seedOf(seed, round, one.name, lane)
       }))

@@ -14,9 +14,10 @@ export interface EksToken {
   readonly identityEnds: number | undefined
 }
 
-/** An EKS cluster. `region`: its AWS region. */
+/** An EKS cluster. `region`: its AWS region. `isRefused`: it did not know the bearer of the last token. */
 export interface EksCluster extends Pick<MemberConfiguration, "name" | "server" | "certificateAuthority"> {
   readonly region: string
+  readonly isRefused?: boolean
 }
 
 /** Makes a token. The failure is a clause with cause and cure, and holds no secret. */

@@ -23,6 +23,7 @@ const encode = (url: string): string => `k8s-aws-v1.${Buffer.from(url).toString(
 
 /** Tokens by one AWS identity, that of this process. The SDK is loaded with the first of them. */
 export const makeEksTokens = (timeOf = serverTime): MakeEksToken => {
+  // Begun anew after a failure: the SDK would wait for an answer that never comes, and give the same reason for ever.
   let loading: Promise<ReturnType<typeof import("./identity.ts").identityPresigner>> | undefined
   const load = () => (loading ??= import("./identity.ts").then(({ identityPresigner }) => identityPresigner()))
   return (cluster) =>
@@ -30,7 +31,10 @@ export const makeEksTokens = (timeOf = serverTime): MakeEksToken => {
       const now = yield* Clock.currentTimeMillis
       const date = yield* Effect.fromResult(eksTokenDate(now, yield* timeOf(cluster)))
       const { identityEnds, url } = yield* Effect.tryPromise({
-        try: async () => (await load())({ clusterName: cluster.name, region: cluster.region, date }),
+        try: async () => {
+          const { isRefused: isRenewed = false, name: clusterName, region } = cluster
+          return (await load())({ clusterName, region, date, isRenewed })
+        },
         catch: problemOf
       })
       return {
@@ -41,6 +45,7 @@ export const makeEksTokens = (timeOf = serverTime): MakeEksToken => {
       Effect.timeoutOrElse({
         duration: patience,
         orElse: () => Effect.fail(eksFailure({ name: "TimeoutError", message: `it was not found within ${patience}` }))
-      })
+      }),
+      Effect.tapError(() => Effect.sync(() => void (loading = undefined)))
     )
 }

@@ -11,14 +11,21 @@ import { Hash } from "@smithy/core/serde"
 import { SignatureV4 } from "@smithy/signature-v4"
 
 /** How long connecting to STS, and its answer, may take, ms. The SDK asks all else for a second. */
-const patience = { connectionTimeout: 5_000, requestTimeout: 10_000 }
+const patience = {
+  connectionTimeout: 5_000,
+  requestTimeout: 10_000,
+  socketTimeout: 10_000,
+  // Otherwise the SDK warns and waits on.
+  throwOnRequestTimeout: true
+}
 /** Credentials with less left are asked for anew, ms. The SDK looks at this machine's clock, which may be wrong. */
 const leastLeft = 300_000
 /** As EKS's own clients say, in s; STS and EKS ignore it, and take the request for 15 min. */
 const expiresIn = 60
 
-/** `date`: epoch ms, by the clock of AWS. */
+/** `date`: epoch ms, by the clock of AWS. `isRenewed`: whether the identity is found anew, as after new keys. */
 export interface PresignOptions {
+  readonly isRenewed?: boolean
   readonly clusterName: string
   readonly region: string
   readonly date: number
@@ -35,12 +42,12 @@ export interface PresignedIdentity {
  * environment, by IRSA, in shared files, by a Pod Identity or an instance's profile. Rejects with the SDK's error.
  */
 export const identityPresigner = () => {
-  const identity = defaultProvider({ clientConfig: { requestHandler: patience } })
-  return async ({ clusterName, date, region }: PresignOptions): Promise<PresignedIdentity> => {
+  const identity = defaultProvider({ ignoreCache: true, clientConfig: { requestHandler: patience } })
+  return async ({ clusterName, date, isRenewed = false, region }: PresignOptions): Promise<PresignedIdentity> => {
     const isEnding = ({ expiration }: { readonly expiration?: Date }): boolean =>
       expiration !== undefined && expiration.getTime() - date < leastLeft
     const known = await identity()
-    const credentials = isEnding(known) ? await identity({ forceRefresh: true }) : known
+    const credentials = isRenewed || isEnding(known) ? await identity({ forceRefresh: true }) : known
     const hostname = `sts.${region}.${partition(region).dnsSuffix}`
     const signer = new SignatureV4({ credentials, region, service: "sts", sha256: Hash.bind(null, "sha256") })
     const { query = {} } = await signer.presign(
@@ -56,6 +63,8 @@ export const identityPresigner = () => {
     )
     const url = new URL(`https://${hostname}/`)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value))
-    return { url: url.href, identityEnds: credentials.expiration?.getTime() }
+    // The end may be what a variable of the environment says, such as no date at all.
+    const ends = credentials.expiration?.getTime()
+    return { url: url.href, identityEnds: Number.isFinite(ends) ? ends : undefined }
   }
 }

@@ -59,7 +59,8 @@ export const nextEksToken = (
   now: number
 ): number => {
   const due = last?.region === region ? eksRenewal(last, share, now) : now
-  return Math.max(due, notBefore)
+  // A pause that is longer than any was begun before this clock was set back.
+  return notBefore - now > 1.2 * longestEksPause ? due : Math.max(due, notBefore)
 }
 
 /** Makes a token. The failure is a clause; what was made before stays. `share` as in {@link eksRenewal}. */
@@ -71,7 +72,13 @@ export const makeEksToken = (
 ): Effect.Effect<void, string> =>
   Effect.gen(function* () {
     const madeAt = yield* Clock.currentTimeMillis
-    const { identityEnds, token } = yield* state.make({ name, server, certificateAuthority, region })
+    const { identityEnds, token } = yield* state.make({
+      name,
+      server,
+      certificateAuthority,
+      region,
+      isRefused: state.last?.isRefused === true
+    })
     state.last = { token, region, madeAt, until: eksTokenEnd(madeAt, identityEnds), isRefused: false }
     state.problem = undefined
     state.failures = 0

@@ -12,6 +12,8 @@ import { connectRoute, copyRoute, sessionName } from "../../domain/session/conne
 import { boundedTexts } from "../../domain/session/connect-texts.ts"
 import { parseSessionIdHeader, type SessionId } from "../../domain/session/session-id.ts"
 import { unservedFeatures } from "../../domain/session/unserved-parameters.ts"
+import { formatTargetPath, parseTargetName } from "../../domain/target/target-path.ts"
+import { needsCopy } from "../../domain/target/target.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { type Deed, mayDo } from "../api/access-review.ts"
 import type { Capability, ConnectAttempt, CopyTargets, ServedSession } from "../api/capability.ts"
@@ -100,6 +102,14 @@ const refuseCertificate = (
     return yield* isOwn ? reconnectNotPossible(refusal.message) : refusal
   })
 
+/** Refuses a workload of which a session needs a copy, before there is a session. The client asks for one by itself. */
+const withoutCopy = ({ isCopy, target: name }: ConnectRequest): Effect.Effect<void, ApiError> => {
+  const target = Result.getOrUndefined(parseTargetName(name))
+  return isCopy === true || target === undefined || !needsCopy(target)
+    ? Effect.void
+    : badRequest(`A session with ${formatTargetPath(target)} needs a copy of it: set feature.copy_target.`)
+}
+
 const readAttempt = (reception: Reception, asked: ConnectRequest): Effect.Effect<ConnectAttempt, ApiError> =>
   Effect.gen(function* () {
     const { api, authority, role, wall } = reception
@@ -109,6 +119,7 @@ const readAttempt = (reception: Reception, asked: ConnectRequest): Effect.Effect
     yield* authorized(api, bounded)
     const params = parseConnectQuery(bounded.query)
     if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
+    yield* withoutCopy(bounded)
     const unserved = unservedFeatures(params.success.values)
     if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
     const ignored = ignoredParameters(params.success)

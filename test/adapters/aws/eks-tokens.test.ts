@@ -38,7 +38,8 @@ const cluster = (region = "eu-north-1", server = "https://127.0.0.1:1") => ({
   name: clusterName("My_Cluster"),
   server,
   certificateAuthority: undefined as string | undefined,
-  region
+  region,
+  isRefused: false
 })
 /** The API server's clock is ahead by so many ms. */
 const ahead = (skew: number) => () => Effect.succeed(now + skew)
@@ -149,6 +150,26 @@ describe("a token for an EKS cluster", () => {
     )
     const { token } = await made(makeEksTokens(none))
     expect(authenticate(token, "My_Cluster", [person], now)).toBe(person)
+  })
+
+  it("is made by the keys that stand in the file now, once a cluster refuses those from before", async () => {
+    const write = ({ accessKeyId, secretAccessKey }: StsIdentity): void =>
+      writeFileSync(
+        join(folder, "credentials"),
+        `[default]\naws_access_key_id = ${accessKeyId}\naws_secret_access_key = ${secretAccessKey}\n`
+      )
+    const make = makeEksTokens(none)
+    write({ ...person, accessKeyId: "AKIAOLD" })
+    await made(make)
+    write(person)
+    const { token } = await made(make, { ...cluster(), isRefused: true })
+    expect(authenticate(token, "My_Cluster", [person], now)).toBe(person)
+  })
+
+  it("has no end if that of its keys is no date", async () => {
+    useKeys()
+    vi.stubEnv("AWS_CREDENTIAL_EXPIRATION", "soon")
+    expect((await made(makeEksTokens(none))).identityEnds).toBeUndefined()
   })
 
   it("gets another identity when the last one ends within five minutes", async () => {

@@ -1,6 +1,7 @@
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
+import { nextEksToken, noEksCredentials } from "../../../src/app/fleet/eks-credentials.ts"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import type { ClusterAuth } from "../../../src/domain/credentials/cluster-auth.ts"
@@ -16,6 +17,15 @@ import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 import { day0, operators, ownHealth, pass, workloadCluster } from "../sessions/session-fleet.ts"
 
 const minute = 60
+
+describe("a pause between two tries", () => {
+  it("is over when this clock was set back behind its beginning", () => {
+    const state = { ...noEksCredentials(() => Effect.fail("no identity")), notBefore: day0 + 86_400_000 }
+    expect(nextEksToken(state, "eu-north-1", 0, day0)).toBe(day0)
+    expect(nextEksToken({ ...state, notBefore: day0 + 5_000 }, "eu-north-1", 0, day0)).toBe(day0 + 5_000)
+  })
+})
+
 const name = clusterName("cluster-a")
 
 /** A primary whose only cluster is `eks`, and the AWS that gives it tokens. */
@@ -83,7 +93,7 @@ describe("an EKS cluster of the fleet", () => {
       const { asked, engaged, reach } = yield* start()
       yield* pass(1)
       expect(asked).toEqual([
-        { name, region: "eu-north-1", server: expect.any(String), certificateAuthority: undefined }
+        { name, region: "eu-north-1", server: expect.any(String), certificateAuthority: undefined, isRefused: false }
       ])
       expect(engaged).toEqual(["token 1 eu-north-1"])
       expect(reach()).toEqual({ reachable: true, error: undefined })

@@ -8,6 +8,19 @@ import { certificateOf } from "../../support/user-certificate.ts"
 
 const bob = { user: "bob", groups: ["developers"], extra: {} }
 
+describe("a job or cronjob", () => {
+  it.live("is refused without a copy before there is a session", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      for (const target of ["job.nightly", "cronjob.nightly.container.app"]) {
+        const refused = refusedWith(yield* connectTo(world.primary, request(certificate, { target })))
+        assert.strictEqual(refused.code, 400)
+        assert.match(refused.message, /^A session with \w+\/nightly\S* needs a copy of it: set feature.copy_target\.$/)
+      }
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
 describe("a user certificate that the operator does not accept", () => {
   it.live("ends the reconnects to the user's own session, and refuses everything else with 403", () =>
     Effect.gen(function* () {
