@@ -4,11 +4,11 @@
  */
 
 import { createHash } from "node:crypto"
-import * as fc from "fast-check"
 import type { Arena } from "./arena.ts"
-import { type Base, growthOf, problemsOf, takeBase } from "./health.ts"
+import { attack, type FuzzFailure, type Lane, type Place } from "./attack.ts"
+import { growthOf, problemsOf, takeBase } from "./health.ts"
 import type { LiveSessions } from "./live-sessions.ts"
-import { type Attack, type Surface, surfaces, Tally } from "./surfaces.ts"
+import { surfaces, Tally } from "./surfaces.ts"
 
 export interface FuzzOptions {
   readonly seed: number
@@ -17,15 +17,6 @@ export interface FuzzOptions {
   readonly surface: string | undefined
   /** Only the input with this path of fast-check, below the seed. */
   readonly path: string | undefined
-}
-
-export interface FuzzFailure {
-  readonly surface: string | undefined
-  readonly seed: number
-  readonly path: string | undefined
-  readonly problems: ReadonlyArray<string>
-  /** The smallest input that was found, as text. */
-  readonly input: string | undefined
 }
 
 export interface FuzzResult {
@@ -41,75 +32,14 @@ const roundMs = 8_000
 /** How long a failure may be made smaller, in ms. */
 const shrinkMs = 120_000
 
-interface Lane {
-  readonly surface: Surface
-  readonly seed: number
-}
-
-interface Place {
-  readonly arena: Arena
-  readonly live: LiveSessions
-  readonly base: Base
-}
-
-class Wrong extends Error {}
-
 const seedOf = (...parts: ReadonlyArray<string | number>): number =>
   createHash("sha256").update(parts.join("/")).digest().readUInt32BE(0) >>> 1
 
-const message = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** Runs one attacker. `checked`: looks at the arena after each input. */
-const attack = async (
-  { arena, base, live }: Place,
-  { seed, surface }: Lane,
-  tally: Tally,
-  options: { readonly ms: number; readonly path?: string; readonly checked?: boolean; readonly shrinks?: boolean }
-): Promise<fc.RunDetails<[Attack]>> => {
-  // The input that was running when time was up goes on, and is over before the arena is looked at.
-  let running: Promise<unknown> = Promise.resolve()
-  const property = fc.asyncProperty(surface.attack, async (one) => {
-    const attacking = one.run(arena, tally)
-    running = attacking.catch(() => undefined)
-    const problem = await attacking
-    if (problem !== undefined) throw new Wrong(problem)
-    const problems = options.checked === true ? await problemsOf(arena, base, live) : []
-    if (problems.length > 0) throw new Wrong(problems.join("\n"))
-  })
-  const details = await fc.check(property, {
-    seed,
-    numRuns: options.path === undefined ? 1_000_000 : 1,
-    interruptAfterTimeLimit: options.ms,
-    markInterruptAsFailure: false,
-    endOnFailure: options.shrinks !== true,
-    ...(options.path === undefined ? {} : { path: options.path })
-  })
-  await running
-  return details
-}
-
-/** A check that was interrupted before its first input has ended counts as failed to fast-check, but tells nothing. */
-const hasFailed = ({ counterexample }: fc.RunDetails<[Attack]>): boolean => counterexample !== null
-
-const failureOf = ({ seed, surface }: Lane, details: fc.RunDetails<[Attack]>): FuzzFailure => ({
-  surface: surface.name,
-  seed,
-  path: details.counterexamplePath ?? undefined,
-  problems: message(details.errorInstance).split("\n"),
-  input: details.counterexample === null ? undefined : details.counterexample[0].show()
-})
-
 /** Looks for the smallest input beside a failed one. */
-const shrunk = async (
-  place: Place,
-  lane: Lane,
-  found: fc.RunDetails<[Attack]>,
-  checked: boolean
-): Promise<FuzzFailure> => {
-  const path = found.counterexamplePath
-  if (path === null) return failureOf(lane, found)
-  const smaller = await attack(place, lane, new Tally(), { ms: shrinkMs, path, checked, shrinks: true })
-  return failureOf(lane, hasFailed(smaller) ? smaller : found)
+const shrunk = async (place: Place, lane: Lane, found: FuzzFailure, checked: boolean): Promise<FuzzFailure> => {
+  if (found.path === undefined) return found
+  const smaller = await attack(place, lane, new Tally(), { ms: shrinkMs, path: found.path, checked, shrinks: true })
+  return smaller.failure ?? found
 }
 
 /** Looks for the input that has left the arena in another state: the attackers once more, one at a time. */
@@ -121,8 +51,8 @@ const blamed = async (
   // The words of a broken arena about the next input are worth nothing.
   const isWell = (await problemsOf(place.arena, place.base, place.live)).length === 0
   for (const lane of isWell ? lanes : []) {
-    const found = await attack(place, lane, new Tally(), { ms: shrinkMs, checked: true })
-    if (hasFailed(found)) return shrunk(place, lane, found, true)
+    const { failure } = await attack(place, lane, new Tally(), { ms: shrinkMs, checked: true })
+    if (failure !== undefined) return shrunk(place, lane, failure, true)
   }
   return { surface: undefined, seed: 0, path: undefined, problems, input: undefined }
 }
@@ -161,14 +91,14 @@ export const fuzz = async (
       lanes.map(async (lane) => {
         const path = options.path === undefined ? {} : { path: options.path }
         const ms = Math.min(roundMs, options.seconds * 1000)
-        const details = await attack(place, lane, tallies.get(lane.surface.name) ?? new Tally(), { ms, ...path })
-        inputs += details.numRuns
-        return { lane, details }
+        const finding = await attack(place, lane, tallies.get(lane.surface.name) ?? new Tally(), { ms, ...path })
+        inputs += finding.inputs
+        return { lane, failure: finding.failure }
       })
     )
     rounds++
-    const wrong = found.find(({ details }) => hasFailed(details))
-    if (wrong !== undefined) return result(await shrunk(place, wrong.lane, wrong.details, false))
+    for (const { failure, lane } of found)
+      if (failure !== undefined) return result(await shrunk(place, lane, failure, false))
     const problems = await problemsOf(arena, place.base, live)
     if (problems.length > 0) {
       const blame = await blamed(place, lanes, problems)

@@ -33,18 +33,38 @@ export interface Upgrades {
 interface PendingUpgrade {
   readonly request: IncomingMessage
   readonly socket: Duplex
-  readonly head: Buffer
+  /** The bytes behind the request that came before it was answered. */
+  head: Buffer
   /** Whether 101 was sent: the socket speaks WebSocket then, so no refusal may be written to it any more. */
   isUpgraded: boolean
 }
 
-const clientGone = ({ socket }: PendingUpgrade): Effect.Effect<never, ApiError> =>
+/** The most bytes that a client may send before its request is answered. RFC 6455 §4.1 lets it send none. */
+const mostBeforeAnswer = 16 * 1024
+
+const tooEarly = Effect.fail(
+  badRequest(
+    `The client sent more than ${mostBeforeAnswer} bytes behind its request before the answer came; a WebSocket's ` +
+      "client sends nothing until its request is answered."
+  )
+)
+
+/**
+ * Fails when the client leaves, or sends too much, while its request waits. Its bytes are read and kept, since the end
+ * of a connection is only heard behind the last of them.
+ */
+const clientGone = (pending: PendingUpgrade): Effect.Effect<never, ApiError> =>
   Effect.callback<never, ApiError>((resume) => {
+    const { socket } = pending
+    if (pending.isUpgraded) return undefined
     const left = (): void => resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
+    const keep = (bytes: Buffer): void => {
+      pending.head = Buffer.concat([pending.head, bytes])
+      if (pending.head.length > mostBeforeAnswer) resume(tooEarly)
+    }
     if (socket.destroyed) return left()
-    socket.once("close", left)
-    socket.once("end", left)
-    return Effect.sync(() => void socket.off("close", left).off("end", left))
+    socket.on("data", keep).once("close", left).once("end", left).resume()
+    return Effect.sync(() => void socket.off("data", keep).off("close", left).off("end", left).pause())
   })
 
 /** Takes the headers out of a request, which somebody may hold as long as the connection lives: they may have 1 MB. */
