@@ -51,8 +51,8 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     pool: "forks",
-    // Four at least: with fewer, a small machine is idle for much of the time, in which tests wait for programs.
-    maxWorkers: Math.max(4, availableParallelism() - 1),
+    // Five at least: with fewer, a small machine is idle for much of the time, in which tests wait for programs.
+    maxWorkers: Math.max(5, availableParallelism() - 1),
     setupFiles: ["test/support/seed-properties.ts"],
     provide: { propertySeed: propertySeed() ?? null },
     coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text", "lcov"] },

@@ -41,7 +41,6 @@ const networks = {
   "real client, ends of sessions": [166, 3],
   "real client, features": [170, 4],
   "real client, certificates": [174, 3],
-  "real client, two minutes": [177, 3],
   "kubelet, pod network and probes": [200, 40]
 } as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>
 

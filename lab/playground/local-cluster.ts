@@ -43,6 +43,8 @@ export interface RunningCluster<Cluster extends LocalCluster = EmbeddedCluster> 
 export interface Playground<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly clusters: ReadonlyArray<RunningCluster<Cluster>>
   readonly primary: RunningCluster<Cluster>
+  /** Changes the clusters that the primary's configuration names, which are all at first. They get new credentials. */
+  readonly setMembers: (names: ReadonlyArray<string>) => Effect.Effect<void, { readonly message: string }>
 }
 
 /** A playground on any kind of cluster. */

@@ -6,10 +6,10 @@ import type { LocalCluster, Playground, RunningCluster } from "./local-cluster.t
 import { workloadNamespace } from "./manifests.ts"
 import { PlaygroundError } from "./readiness.ts"
 
-/** The running playground, with an entry to the demo workload of each cluster that has one. */
+/** The running clusters, with an entry to the demo workload of each cluster that has one. */
 export const openEntries = <Cluster extends LocalCluster>(
   started: ReadonlyArray<Omit<RunningCluster<Cluster>, "entry">>
-): Effect.Effect<Playground<Cluster>, PlaygroundError | ServiceEntryError, Scope.Scope> =>
+): Effect.Effect<Omit<Playground<Cluster>, "setMembers">, PlaygroundError | ServiceEntryError, Scope.Scope> =>
   Effect.gen(function* () {
     const clusters = yield* Effect.forEach(
       started,

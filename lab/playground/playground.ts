@@ -20,7 +20,7 @@ import { type KubeletError, startKubelet } from "../cluster/node/kubelet.ts"
 import { localNodeStore } from "../cluster/node/node-store.ts"
 import { processProgram } from "../cluster/node/process-program.ts"
 import { demoApp } from "./demo-app.ts"
-import type { Playground } from "./local-cluster.ts"
+import type { Playground, RunningCluster } from "./local-cluster.ts"
 import {
   accountManifests,
   credentialsManifest,
@@ -125,33 +125,35 @@ const accountKubeconfig = (cluster: EmbeddedCluster, account: string): string =>
     "current-context": cluster.name
   })
 
-/** The two configuration files of a primary, in the published format (published-chart.md §2.4). */
-const fleetFiles = (
-  options: PlaygroundOptions,
-  started: ReadonlyArray<{ readonly description: PlaygroundCluster; readonly cluster: EmbeddedCluster }>
-) => {
+type Started = Pick<RunningCluster, "cluster" | "description">
+
+/** The configuration file of a primary in the published format (published-chart.md §2.4). */
+const multiClusterFile = (options: PlaygroundOptions): string => {
   const { sessionTtlSecs, remoteSessionTimeoutSecs, topology } = options
-  const primary = started.find(({ description }) => description.isPrimary)
-  const defaultCluster = started.find(({ description }) => description.isDefault)
-  return {
-    multiCluster: stringify({
-      clusterName: primary?.description.name,
-      defaultCluster: defaultCluster?.description.name,
-      managementOnly: topology.managementOnly,
-      remoteSessionTimeoutSecs,
-      sessionTtlSecs
-    }),
-    clusters: stringify({
-      clusters: started
-        .filter(({ description }) => !description.isPrimary)
-        .map(({ cluster, description }) => ({
-          name: description.name,
-          server: cluster.server,
-          caData: Buffer.from(cluster.caPem).toString("base64"),
-          authType: "bearerToken"
-        }))
-    })
-  }
+  return stringify({
+    clusterName: topology.clusters.find(({ isPrimary }) => isPrimary)?.name,
+    defaultCluster: topology.clusters.find(({ isDefault }) => isDefault)?.name,
+    managementOnly: topology.managementOnly,
+    remoteSessionTimeoutSecs,
+    sessionTtlSecs
+  })
+}
+
+/** The list of clusters of a primary in the same format. */
+const clustersFile = (members: ReadonlyArray<Started>): string =>
+  stringify({
+    clusters: members.map(({ cluster, description }) => ({
+      name: description.name,
+      server: cluster.server,
+      caData: Buffer.from(cluster.caPem).toString("base64"),
+      authType: "bearerToken"
+    }))
+  })
+
+/** Gives the primary the credentials of a member, new ones each time. */
+const giveCredentials = (primary: Started, { cluster, description }: Started): void => {
+  const token = cluster.serviceAccountToken(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
+  primary.cluster.apply(credentialsManifest(credentialsSecretName(clusterName(description.name), sha256Hex), token))
 }
 
 /**
@@ -179,19 +181,15 @@ export const startPlayground = (
     })
     yield* progress("clusters")
 
-    const fleet = fleetFiles(options, started)
-    const multiClusterFile = yield* write("multicluster-config.yaml", fleet.multiCluster)
-    const clustersFile = yield* write("clusters-config.yaml", fleet.clusters)
+    const members = started.filter(({ description }) => !description.isPrimary)
+    const writeMembers = (named: ReadonlyArray<Started>) => write("clusters-config.yaml", clustersFile(named))
+    const multiCluster = yield* write("multicluster-config.yaml", multiClusterFile(options))
+    const clusters = yield* writeMembers(members)
     const agentFile = options.agentSettings && (yield* write("agent-config.yaml", stringify(options.agentSettings)))
     const primary = started.find(({ description }) => description.isPrimary)
     if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
     for (const { cluster, description } of started) {
-      if (!description.isPrimary) {
-        const token = cluster.serviceAccountToken(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
-        primary.cluster.apply(
-          credentialsManifest(credentialsSecretName(clusterName(description.name), sha256Hex), token)
-        )
-      }
+      if (!description.isPrimary) giveCredentials(primary, { cluster, description })
       const kubeconfig = yield* write(
         `${description.name}-operator.kubeconfig`,
         accountKubeconfig(cluster, "mirrord-operator")
@@ -200,8 +198,8 @@ export const startPlayground = (
         operatorManifests(description, {
           kubeconfig,
           replicas: description.isPrimary ? (options.primaryReplicas ?? 1) : 1,
-          multiClusterFile: description.isPrimary ? multiClusterFile : undefined,
-          clustersFile: description.isPrimary ? clustersFile : undefined,
+          multiClusterFile: description.isPrimary ? multiCluster : undefined,
+          clustersFile: description.isPrimary ? clusters : undefined,
           agentTls: options.agentTls ?? false,
           agentFile,
           agentEnv: options.agentEnv
@@ -210,5 +208,12 @@ export const startPlayground = (
       if (description.hasWorkload) cluster.apply(workloadManifests(description))
     }
     yield* waitForClusters(started, primary.cluster, progress)
-    return yield* openEntries(started)
+    return {
+      ...(yield* openEntries(started)),
+      setMembers: (names) => {
+        const named = members.filter(({ description: { name } }) => names.includes(name))
+        for (const member of named) giveCredentials(primary, member)
+        return writeMembers(named)
+      }
+    }
   })

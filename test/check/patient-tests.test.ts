@@ -70,7 +70,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "lab/cluster/node/orphans.mjs": { timer: "processes that stay" },
   "lab/cluster/node/test-cluster.ts": { clock: "the clock of a cluster" },
   "lab/fuzz/attack.test.ts": { sleep: "an input that outlasts its time", timer: "an input that outlasts its time" },
-  "long/default-away.test.ts": { sleep: "the two minutes that the test is about", timer: "the same" },
+  "real/client-behaviour.ts": { sleep: "the two minutes that a test is about", timer: "the same" },
   "real/client-cases.ts": { timer: "a connection on which nothing comes" },
   "real/client-certificates.ts": { clock: "when certificates end" },
   "real/failover-cases.ts": { clock: "from when on an audit log is read" },

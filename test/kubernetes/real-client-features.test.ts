@@ -1,9 +1,10 @@
-/** Features, certificates, policies and label targets of mirrord's own client, on real control planes. */
+/** Features, changing fleets, certificates, policies and label targets of the real client, on real control planes. */
 
 import { subnetOf } from "../address-plan.ts"
+import { changingFleet } from "../real/changing-fleet.ts"
 import { clientCertificates } from "../real/client-certificates.ts"
 import { clientFeatures } from "../real/client-features.ts"
-import { useKubernetesPlayground, type UsePlayground } from "../real/harness.ts"
+import { describeReal, useKubernetesPlayground, type UsePlayground } from "../real/harness.ts"
 import { labelTargets } from "../real/label-targets.ts"
 import { clientPolicies } from "../real/policies.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
@@ -12,7 +13,12 @@ describeKubernetes("on real control planes", (assets) => {
   const use: UsePlayground = (options) =>
     useKubernetesPlayground(assets, { ...options, subnet: subnetOf("real client, kubernetes, features") })
 
-  clientFeatures("real control planes", use)
+  describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
+    const shared = use({ topology: "three-workloads" })
+
+    clientFeatures("real control planes", () => shared)
+    changingFleet("real control planes", () => shared)
+  })
   clientCertificates("real control planes", use)
   clientPolicies("real control planes", use)
   labelTargets("real control planes", use)

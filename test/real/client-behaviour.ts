@@ -97,6 +97,13 @@ export const clientBehaviour = (where: string, use: UsePlayground): void =>
         await isServedAfterReturn()
       })
 
+      it("the default cluster is cut off for two minutes: the client waits, and comes back", async () => {
+        await begin()
+        await whileNoticedCut(real, "cluster-a", () => new Promise<void>((resolve) => setTimeout(resolve, 120_000)))
+        await isServedAfterReturn()
+        for (const cluster of ["cluster-a", "cluster-b"]) expect(requests.answers(cluster)).toContain("workload")
+      })
+
       it("the target is scaled up: the new pod's requests are stolen too, and the client stays", async () => {
         await begin()
         await scaleWorkload(real, "cluster-a", 2)

@@ -1,7 +1,11 @@
 import { subnetOf } from "../address-plan.ts"
+import { changingFleet } from "./changing-fleet.ts"
 import { clientFeatures } from "./client-features.ts"
-import { usePlayground } from "./harness.ts"
+import { describeReal, usePlayground } from "./harness.ts"
 
-clientFeatures("embedded clusters", (options) =>
-  usePlayground({ ...options, subnet: subnetOf("real client, features") })
-)
+describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
+  const shared = usePlayground({ topology: "three-workloads", subnet: subnetOf("real client, features") })
+
+  clientFeatures("embedded clusters", () => shared)
+  changingFleet("embedded clusters", () => shared)
+})

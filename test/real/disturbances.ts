@@ -13,7 +13,8 @@ import { fleetIs } from "./fleet-health.ts"
 import { type AnyRealPlayground, processesWith, until } from "./harness.ts"
 import { processOf } from "./replicas.ts"
 
-const operatorPods = (store: ObjectReader): ReadonlyMap<string, string> =>
+/** The names of a cluster's operator pods, by UID. */
+export const operatorPods = (store: ObjectReader): ReadonlyMap<string, string> =>
   new Map(
     store
       .list(pods, { namespace: operatorNamespace, labelSelector: "app=mirrord-operator" })

@@ -119,8 +119,12 @@ const tlsValues = Effect.gen(function* () {
   })
 })
 
-/** Values of the primary. Its members must be installed before, because it gets their tokens. */
-const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, members: ReadonlyArray<Started>) =>
+/** Values of the primary. Its members must be installed before, because it gets their tokens, new ones each time. */
+const primaryValues = (
+  options: KubernetesPlaygroundOptions,
+  { description, tls }: { readonly description: PlaygroundCluster; readonly tls: object },
+  members: ReadonlyArray<Started>
+) =>
   Effect.gen(function* () {
     const { remoteSessionTimeoutSecs, sessionTtlSecs, topology } = options
     const clusters = yield* Effect.forEach(members, (member) =>
@@ -139,13 +143,13 @@ const primaryValues = (options: KubernetesPlaygroundOptions, primary: Started, m
     )
     return {
       ...usualValues(options),
-      tls: yield* tlsValues,
+      tls,
       operator: {
         port: operatorPort,
         replicas: options.primaryReplicas ?? 1,
         multiCluster: {
           enabled: true,
-          clusterName: primary.description.name,
+          clusterName: description.name,
           defaultCluster: topology.clusters.find(({ isDefault }) => isDefault)?.name ?? "",
           managementOnly: topology.managementOnly,
           remoteSessionTimeoutSecs,
@@ -200,12 +204,20 @@ export const startKubernetesPlayground = (
     )
     const primary = started.find(({ description }) => description.isPrimary)
     if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
-    yield* installChart(programs, primary.cluster, yield* primaryValues(options, primary, members))
+    const tls = yield* tlsValues
+    const installPrimary = (named: ReadonlyArray<Started>) =>
+      primaryValues(options, { description: primary.description, tls }, named).pipe(
+        Effect.flatMap((values) => installChart(programs, primary.cluster, values))
+      )
+    yield* installPrimary(members)
 
     yield* waitForClusters(started, primary.cluster, progress)
     for (const { cluster, description } of started)
       yield* cluster
         .awaitSessions(description.isPrimary)
         .pipe(Effect.timeoutOrElse(tooLong(`the first view of the sessions in ${cluster.name}`)))
-    return yield* openEntries(started)
+    return {
+      ...(yield* openEntries(started)),
+      setMembers: (names) => installPrimary(members.filter(({ description: { name } }) => names.includes(name)))
+    }
   })

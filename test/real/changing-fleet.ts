@@ -1,0 +1,70 @@
+/** mirrord's own client while the primary's configuration changes: clusters go and come, and credentials are others. */
+
+import { Effect } from "effect"
+import { afterEach, beforeAll, expect, it } from "vitest"
+import { operatorPods } from "./disturbances.ts"
+import { connectedClusters, fleetIs } from "./fleet-health.ts"
+import { describeReal, eventually, type UsePlayground } from "./harness.ts"
+import { serve, type ServedSession, serves, type Traffic, traffic } from "./served-session.ts"
+import { agents, children, nothingLeft } from "./sessions.ts"
+
+/**
+ * The cases of mirrord's own client whose fleet changes, in a playground with three workload clusters.
+ *
+ * @param where what the clusters of the playground are
+ */
+export const changingFleet = (where: string, use: UsePlayground): void =>
+  describeReal(
+    `the real client whose fleet changes, ${where}`,
+    ["mirrord", "layerApp"],
+    (binaries) => {
+      const real = use({ topology: "three-workloads" })
+      let session: ServedSession
+      let requests: Traffic
+      beforeAll(() => fleetIs(real.playground()))
+      afterEach(async () => {
+        await requests.stop()
+        session.app.stop()
+      })
+      /** Changes the configuration, as an administrator does, and waits until the primary has taken it up. */
+      const configure = async (members: ReadonlyArray<string>): Promise<void> => {
+        const { primary, setMembers } = real.playground()
+        await Effect.runPromise(setMembers(members))
+        await eventually(`the clusters that the primary knows are ${members.join(", ")}`, async () =>
+          expect((await connectedClusters(primary.cluster)).map(({ name }) => name).toSorted()).toEqual(members)
+        )
+      }
+
+      it("a cluster is removed and added again: the client stays, and the session takes it in", async () => {
+        const { primary } = real.playground()
+        const operators = [...operatorPods(primary.cluster.store).keys()]
+        session = await serve(real, binaries, { user: "fleet" })
+        for (const cluster of ["cluster-a", "cluster-b", "cluster-c"]) await serves(real, session, cluster)
+        requests = traffic(real, session)
+
+        await configure(["cluster-a", "cluster-b"])
+        await eventually("the workload of the removed cluster answers by itself", () =>
+          expect(requests.answers("cluster-c").at(-1)).toBe("workload")
+        )
+        await eventually("nothing of the session is left there", () => {
+          expect(children(real.cluster("cluster-c"))).toEqual([])
+          expect(agents(real.cluster("cluster-c"))).toEqual([])
+        })
+
+        await configure(["cluster-a", "cluster-b", "cluster-c"])
+        await serves(real, session, "cluster-c")
+        await fleetIs(real.playground())
+
+        // Each change gave the clusters that stay new credentials.
+        for (const cluster of ["cluster-a", "cluster-b"])
+          expect(new Set(requests.answers(cluster)), cluster).toEqual(new Set(["application"]))
+        expect(session.returns()).toBe(0)
+        expect([...operatorPods(primary.cluster.store).keys()]).toEqual(operators)
+      })
+
+      it("everything is gone at the end", async () => {
+        await nothingLeft(real)
+      })
+    },
+    { timeout: 900_000 }
+  )
