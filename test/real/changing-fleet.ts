@@ -2,11 +2,17 @@
 
 import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
+import { primaryUser } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
+import { rowOf } from "../charts/api-call.ts"
+import { auditedCalls } from "../charts/audited-calls.ts"
 import { operatorPods } from "./disturbances.ts"
 import { connectedClusters, fleetIs } from "./fleet-health.ts"
 import { describeReal, eventually, type UsePlayground } from "./harness.ts"
 import { serve, type ServedSession, serves, type Traffic, traffic } from "./served-session.ts"
 import { agents, children, nothingLeft } from "./sessions.ts"
+
+/** The users as which a primary comes to its members. */
+const primaries = ["system:serviceaccount:mirrord:mirrord-operator-envoy", primaryUser]
 
 /**
  * The cases of mirrord's own client whose fleet changes, in a playground with three workload clusters.
@@ -42,6 +48,7 @@ export const changingFleet = (where: string, use: UsePlayground): void =>
         for (const cluster of ["cluster-a", "cluster-b", "cluster-c"]) await serves(real, session, cluster)
         requests = traffic(real, session)
 
+        const changedAt = Date.now()
         await configure(["cluster-a", "cluster-b"])
         await eventually("the workload of the removed cluster answers by itself", () =>
           expect(requests.answers("cluster-c").at(-1)).toBe("workload")
@@ -55,9 +62,14 @@ export const changingFleet = (where: string, use: UsePlayground): void =>
         await serves(real, session, "cluster-c")
         await fleetIs(real.playground())
 
-        // Each change gave the clusters that stay new credentials.
-        for (const cluster of ["cluster-a", "cluster-b"])
-          expect(new Set(requests.answers(cluster)), cluster).toEqual(new Set(["application"]))
+        // Each change gave the clusters that stay new credentials. Its probes used them, and nothing was read again.
+        for (const name of ["cluster-a", "cluster-b"]) {
+          expect(new Set(requests.answers(name)), name).toEqual(new Set(["application"]))
+          const { cluster } = real.cluster(name)
+          const calls = primaries.flatMap((user) => auditedCalls(cluster, user, changedAt))
+          expect(calls.map(rowOf), name).toContain("get mirrordoperators of operator.metalbear.co")
+          expect(calls.filter(({ verb }) => verb === "list").map(rowOf), name).toEqual([])
+        }
         expect(session.returns()).toBe(0)
         expect([...operatorPods(primary.cluster.store).keys()]).toEqual(operators)
       })
