@@ -41,6 +41,8 @@ export interface ConnectionEvents {
 
 /** The credentials of a cluster, as its metrics tell of them. */
 export interface CredentialState {
+  /** The word of the configuration for them, such as `bearerToken`. */
+  readonly auth: string
   /** When those in use end, epoch ms; undefined: they have no known end. */
   readonly until: number | undefined
   /** Tries in a row that brought no new ones. */

@@ -9,7 +9,7 @@ type ClusterMetric = Extract<MetricName, `braid_cluster_${string}`>
 export const clusterSamples = (cluster: FleetCluster, now: number): ReadonlyArray<Sample> => {
   const { isConnecting = false, reachable } = cluster.reach()
   const { askedAt, checkedAt = now } = cluster.health() ?? {}
-  const { failures, until } = cluster.credentials() ?? {}
+  const { auth = "", failures, until } = cluster.credentials() ?? {}
   const seconds = (from: number | undefined, to: number): number | undefined =>
     from === undefined ? undefined : (to - from) / 1000
   const values: Readonly<Record<ClusterMetric, number | undefined>> = {
@@ -20,7 +20,11 @@ export const clusterSamples = (cluster: FleetCluster, now: number): ReadonlyArra
     braid_cluster_credential_expiry_seconds: until === undefined ? undefined : seconds(now, until),
     braid_cluster_credential_failures: failures
   }
-  return Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [{ name: name as ClusterMetric, labels: { cluster: cluster.name }, value }]
-  )
+  return Object.entries(values).flatMap(([name, value]): ReadonlyArray<Sample> => {
+    if (value === undefined) return []
+    const labels = { cluster: cluster.name }
+    return name === "braid_cluster_credential_expiry_seconds"
+      ? [{ name, labels: { ...labels, auth }, value }]
+      : [{ name: name as Exclude<ClusterMetric, "braid_cluster_credential_expiry_seconds">, labels, value }]
+  })
 }

@@ -9,6 +9,7 @@
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
+import { readCertificate } from "../../adapters/x509/read-certificate.ts"
 import { firstRenewal, renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
@@ -79,11 +80,23 @@ interface State extends FollowedMember {
 
 const renewalCounter = (outcome: "succeeded" | "failed") => counter("braid_credential_renewals_total", { outcome })
 
+const authWords = { BearerToken: "bearerToken", Eks: "eks", Aks: "aks", Mtls: "mtls" } as const
+
+/** When a client's certificate ends, epoch ms. */
+const certificateEnd = (current: State["current"]): number | undefined => {
+  const credentials = current === undefined ? undefined : Result.getOrUndefined(current)
+  return credentials?._tag === "ClientCertificate"
+    ? readCertificate(credentials.certificatePem)?.validity.until
+    : undefined
+}
+
 /** The credentials as metrics tell of them. */
-const credentialState = ({ eks, member, renewing, tokens }: State): CredentialState =>
-  eksRegion(member()) === undefined
-    ? { until: tokens?.used.claims?.validity.until, failures: renewing.failures }
-    : { until: eks.last?.until, failures: eks.failures }
+const credentialState = ({ current, eks, member, renewing, tokens }: State): CredentialState => {
+  const auth = authWords[member().auth._tag]
+  return eksRegion(member()) === undefined
+    ? { auth, until: tokens?.used.claims?.validity.until ?? certificateEnd(current), failures: renewing.failures }
+    : { auth, until: eks.last?.until, failures: eks.failures }
+}
 
 const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })
 

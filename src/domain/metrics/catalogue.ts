@@ -93,7 +93,7 @@ export const metricCatalogue = {
   },
   braid_cluster_credential_expiry_seconds: {
     type: "gauge",
-    labels: ["cluster"],
+    labels: ["cluster", "auth"],
     help: "Seconds until the credentials in use end, below 0 after it; missing if they have no known end."
   },
   braid_cluster_credential_failures: {

@@ -22,7 +22,7 @@ const cluster = (index: number): FleetCluster => ({
   unreadableSince: () => now - 60_000,
   health: () => ({ askedAt: now - 3_000, checkedAt: now - 2_000, health: { _tag: "Error", message: "it is away" } }),
   reach: () => ({ reachable: false, error: "it is away", askedAt: now - 3_000 }),
-  credentials: () => ({ until: now + 90_000, failures: 2 })
+  credentials: () => ({ auth: "eks", until: now + 90_000, failures: 2 })
 })
 
 describe("the number of time series", () => {
@@ -56,7 +56,7 @@ describe("the metrics of a cluster", () => {
         ["braid_cluster_probe_age_seconds", { cluster: "cluster-7" }, 2],
         ["braid_cluster_probe_duration_seconds", { cluster: "cluster-7" }, 1],
         ["braid_cluster_unreadable_seconds", { cluster: "cluster-7" }, 60],
-        ["braid_cluster_credential_expiry_seconds", { cluster: "cluster-7" }, 90],
+        ["braid_cluster_credential_expiry_seconds", { cluster: "cluster-7", auth: "eks" }, 90],
         ["braid_cluster_credential_failures", { cluster: "cluster-7" }, 2]
       ]
     )
