@@ -59,10 +59,14 @@ export const scraper = (leads: () => boolean = () => true) =>
 
 const silent: FrameHandlers = { message: () => {}, ended: () => {}, drained: () => {}, ignored: () => {} }
 
+/** A part of the token with which the primary reaches a member. */
+export const canary = "canary-of-a-token"
+
 /** A token that ends in an hour. `now`: epoch ms. */
 const tokenOfAnHour = (now: number): string => {
   const claims = { iat: now / 1_000, exp: now / 1_000 + 3_600, sub: "system:serviceaccount:mirrord:envoy" }
-  return ["{}", JSON.stringify(claims), "signature"].map((part) => Buffer.from(part).toString("base64url")).join(".")
+  const parts = ["{}", JSON.stringify(claims)].map((part) => Buffer.from(part).toString("base64url"))
+  return [...parts, canary].join(".")
 }
 
 /** The scrape of a primary and its members after a session was served, in which a client said something odd. */
