@@ -50,6 +50,12 @@ export interface Passage {
   readonly id: Uint8Array | undefined
 }
 
+/** A sum of messages. */
+export interface Tally {
+  messages: number
+  bytes: number
+}
+
 export interface FrameHandlers {
   readonly message: (bytes: Uint8Array) => void
   /** A part of a message came, and not its end: the other side is not silent. */
@@ -67,6 +73,8 @@ export interface FrameHandlers {
    * behind, until the end of the read, as long as each is as long and has the same bytes in front of its payload.
    */
   readonly judge?: (head: Uint8Array, length: number) => Passage | undefined
+  /** The messages that pass, and so are delivered to nobody, are added to it. */
+  readonly tally?: Tally
   /** The messages of one read are handled, and at least one of them was judged to pass. */
   readonly passed?: () => void
 }
@@ -81,10 +89,18 @@ export const withPassageId = (bytes: Uint8Array, { id, idAt, idLength }: Passage
   return changed
 }
 
+/** Adds a message of `length` bytes. */
+export const addTo = (tally: Tally | undefined, length: number): void => {
+  if (tally === undefined) return
+  tally.messages++
+  tally.bytes += length
+}
+
 /** Delivers a message that is a read of its own, as channels do that do not carry messages in place. */
 export const deliver = (handlers: FrameHandlers, bytes: Uint8Array): void => {
   const passage = handlers.judge?.(bytes, bytes.length)
   if (passage === undefined) return handlers.message(bytes)
+  addTo(handlers.tally, bytes.length)
   passage.to.send(withPassageId(bytes, passage))
   handlers.passed?.()
 }

@@ -50,6 +50,11 @@ export const merged = (below: object, over: object): object => {
 /** Values beside which others act that do not act alone. */
 export const manyFeatures = {
   networkPolicy: { enabled: true },
+  monitoring: {
+    serviceMonitor: { enabled: true },
+    prometheusRule: { enabled: true },
+    grafanaDashboard: { enabled: true }
+  },
   openshift: true,
   roleNamespaces: ["default"],
   operator: {

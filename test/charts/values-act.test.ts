@@ -23,6 +23,7 @@ const withoutEffect = asList(parse(readFileSync(join(chartFolder, "files/values-
 const companies: ReadonlyArray<object> = [
   {},
   manyFeatures,
+  { operator: { metrics: true } },
   { tls: { certManager: { enabled: true } } },
   { tls: { data: { "tls.key": "key" } } },
   { tls: { apiService: { insecureSkipTLSVerify: false } } }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "vitest"
 import { eventCatalogue } from "../../src/domain/events/event-catalogue.ts"
+import { metricCatalogue, type MetricFamily } from "../../src/domain/metrics/catalogue.ts"
 import { conditionCatalogue } from "./condition-catalogue.ts"
 
 const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8")
@@ -27,6 +28,13 @@ describe("docs/operations.md", () => {
       ([reason, { on, type, when }]) => `| \`${reason}\` | ${type} | ${short[on]} | ${when} |`
     )
     expect(rowsBelow("| Event | type | on | when |")).toEqual(rows)
+  })
+  it("has each metric", () => {
+    const rows = Object.entries<MetricFamily>(metricCatalogue).map(([name, { help, labels, type }]) => {
+      const listed = labels.map((label) => `\`${label}\``).join(", ")
+      return `| \`${name}\` | ${type} | ${listed || "–"} | ${help} |`
+    })
+    expect(rowsBelow("| metric | type | labels | meaning |")).toEqual(rows)
   })
   it("has each condition that the program sets, with its reasons", () => {
     const rows = conditionCatalogue.map(

@@ -31,7 +31,6 @@ const parts: ReadonlySet<string> = new Set([
   "connections that keep agents",
   "sockets of sessions",
   "streams of events",
-  "Protocol messages that were dropped instead of being forwarded, by reason.",
   "order a copy",
   "The session of …",
   "a session uses the copy …",

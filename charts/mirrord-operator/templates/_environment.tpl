@@ -49,7 +49,7 @@
 - {name: OPERATOR_SUSPEND_FLUX_CONTROLLERS, value: "true"}
 {{- end }}
 - {name: OPERATOR_METRICS_ENABLED, value: {{ include "braid.bool" $operator.metrics | quote }}}
-{{- if include "braid.on" $operator.metrics }}
+{{- if include "braid.servesMetrics" . }}
 - {name: OPERATOR_METRICS_ADDR, value: "[::]:9000"}
 - {name: OPERATOR_METRICS_FALLBACK_ADDR, value: "0.0.0.0:9000"}
 {{- end }}

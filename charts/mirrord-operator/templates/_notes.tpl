@@ -75,6 +75,14 @@ Agents serve everybody who can reach them: a connection to an agent gives the en
 
 Agents are ephemeral containers, and serve everybody who can reach the pod of their target: a connection to an agent gives the environment, the files and the network of that pod, and networkPolicy.agents does not cover it. Set agent.tls.
 {{- end }}
+{{- if not (include "braid.servesMetrics" .) }}
+{{- range $name := list "service" "serviceMonitor" "prometheusRule" "grafanaDashboard" }}
+{{- if include "braid.on" (index $.Values.monitoring $name).enabled }}
+
+monitoring.{{ $name }} is on, but operator.metrics is off: nothing is made, as there is nothing to scrape.
+{{- end }}
+{{- end }}
+{{- end }}
 {{- $unused := list }}
 {{- $ofJobs := list "annotations" "check_out_of_pods" "disable_mesh_sidecar_injection" "image_pull_secrets" "labels" "namespace" "node_selector" "priority_class" "priority_class_name" "resources" "security_context" "service_account" "tolerations" "ttl" }}
 {{- range $name, $value := .Values.agent.extraConfig }}

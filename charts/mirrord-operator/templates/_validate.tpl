@@ -175,7 +175,7 @@ lists it. Outputs nothing.
   {{- end -}}
 {{- end -}}
 {{- $truths := include "braid.truths" . | splitList " " -}}
-{{- range $field := list "jsonLog" "requireFrontProxyClientCert" -}}
+{{- range $field := list "jsonLog" "metrics" "requireFrontProxyClientCert" -}}
   {{- if not (has (include "braid.bool" (index $operator $field)) $truths) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "operator." $field) (print $field " must be true or false") (index $operator $field) "write true or false")) -}}
   {{- end -}}
@@ -199,7 +199,7 @@ lists it. Outputs nothing.
     {{- $_ := unset $seconds $name -}}
   {{- else if eq $text "" -}}
     {{- /* The operator takes it for one that is left out. */ -}}
-  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "PRIMARY_MANAGEMENT_ONLY") -}}
+  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_METRICS_ENABLED" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "PRIMARY_MANAGEMENT_ONLY") -}}
     {{- if not (has $text $truths) -}}
       {{- $problem = list "it must be true or false" "write true or false" -}}
     {{- end -}}
@@ -221,7 +221,7 @@ lists it. Outputs nothing.
     {{- else if not (kindIs "invalid" (index (fromJson $text) "AGENT_OPERATOR_CERT_ENV")) -}}
       {{- $problem = list "the operator makes AGENT_OPERATOR_CERT_ENV itself" "leave it out, and set agent.tls" -}}
     {{- end -}}
-  {{- else if has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR") -}}
+  {{- else if has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR" "OPERATOR_METRICS_ADDR" "OPERATOR_METRICS_FALLBACK_ADDR") -}}
     {{- if or (not (regexMatch "^(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$" $text)) (gt (int (regexFind "[0-9]+$" $text)) 65535) -}}
       {{- $problem = list "it must be an address and a port" "write for example [::]:443 or 0.0.0.0:443" -}}
     {{- end -}}

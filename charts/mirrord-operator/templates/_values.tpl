@@ -5,7 +5,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 */}}
 {{- define "braid.normalise" -}}
 {{- $wrong := list -}}
-{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "targets" "bounds" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
+{{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
   {{- $parent := $.Values -}}
   {{- $keys := splitList "." $path -}}
   {{- range $index, $key := $keys -}}
@@ -152,6 +152,18 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- end -}}
 
 {{- define "braid.isPrimary" -}}{{- include "braid.on" .Values.operator.multiCluster.enabled -}}{{- end -}}
+{{- define "braid.servesMetrics" -}}
+{{- $metrics := .Values.operator.metrics -}}
+{{- if kindIs "string" $metrics -}}
+  {{- if has $metrics (include "braid.trueWords" . | splitList " ") -}}true{{- end -}}
+{{- else -}}{{- include "braid.on" $metrics -}}
+{{- end -}}
+{{- end -}}
+{{/* The port of metrics: 9000, or that of the user's own address. */}}
+{{- define "braid.metricsPort" -}}
+{{- $own := include "braid.text" .Values.operator.extraEnv.OPERATOR_METRICS_ADDR -}}
+{{- regexFind "[0-9]+$" $own | default "9000" -}}
+{{- end -}}
 {{- define "braid.isMember" -}}{{- include "braid.on" .Values.operator.multiClusterMember -}}{{- end -}}
 {{/* Sessions have agents in this cluster; in one that only manages sessions they have none. */}}
 {{- define "braid.hasAgents" -}}

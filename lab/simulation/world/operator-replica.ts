@@ -8,6 +8,7 @@ import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
+import { CurrentMeasurements, Measurements } from "../../../src/app/kernel/metrics.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
@@ -187,7 +188,11 @@ export class OperatorReplica {
     const operator = Effect.gen(function* () {
       const configured = files === undefined ? {} : yield* readFleet(files, process)
       return yield* runReplica({ ...replica, operator: { ...operatorSettings, fleet: undefined, ...configured } })
-    }).pipe(Effect.provideService(CurrentHoldings, holdings))
+    }).pipe(
+      Effect.provideService(CurrentHoldings, holdings),
+      // A process that dies takes them with it.
+      Effect.provideService(CurrentMeasurements, new Measurements())
+    )
     const fiber = process.run(operator, (exit) => {
       if (this.#isTerminating) return this.crash("stopped")
       // As in production: an operator that cannot start ends, and its pod starts it again.

@@ -10,7 +10,14 @@ import { BulkRow } from "../../domain/protocol/bulk-row.ts"
 import { headLength } from "../../domain/protocol/bulk.ts"
 import { largestFrame } from "../../domain/websocket/frame-header.ts"
 import { mask } from "../../domain/websocket/mask.ts"
-import { type FrameChannel, type FrameHandlers, type Passage, withPassageId } from "../../ports/frame-channel.ts"
+import {
+  addTo,
+  type FrameChannel,
+  type FrameHandlers,
+  type Passage,
+  type Tally,
+  withPassageId
+} from "../../ports/frame-channel.ts"
 import { MessageInPlace, noPieces } from "./message-in-place.ts"
 import type { Format, Outlet } from "./outlet.ts"
 
@@ -27,6 +34,7 @@ export class Passing {
   readonly #outletOf: OutletOf
   readonly #head = new Uint8Array(headLength)
   #handlers: FrameHandlers | undefined
+  #tally: Tally | undefined
   /** The messages that pass as the last one did: nothing was delivered since. */
   readonly #row = new BulkRow()
   #passage: Passage | undefined
@@ -49,6 +57,7 @@ export class Passing {
   /** Sets who judges and gets the messages; `undefined`: nothing is judged or delivered any more. */
   handle(handlers: FrameHandlers | undefined): void {
     this.#handlers = handlers
+    this.#tally = handlers?.tally
     this.#row.end()
   }
 
@@ -102,6 +111,7 @@ export class Passing {
     const passage = this.#passage
     const outlet = this.#outlet
     if (passage === undefined || outlet === undefined) return
+    addTo(this.#tally, message.length)
     this.#renumber(message, passage)
     if (message.id !== undefined || outlet.format !== this.#format) {
       this.#flushRun()
@@ -200,6 +210,7 @@ export class Passing {
   /** To a channel of another technique. */
   #send(passage: Passage): void {
     this.flush()
+    addTo(this.#tally, this.message.length)
     passage.to.send(withPassageId(this.#own(), passage))
   }
 

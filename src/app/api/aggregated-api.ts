@@ -5,7 +5,6 @@
 
 import type { IncomingMessage } from "node:http"
 import https from "node:https"
-import type { Server } from "node:net"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Data, Effect, FiberSet, Redacted, type Scope } from "effect"
@@ -13,9 +12,9 @@ import { HttpRouter } from "effect/http"
 import type { MessageRoom } from "../../adapters/stream/message-room.ts"
 import { makeWebSocketAcceptor, type WebSocketAcceptor } from "../../adapters/websocket/accept-websocket.ts"
 import { longestSilence } from "../../adapters/websocket/pings-awaited.ts"
-import { logInfo } from "../kernel/log.ts"
 import { acceptUpgrade } from "./accept-upgrade.ts"
 import { callerOf, type CallerResult, type FrontProxySource, isFrontProxy } from "./caller.ts"
+import { type ListenAddress, listenAtOneOf, portOf } from "./listen.ts"
 import { OperatorFacade } from "./operator-facade.ts"
 import { type RequestBounds, TakenByCallers, usualRequestBounds } from "./request-bounds.ts"
 import { Authenticator, orStatus, routes } from "./routes.ts"
@@ -50,12 +49,6 @@ export class ServerError extends Data.TaggedError("ServerError")<{ readonly deta
   }
 }
 
-/** An address to listen on. Port 0: any free port. */
-export interface ListenAddress {
-  readonly host: string
-  readonly port: number
-}
-
 export interface ApiServerOptions extends ListenAddress {
   /** Used if this machine does not have the address `host` and `port`, such as `[::]` without IPv6. */
   readonly fallback?: ListenAddress | undefined
@@ -75,35 +68,6 @@ export interface ApiServerOptions extends ListenAddress {
   /** How long a connection that is not served, or not any more, may stay, in ms; {@link usualPatience} by default. */
   readonly patience?: number
 }
-
-const listen = (server: Server, { host, port }: ListenAddress): Effect.Effect<void, NodeJS.ErrnoException> =>
-  Effect.callback((resume) => {
-    server.once("error", (error) => resume(Effect.fail(error)))
-    server.listen(port, host, () => resume(Effect.void))
-  })
-
-const isAddressAbsent = ({ code }: NodeJS.ErrnoException): boolean =>
-  code === "EAFNOSUPPORT" || code === "EADDRNOTAVAIL"
-
-const listenAtOneOf = (
-  server: Server,
-  first: ListenAddress,
-  fallback: ListenAddress | undefined
-): Effect.Effect<void, ServerError> =>
-  listen(server, first).pipe(
-    Effect.catch((error) =>
-      fallback !== undefined && isAddressAbsent(error)
-        ? Effect.andThen(
-            logInfo("the address to listen on is not there; the fallback is used", {
-              problem: error.message,
-              ...fallback
-            }),
-            listen(server, fallback)
-          )
-        : Effect.fail(error)
-    ),
-    Effect.mapError((error) => new ServerError({ detail: error.message }))
-  )
 
 /** A server, and everything that has to end before it. */
 interface RunningServer {
@@ -185,11 +149,6 @@ const stopServer = (
     })
   )
 
-const portOf = (server: https.Server, { port }: ListenAddress): number => {
-  const address = server.address()
-  return typeof address === "object" && address !== null ? address.port : port
-}
-
 /**
  * Serves the aggregated API over HTTPS until the scope ends; then it closes open connections and waits for them
  * shortly.
@@ -225,7 +184,10 @@ export const serveApi = (
           answerUnread(one, patience)
           one.on("request", handler).on("upgrade", onUpgrade)
         }
-        return listenAtOneOf(server, options, options.fallback)
+        return Effect.mapError(
+          listenAtOneOf(server, options, options.fallback),
+          ({ message }) => new ServerError({ detail: message })
+        )
       }),
       () => stopServer(running, run)
     )
@@ -234,5 +196,5 @@ export const serveApi = (
     for (const source of [frontProxy, certificate]) {
       source.listen(() => server.setSecureContext(secureContextOf(options)))
     }
-    return { port: portOf(server, options) }
+    return { port: portOf(server, options.port) }
   })

@@ -25,6 +25,7 @@ import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { version } from "../kernel/version.ts"
 import { makeElectedFacade } from "../leadership/elected-facade.ts"
+import { serveMetrics } from "../metrics/serve-metrics.ts"
 import { ensureAgentIdentity } from "../operator/agent-identity.ts"
 import { makePoolSmall } from "../operator/buffer-pool.ts"
 import { servingCertificate } from "../operator/certificate-watch.ts"
@@ -83,6 +84,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       bounds: settings.requestBounds,
       room
     }).pipe(Effect.provideService(OperatorFacade, elected.facade))
+    if (settings.metrics !== undefined) yield* serveMetrics({ ...settings.metrics, leads: elected.leads })
     yield* logInfo("operator serves", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
     if (settings.candidacy === undefined) {
       yield* logInfo(

@@ -39,6 +39,16 @@ export interface ConnectionEvents {
   readonly credentialsFailed: (cluster: ClusterName, problem: string) => void
 }
 
+/** The credentials of a cluster, as its metrics tell of them. */
+export interface CredentialState {
+  /** The word of the configuration for them, such as `bearerToken`. */
+  readonly auth: string
+  /** When those in use end, epoch ms; undefined: they have no known end. */
+  readonly until: number | undefined
+  /** Tries in a row that brought no new ones. */
+  readonly failures: number
+}
+
 /** Everything that ends when the cluster is disengaged. */
 interface Engagement {
   readonly access: ClusterAccess
@@ -64,6 +74,8 @@ export interface ClusterConnection {
    * Called when the cluster does not know this operator. Says why that is, if it is known; a clause. `now`: epoch ms.
    */
   unauthorized: (now: number) => string | undefined
+  /** Undefined for the operator's own cluster, and while its credentials have not been looked for. */
+  credentials: () => CredentialState | undefined
   /** Since when the children cannot be read, as of the last check; epoch ms. */
   unreadableSince: number | undefined
 }
@@ -80,6 +92,7 @@ export const makeConnection = (
       state: neverEngaged(yield* Clock.currentTimeMillis),
       engagement: undefined,
       unauthorized: () => undefined,
+      credentials: () => undefined,
       unreadableSince: undefined
     }
     // Cleared, because users may still hold the connection after the cluster has left.

@@ -9,7 +9,7 @@ import { type ClusterState, lastCheckOf, type LastCheck } from "../../domain/fle
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { Reflector } from "../kernel/reflector.ts"
-import { type ClusterConnection, isReadable } from "./cluster-connection.ts"
+import { type ClusterConnection, type CredentialState, isReadable } from "./cluster-connection.ts"
 
 /** One workload cluster of the fleet, as its users see it. */
 export interface FleetCluster {
@@ -23,6 +23,7 @@ export interface FleetCluster {
   readonly unreadableSince: () => number | undefined
   readonly health: () => LastCheck | undefined
   readonly reach: () => ClusterReach
+  readonly credentials: () => CredentialState | undefined
 }
 
 const reachOf = (state: ClusterState): ClusterReach => {
@@ -43,5 +44,6 @@ export const toFleetCluster = (connection: ClusterConnection): FleetCluster => (
   children: () => connection.engagement?.children,
   unreadableSince: () => (isReadable(connection) ? undefined : connection.unreadableSince),
   health: () => lastCheckOf(connection.state),
-  reach: () => reachOf(connection.state)
+  reach: () => reachOf(connection.state),
+  credentials: () => connection.credentials()
 })

@@ -9,6 +9,7 @@
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
+import { readCertificate } from "../../adapters/x509/read-certificate.ts"
 import { firstRenewal, renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
@@ -16,7 +17,8 @@ import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../po
 import type { MakeEksToken } from "../../ports/eks-tokens.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
-import { type ClusterConnection, disengage, engage } from "./cluster-connection.ts"
+import { counter, countOne } from "../kernel/metrics.ts"
+import { type ClusterConnection, type CredentialState, disengage, engage } from "./cluster-connection.ts"
 import {
   type EksCredentials,
   eksCredentials,
@@ -74,6 +76,26 @@ interface State extends FollowedMember {
   granted: { readonly token: MemberToken; readonly isKept: boolean } | undefined
   /** Tokens whose bearer the member did not know; none again when it has refused all. */
   refused: ReadonlyArray<MemberToken>
+}
+
+const renewalCounter = (outcome: "succeeded" | "failed") => counter("braid_credential_renewals_total", { outcome })
+
+const authWords = { BearerToken: "bearerToken", Eks: "eks", Aks: "aks", Mtls: "mtls" } as const
+
+/** When a client's certificate ends, epoch ms. */
+const certificateEnd = (current: State["current"]): number | undefined => {
+  const credentials = current === undefined ? undefined : Result.getOrUndefined(current)
+  return credentials?._tag === "ClientCertificate"
+    ? readCertificate(credentials.certificatePem)?.validity.until
+    : undefined
+}
+
+/** The credentials as metrics tell of them. */
+const credentialState = ({ current, eks, member, renewing, tokens }: State): CredentialState => {
+  const auth = authWords[member().auth._tag]
+  return eksRegion(member()) === undefined
+    ? { auth, until: tokens?.used.claims?.validity.until ?? certificateEnd(current), failures: renewing.failures }
+    : { auth, until: eks.last?.until, failures: eks.failures }
 }
 
 const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })
@@ -185,7 +207,8 @@ type DueRenewal = Extract<TokenRenewal, { readonly _tag: "At" }>
 const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { connector, granted: before, member, renewing } = state
-    const notRenewed = (problem: string) => failed(state, renewing, "token is not renewed", problem)
+    const notRenewed = (problem: string) =>
+      Effect.andThen(countOne(renewalCounter("failed")), failed(state, renewing, "token is not renewed", problem))
     const granted = yield* Effect.result(grantToken({ connector, member: member(), access }, renewal))
     if (Result.isFailure(granted)) return yield* notRenewed(granted.failure)
     const token = granted.success
@@ -196,6 +219,7 @@ const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.
       return yield* notRenewed("the member's new token cannot stand in for that of its Secret, or is older")
     }
     succeeded(renewing)
+    yield* countOne(renewalCounter("succeeded"))
     state.log.reset()
     const { until } = token.claims?.validity ?? {}
     yield* logInfo("token renewed", {
@@ -211,10 +235,11 @@ const makeNext = (state: State, region: string): Effect.Effect<void> => {
   const cluster = member().name
   return makeEksToken(eks, member(), region, share).pipe(
     Effect.matchEffect({
-      onSuccess: () => Effect.sync(() => log.reset()),
+      onSuccess: () => Effect.andThen(countOne(renewalCounter("succeeded")), Effect.sync(log.reset)),
       onFailure: (problem) => {
         connection.events.credentialsFailed(cluster, problem)
-        return log.tell(problem, logWarning("no token can be made", { cluster, problem }))
+        const told = log.tell(problem, logWarning("no token can be made", { cluster, problem }))
+        return Effect.andThen(countOne(renewalCounter("failed")), told)
       }
     }),
     Effect.andThen(apply(state))
@@ -271,6 +296,7 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       granted: undefined,
       refused: []
     }
+    followed.connection.credentials = () => credentialState(state)
     followed.connection.unauthorized = (askedAt) => {
       noteRefusal(state)
       return whyUnauthorized(state, askedAt)

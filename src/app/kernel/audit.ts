@@ -2,11 +2,13 @@
  * Writes acts about sessions to the program's log. domain/session/session-act.ts decides what a line holds.
  */
 
-import { Effect } from "effect"
+import { Effect, Metric } from "effect"
 import type { MirrordClusterSessionSpec } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSessionSpec } from "../../domain/resources/mirrord-multi-cluster-session.ts"
 import { type AuditedSession, auditFields, type SessionAct } from "../../domain/session/session-act.ts"
+import { isOfCi } from "../../domain/session/session-info.ts"
 import { logInfo } from "./log.ts"
+import { counter, countOne, durations } from "./metrics.ts"
 import { CurrentRepeatedLines } from "./repeated-lines.ts"
 
 const write = (act: SessionAct): Effect.Effect<void> => logInfo(`session ${act.act}`, auditFields(act))
@@ -26,25 +28,54 @@ const auditRefusal = (act: Refusal): Effect.Effect<void> => {
   )
 }
 
-/** Writes the one line of an act to the program's log; refusals that repeat are summed. */
-export const audit = (act: SessionAct): Effect.Effect<void> => (act.act === "refused" ? auditRefusal(act) : write(act))
+const actCounter = (act: SessionAct["act"]) => counter("braid_session_acts_total", { act })
+const refusalCounter = (code: number) => counter("braid_connects_refused_total", { code: String(code) })
+const createdCounter = counter("mirrord_sessions_create_total", {})
+const createdByCiCounter = counter("mirrord_ci_sessions_create_total", {})
+const sessionDurations = durations("mirrord_sessions_duration")
+const ciSessionDurations = durations("mirrord_ci_sessions_duration")
+
+const count = (act: SessionAct): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    yield* countOne(actCounter(act.act))
+    if (act.act === "refused") yield* countOne(refusalCounter(act.code))
+    if (act.act !== "created") return
+    yield* countOne(createdCounter)
+    if (act.isOfCi === true) yield* countOne(createdByCiCounter)
+  })
+
+/** Counts the end of a session that has lasted so long, in ms. */
+export const countEnd = (lasted: number, { isOfCi: ofCi }: Pick<AuditedSession, "isOfCi">): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const seconds = Math.max(0, lasted / 1000)
+    yield* Metric.update(sessionDurations, seconds)
+    if (ofCi === true) yield* Metric.update(ciSessionDurations, seconds)
+  })
+
+/** Counts an act, and writes its one line to the program's log; refusals that repeat are summed there. */
+export const audit = (act: SessionAct): Effect.Effect<void> =>
+  Effect.andThen(count(act), act.act === "refused" ? auditRefusal(act) : write(act))
+
+const ofCi = (ciInfo: object | null | undefined): Pick<AuditedSession, "isOfCi"> =>
+  isOfCi({ ciInfo: ciInfo ?? null }) ? { isOfCi: true } : {}
 
 /** The part of an act's line about a multi-cluster session. */
 export const auditedParent = (
   session: string,
-  { clusters, namespace, owner, targetAlias }: MirrordMultiClusterSessionSpec
+  { ciInfo, clusters, namespace, owner, targetAlias }: MirrordMultiClusterSessionSpec
 ): AuditedSession => ({
   session,
   namespace,
   target: targetAlias,
   clusters,
-  owner: owner.k8sUsername
+  owner: owner.k8sUsername,
+  ...ofCi(ciInfo)
 })
 
 /** The part of an act's line about a session in one cluster; the name of a primary's child says which cluster. */
 export const auditedChild = (
   session: string,
-  { multiClusterParentName, namespace, owner, target }: MirrordClusterSessionSpec
+  { ciInfo, multiClusterParentName, namespace, owner, target }: MirrordClusterSessionSpec
 ): AuditedSession => {
   const parent = multiClusterParentName ?? undefined
   return {
@@ -54,6 +85,7 @@ export const auditedChild = (
     ...(parent !== undefined && session.startsWith(`${parent}-`)
       ? { clusters: [session.slice(parent.length + 1)] }
       : {}),
-    owner: owner.k8sUsername
+    owner: owner.k8sUsername,
+    ...ofCi(ciInfo)
   }
 }

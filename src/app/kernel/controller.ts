@@ -3,9 +3,10 @@
  * caches; planned-controller.ts builds on it.
  */
 
-import { Cause, Clock, Effect, Exit, FiberMap, Random, type Scope } from "effect"
+import { Cause, Clock, Effect, Exit, FiberMap, Metric, Random, type Scope } from "effect"
 import { countHolding } from "./holdings.ts"
 import { logWarning } from "./log.ts"
+import { counter } from "./metrics.ts"
 
 /**
  * The next reconcile that a reconcile asks for: after so many ms; soon, because somebody else wrote first; or only
@@ -33,6 +34,15 @@ export interface Controller {
   readonly enqueue: (key: string) => void
 }
 
+/** The counters of a controller's turns, by outcome; shown from the start, so that the first failure is an increase. */
+const turnCounters = (controller: string) =>
+  Effect.gen(function* () {
+    const of = (outcome: string) => counter("braid_reconciles_total", { controller, outcome })
+    const counters = { done: of("done"), conflict: of("conflict"), failed: of("failed") }
+    for (const one of Object.values(counters)) yield* Metric.update(one, 0)
+    return counters
+  })
+
 interface Entry {
   dirty: boolean
   /** Whether the key's fiber only sleeps until its next turn. Another fiber may take its place. */
@@ -57,6 +67,7 @@ export const makeController = <E, R>(options: {
     const fibers = yield* FiberMap.make<string>()
     const run = yield* FiberMap.runtime(fibers)<R>()
     yield* countHolding(`keys of ${options.name}`, () => entries.size)
+    const turns = yield* turnCounters(options.name)
 
     const backoff = ({ first, longest }: Backoff, times: number) =>
       Effect.map(Random.nextBetween(0.8, 1.2), (jitter) => Math.min(longest, first * 2 ** Math.min(times, 20)) * jitter)
@@ -76,6 +87,8 @@ export const makeController = <E, R>(options: {
         entry.dirty = false
         const started = yield* Clock.currentTimeMillis
         const exit = yield* Effect.exit(options.reconcile(key))
+        const outcome = Exit.isFailure(exit) ? "failed" : exit.value === "Conflict" ? "conflict" : "done"
+        yield* Metric.update(turns[outcome], 1)
         let delay: number | undefined
         let pause = 0
         if (Exit.isSuccess(exit)) {

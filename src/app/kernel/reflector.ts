@@ -3,9 +3,10 @@
  * fleet do.
  */
 
-import { Cause, Effect, Latch, Queue, Random, type Scope, Stream } from "effect"
+import { Cause, Effect, Latch, Metric, Queue, Random, type Scope, Stream } from "effect"
 import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection, WatchEvent } from "../../ports/kube-api.ts"
 import { logError } from "./log.ts"
+import { counter, countOne } from "./metrics.ts"
 
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250
@@ -46,6 +47,15 @@ const keyOf = (name: string, namespace: string | undefined): string =>
  */
 type Changed = (object: KubeObject, deleted: boolean, before: KubeObject | undefined) => void
 
+/** The counters of watches that begin anew, by cause; shown from the start. */
+const restartCounters = ({ plural }: ResourceRef) =>
+  Effect.gen(function* () {
+    const of = (cause: string) => counter("braid_watch_restarts_total", { resource: plural, cause })
+    const counters = { ended: of("ended"), failed: of("failed") }
+    for (const one of Object.values(counters)) yield* Metric.update(one, 0)
+    return counters
+  })
+
 interface ReflectorState {
   readonly api: KubeApi
   readonly ref: ResourceRef
@@ -57,6 +67,7 @@ interface ReflectorState {
   readonly synced: Latch.Latch
   /** An element ends the pause after a failure. */
   readonly wake: Queue.Queue<void>
+  readonly restarts: Effect.Success<ReturnType<typeof restartCounters>>
   isSynced: boolean
   problem: KubeError | undefined
   /** The newest version that list and watch have brought. */
@@ -147,13 +158,14 @@ const follow = (state: ReflectorState, from: string): Effect.Effect<never, KubeE
     return Effect.forever(
       Effect.andThen(once, () => {
         state.failures = 0
-        return Effect.sleep(firstPause)
+        return Effect.andThen(countOne(state.restarts.ended), Effect.sleep(firstPause))
       })
     )
   })
 
 const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void> =>
   Effect.gen(function* () {
+    yield* countOne(state.restarts.failed)
     if (error.reason !== "Gone") state.problem = error
     const jitter = yield* Random.nextBetween(0.8, 1.2)
     yield* Queue.clear(state.wake)
@@ -212,6 +224,7 @@ export const makeReflector = (
       cache: new Map(),
       synced: yield* Latch.make(false),
       wake: yield* Queue.sliding<void>(1),
+      restarts: yield* restartCounters(ref),
       isSynced: false,
       problem: undefined,
       newestVersion: "",

@@ -12,6 +12,8 @@ export interface ElectedFacade {
   readonly facade: Facade
   /** Sends requests to `made`, for as long as the scope lives. */
   readonly serve: (made: Facade) => Effect.Effect<void, never, Scope.Scope>
+  /** Whether this replica leads now. */
+  readonly leads: () => boolean
 }
 
 /**
@@ -32,6 +34,7 @@ export const makeElectedFacade = (): ElectedFacade => {
             if (current === made) current = undefined
           })
       ),
+    leads: () => current !== undefined,
     facade: mapFacade(leader, { problems: Effect.suspend(() => current?.problems ?? Effect.succeed([])) })
   }
 }

@@ -19,7 +19,7 @@ import { usualPodlessMillis } from "../../domain/session/podless.ts"
 import { type SessionBounds, usualBounds } from "../../domain/session/session-bounds.ts"
 import { type ProtectedNamespaces, protectedNamespaces } from "../../domain/target/protected-namespaces.ts"
 import { isObjectName } from "../../domain/target/target-path.ts"
-import type { ListenAddress } from "../api/aggregated-api.ts"
+import type { ListenAddress } from "../api/listen.ts"
 import { type RequestBounds, usualRequestBounds } from "../api/request-bounds.ts"
 import type { Candidacy } from "./run-replica.ts"
 
@@ -30,6 +30,10 @@ export class RefusedConfiguration extends Data.TaggedError("RefusedConfiguration
   override get message(): string {
     return this.mistakes.map(({ message }) => message).join("\n")
   }
+}
+
+export interface MetricsAddress extends ListenAddress {
+  readonly fallback: ListenAddress | undefined
 }
 
 export interface Settings {
@@ -62,6 +66,8 @@ export interface Settings {
   /** How this process takes part in the election of the leader; missing if it does not know its pod. */
   readonly candidacy: Candidacy | undefined
   readonly jsonLog: boolean
+  /** Where metrics are served; nothing: nowhere. */
+  readonly metrics: MetricsAddress | undefined
 }
 
 const splitAddress = (address: string): ListenAddress => {
@@ -166,6 +172,9 @@ const environment = Config.all({
   renewDeadline: seconds("OPERATOR_LEASE_RENEW_DEADLINE_SECS", usualLeaseTimes.renewDeadline),
   retryPeriod: seconds("OPERATOR_LEASE_RETRY_PERIOD_SECS", usualLeaseTimes.retryPeriod),
   jsonLog: Config.Boolean("OPERATOR_JSON_LOG").pipe(Config.withDefault(false)),
+  metrics: Config.Boolean("OPERATOR_METRICS_ENABLED").pipe(Config.withDefault(false)),
+  metricsAddress: Config.schema(Address, "OPERATOR_METRICS_ADDR").pipe(Config.withDefault("[::]:9000")),
+  metricsFallback: Config.option(Config.schema(Address, "OPERATOR_METRICS_FALLBACK_ADDR")),
   certificatePath: text("OPERATOR_TLS_CERT_PATH"),
   keyPath: text("OPERATOR_TLS_KEY_PATH"),
   ownCertificate,
@@ -220,6 +229,14 @@ const agentSettings = (env: Environment, file: AgentConfiguration): AgentSetting
   },
   extraEnv: Option.match(env.agentExtraEnv, { onNone: () => ({}), onSome: (json) => extraEnvironment(json) ?? {} })
 })
+
+const metricsAddressOf = ({ metrics, metricsAddress, metricsFallback }: Environment): MetricsAddress | undefined =>
+  metrics
+    ? {
+        ...splitAddress(metricsAddress),
+        fallback: Option.getOrUndefined(Option.map(metricsFallback, splitAddress))
+      }
+    : undefined
 
 const leaseMistake = (problem: string): ConfigurationMistake => ({
   file: "environment",
@@ -308,6 +325,7 @@ export const readSettings = (
       namespace: env.namespace,
       requireFrontProxy: env.requireFrontProxy,
       jsonLog: env.jsonLog,
+      metrics: metricsAddressOf(env),
       ownCertificate: env.ownCertificate,
       certificate: Option.getOrUndefined(certificate),
       agents,

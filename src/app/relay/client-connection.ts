@@ -12,6 +12,7 @@ import { type ConnectionName, connectionName, releaseConnection } from "../../do
 import { makeRouter, type RouterInput, type RouterOptions, type RouterState } from "../../domain/routing/router.ts"
 import { mayBeReplaced, newPulse, type Pulse } from "../../domain/session/client-pulse.ts"
 import type { FrameChannel, Passage } from "../../ports/frame-channel.ts"
+import { CurrentRelayCounts, type RelayCounts } from "../kernel/relay-counts.ts"
 import type { Watched } from "./interceptions.ts"
 import type { SessionLocks } from "./session-locks.ts"
 
@@ -104,6 +105,8 @@ export interface ClientConnection {
   readonly done: Deferred.Deferred<ConnectionEnd>
   /** Runs a task until the connection is over. Replaces a running task of the same name. */
   readonly run: (task: string, effect: Effect.Effect<void>) => void
+  /** Where this connection is counted among all others. */
+  readonly counts: RelayCounts
   /** Where policies say something about messages: the enforcement of these policies. */
   readonly policing: Policing | undefined
   /** The router's state: everything that is decided about messages. */
@@ -145,6 +148,7 @@ export const makeClientConnection = (
       self: connectionName(`${options.label} ${yield* Random.nextInt}`),
       done,
       run: (task, effect) => void run(task, effect),
+      counts: yield* CurrentRelayCounts,
       policing: Policing.of(options.limits?.policies.policies ?? []),
       state: makeRouter({ ...options.router, mergeBound }),
       isOver: false,

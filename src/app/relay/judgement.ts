@@ -10,14 +10,15 @@ import { restsUntil, type RouterState, type step } from "../../domain/routing/ro
 import type { FrameHandlers, Passage } from "../../ports/frame-channel.ts"
 import type { ClientConnection, RouterInputBody } from "./client-connection.ts"
 
-type Judgement = Required<Pick<FrameHandlers, "judge" | "passed">>
+type Judgement = Required<Pick<FrameHandlers, "judge" | "passed" | "tally">>
 
 /**
  * Judges the client's messages; `passed` follows each read in which a message passed. Messages that concern a policy
  * are never judged to pass.
  */
 export const judgeClient = (connection: ClientConnection, passed: () => void): Judgement => {
-  const judged = judgement(connection, connection.passages.client, passed)
+  const { counts, passages } = connection
+  const judged = { ...judgement(connection, passages.client, passed), tally: counts.received.client }
   const { policing } = connection
   if (policing === undefined) return judged
   return {
@@ -30,14 +31,18 @@ export const judgeClient = (connection: ClientConnection, passed: () => void): J
 export const judgeMember = (connection: ClientConnection, member: MemberName, passed: () => void): Judgement => {
   const passages = new Passages<Passage>("member")
   connection.passages.members.set(member, passages)
-  return judgement(connection, passages, passed)
+  return { ...judgement(connection, passages, passed), tally: connection.counts.received.member }
 }
 
 /**
  * Nothing is judged after the connection's end, while an input is under way, or when a deadline of the router has come:
  * then the router must see the message. The clock is read once for the messages that pass in one read.
  */
-const judgement = (connection: ClientConnection, passages: Passages<Passage>, passed: () => void): Judgement => {
+const judgement = (
+  connection: ClientConnection,
+  passages: Passages<Passage>,
+  passed: () => void
+): Omit<Judgement, "tally"> => {
   let state: RouterState | undefined
   let until = -Infinity
   let isRested = false

@@ -4,7 +4,7 @@
  * decides everything about a message; this file moves bytes, opens and closes sockets, and reads the time.
  */
 
-import { Effect, Metric, Schedule } from "effect"
+import { Effect, Schedule } from "effect"
 import type { ResponseError } from "../../domain/protocol/response-error.ts"
 import { clientVersion } from "../../domain/routing/handshake.ts"
 import type { MemberName } from "../../domain/routing/member.ts"
@@ -13,7 +13,7 @@ import { type RouterInput, type RouterOutput, step } from "../../domain/routing/
 import { portOfError } from "../../domain/routing/subscriptions.ts"
 import { readableError } from "../../domain/routing/versions.ts"
 import { excuse, heard, heardNoPing } from "../../domain/session/client-pulse.ts"
-import type { FrameChannel } from "../../ports/frame-channel.ts"
+import { addTo, type FrameChannel } from "../../ports/frame-channel.ts"
 import { logWarning } from "../kernel/log.ts"
 import { CurrentRepeatedLines } from "../kernel/repeated-lines.ts"
 import {
@@ -43,17 +43,13 @@ const mostRefusals = 3
 /** How long one dial may take, in ms. */
 const dialTimeout = 30_000
 
-export const droppedMessages = Metric.counter("braid_dropped_messages_total", {
-  description: "Protocol messages that were dropped instead of being forwarded, by reason.",
-  incremental: true
-})
-
 // From the client to its members
 
 /** Handles a frame of the client. One that policies or the session's port locks answer does not reach the router. */
 const heardFromClient = (connection: ClientConnection, received: Uint8Array): void => {
   const { clock, options, self } = connection
   const { locks } = options
+  addTo(connection.counts.received.client, received.length)
   connection.pulse = heard(connection.pulse, received, elapsed(clock))
   const bytes = policed(connection, received)
   if (bytes === undefined) return
@@ -134,7 +130,7 @@ const perform = (connection: ClientConnection, output: RouterOutput): void => {
     case "Warn":
       return warn(connection, output.message)
     case "Dropped":
-      return Effect.runSync(Metric.update(Metric.withAttributes(droppedMessages, { what: output.what }), 1))
+      return void connection.counts.dropped[output.what]++
   }
 }
 
@@ -197,6 +193,7 @@ const readOn = (connection: ClientConnection): void => {
 
 const heardFromMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
   connection.quietChecks.set(member, 0)
+  addTo(connection.counts.received.member, bytes.length)
   feed(connection, { _tag: "FromMember", member, bytes })
 }
 
@@ -281,6 +278,7 @@ export const openClient = (connection: ClientConnection): void => {
 /** Puts the channel of a connected member to use. */
 export const attach = (connection: ClientConnection, member: MemberName, channel: FrameChannel): void => {
   if (connection.isOver) return channel.close()
+  connection.counts.links[connection.options.router.memberKind].opened++
   connection.channels.set(member, channel)
   const alive = (): void => void connection.quietChecks.set(member, 0)
   alive()
@@ -304,6 +302,7 @@ export const attach = (connection: ClientConnection, member: MemberName, channel
 /** Gives up the channel of a member. A channel that was replaced or closed before is ignored. */
 export const lose = (connection: ClientConnection, member: MemberName, channel: FrameChannel, reason: string): void => {
   if (connection.channels.get(member) !== channel) return
+  connection.counts.links[connection.options.router.memberKind].lost++
   detach(connection, member)
   feed(connection, { _tag: "MemberLost", member, reason })
 }

@@ -1,15 +1,15 @@
 /**
- * Writes one audit line per deleted session: with our cause if we deleted it, else `Deleted`. Decides no deletion: the
- * caller passes it in.
+ * Writes one audit line per deleted session: with our cause if we deleted it, else `Deleted`; and counts how long it
+ * lasted. Decides no deletion: the caller passes it in.
  */
 
-import { Effect, Exit } from "effect"
-import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
+import { Clock, Effect, Exit } from "effect"
+import { type ObjectMeta, timeOf } from "../../domain/resources/object-meta.ts"
 import type { AuditedSession, SessionAct } from "../../domain/session/session-act.ts"
-import { audit } from "../kernel/audit.ts"
+import { audit, countEnd } from "../kernel/audit.ts"
 
 type OwnEnd = Exclude<Extract<SessionAct, { readonly act: "ended" }>, { readonly cause: "Deleted" }>
-type Identity = Pick<ObjectMeta, "name" | "uid">
+type Identity = Pick<ObjectMeta, "name" | "uid" | "creationTimestamp">
 
 /**
  * How many ends are remembered. The watch shows an end within moments of its deletion, so older entries are not needed.
@@ -18,6 +18,8 @@ const mostRemembered = 10_000
 
 /** The end of one object, as far as it is known. */
 interface End {
+  /** When its session began, by the API server's clock; epoch ms. */
+  readonly createdAt: number | undefined
   isTold: boolean
   /** Own deletions under way. */
   pending: number
@@ -57,7 +59,9 @@ export class SessionEnds {
   readonly #tell = (known: End, act: SessionAct): Effect.Effect<void> => {
     if (known.isTold) return Effect.void
     known.isTold = true
-    return audit(act)
+    const { createdAt } = known
+    const counted = (now: number) => (createdAt === undefined ? Effect.void : countEnd(now - createdAt, act))
+    return Effect.andThen(Effect.flatMap(Clock.currentTimeMillis, counted), audit(act))
   }
 
   readonly #tellDeleted = (known: End, about: AuditedSession): Effect.Effect<void> =>
@@ -68,10 +72,10 @@ export class SessionEnds {
       message: "Its object was deleted. Who did that is in the API server's audit log."
     })
 
-  #endOf({ name, uid = name }: Identity): End {
+  #endOf({ creationTimestamp, name, uid = name }: Identity): End {
     const known = this.#ends.get(uid)
     if (known !== undefined) return known
-    const fresh: End = { isTold: false, pending: 0, seen: undefined }
+    const fresh: End = { createdAt: timeOf(creationTimestamp), isTold: false, pending: 0, seen: undefined }
     this.#ends.set(uid, fresh)
     const [oldest] = this.#ends.keys()
     if (this.#ends.size > mostRemembered && oldest !== undefined) this.#ends.delete(oldest)

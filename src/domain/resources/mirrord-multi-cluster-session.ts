@@ -13,7 +13,8 @@ import { ObjectMeta } from "./object-meta.ts"
 import { operatorGroup } from "./operator-api.ts"
 import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
 
-export const SessionPhase = Schema.Literals(["Initializing", "Pending", "Ready", "Failed", "Terminating"]).annotate({
+export const sessionPhases = ["Initializing", "Pending", "Ready", "Failed", "Terminating"] as const
+export const SessionPhase = Schema.Literals(sessionPhases).annotate({
   description: "Where the session is in its life."
 })
 export type SessionPhase = typeof SessionPhase.Type

@@ -41,26 +41,28 @@ export type RouterInput = { readonly now: number } & (
 )
 
 /** Why something was not passed on; the label of a counter. */
-export type DropReason =
-  | "unknownClientTag"
-  | "unknownDaemonTag"
-  | "malformedClientMessage"
-  | "oversizeClientMessage"
-  | "rejected"
-  | "strayId"
-  | "unansweredPong"
-  | "latePong"
-  | "strayResult"
-  | "strayVersion"
-  | "notDefault"
-  | "notLive"
-  | "notForClients"
-  | "earlyLog"
-  | "infoLog"
-  | "heldLog"
-  | "unsolicitedTraffic"
-  | "tooManyConnections"
-  | "collectedTooMuch"
+export const dropReasons = [
+  "unknownClientTag",
+  "unknownDaemonTag",
+  "malformedClientMessage",
+  "oversizeClientMessage",
+  "rejected",
+  "strayId",
+  "unansweredPong",
+  "latePong",
+  "strayResult",
+  "strayVersion",
+  "notDefault",
+  "notLive",
+  "notForClients",
+  "earlyLog",
+  "infoLog",
+  "heldLog",
+  "unsolicitedTraffic",
+  "tooManyConnections",
+  "collectedTooMuch"
+] as const
+export type DropReason = (typeof dropReasons)[number]
 
 export type RouterOutput =
   | { readonly _tag: "ToClient"; readonly bytes: Uint8Array }

@@ -32,6 +32,8 @@ export interface AuditedSession {
   readonly clusters?: ReadonlyArray<string>
   /** User whom the cluster authenticated when the session was made. */
   readonly owner?: string
+  /** Set for a session of a CI run, for the metrics; no field of a line. */
+  readonly isOfCi?: true
 }
 
 interface Asked {
@@ -43,6 +45,18 @@ interface Asked {
   /** Connect parameters that were not understood. */
   readonly ignored?: IgnoredParameters
 }
+
+/** The acts, as lines and metrics name them. */
+export const sessionActs = [
+  "created",
+  "connected",
+  "reconnected",
+  "disconnected",
+  "refused",
+  "ended",
+  "copied",
+  "copyDeleted"
+] as const satisfies ReadonlyArray<SessionAct["act"]>
 
 /** One act about a session. */
 export type SessionAct =

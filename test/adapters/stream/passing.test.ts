@@ -179,6 +179,8 @@ const play = async (from: Kind, to: Kind, given: Story): Promise<void> => {
     }
   }
   const due = passes
+  const delivers = delivered
+  const tally = { messages: 0, bytes: 0 }
   const wrong: Array<string> = []
   if (given.stalls) for (const target of [a, b]) target.stall()
   delivered = passes = 0
@@ -188,6 +190,7 @@ const play = async (from: Kind, to: Kind, given: Story): Promise<void> => {
       delivered++
       targets[0]?.send(bytes)
     },
+    tally,
     passed: () => reads++,
     ended: (reason) => wrong.push(reason),
     drained: () => {},
@@ -208,6 +211,7 @@ const play = async (from: Kind, to: Kind, given: Story): Promise<void> => {
   expect(passes).toBeLessThanOrEqual(due)
   expect(passes > 0).toBe(due > 0)
   expect(reads > 0).toBe(due > 0)
+  expect([tally.messages, delivered]).toEqual([due, delivers])
   for (const [index, got] of [to.decode(a.bytes), to.decode(b.bytes), other.sent].entries()) {
     const want = expected[index] ?? []
     expect(got.map((bytes) => bytes.length)).toEqual(want.map((bytes) => bytes.length))

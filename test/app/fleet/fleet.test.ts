@@ -1,6 +1,7 @@
 import { Clock, Effect, Exit, Fiber, Logger, Redacted, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
+import type { FleetCluster } from "../../../src/app/fleet/fleet-cluster.ts"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
@@ -495,6 +496,7 @@ const startGranting = (first: string, options: Granting = {}) =>
           return { api, link: () => Effect.die("none"), reauthenticate }
         })
     }
+    let credentials: FleetCluster["credentials"] = () => undefined
     const begin = Effect.gen(function* () {
       const fleet = yield* makeFleet({
         configuration: configurationOf(["cluster-a"]),
@@ -509,10 +511,11 @@ const startGranting = (first: string, options: Granting = {}) =>
           credentialsFailed: () => {}
         }
       }).pipe(Effect.provideService(ClusterConnector, connector))
+      credentials = () => fleet.clusters.get(a)?.credentials()
       return () => fleet.clusters.get(a)?.reach()
     })
     yield* TestClock.setTime(day0)
-    return { ...granted, primary, used, begin }
+    return { ...granted, primary, used, begin, credentials: () => credentials() }
   })
 /** Lets so many hours pass, in steps in which a lost cluster is noticed. */
 const hours = (count: number) =>
@@ -588,17 +591,19 @@ describe("a member's token", () => {
 
   it.effect("is tried again after a failure, and the old one is used until the new one has come", () =>
     Effect.gen(function* () {
-      const { asked, begin, refuse, used } = yield* startGranting(jwt(0, 10 * hour))
+      const { asked, begin, credentials, refuse, used } = yield* startGranting(jwt(0, 10 * hour))
       refuse("Forbidden")
       const reach = yield* begin
       yield* hours(9)
       expect([used.length, reach()?.reachable]).toEqual([1, true])
+      expect(credentials()).toEqual({ auth: "bearerToken", until: day0 + 10 * hour, failures: asked.length })
       const before = asked.length
       expect(before).toBeGreaterThan(5)
       expect(before, "pauses grow").toBeLessThan(60)
       refuse(undefined)
       yield* hours(0.2)
       expect([used.length > 1, reach()?.reachable]).toEqual([true, true])
+      expect(credentials()?.failures).toBe(0)
     })
   )
 

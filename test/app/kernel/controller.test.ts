@@ -1,7 +1,8 @@
-import { Clock, Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { Clock, Deferred, Effect, Exit, Fiber, Metric, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeController, type Requeue } from "../../../src/app/kernel/controller.ts"
+import { counter } from "../../../src/app/kernel/metrics.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 
@@ -34,6 +35,25 @@ describe("the kernel of controllers", () => {
       yield* TestClock.adjust("1 hour")
       expect(runs).toHaveLength(1)
     })
+  )
+
+  it.effect("counts its turns by outcome", () =>
+    Effect.gen(function* () {
+      const outcomes: ReadonlyArray<Effect.Effect<Requeue, string>> = [
+        Effect.fail("no"),
+        Effect.succeed("Conflict"),
+        Effect.succeed({ after: 1_000 })
+      ]
+      const { enqueue } = yield* noted((_, run) => outcomes[run - 1] ?? Effect.succeed(undefined))
+      enqueue("a")
+      yield* TestClock.adjust("1 minute")
+      const turns = (outcome: string) =>
+        Effect.map(
+          Metric.value(counter("braid_reconciles_total", { controller: "Test", outcome })),
+          ({ count }) => count
+        )
+      expect([yield* turns("failed"), yield* turns("conflict"), yield* turns("done")]).toEqual([1, 1, 2])
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
   it.effect("never reconciles a key twice at a time; what came meanwhile makes one more run, not several", () =>

@@ -1,8 +1,8 @@
-import { Clock, Effect, Fiber, Metric, type Scope } from "effect"
+import { Clock, Effect, Fiber, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
+import { CurrentRelayCounts, RelayCounts } from "../../../src/app/kernel/relay-counts.ts"
 import type { ClientConnectionOptions, ConnectionEnd } from "../../../src/app/relay/client-connection.ts"
-import { droppedMessages } from "../../../src/app/relay/message-path.ts"
 import { serveClient } from "../../../src/app/relay/serve-client.ts"
 import { makeSessionLocks, type SessionLocks } from "../../../src/app/relay/session-locks.ts"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
@@ -286,15 +286,19 @@ describe("the shell around the router", () => {
     })
   )
 
-  it.effect("counts every message that was dropped", () =>
-    Effect.gen(function* () {
-      const { client } = yield* scene()
-      const counter = Metric.withAttributes(droppedMessages, { what: "malformedClientMessage" })
-      const before = (yield* Metric.value(counter)).count
+  it.effect("counts what it hears, what it drops, and the links that it opens and loses", () => {
+    const counts = new RelayCounts()
+    return Effect.gen(function* () {
+      const { client, second } = yield* scene()
+      const before = counts.received.client.messages
       for (let i = 0; i < 3; i++) client.receive(new Uint8Array([1, 0xff]))
-      assert.strictEqual(Number((yield* Metric.value(counter)).count) - Number(before), 3)
-    })
-  )
+      second.end("gone")
+      assert.strictEqual(counts.received.client.messages - before, 3)
+      assert.isAbove(counts.received.member.bytes, 0)
+      assert.strictEqual(counts.dropped.malformedClientMessage, 3)
+      assert.deepStrictEqual(counts.links, { cluster: { opened: 2, lost: 1 }, agent: { opened: 0, lost: 0 } })
+    }).pipe(Effect.provideService(CurrentRelayCounts, counts))
+  })
 
   it.effect("pauses the members while the client does not read, and goes on when it does", () =>
     Effect.gen(function* () {

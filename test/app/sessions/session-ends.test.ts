@@ -1,6 +1,8 @@
-import { Deferred, Effect, Exit, Fiber, Logger } from "effect"
+import { Deferred, Effect, Exit, Fiber, Logger, Metric } from "effect"
+import { TestClock } from "effect/testing"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { durations } from "../../../src/app/kernel/metrics.ts"
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
 
 const about = { session: "session-1", owner: "ann" }
@@ -100,5 +102,29 @@ describe("the ends of sessions in the audit", () => {
       })
     )
     expect(lines).toEqual(["Deleted"])
+  })
+})
+
+describe("the ends of sessions in the metrics", () => {
+  it("count how long a session lasted, each once, and those of CI among them", async () => {
+    const counted = await Effect.runPromise(
+      Effect.gen(function* () {
+        const ends = new SessionEnds()
+        yield* TestClock.setTime(600_000)
+        const begun = (uid: string, at: number) => ({ ...of(uid), creationTimestamp: new Date(at).toISOString() })
+        yield* ends.seen(begun("u1", 540_000), about)
+        yield* ends.end(begun("u1", 540_000), Effect.void, expired)
+        yield* ends.seen(begun("u2", 0), { ...about, isOfCi: true })
+        // A clock of another host is ahead.
+        yield* ends.seen(begun("u3", 700_000), about)
+        const { count, sum } = yield* Metric.value(durations("mirrord_sessions_duration"))
+        const ofCi = yield* Metric.value(durations("mirrord_ci_sessions_duration"))
+        return { count, sum, ofCi: [ofCi.count, ofCi.sum] }
+      }).pipe(
+        Effect.provideService(Metric.MetricRegistry, new Map()),
+        Effect.provide([TestClock.layer(), Logger.layer([])])
+      )
+    )
+    expect(counted).toEqual({ count: 3, sum: 660, ofCi: [1, 600] })
   })
 })

@@ -5,10 +5,12 @@
 
 import { Effect, Result, type Scope } from "effect"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
+import { phaseOf, sessionSamples } from "../../../domain/metrics/session-samples.ts"
 import {
   mirrordClusterSessions,
   type MirrordClusterSession
 } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { observeChild } from "../../../domain/session/child-observation.ts"
 import type { SessionBounds } from "../../../domain/session/session-bounds.ts"
 import { sessionIdName } from "../../../domain/session/session-id.ts"
 import { isOfCi, sessionInfo } from "../../../domain/session/session-info.ts"
@@ -22,6 +24,7 @@ import { auditedChild } from "../../kernel/audit.ts"
 import type { ChangeFeed } from "../../kernel/change-feed.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
+import { measure } from "../../kernel/metrics.ts"
 import { readCached } from "../../kernel/read-cached.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
@@ -128,6 +131,12 @@ export const makeMemberCapability = (
       limits: askLimits(earlier),
       interceptions: ground.interceptions
     })
+    const phasesOf = (which: Parameters<typeof sessionsHere>[1]) =>
+      sessionsHere(controller, which).map((session) => phaseOf(observeChild(session)))
+    yield* measure(() => [
+      ...sessionSamples("single_cluster", phasesOf("Own")),
+      ...sessionSamples("child", phasesOf("Children"))
+    ])
     return {
       features: [
         ...(fleet === undefined ? (["MultiClusterRemote"] as const) : []),

@@ -3,10 +3,11 @@
  * connections, and what users see of them. Without a fleet it contributes nothing.
  */
 
-import { Effect, type Scope } from "effect"
+import { Clock, Effect, type Scope } from "effect"
 import { credentialsFailedEvent } from "../../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
+import { sessionSamples } from "../../../domain/metrics/session-samples.ts"
 import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
@@ -22,6 +23,7 @@ import type { Capability, ConnectAttempt, ReachedCluster, ServedSession } from "
 import { type AskLimits, askLimits } from "../../api/session-limits.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
+import { clusterSamples } from "../../fleet/cluster-samples.ts"
 import type { ConfigurationSource } from "../../fleet/configuration-source.ts"
 import { type ChangingFleet, type Fleet, makeFleet } from "../../fleet/fleet.ts"
 import { followConfiguration } from "../../fleet/follow-configuration.ts"
@@ -31,6 +33,7 @@ import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { makeLedgerCache } from "../../kernel/ledger.ts"
 import { logWarning } from "../../kernel/log.ts"
+import { measure } from "../../kernel/metrics.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { cachedLedger, makeStoppedLedger, type StoppedLedger } from "../../kernel/stopped-ledger.ts"
@@ -174,6 +177,19 @@ const served =
 const parentsOf = ({ parent, parents }: SessionManager): ReadonlyArray<MirrordMultiClusterSession> =>
   parents.all().flatMap(({ metadata }) => parent(metadata.name) ?? [])
 
+const measurePrimary = ({ fleet, manager }: Primary): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.flatMap(Clock.Clock, (clock) =>
+    measure(() => {
+      const now = clock.currentTimeMillisUnsafe()
+      const phases = parentsOf(manager).map(({ status }) => status?.phase ?? "Initializing")
+      const clusters = [...fleet.clusters.values()]
+      return [
+        ...sessionSamples("multi_cluster", phases),
+        ...clusters.flatMap((cluster) => clusterSamples(cluster, now))
+      ]
+    })
+  )
+
 /**
  * Refuses sessions that are known to be impossible before anything is made for them. A member other than this cluster
  * judges its targets itself.
@@ -208,6 +224,7 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const locks = makeSessionLockTable()
     yield* countHolding("session locks", locks.size)
+    yield* measurePrimary(primary)
     const sessions = makePrimarySessions({
       ownApi,
       clusterName: configuration.clusterName,

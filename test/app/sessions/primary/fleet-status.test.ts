@@ -13,7 +13,8 @@ const cluster = (name: string, health: ReturnType<FleetCluster["health"]>, unrea
   children: () => undefined,
   unreadableSince: () => unreadableSince,
   health: () => health,
-  reach: () => ({ reachable: true, error: undefined })
+  reach: () => ({ reachable: true, error: undefined }),
+  credentials: () => undefined
 })
 
 const connected = {

@@ -1,0 +1,146 @@
+/**
+ * Every metric of the operator: its name, its labels and its meaning. Labels are bounded by the program and by the
+ * configuration: no label names a user, a session, a pod or anything else that a client chooses. Names that begin with
+ * `mirrord_` are the published operator's; `process_` and `nodejs_` are those of Prometheus' own libraries.
+ *
+ * Not here: where the values are from (app/kernel/metrics.ts), and the form in which they are read (app/metrics).
+ */
+
+export interface MetricFamily {
+  readonly type: "counter" | "gauge" | "histogram"
+  readonly labels: ReadonlyArray<string>
+  readonly help: string
+}
+
+export const metricCatalogue = {
+  mirrord_sessions_create_total: {
+    type: "counter",
+    labels: [],
+    help: "Sessions that users began, those of CI among them."
+  },
+  mirrord_sessions_duration: {
+    type: "histogram",
+    labels: [],
+    help: "Seconds from the beginning of a user's session to its end, those of CI among them."
+  },
+  mirrord_ci_sessions_create_total: { type: "counter", labels: [], help: "Sessions that were begun in a CI run." },
+  mirrord_ci_sessions_duration: {
+    type: "histogram",
+    labels: [],
+    help: "Seconds from the beginning of a session of CI to its end."
+  },
+  braid_build_info: { type: "gauge", labels: ["version"], help: "Always 1; the label is the operator's version." },
+  braid_leader: { type: "gauge", labels: [], help: "1 while this replica leads and serves sessions, else 0." },
+  braid_sessions: {
+    type: "gauge",
+    labels: ["kind", "phase"],
+    help: "Sessions by phase: over many clusters, in this cluster alone, and the parts here of those over many."
+  },
+  braid_session_acts_total: {
+    type: "counter",
+    labels: ["act"],
+    help: "Lines of the audit log: what was done with sessions and copies of targets."
+  },
+  braid_connects_refused_total: {
+    type: "counter",
+    labels: ["code"],
+    help: "Refused connects and copies, by HTTP status: 4xx is the user's to mend, 5xx the operator's."
+  },
+  braid_messages_total: {
+    type: "counter",
+    labels: ["from"],
+    help: "Protocol messages that were received, from clients and from members (clusters or agents)."
+  },
+  braid_message_bytes_total: {
+    type: "counter",
+    labels: ["from"],
+    help: "Bytes of the protocol messages that were received."
+  },
+  braid_dropped_messages_total: {
+    type: "counter",
+    labels: ["reason"],
+    help: "Protocol messages that were dropped instead of being forwarded, by reason."
+  },
+  braid_links_opened_total: {
+    type: "counter",
+    labels: ["to"],
+    help: "Connections to members (clusters or agents) that were put to use, those after a loss among them."
+  },
+  braid_links_lost_total: {
+    type: "counter",
+    labels: ["to"],
+    help: "Connections to members that were lost while their session went on."
+  },
+  braid_cluster_connected: {
+    type: "gauge",
+    labels: ["cluster"],
+    help: "1 while the cluster answers its checks, else 0."
+  },
+  braid_cluster_probe_age_seconds: {
+    type: "gauge",
+    labels: ["cluster"],
+    help: "Seconds since the last check of the cluster ended; missing before the first."
+  },
+  braid_cluster_probe_duration_seconds: {
+    type: "gauge",
+    labels: ["cluster"],
+    help: "How long the last check of the cluster took; missing before the first."
+  },
+  braid_cluster_unreadable_seconds: {
+    type: "gauge",
+    labels: ["cluster"],
+    help: "For how long the cluster's sessions cannot be read by list and watch; 0 while they can."
+  },
+  braid_cluster_credential_expiry_seconds: {
+    type: "gauge",
+    labels: ["cluster", "auth"],
+    help: "Seconds until the credentials in use end, below 0 after it; missing if they have no known end."
+  },
+  braid_cluster_credential_failures: {
+    type: "gauge",
+    labels: ["cluster"],
+    help: "Tries in a row that brought no new credentials; 0 when the last one did."
+  },
+  braid_credential_renewals_total: {
+    type: "counter",
+    labels: ["outcome"],
+    help: "Tries to get new credentials for a cluster, by outcome."
+  },
+  braid_watch_restarts_total: {
+    type: "counter",
+    labels: ["resource", "cause"],
+    help: "Watches that began anew: their server had ended them, or list or watch had failed."
+  },
+  braid_reconciles_total: {
+    type: "counter",
+    labels: ["controller", "outcome"],
+    help: "Turns of controllers; a turn that failed or met a conflict is repeated."
+  },
+  braid_event_loop_lag_seconds: {
+    type: "gauge",
+    labels: ["quantile"],
+    help: "How late the program's event loop was since the last scrape; 1 is the worst."
+  },
+  process_resident_memory_bytes: { type: "gauge", labels: [], help: "Memory of the process." },
+  process_cpu_seconds_total: { type: "counter", labels: [], help: "CPU time of the process, user and system." },
+  process_start_time_seconds: { type: "gauge", labels: [], help: "When the process began, in seconds since 1970." },
+  nodejs_heap_size_used_bytes: { type: "gauge", labels: [], help: "Memory that objects of the program take." },
+  nodejs_external_memory_bytes: {
+    type: "gauge",
+    labels: [],
+    help: "Memory outside of the heap that the program holds, buffers of messages above all."
+  }
+} as const satisfies Readonly<Record<string, MetricFamily>>
+
+export type MetricName = keyof typeof metricCatalogue
+
+/** A value for each label of a metric. */
+export type MetricLabels<N extends MetricName> = Readonly<Record<(typeof metricCatalogue)[N]["labels"][number], string>>
+
+/** One value of a metric. */
+export type Sample = {
+  readonly [N in MetricName]: { readonly name: N; readonly labels: MetricLabels<N>; readonly value: number }
+}[MetricName]
+
+/** Upper bounds of the buckets in which sessions' durations are counted, in seconds: a minute to a day. */
+export const durationBuckets: ReadonlyArray<number> = [60, 300, 900, 3_600, 14_400, 28_800, 86_400]

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { freePorts } from "../../support/free-ports.ts"
+
+const program = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.url))
+
+/** Of a cluster that nobody serves: an operator opens its ports all the same. */
+const kubeconfig = `
+apiVersion: v1
+kind: Config
+current-context: away
+clusters: [{name: away, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: somebody, user: {token: secret-token-of-somebody}}]
+contexts: [{name: away, context: {cluster: away, user: somebody}}]
+`
+
+/** Completes with the output so far when it holds `line`, or when the program has ended. */
+const outputUntil = (child: ChildProcess, line: string): Promise<string> =>
+  new Promise((resolve) => {
+    let output = ""
+    const hear = (chunk: Buffer): void => {
+      output += chunk.toString("utf8")
+      if (output.includes(line)) resolve(output)
+    }
+    child.stdout?.on("data", hear)
+    child.stderr?.on("data", hear)
+    child.once("close", () => resolve(output))
+  })
+
+const isOpen = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once("error", () => resolve(false))
+  })
+
+describe("braid operator", () => {
+  let folder = ""
+  let running: ChildProcess | undefined
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "braid-operator-"))
+    await writeFile(join(folder, "kubeconfig"), kubeconfig)
+  })
+  afterEach(() => void running?.kill("SIGKILL"))
+  afterAll(() => rm(folder, { recursive: true }))
+
+  const start = async (env: Readonly<Record<string, string>>) => {
+    const [api = 0, metrics = 0] = await freePorts(2)
+    running = spawn(process.execPath, [program, "operator"], {
+      env: {
+        PATH: process.env["PATH"],
+        HOME: "/nonexistent",
+        KUBECONFIG: join(folder, "kubeconfig"),
+        OPERATOR_ADDR: `127.0.0.1:${api}`,
+        OPERATOR_METRICS_ADDR: `127.0.0.1:${metrics}`,
+        ...env
+      },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    const output = await outputUntil(running, 'message="operator serves"')
+    return { api, metrics, output }
+  }
+
+  it("opens no port for metrics unless they are on", async () => {
+    for (const env of [{}, { OPERATOR_METRICS_ENABLED: "false" }]) {
+      const { api, metrics, output } = await start(env)
+      expect([await isOpen(api), await isOpen(metrics)], output).toEqual([true, false])
+      expect(output).not.toContain("metrics are served")
+      running?.kill("SIGKILL")
+    }
+  }, 60_000)
+
+  it("tells of itself while its cluster is away, and never its token", async () => {
+    const { metrics, output } = await start({ OPERATOR_METRICS_ENABLED: "true" })
+    expect(output).toContain("metrics are served")
+    const text = await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text()
+    expect(text).toContain('braid_build_info{version="')
+    expect(text).not.toContain("secret-token-of-somebody")
+  }, 60_000)
+})

@@ -1,0 +1,85 @@
+/** Scrapes of operators, and an operator that has much to tell. */
+
+import { Clock, Effect, Logger, Metric } from "effect"
+import { CurrentMeasurements, Measurements } from "../../src/app/kernel/metrics.ts"
+import { CurrentRelayCounts, RelayCounts } from "../../src/app/kernel/relay-counts.ts"
+import { serveMetrics } from "../../src/app/metrics/serve-metrics.ts"
+import { clientMessage } from "../../src/domain/protocol/client-message.ts"
+import type { FrameHandlers } from "../../src/ports/frame-channel.ts"
+import { pass, request } from "./connect-request.ts"
+import { virtualTime } from "./effect-it.ts"
+import { giveCredentials } from "./fleet.ts"
+import { connectTo, opened, startWorld } from "./memory-session.ts"
+
+/** One line of a scrape. */
+export interface Series {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+/** Reads the text that Prometheus reads. */
+export const readSeries = (text: string): ReadonlyArray<Series> =>
+  text
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"))
+    .map((line) => {
+      const [, name = "", , labels = "", value = ""] = /^([a-zA-Z_:][\w:]*)(\{(.*)\})? (\S+)$/u.exec(line) ?? [
+        `no series: ${line}`
+      ]
+      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/gu)]
+      return {
+        name,
+        labels: Object.fromEntries(pairs.map(([, key = "", text = ""]) => [key, text])),
+        value: Number(value)
+      }
+    })
+
+/** Metrics of an operator that starts with none. */
+export const separately = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.suspend(() =>
+    effect.pipe(
+      Effect.provideService(Metric.MetricRegistry, new Map()),
+      Effect.provideService(CurrentMeasurements, new Measurements()),
+      Effect.provideService(CurrentRelayCounts, new RelayCounts())
+    )
+  )
+
+/** Serves metrics at a free port of this machine, and gives what `GET /metrics` answers. */
+export const scraper = (leads: () => boolean = () => true) =>
+  Effect.gen(function* () {
+    const { port } = yield* serveMetrics({ host: "127.0.0.1", port: 0, fallback: undefined, leads })
+    const get = (path: string) =>
+      Effect.promise(async () => {
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+        return { status: answer.status, type: answer.headers.get("content-type"), text: await answer.text() }
+      })
+    return { get, port, scrape: Effect.map(get("/metrics"), ({ text }) => text) }
+  })
+
+const silent: FrameHandlers = { message: () => {}, ended: () => {}, drained: () => {}, ignored: () => {} }
+
+/** A part of the token with which the primary reaches a member. */
+export const canary = "canary-of-a-token"
+
+/** A token that ends in an hour. `now`: epoch ms. */
+const tokenOfAnHour = (now: number): string => {
+  const claims = { iat: now / 1_000, exp: now / 1_000 + 3_600, sub: "system:serviceaccount:mirrord:envoy" }
+  const parts = ["{}", JSON.stringify(claims)].map((part) => Buffer.from(part).toString("base64url"))
+  return [...parts, canary].join(".")
+}
+
+/** The scrape of a primary and its members after a session was served, in which a client said something odd. */
+export const scrapeAfterSession: Effect.Effect<string> = Effect.gen(function* () {
+  const { scrape } = yield* scraper()
+  const { certificate, world } = yield* startWorld()
+  giveCredentials(world.primary.api, "a", tokenOfAnHour(yield* Clock.currentTimeMillis))
+  yield* pass("1 second")
+  const channel = opened(yield* connectTo(world.primary, request(certificate)))
+  channel.open(silent)
+  channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
+  channel.send(clientMessage.encode({ _tag: "Ping" }))
+  channel.send(new Uint8Array([1, 0xff]))
+  yield* pass("10 seconds")
+  return yield* scrape
+}).pipe(Effect.scoped, separately, Effect.provide([virtualTime, Logger.layer([])]), Effect.orDie)
