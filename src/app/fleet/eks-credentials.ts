@@ -7,7 +7,7 @@
 
 import { Clock, Effect, Redacted, Result } from "effect"
 import { eksRenewal, eksTokenEnd, longestEksPause, type MadeEksToken } from "../../domain/credentials/eks-token.ts"
-import { renewalPause } from "../../domain/credentials/token-renewal.ts"
+import { nextTry, renewalPause } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
@@ -59,8 +59,7 @@ export const nextEksToken = (
   now: number
 ): number => {
   const due = last?.region === region ? eksRenewal(last, share, now) : now
-  // A pause that is longer than any was begun before this clock was set back.
-  return notBefore - now > 1.2 * longestEksPause ? due : Math.max(due, notBefore)
+  return nextTry(due, notBefore, now, longestEksPause)
 }
 
 /** Makes a token. The failure is a clause; what was made before stays. `share` as in {@link eksRenewal}. */

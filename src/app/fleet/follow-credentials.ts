@@ -9,7 +9,13 @@
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
-import { firstRenewal, renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
+import {
+  firstRenewal,
+  nextTry,
+  renewalPause,
+  tokenRenewal,
+  type TokenRenewal
+} from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
@@ -235,10 +241,11 @@ const nextTurn = (state: State, now: number): Turn | undefined => {
   if (region !== undefined) return { at: nextEksToken(eks, region, share, now), act: makeNext(state, region) }
   if (engaged === undefined || tokens === undefined) return undefined
   const turns: Array<Turn> = []
-  if (granted?.isKept === false) turns.push({ at: keeping.notBefore, act: keep(state, granted.token) })
+  if (granted?.isKept === false)
+    turns.push({ at: nextTry(now, keeping.notBefore, now), act: keep(state, granted.token) })
   const renewal = tokenRenewal(tokens.used, tokens.first, share, now)
   if (renewal._tag === "At")
-    turns.push({ at: Math.max(renewal.at, renewing.notBefore), act: renew(state, renewal, engaged) })
+    turns.push({ at: nextTry(renewal.at, renewing.notBefore, now), act: renew(state, renewal, engaged) })
   return turns.toSorted((one, other) => one.at - other.at)[0]
 }
 

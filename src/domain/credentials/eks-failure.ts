@@ -6,7 +6,7 @@
 
 import { quotation } from "../clean-text.ts"
 
-/** An error of the AWS SDK or of the system. */
+/** An error of a cloud's SDK or of the system. */
 export interface SdkError {
   /** Such as `AccessDenied`, the code of STS, or `ENOENT`, the code of the system. */
   readonly name: string
@@ -44,11 +44,21 @@ const cures: ReadonlyArray<readonly [RegExp, string]> = [
   ]
 ]
 
+/** Cures for errors of the agent of EKS Pod Identities: it answered, or it could not be asked. */
+const agentCure =
+  "make a Pod Identity association in the operator's EKS cluster for its service account, with a role whose trust " +
+  "policy lets pods.eks.amazonaws.com do sts:AssumeRole and sts:TagSession"
+const noAgentCure = "let the add-on eks-pod-identity-agent run on the operator's node"
+
 const usualCure = "let the operator's pod reach AWS STS, or what gives it its AWS identity"
 
 /** A clause that says what went wrong, and what to do about it. */
 export const eksFailure = ({ message, name }: SdkError): string => {
   const [, cure = usualCure] = cures.find(([pattern]) => pattern.test(name)) ?? []
-  const detail = quotation(withoutSecrets(message))
-  return `the operator gets no AWS identity (${name}: ${detail}); ${cure}`
+  return `the operator gets no AWS identity (${name}: ${quotation(withoutSecrets(message))}); ${cure}`
 }
+
+/** The same for the agent of EKS Pod Identities. `hasAnswered`: the error is its answer. */
+export const podIdentityFailure = ({ message, name }: SdkError, hasAnswered: boolean): string =>
+  `the operator gets no AWS identity from its Pod Identity (${name}: ${quotation(withoutSecrets(message))}); ` +
+  (hasAnswered ? agentCure : noAgentCure)

@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, Redacted } from "effect"
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { Effect, Fiber, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { afterEach, beforeEach, describe, expect, vi } from "vitest"
 import { makeEksTokens } from "../../../src/adapters/aws/eks-tokens.ts"
 import { serverTime } from "../../../src/adapters/aws/server-time.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { MakeEksToken } from "../../../src/ports/eks-tokens.ts"
+import { it } from "../../support/effect-it.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import {
   authenticate,
@@ -214,6 +216,28 @@ describe("a token for an EKS cluster", () => {
     for (const text of [denied, unknown])
       for (const part of [...canary.split("."), role.secretAccessKey]) expect(text).not.toContain(part)
   })
+
+  it("fails with the words of the Pod Identity's agent, or because there is none", async () => {
+    usePodIdentity()
+    standIn.answer = { code: "AccessDeniedException", text: `No association allows ${canary}` }
+    expect(await problem(makeEksTokens(none))).toMatch(/AccessDeniedException: No association .*pods\.eks\.amazonaws/u)
+    vi.stubEnv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/v1/credentials")
+    expect(await problem(makeEksTokens(none))).toMatch(/ECONNREFUSED .*eks-pod-identity-agent/u)
+  }, 20_000)
+
+  it.effect("is not waited for without end, and the identity is asked for anew", () =>
+    Effect.gen(function* () {
+      const answers = [new Promise<never>(() => {}), Promise.resolve({ url: "x", identityEnds: undefined })]
+      const make = makeEksTokens(none, async () => {
+        const answer = answers.shift() ?? Promise.reject(new Error("asked a third time"))
+        return () => answer
+      })
+      const first = yield* Effect.forkChild(Effect.flip(make(cluster())))
+      yield* TestClock.adjust("30 seconds")
+      expect(yield* Fiber.join(first)).toMatch(/TimeoutError: it was not found within 30 seconds.*reach AWS STS/u)
+      expect(Redacted.value((yield* make(cluster())).token)).toBe("k8s-aws-v1.eA")
+    })
+  )
 
   it("names a token file that is missing", async () => {
     useWebIdentity()

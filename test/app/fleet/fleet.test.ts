@@ -684,6 +684,20 @@ describe("a member's token", () => {
     })
   )
 
+  it.effect("is tried again at once after this clock was set back, although a pause was begun before", () =>
+    Effect.gen(function* () {
+      const { asked, begin, primary, refuse } = yield* startGranting(jwt(-9 * hour, hour))
+      refuse("Forbidden")
+      yield* begin
+      yield* hours(0.5)
+      const before = asked.length
+      yield* TestClock.setTime(day0 - 24 * hour)
+      primary.write(secrets, secretName, { metadata: { annotations: { changed: "yes" } } }, operatorNamespace)
+      yield* pass(1)
+      expect(asked.length).toBe(before + 1)
+    })
+  )
+
   it.effect("that the member has just granted is not used before the member knows it", () =>
     Effect.gen(function* () {
       const first = jwt(-9 * hour, hour)
