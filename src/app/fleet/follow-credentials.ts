@@ -1,14 +1,15 @@
 /**
  * Follows the credentials of one member. Engages the member when its Secret holds credentials, and disengages it while
  * it holds none; other credentials of an engaged member cost it neither watches nor links. Renews a token before it
- * ends, uses the newest, and tries another one when the member refuses it. An EKS cluster has no Secret: its tokens are
- * made here.
+ * ends, uses the newest, and tries another one when the member refuses it. A cluster that is known by an identity in a
+ * cloud has no Secret: its tokens are made here.
  *
- * Not here: the decisions (domain/credentials), the requests (member-token.ts), the tokens for EKS
- * (eks-credentials.ts).
+ * Not here: the decisions (domain/credentials), the requests (member-token.ts), the tokens of clouds
+ * (cloud-credentials.ts).
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
+import type { CloudAuth } from "../../domain/credentials/cluster-auth.ts"
 import {
   firstRenewal,
   nextTry,
@@ -18,21 +19,21 @@ import {
 } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import type { MakeCloudToken } from "../../ports/cloud-tokens.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
-import type { MakeEksToken } from "../../ports/eks-tokens.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
-import { type ClusterConnection, disengage, engage } from "./cluster-connection.ts"
 import {
-  type EksCredentials,
-  eksCredentials,
-  eksRegion,
-  makeEksToken,
-  nextEksToken,
-  noEksCredentials,
-  noteEksRefusal,
-  whyEksRefused
-} from "./eks-credentials.ts"
+  cloudAuth,
+  type CloudCredentials,
+  cloudCredentials,
+  makeCloudToken,
+  nextCloudToken,
+  noCloudCredentials,
+  noteCloudRefusal,
+  whyCloudRefused
+} from "./cloud-credentials.ts"
+import { type ClusterConnection, disengage, engage } from "./cluster-connection.ts"
 import {
   isSameToken,
   type MemberSecrets,
@@ -47,7 +48,7 @@ import { grantToken, keepToken } from "./member-token.ts"
 export interface FollowedMember extends MemberSecrets {
   readonly connection: ClusterConnection
   readonly connector: ClusterConnector["Service"]
-  readonly eksTokens: MakeEksToken
+  readonly cloudTokens: MakeCloudToken
   /** The member as it is configured now. */
   readonly member: () => MemberConfiguration
   /** Namespace of the Secrets, and of this operator. */
@@ -72,7 +73,7 @@ interface State extends FollowedMember {
   readonly keeping: Tries
   /** Of refused tokens. */
   readonly log: LogOnce
-  readonly eks: EksCredentials
+  readonly cloud: CloudCredentials
   current: Result.Result<MemberCredentials, string> | undefined
   engaged: MemberAccess | undefined
   tokens: NewestCredentials["tokens"]
@@ -95,10 +96,10 @@ const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect
 /** The credentials to use now, or the reason why there are none; nothing while that is not known. */
 const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, string> | undefined> =>
   Effect.gen(function* () {
-    const { eks, granted, member, refused, tokens } = state
-    if (eksRegion(member()) !== undefined) {
+    const { cloud, granted, member, refused, tokens } = state
+    if (cloudAuth(member()) !== undefined) {
       state.tokens = undefined
-      return eksCredentials(eks)
+      return cloudCredentials(cloud)
     }
     const learnt = { granted: granted?.token, refused }
     const newest = newestCredentials(member(), state, learnt, yield* Clock.currentTimeMillis)
@@ -133,8 +134,8 @@ const apply = (state: State): Effect.Effect<void> =>
   })
 
 /** Says of a member that does not know the operator why that is, if the token has ended. */
-const whyUnauthorized = ({ eks, member, secret, tokens }: State, now: number): string | undefined => {
-  if (eksRegion(member()) !== undefined) return whyEksRefused(eks, member().name, now)
+const whyUnauthorized = ({ cloud, member, secret, tokens }: State, now: number): string | undefined => {
+  if (cloudAuth(member()) !== undefined) return whyCloudRefused(cloud, member().name, now)
   const claims = tokens?.used.claims
   const until = claims?.validity.until
   if (until === undefined || until > now) return undefined
@@ -147,8 +148,8 @@ const whyUnauthorized = ({ eks, member, secret, tokens }: State, now: number): s
 
 /** Notes that the member does not know the used token: another one that has not ended is tried, if there is any. */
 const noteRefusal = (state: State): void => {
-  if (eksRegion(state.member()) !== undefined) {
-    noteEksRefusal(state.eks)
+  if (cloudAuth(state.member()) !== undefined) {
+    noteCloudRefusal(state.cloud)
     return void Queue.offerUnsafe(state.changes, undefined)
   }
   const used = state.tokens?.used
@@ -211,11 +212,11 @@ const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.
     yield* keep(state, token)
   })
 
-/** Makes the next token for an EKS cluster, and uses it. */
-const makeNext = (state: State, region: string): Effect.Effect<void> => {
-  const { connection, eks, log, member, share } = state
+/** Makes the next token for a cluster of a cloud, and uses it. */
+const makeNext = (state: State, auth: CloudAuth): Effect.Effect<void> => {
+  const { cloud, connection, log, member, share } = state
   const cluster = member().name
-  return makeEksToken(eks, member(), region, share).pipe(
+  return makeCloudToken(cloud, member(), auth, share).pipe(
     Effect.matchEffect({
       onSuccess: () => Effect.sync(() => log.reset()),
       onFailure: (problem) => {
@@ -236,9 +237,9 @@ interface Turn {
 
 /** The next turn; nothing if there is nothing to do. */
 const nextTurn = (state: State, now: number): Turn | undefined => {
-  const { eks, engaged, granted, keeping, member, renewing, share, tokens } = state
-  const region = eksRegion(member())
-  if (region !== undefined) return { at: nextEksToken(eks, region, share, now), act: makeNext(state, region) }
+  const { cloud, engaged, granted, keeping, member, renewing, share, tokens } = state
+  const auth = cloudAuth(member())
+  if (auth !== undefined) return { at: nextCloudToken(cloud, auth, share, now), act: makeNext(state, auth) }
   if (engaged === undefined || tokens === undefined) return undefined
   const turns: Array<Turn> = []
   if (granted?.isKept === false)
@@ -271,7 +272,7 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       renewing: newTries(firstRenewal(followed.share, now)),
       keeping: newTries(now),
       log: new LogOnce(),
-      eks: noEksCredentials(followed.eksTokens),
+      cloud: noCloudCredentials(followed.cloudTokens),
       current: undefined,
       engaged: undefined,
       tokens: undefined,

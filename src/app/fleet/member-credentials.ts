@@ -66,9 +66,8 @@ export const readCredentials = (
         return { _tag: "ClientCertificate", certificatePem, keyPem }
       })
     case "Eks":
-      return Result.fail("authType eks needs no Secret; its tokens are made by the operator")
     case "Aks":
-      return Result.fail("authType aks is not supported yet; use bearerToken or mtls for this cluster")
+      return Result.fail("this authType needs no Secret; its tokens are made by the operator")
   }
 }
 

@@ -313,7 +313,7 @@ describe("the fleet", () => {
   )
 
   it.effect(
-    "a cluster whose configuration is wrong, or whose authType is not supported, is reported and holds up no other",
+    "a cluster whose configuration is wrong, or that no token can be made for, is reported and holds up no other",
     () =>
       Effect.gen(function* () {
         const primary = new MemoryKubeApi("primary")
@@ -335,7 +335,7 @@ describe("the fleet", () => {
         expect(reach("cluster-b")).toEqual({ reachable: true, error: undefined })
         expect(reach("cluster-c")).toMatchObject({
           reachable: false,
-          error: expect.stringContaining("aks is not supported yet")
+          error: expect.stringContaining("no identity in a cloud")
         })
       })
   )

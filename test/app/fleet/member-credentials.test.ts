@@ -37,10 +37,10 @@ describe("a member's credentials", () => {
     ["a certificate that is none", mtls, secret({ "tls.crt": "x", "tls.key": "x" }), "key tls.crt of its Secret s"],
     ["a key that is missing", mtls, secret({ "tls.crt": pem }), "key tls.key of its Secret s"],
     [
-      "an authType that is not served",
+      "an authType without a Secret",
       member({ _tag: "Aks", tenantId: undefined, clientId: undefined }),
       secret({}),
-      "authType aks is not supported"
+      "this authType needs no Secret"
     ]
   ] as const)("fail with a sentence for %s", (_what, configured, found, sentence) => {
     expect(readCredentials(configured, "s", found)).toMatchObject({
