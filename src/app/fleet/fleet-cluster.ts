@@ -4,6 +4,7 @@
  * Not here: the connection behind it (cluster-connection.ts).
  */
 
+import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { type ClusterState, lastCheckOf, type LastCheck } from "../../domain/fleet/health.ts"
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
@@ -23,6 +24,8 @@ export interface FleetCluster {
   readonly unreadableSince: () => number | undefined
   readonly health: () => LastCheck | undefined
   readonly reach: () => ClusterReach
+  /** Its credentials, if they end and nobody renews them. */
+  readonly ending: () => EndingCredentials | undefined
 }
 
 const reachOf = (state: ClusterState): ClusterReach => {
@@ -43,5 +46,6 @@ export const toFleetCluster = (connection: ClusterConnection): FleetCluster => (
   children: () => connection.engagement?.children,
   unreadableSince: () => (isReadable(connection) ? undefined : connection.unreadableSince),
   health: () => lastCheckOf(connection.state),
-  reach: () => reachOf(connection.state)
+  reach: () => reachOf(connection.state),
+  ending: () => connection.ending
 })

@@ -229,6 +229,9 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
         },
         credentialsFailed: (cluster, problem) => {
           if (fleet.isAnnounced) options.events.credentialsFailed(cluster, problem)
+        },
+        credentialsEnding: (cluster, clause) => {
+          if (fleet.isAnnounced) options.events.credentialsEnding(cluster, clause)
         }
       },
       isAnnounced: false

@@ -10,6 +10,7 @@
 
 import { Clock, Effect, Queue, Result } from "effect"
 import type { CloudAuth } from "../../domain/credentials/cluster-auth.ts"
+import { endingClause, endStep, nextEndStep } from "../../domain/credentials/credential-end.ts"
 import {
   firstRenewal,
   nextTry,
@@ -73,6 +74,8 @@ interface State extends FollowedMember {
   readonly keeping: Tries
   /** Of refused tokens. */
   readonly log: LogOnce
+  /** Of the steps towards the end of credentials. */
+  readonly toldEnd: LogOnce
   readonly cloud: CloudCredentials
   current: Result.Result<MemberCredentials, string> | undefined
   engaged: MemberAccess | undefined
@@ -99,11 +102,13 @@ const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, stri
     const { cloud, granted, member, refused, tokens } = state
     if (cloudAuth(member()) !== undefined) {
       state.tokens = undefined
+      state.connection.ending = undefined
       return cloudCredentials(cloud)
     }
     const learnt = { granted: granted?.token, refused }
     const newest = newestCredentials(member(), state, learnt, yield* Clock.currentTimeMillis)
     state.tokens = Result.getOrUndefined(newest)?.tokens
+    state.connection.ending = Result.getOrUndefined(newest)?.ending
     yield* tellOfOlder(state, tokens)
     return Result.map(newest, ({ credentials }) => credentials)
   })
@@ -131,6 +136,20 @@ const apply = (state: State): Effect.Effect<void> =>
       Effect.sync(() => (state.engaged = access))
     )
     return yield* engage(connection, connect)
+  })
+
+/** Tells once at each step that credentials which nobody renews come nearer to their end. */
+const tellOfEnd = ({ connection, member, toldEnd }: State): Effect.Effect<void> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const { ending, events } = connection
+    const clause = ending === undefined ? undefined : endingClause(ending, now)
+    if (ending === undefined || clause === undefined) return Effect.sync(toldEnd.reset)
+    const cluster = member().name
+    const line = Effect.andThen(
+      logWarning("credentials end, and nobody renews them", { cluster, problem: clause }),
+      () => Effect.sync(() => events.credentialsEnding(cluster, clause))
+    )
+    return toldEnd.tell(`${ending.validity.until} ${endStep(ending.validity, now)}`, line)
   })
 
 /** Says of a member that does not know the operator why that is, if the token has ended. */
@@ -228,6 +247,11 @@ const makeNext = (state: State, auth: CloudAuth): Effect.Effect<void> => {
   )
 }
 
+const noEnd = { from: undefined, until: undefined }
+
+/** The longest wait for something that comes later, ms. */
+const longestWait = 86_400_000
+
 /** Something to do without a change of the Secrets. */
 interface Turn {
   /** Epoch ms. */
@@ -237,11 +261,15 @@ interface Turn {
 
 /** The next turn; nothing if there is nothing to do. */
 const nextTurn = (state: State, now: number): Turn | undefined => {
-  const { cloud, engaged, granted, keeping, member, renewing, share, tokens } = state
+  const { cloud, connection, engaged, granted, keeping, member, renewing, share, tokens } = state
   const auth = cloudAuth(member())
   if (auth !== undefined) return { at: nextCloudToken(cloud, auth, share, now), act: makeNext(state, auth) }
-  if (engaged === undefined || tokens === undefined) return undefined
+  if (engaged === undefined) return undefined
   const turns: Array<Turn> = []
+  const told = nextEndStep(connection.ending?.validity ?? noEnd, now)
+  // A timer waits for 24 days at most.
+  if (told !== undefined) turns.push({ at: Math.min(told, now + longestWait), act: tellOfEnd(state) })
+  if (tokens === undefined) return turns[0]
   if (granted?.isKept === false)
     turns.push({ at: nextTry(now, keeping.notBefore, now), act: keep(state, granted.token) })
   const renewal = tokenRenewal(tokens.used, tokens.first, share, now)
@@ -254,7 +282,7 @@ const nextTurn = (state: State, now: number): Turn | undefined => {
 const step = (state: State): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const turn = nextTurn(state, now)
-    const changed = Effect.as(Queue.take(state.changes), apply(state))
+    const changed = Effect.as(Queue.take(state.changes), Effect.andThen(apply(state), tellOfEnd(state)))
     return Effect.flatten(
       turn === undefined
         ? changed
@@ -272,6 +300,7 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       renewing: newTries(firstRenewal(followed.share, now)),
       keeping: newTries(now),
       log: new LogOnce(),
+      toldEnd: new LogOnce(),
       cloud: noCloudCredentials(followed.cloudTokens),
       current: undefined,
       engaged: undefined,

@@ -29,6 +29,7 @@ export const startInCloud = (auth: ClusterAuth) =>
     const engaged: Array<string> = []
     const used: Array<string> = []
     const problems: Array<string> = []
+    const endings: Array<string> = []
     const text = (credentials: MemberCredentials): string =>
       credentials._tag === "BearerToken" ? Redacted.value(credentials.token) : credentials._tag
     const base = configurationOf(["cluster-a"])
@@ -44,7 +45,8 @@ export const startInCloud = (auth: ClusterAuth) =>
         left: () => {},
         childChanged: () => {},
         reachChanged: () => {},
-        credentialsFailed: (cluster, problem) => void problems.push(`${cluster}: ${problem}`)
+        credentialsFailed: (cluster, problem) => void problems.push(`${cluster}: ${problem}`),
+        credentialsEnding: (cluster, clause) => void endings.push(`${cluster}: ${clause}`)
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
@@ -74,5 +76,5 @@ export const startInCloud = (auth: ClusterAuth) =>
           : Effect.void
     }
     const reach = () => fleet.clusters.get(name)?.reach()
-    return { asked, cloud, engaged, fleet, members, primary, problems, reach, refuseAll, used }
+    return { asked, cloud, endings, engaged, fleet, members, primary, problems, reach, refuseAll, used }
   })
