@@ -81,9 +81,10 @@ describeHelm("NOTES", (helm) => {
         "operator.multiClusterMemberIamGroup there\n"
     )
     expect(notes).toContain(
-      "- an Azure identity of the operator: sa.azureClientId\n  - nothing else helps yet: authType aks is not built"
+      "- an Azure identity of the operator: sa.azureClientId\n  - a federated credential of that Azure identity for " +
+        "system:serviceaccount:tools:mirrord-operator, with the audience api://AzureADTokenExchange\n  - that Azure " +
+        "identity in an Entra group, whose object id is operator.multiClusterMemberAzureGroup there\n"
     )
-    expect(notes).not.toContain("authType eks is not built")
   })
 
   it("give a member the line that makes the primary's token, unless it has groups", async () => {

@@ -129,7 +129,7 @@ describeKubernetes("an EKS cluster: kube-apiserver with token authentication by 
   })
   const tokens = makeEksTokens()
   const credentialsFor = async (member: MemberConfiguration) => {
-    const { token } = await Effect.runPromise(tokens({ ...member, region }))
+    const { token } = await Effect.runPromise(tokens({ ...member, auth: { _tag: "Eks", region } }))
     return { _tag: "BearerToken", token } as const
   }
   const connect = async (member: MemberConfiguration): Promise<MemberAccess> => {

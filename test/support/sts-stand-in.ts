@@ -129,7 +129,7 @@ export const startIdentityStandIn = async (answer: IdentityStandIn["answer"]): P
         response.writeHead(400, { "content-type": isSts ? "text/xml" : "application/json" })
         const error = `<Error><Type>Sender</Type><Code>${given.code}</Code><Message>${given.text}</Message></Error>`
         response.end(
-          isSts ? `<ErrorResponse>${error}</ErrorResponse>` : JSON.stringify({ code: given.code, message: given.text })
+          isSts ? `<ErrorResponse>${error}</ErrorResponse>` : JSON.stringify({ Code: given.code, Message: given.text })
         )
         return
       }

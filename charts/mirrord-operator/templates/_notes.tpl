@@ -37,7 +37,8 @@ To do: operator.multiCluster.clusters is empty{{ if eq (include "braid.bool" $mu
 {{- $todo = append $todo "an Azure identity of the operator: sa.azureClientId" }}
 {{- end }}
 {{- if eq $cluster.authType "aks" }}
-{{- $todo = append $todo "nothing else helps yet: authType aks is not built, and the cluster is reported as an error" }}
+{{- $todo = append $todo (printf "a federated credential of that Azure identity for system:serviceaccount:%s:%s, with the audience api://AzureADTokenExchange" $.Values.namespace $.Values.sa.name) }}
+{{- $todo = append $todo "that Azure identity in an Entra group, whose object id is operator.multiClusterMemberAzureGroup there" }}
 {{- end }}
 {{- if not $cluster.caData }}
 {{- $todo = append $todo "caData, unless its API server's certificate is from a public authority" }}

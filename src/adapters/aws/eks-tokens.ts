@@ -1,13 +1,14 @@
 /**
- * Makes tokens for EKS clusters, as `aws eks get-token` does: implements the port `EksTokens`.
+ * Makes tokens for EKS clusters, as `aws eks get-token` does: implements the port `CloudTokens`.
  *
  * Not here: finding an AWS identity and signing, which the AWS SDK does (identity.ts).
  */
 
 import { Clock, Effect, Redacted } from "effect"
-import { eksFailure } from "../../domain/credentials/eks-failure.ts"
-import { eksTokenDate } from "../../domain/credentials/eks-token.ts"
-import type { MakeEksToken } from "../../ports/eks-tokens.ts"
+import type { EksAuth } from "../../domain/credentials/cluster-auth.ts"
+import { eksFailure, podIdentityFailure } from "../../domain/credentials/eks-failure.ts"
+import { eksTokenDate, eksTokenEnd } from "../../domain/credentials/eks-token.ts"
+import type { MakeCloudToken } from "../../ports/cloud-tokens.ts"
 import { serverTime } from "./server-time.ts"
 
 /** How long making a token may take. */
@@ -15,31 +16,39 @@ const patience = "30 seconds"
 
 const problemOf = (cause: unknown): string => {
   const error = cause instanceof Error ? cause : new Error(String(cause))
-  const code = "code" in error && typeof error.code === "string" ? error.code : error.name
-  return eksFailure({ name: code, message: error.message })
+  const name = "code" in error && typeof error.code === "string" ? error.code : error.name
+  const { message } = error
+  return "hasAnswered" in error
+    ? podIdentityFailure({ name, message }, error.hasAnswered === true)
+    : eksFailure({ name, message })
 }
 
 const encode = (url: string): string => `k8s-aws-v1.${Buffer.from(url).toString("base64url")}`
 
+type Presign = ReturnType<typeof import("./identity.ts").identityPresigner>
+
+const loadPresigner = (): Promise<Presign> =>
+  import("./identity.ts").then(({ identityPresigner }) => identityPresigner())
+
 /** Tokens by one AWS identity, that of this process. The SDK is loaded with the first of them. */
-export const makeEksTokens = (timeOf = serverTime): MakeEksToken => {
+export const makeEksTokens = (timeOf = serverTime, presigner = loadPresigner): MakeCloudToken<EksAuth> => {
   // Begun anew after a failure: the SDK would wait for an answer that never comes, and give the same reason for ever.
-  let loading: Promise<ReturnType<typeof import("./identity.ts").identityPresigner>> | undefined
-  const load = () => (loading ??= import("./identity.ts").then(({ identityPresigner }) => identityPresigner()))
+  let loading: Promise<Presign> | undefined
+  const load = () => (loading ??= presigner())
   return (cluster) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const date = yield* Effect.fromResult(eksTokenDate(now, yield* timeOf(cluster)))
       const { identityEnds, url } = yield* Effect.tryPromise({
         try: async () => {
-          const { isRefused: isRenewed = false, name: clusterName, region } = cluster
-          return (await load())({ clusterName, region, date, isRenewed })
+          const { auth, isRefused: isRenewed = false, name: clusterName } = cluster
+          return (await load())({ clusterName, region: auth.region ?? "", date, isRenewed })
         },
         catch: problemOf
       })
       return {
         token: Redacted.make(encode(url)),
-        identityEnds: identityEnds === undefined ? undefined : identityEnds - date + now
+        until: eksTokenEnd(now, identityEnds === undefined ? undefined : identityEnds - date + now)
       }
     }).pipe(
       Effect.timeoutOrElse({

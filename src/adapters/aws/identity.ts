@@ -5,6 +5,7 @@
  * Not here: when a token is made.
  */
 
+import { fromHttp } from "@aws-sdk/credential-provider-http"
 import { defaultProvider } from "@aws-sdk/credential-provider-node"
 import { partition } from "@aws-sdk/util-endpoints"
 import { Hash } from "@smithy/core/serde"
@@ -37,6 +38,30 @@ export interface PresignedIdentity {
   readonly identityEnds: number | undefined
 }
 
+/** The agent that gives this pod its Pod Identity gave none. `hasAnswered`: `code` and `message` are its words. */
+export class PodIdentityError extends Error {
+  readonly code: string
+  readonly hasAnswered: boolean
+  constructor(reason: Error & { readonly Code?: unknown; readonly Message?: unknown }) {
+    super(typeof reason.Message === "string" ? reason.Message : reason.message)
+    this.code = typeof reason.Code === "string" ? reason.Code : reason.name
+    this.hasAnswered = reason.message.startsWith("Server responded")
+  }
+}
+
+/** The SDK tries one more way after the agent, and would tell of that way alone. */
+const reasonOf = async (cause: unknown): Promise<unknown> => {
+  const isOfAgent = (process.env["AWS_CONTAINER_CREDENTIALS_FULL_URI"] ?? "") !== ""
+  const isLast = cause instanceof Error && cause.name === "CredentialsProviderError"
+  if (!isOfAgent || !isLast) return cause
+  try {
+    await fromHttp({ maxRetries: 0 })()
+    return cause
+  } catch (reason) {
+    return reason instanceof Error ? new PodIdentityError(reason) : cause
+  }
+}
+
 /**
  * A function that presigns STS `GetCallerIdentity` for an EKS cluster, with the identity that the SDK finds: in the
  * environment, by IRSA, in shared files, by a Pod Identity or an instance's profile. Rejects with the SDK's error.
@@ -46,7 +71,9 @@ export const identityPresigner = () => {
   return async ({ clusterName, date, isRenewed = false, region }: PresignOptions): Promise<PresignedIdentity> => {
     const isEnding = ({ expiration }: { readonly expiration?: Date }): boolean =>
       expiration !== undefined && expiration.getTime() - date < leastLeft
-    const known = await identity()
+    const known = await identity().catch(async (cause: unknown) => {
+      throw await reasonOf(cause)
+    })
     const credentials = isRenewed || isEnding(known) ? await identity({ forceRefresh: true }) : known
     const hostname = `sts.${region}.${partition(region).dnsSuffix}`
     const signer = new SignatureV4({ credentials, region, service: "sts", sha256: Hash.bind(null, "sha256") })

@@ -7,12 +7,12 @@
 import { request as askPlain } from "node:http"
 import { request as askTls } from "node:https"
 import { Effect } from "effect"
-import type { EksCluster } from "../../ports/eks-tokens.ts"
+import type { CloudCluster } from "../../ports/cloud-tokens.ts"
 
 /** How long the answer may take, ms. */
 const patience = 5_000
 
-type Server = Pick<EksCluster, "certificateAuthority" | "server">
+type Server = Pick<CloudCluster, "certificateAuthority" | "server">
 
 const askTime = ({ certificateAuthority, server }: Server): Effect.Effect<number | undefined> =>
   Effect.callback<number | undefined>((resume) => {

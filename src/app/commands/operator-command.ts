@@ -6,7 +6,6 @@
 
 import { totalmem } from "node:os"
 import { Effect, Logger, type Scope } from "effect"
-import { makeEksTokens } from "../../adapters/aws/eks-tokens.ts"
 import { fleetFiles } from "../../adapters/files/configuration-files.ts"
 import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
 import { dialAgent } from "../../adapters/pod/agent-channel.ts"
@@ -15,7 +14,7 @@ import { MessageRoom } from "../../adapters/stream/message-room.ts"
 import { openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { roomWithin } from "../../domain/protocol/message-room.ts"
 import type { Agents } from "../../ports/agents.ts"
-import { EksTokens } from "../../ports/eks-tokens.ts"
+import { CloudTokens } from "../../ports/cloud-tokens.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { serveApi } from "../api/aggregated-api.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
@@ -34,6 +33,7 @@ import { ownKubeConfig } from "../operator/own-kube-config.ts"
 import { runReplica } from "../operator/run-replica.ts"
 import { readSettings, type Settings } from "../operator/settings.ts"
 import { userAgentOf } from "../operator/user-agent.ts"
+import { makeCloudTokens } from "./cloud-tokens.ts"
 
 /** For the unfinished messages of all connections, by the container's memory limit. */
 const makeRoom = (): MessageRoom => {
@@ -110,7 +110,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       agents: (api) => agentsOf(settings, retryingApi(api), room),
       candidacy: settings.candidacy,
       elected
-    }).pipe(Effect.provideService(EksTokens, makeEksTokens()))
+    }).pipe(Effect.provideService(CloudTokens, makeCloudTokens()))
   })
 
 /** Runs the operator. Exit code 2: the configuration is refused; 1: the operator cannot go on. */

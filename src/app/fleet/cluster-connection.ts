@@ -7,6 +7,7 @@
 
 import { Clock, Effect, Exit, Latch, Scope } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
+import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import {
   afterCheck,
@@ -37,6 +38,8 @@ export interface ConnectionEvents {
   readonly reachChanged: (cluster: ClusterName) => void
   /** No new credentials could be got for a cluster. `problem`: a clause. */
   readonly credentialsFailed: (cluster: ClusterName, problem: string) => void
+  /** Credentials that nobody renews end soon, or have ended. `clause`: which, when, and what to do. */
+  readonly credentialsEnding: (cluster: ClusterName, clause: string) => void
 }
 
 /** The credentials of a cluster, as its metrics tell of them. */
@@ -76,6 +79,8 @@ export interface ClusterConnection {
   unauthorized: (now: number) => string | undefined
   /** Undefined for the operator's own cluster, and while its credentials have not been looked for. */
   credentials: () => CredentialState | undefined
+  /** Its credentials, if they end and nobody renews them. */
+  ending: EndingCredentials | undefined
   /** Since when the children cannot be read, as of the last check; epoch ms. */
   unreadableSince: number | undefined
 }
@@ -93,6 +98,7 @@ export const makeConnection = (
       engagement: undefined,
       unauthorized: () => undefined,
       credentials: () => undefined,
+      ending: undefined,
       unreadableSince: undefined
     }
     // Cleared, because users may still hold the connection after the cluster has left.

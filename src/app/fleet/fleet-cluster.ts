@@ -4,6 +4,7 @@
  * Not here: the connection behind it (cluster-connection.ts).
  */
 
+import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { type ClusterState, lastCheckOf, type LastCheck } from "../../domain/fleet/health.ts"
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
@@ -24,6 +25,8 @@ export interface FleetCluster {
   readonly health: () => LastCheck | undefined
   readonly reach: () => ClusterReach
   readonly credentials: () => CredentialState | undefined
+  /** Its credentials, if they end and nobody renews them. */
+  readonly ending: () => EndingCredentials | undefined
 }
 
 const reachOf = (state: ClusterState): ClusterReach => {
@@ -45,5 +48,6 @@ export const toFleetCluster = (connection: ClusterConnection): FleetCluster => (
   unreadableSince: () => (isReadable(connection) ? undefined : connection.unreadableSince),
   health: () => lastCheckOf(connection.state),
   reach: () => reachOf(connection.state),
-  credentials: () => connection.credentials()
+  credentials: () => connection.credentials(),
+  ending: () => connection.ending
 })

@@ -10,8 +10,8 @@ import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration, MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/health.ts"
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
+import { CloudTokens, type MakeCloudToken } from "../../ports/cloud-tokens.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
-import { EksTokens, type MakeEksToken } from "../../ports/eks-tokens.ts"
 import {
   type ClusterConnection,
   type ConnectionEvents,
@@ -77,7 +77,7 @@ interface Joined {
 interface FleetState {
   readonly options: FleetOptions
   readonly connector: ClusterConnector["Service"]
-  readonly eksTokens: MakeEksToken
+  readonly cloudTokens: MakeCloudToken
   /** Ends with the fleet. */
   readonly scope: Scope.Scope
   readonly joined: Map<ClusterName, Joined>
@@ -106,7 +106,7 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
       followCredentials({
         connection,
         connector,
-        eksTokens: fleet.eksTokens,
+        cloudTokens: fleet.cloudTokens,
         // Read anew each time, as the way to authenticate may change.
         member: () => connection.cluster.member ?? member,
         namespace,
@@ -215,7 +215,7 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
     const fleet: FleetState = {
       options,
       connector,
-      eksTokens: yield* EksTokens,
+      cloudTokens: yield* CloudTokens,
       scope,
       credentials: makeCredentialWatch({ api: connector.own.api, namespace: options.namespace, scope }),
       joined: new Map(),
@@ -229,6 +229,9 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
         },
         credentialsFailed: (cluster, problem) => {
           if (fleet.isAnnounced) options.events.credentialsFailed(cluster, problem)
+        },
+        credentialsEnding: (cluster, clause) => {
+          if (fleet.isAnnounced) options.events.credentialsEnding(cluster, clause)
         }
       },
       isAnnounced: false

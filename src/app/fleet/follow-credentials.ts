@@ -1,34 +1,41 @@
 /**
  * Follows the credentials of one member. Engages the member when its Secret holds credentials, and disengages it while
  * it holds none; other credentials of an engaged member cost it neither watches nor links. Renews a token before it
- * ends, uses the newest, and tries another one when the member refuses it. An EKS cluster has no Secret: its tokens are
- * made here.
+ * ends, uses the newest, and tries another one when the member refuses it. A cluster that is known by an identity in a
+ * cloud has no Secret: its tokens are made here.
  *
- * Not here: the decisions (domain/credentials), the requests (member-token.ts), the tokens for EKS
- * (eks-credentials.ts).
+ * Not here: the decisions (domain/credentials), the requests (member-token.ts), the tokens of clouds
+ * (cloud-credentials.ts).
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
-import { readCertificate } from "../../adapters/x509/read-certificate.ts"
-import { firstRenewal, renewalPause, tokenRenewal, type TokenRenewal } from "../../domain/credentials/token-renewal.ts"
+import type { CloudAuth } from "../../domain/credentials/cluster-auth.ts"
+import { endingClause, endStep, nextEndStep } from "../../domain/credentials/credential-end.ts"
+import {
+  firstRenewal,
+  nextTry,
+  renewalPause,
+  tokenRenewal,
+  type TokenRenewal
+} from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import type { MakeCloudToken } from "../../ports/cloud-tokens.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
-import type { MakeEksToken } from "../../ports/eks-tokens.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { counter, countOne } from "../kernel/metrics.ts"
-import { type ClusterConnection, type CredentialState, disengage, engage } from "./cluster-connection.ts"
 import {
-  type EksCredentials,
-  eksCredentials,
-  eksRegion,
-  makeEksToken,
-  nextEksToken,
-  noEksCredentials,
-  noteEksRefusal,
-  whyEksRefused
-} from "./eks-credentials.ts"
+  cloudAuth,
+  type CloudCredentials,
+  cloudCredentials,
+  makeCloudToken,
+  nextCloudToken,
+  noCloudCredentials,
+  noteCloudRefusal,
+  whyCloudRefused
+} from "./cloud-credentials.ts"
+import { type ClusterConnection, type CredentialState, disengage, engage } from "./cluster-connection.ts"
 import {
   isSameToken,
   type MemberSecrets,
@@ -43,7 +50,7 @@ import { grantToken, keepToken } from "./member-token.ts"
 export interface FollowedMember extends MemberSecrets {
   readonly connection: ClusterConnection
   readonly connector: ClusterConnector["Service"]
-  readonly eksTokens: MakeEksToken
+  readonly cloudTokens: MakeCloudToken
   /** The member as it is configured now. */
   readonly member: () => MemberConfiguration
   /** Namespace of the Secrets, and of this operator. */
@@ -68,7 +75,9 @@ interface State extends FollowedMember {
   readonly keeping: Tries
   /** Of refused tokens. */
   readonly log: LogOnce
-  readonly eks: EksCredentials
+  /** Of the steps towards the end of credentials. */
+  readonly toldEnd: LogOnce
+  readonly cloud: CloudCredentials
   current: Result.Result<MemberCredentials, string> | undefined
   engaged: MemberAccess | undefined
   tokens: NewestCredentials["tokens"]
@@ -82,20 +91,12 @@ const renewalCounter = (outcome: "succeeded" | "failed") => counter("braid_crede
 
 const authWords = { BearerToken: "bearerToken", Eks: "eks", Aks: "aks", Mtls: "mtls" } as const
 
-/** When a client's certificate ends, epoch ms. */
-const certificateEnd = (current: State["current"]): number | undefined => {
-  const credentials = current === undefined ? undefined : Result.getOrUndefined(current)
-  return credentials?._tag === "ClientCertificate"
-    ? readCertificate(credentials.certificatePem)?.validity.until
-    : undefined
-}
-
 /** The credentials as metrics tell of them. */
-const credentialState = ({ current, eks, member, renewing, tokens }: State): CredentialState => {
+const credentialState = ({ cloud, connection, member, renewing, tokens }: State): CredentialState => {
   const auth = authWords[member().auth._tag]
-  return eksRegion(member()) === undefined
-    ? { auth, until: tokens?.used.claims?.validity.until ?? certificateEnd(current), failures: renewing.failures }
-    : { auth, until: eks.last?.until, failures: eks.failures }
+  return cloudAuth(member()) === undefined
+    ? { auth, until: (tokens?.used.claims ?? connection.ending)?.validity.until, failures: renewing.failures }
+    : { auth, until: cloud.last?.until, failures: cloud.failures }
 }
 
 const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })
@@ -111,14 +112,16 @@ const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect
 /** The credentials to use now, or the reason why there are none; nothing while that is not known. */
 const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, string> | undefined> =>
   Effect.gen(function* () {
-    const { eks, granted, member, refused, tokens } = state
-    if (eksRegion(member()) !== undefined) {
+    const { cloud, granted, member, refused, tokens } = state
+    if (cloudAuth(member()) !== undefined) {
       state.tokens = undefined
-      return eksCredentials(eks)
+      state.connection.ending = undefined
+      return cloudCredentials(cloud)
     }
     const learnt = { granted: granted?.token, refused }
     const newest = newestCredentials(member(), state, learnt, yield* Clock.currentTimeMillis)
     state.tokens = Result.getOrUndefined(newest)?.tokens
+    state.connection.ending = Result.getOrUndefined(newest)?.ending
     yield* tellOfOlder(state, tokens)
     return Result.map(newest, ({ credentials }) => credentials)
   })
@@ -148,9 +151,23 @@ const apply = (state: State): Effect.Effect<void> =>
     return yield* engage(connection, connect)
   })
 
+/** Tells once at each step that credentials which nobody renews come nearer to their end. */
+const tellOfEnd = ({ connection, member, toldEnd }: State): Effect.Effect<void> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const { ending, events } = connection
+    const clause = ending === undefined ? undefined : endingClause(ending, now)
+    if (ending === undefined || clause === undefined) return Effect.sync(toldEnd.reset)
+    const cluster = member().name
+    const line = Effect.andThen(
+      logWarning("credentials end, and nobody renews them", { cluster, problem: clause }),
+      () => Effect.sync(() => events.credentialsEnding(cluster, clause))
+    )
+    return toldEnd.tell(`${ending.validity.until} ${endStep(ending.validity, now)}`, line)
+  })
+
 /** Says of a member that does not know the operator why that is, if the token has ended. */
-const whyUnauthorized = ({ eks, member, secret, tokens }: State, now: number): string | undefined => {
-  if (eksRegion(member()) !== undefined) return whyEksRefused(eks, member().name, now)
+const whyUnauthorized = ({ cloud, member, secret, tokens }: State, now: number): string | undefined => {
+  if (cloudAuth(member()) !== undefined) return whyCloudRefused(cloud, member().name, now)
   const claims = tokens?.used.claims
   const until = claims?.validity.until
   if (until === undefined || until > now) return undefined
@@ -163,8 +180,8 @@ const whyUnauthorized = ({ eks, member, secret, tokens }: State, now: number): s
 
 /** Notes that the member does not know the used token: another one that has not ended is tried, if there is any. */
 const noteRefusal = (state: State): void => {
-  if (eksRegion(state.member()) !== undefined) {
-    noteEksRefusal(state.eks)
+  if (cloudAuth(state.member()) !== undefined) {
+    noteCloudRefusal(state.cloud)
     return void Queue.offerUnsafe(state.changes, undefined)
   }
   const used = state.tokens?.used
@@ -229,11 +246,11 @@ const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.
     yield* keep(state, token)
   })
 
-/** Makes the next token for an EKS cluster, and uses it. */
-const makeNext = (state: State, region: string): Effect.Effect<void> => {
-  const { connection, eks, log, member, share } = state
+/** Makes the next token for a cluster of a cloud, and uses it. */
+const makeNext = (state: State, auth: CloudAuth): Effect.Effect<void> => {
+  const { cloud, connection, log, member, share } = state
   const cluster = member().name
-  return makeEksToken(eks, member(), region, share).pipe(
+  return makeCloudToken(cloud, member(), auth, share).pipe(
     Effect.matchEffect({
       onSuccess: () => Effect.andThen(countOne(renewalCounter("succeeded")), Effect.sync(log.reset)),
       onFailure: (problem) => {
@@ -246,6 +263,11 @@ const makeNext = (state: State, region: string): Effect.Effect<void> => {
   )
 }
 
+const noEnd = { from: undefined, until: undefined }
+
+/** The longest wait for something that comes later, ms. */
+const longestWait = 86_400_000
+
 /** Something to do without a change of the Secrets. */
 interface Turn {
   /** Epoch ms. */
@@ -255,15 +277,20 @@ interface Turn {
 
 /** The next turn; nothing if there is nothing to do. */
 const nextTurn = (state: State, now: number): Turn | undefined => {
-  const { eks, engaged, granted, keeping, member, renewing, share, tokens } = state
-  const region = eksRegion(member())
-  if (region !== undefined) return { at: nextEksToken(eks, region, share, now), act: makeNext(state, region) }
-  if (engaged === undefined || tokens === undefined) return undefined
+  const { cloud, connection, engaged, granted, keeping, member, renewing, share, tokens } = state
+  const auth = cloudAuth(member())
+  if (auth !== undefined) return { at: nextCloudToken(cloud, auth, share, now), act: makeNext(state, auth) }
+  if (engaged === undefined) return undefined
   const turns: Array<Turn> = []
-  if (granted?.isKept === false) turns.push({ at: keeping.notBefore, act: keep(state, granted.token) })
+  const told = nextEndStep(connection.ending?.validity ?? noEnd, now)
+  // A timer waits for 24 days at most.
+  if (told !== undefined) turns.push({ at: Math.min(told, now + longestWait), act: tellOfEnd(state) })
+  if (tokens === undefined) return turns[0]
+  if (granted?.isKept === false)
+    turns.push({ at: nextTry(now, keeping.notBefore, now), act: keep(state, granted.token) })
   const renewal = tokenRenewal(tokens.used, tokens.first, share, now)
   if (renewal._tag === "At")
-    turns.push({ at: Math.max(renewal.at, renewing.notBefore), act: renew(state, renewal, engaged) })
+    turns.push({ at: nextTry(renewal.at, renewing.notBefore, now), act: renew(state, renewal, engaged) })
   return turns.toSorted((one, other) => one.at - other.at)[0]
 }
 
@@ -271,7 +298,7 @@ const nextTurn = (state: State, now: number): Turn | undefined => {
 const step = (state: State): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const turn = nextTurn(state, now)
-    const changed = Effect.as(Queue.take(state.changes), apply(state))
+    const changed = Effect.as(Queue.take(state.changes), Effect.andThen(apply(state), tellOfEnd(state)))
     return Effect.flatten(
       turn === undefined
         ? changed
@@ -289,7 +316,8 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       renewing: newTries(firstRenewal(followed.share, now)),
       keeping: newTries(now),
       log: new LogOnce(),
-      eks: noEksCredentials(followed.eksTokens),
+      toldEnd: new LogOnce(),
+      cloud: noCloudCredentials(followed.cloudTokens),
       current: undefined,
       engaged: undefined,
       tokens: undefined,

@@ -4,10 +4,12 @@
  */
 
 import { Redacted, Result } from "effect"
+import { readClientPair } from "../../adapters/x509/client-certificate.ts"
 import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
+import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import { readPem } from "../../domain/credentials/pem.ts"
 import { readTokenClaims } from "../../domain/credentials/token-claims.ts"
-import { type TokenCandidate, usedToken } from "../../domain/credentials/token-renewal.ts"
+import { type TokenCandidate, tokenRenewal, usedToken } from "../../domain/credentials/token-renewal.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
@@ -62,13 +64,16 @@ export const readCredentials = (
     case "Mtls":
       return Result.gen(function* () {
         const certificatePem = yield* pemOf(data, "tls.crt", secretName)
-        const keyPem = Redacted.make(yield* pemOf(data, "tls.key", secretName))
-        return { _tag: "ClientCertificate", certificatePem, keyPem }
+        const keyPem = yield* pemOf(data, "tls.key", secretName)
+        yield* Result.mapError(
+          readClientPair({ certificatePem, keyPem }),
+          (problem) => `its Secret ${secretName} is unusable: ${problem}`
+        )
+        return { _tag: "ClientCertificate", certificatePem, keyPem: Redacted.make(keyPem) }
       })
     case "Eks":
-      return Result.fail("authType eks needs no Secret; its tokens are made by the operator")
     case "Aks":
-      return Result.fail("authType aks is not supported yet; use bearerToken or mtls for this cluster")
+      return Result.fail("this authType needs no Secret; its tokens are made by the operator")
   }
 }
 
@@ -108,6 +113,30 @@ export interface NewestCredentials {
   readonly credentials: MemberCredentials
   /** The token of the user's Secret, and that which is used; nothing where the member is known by no token. */
   readonly tokens: { readonly first: MemberToken; readonly used: MemberToken } | undefined
+  /** When they end, if nobody renews them. */
+  readonly ending: EndingCredentials | undefined
+}
+
+const endingCertificate = (
+  { certificatePem, keyPem }: Extract<MemberCredentials, { readonly _tag: "ClientCertificate" }>,
+  secret: string
+): EndingCredentials | undefined =>
+  Result.getOrUndefined(
+    Result.map(readClientPair({ certificatePem, keyPem: Redacted.value(keyPem) }), (validity) => ({
+      what: `the client certificate in Secret ${secret}`,
+      validity,
+      cure: "put another one that the cluster trusts, and its key, there as tls.crt and tls.key"
+    }))
+  )
+
+const endingToken = (used: MemberToken, first: MemberToken, secret: string): EndingCredentials | undefined => {
+  const renewal = tokenRenewal(used, first, 0, 0)
+  if (used.claims === undefined || renewal._tag === "At") return undefined
+  return {
+    what: `the token in Secret ${secret}, which is not renewed because ${renewal.why},`,
+    validity: used.claims.validity,
+    cure: "put another one there as bearerToken; a service account's would be renewed"
+  }
 }
 
 export const isSameToken = (one: MemberToken, other: MemberToken): boolean =>
@@ -124,14 +153,19 @@ export const newestCredentials = (
   now: number
 ): Result.Result<NewestCredentials, string> =>
   Result.map(readCredentials(member, secret, secretOf(secret)), (credentials) => {
-    if (credentials._tag !== "BearerToken") return { credentials, tokens: undefined }
+    if (credentials._tag !== "BearerToken")
+      return { credentials, tokens: undefined, ending: endingCertificate(credentials, secret) }
     const kept = Result.getOrUndefined(readCredentials(member, refreshed, secretOf(refreshed)))
     const judged = (token: MemberToken): MemberToken =>
       refused.some((other) => isSameToken(token, other)) ? { ...token, isRefused: true } : token
     const first = judged(memberToken(credentials.token))
     const others = [granted, kept?._tag === "BearerToken" ? memberToken(kept.token) : undefined]
     const used = usedToken(first, others.filter((token) => token !== undefined).map(judged), now)
-    return { credentials: { _tag: "BearerToken", token: used.token }, tokens: { first, used } }
+    return {
+      credentials: { _tag: "BearerToken", token: used.token },
+      tokens: { first, used },
+      ending: endingToken(used, first, secret)
+    }
   })
 
 const isSame = (left: MemberCredentials, right: MemberCredentials): boolean => {

@@ -21,6 +21,11 @@ export type ClusterAuth =
   /** A client certificate from Secret keys `tls.crt` and `tls.key`. */
   | { readonly _tag: "Mtls" }
 
+export type EksAuth = Extract<ClusterAuth, { readonly _tag: "Eks" }>
+export type AksAuth = Extract<ClusterAuth, { readonly _tag: "Aks" }>
+/** The ways that need no Secret: by the operator's identity in a cloud. */
+export type CloudAuth = EksAuth | AksAuth
+
 /** The values that `authType` may have, in the published spelling. */
 export const authTypes = ["bearerToken", "eks", "aks", "mtls"] as const
 export type AuthType = (typeof authTypes)[number]

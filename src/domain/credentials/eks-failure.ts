@@ -4,27 +4,7 @@
  * Not here: refusals of the cluster itself (app/fleet).
  */
 
-import { quotation } from "../clean-text.ts"
-
-/** An error of the AWS SDK or of the system. */
-export interface SdkError {
-  /** Such as `AccessDenied`, the code of STS, or `ENOENT`, the code of the system. */
-  readonly name: string
-  readonly message: string
-}
-
-/** Longest message of the SDK that is looked at, UTF-16 code units. */
-const longest = 2_000
-
-/** JWTs, keys and session tokens. A path has a dot and an ARN a colon before it is so long. */
-const isSecret = (word: string): boolean => word.startsWith("eyJ") || word.split(".").some(({ length }) => length >= 40)
-
-const withoutSecrets = (text: string): string =>
-  text
-    .slice(0, longest)
-    .split(/([^\w+/=.-])/u)
-    .map((word) => (isSecret(word) ? "…" : word))
-    .join("")
+import { detailOf, type SdkError } from "./sdk-error.ts"
 
 /** The cure by the error's name; the first that fits counts. */
 const cures: ReadonlyArray<readonly [RegExp, string]> = [
@@ -44,11 +24,20 @@ const cures: ReadonlyArray<readonly [RegExp, string]> = [
   ]
 ]
 
+/** Cures for errors of the agent of EKS Pod Identities: it answered, or it could not be asked. */
+const agentCure =
+  "make a Pod Identity association in the operator's EKS cluster for its service account, with a role whose trust " +
+  "policy lets pods.eks.amazonaws.com do sts:AssumeRole and sts:TagSession"
+const noAgentCure = "let the add-on eks-pod-identity-agent run on the operator's node"
+
 const usualCure = "let the operator's pod reach AWS STS, or what gives it its AWS identity"
 
 /** A clause that says what went wrong, and what to do about it. */
-export const eksFailure = ({ message, name }: SdkError): string => {
-  const [, cure = usualCure] = cures.find(([pattern]) => pattern.test(name)) ?? []
-  const detail = quotation(withoutSecrets(message))
-  return `the operator gets no AWS identity (${name}: ${detail}); ${cure}`
+export const eksFailure = (error: SdkError): string => {
+  const [, cure = usualCure] = cures.find(([pattern]) => pattern.test(error.name)) ?? []
+  return `the operator gets no AWS identity ${detailOf(error)}; ${cure}`
 }
+
+/** The same for the agent of EKS Pod Identities. `hasAnswered`: the error is its answer. */
+export const podIdentityFailure = (error: SdkError, hasAnswered: boolean): string =>
+  `the operator gets no AWS identity from its Pod Identity ${detailOf(error)}; ${hasAnswered ? agentCure : noAgentCure}`

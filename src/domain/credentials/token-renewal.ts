@@ -117,7 +117,16 @@ export const usedToken = <T extends TokenCandidate>(first: T, others: ReadonlyAr
 
 /** Longest pause between two tries to renew a token, ms. */
 const longestPause = 300_000
+/** By so much of the longest pause a pause may differ from what its number of failures says. */
+const pauseSpread = 0.2
 
 /** The pause after so many failed tries in a row, ms. `share` as in {@link tokenRenewal}. */
 export const renewalPause = (failures: number, share: number, longest = longestPause): number =>
-  Math.min(longest, 2_000 * 2 ** Math.min(failures, 10)) * (0.8 + 0.4 * share)
+  Math.min(longest, 2_000 * 2 ** Math.min(failures, 10)) * (1 - pauseSpread + 2 * pauseSpread * share)
+
+/**
+ * When something that is due is tried: not before a pause is over. A pause that is longer than any was begun before
+ * this clock was set back, and counts for nothing.
+ */
+export const nextTry = (due: number, notBefore: number, now: number, longest = longestPause): number =>
+  notBefore - now > (1 + pauseSpread) * longest ? due : Math.max(due, notBefore)

@@ -3,6 +3,7 @@
  * judge it: the same facts give the same findings.
  */
 
+import type { CloudAuth } from "../credentials/cluster-auth.ts"
 import type { TokenClaims } from "../credentials/token-claims.ts"
 import type { Validity } from "../credentials/validity.ts"
 import type { Role } from "../fleet/roles.ts"
@@ -29,25 +30,22 @@ export type CredentialFacts =
   | { readonly _tag: "Certificate"; readonly from: string; readonly validity: Validity }
   /** There are none, or they cannot be used. Both texts are whole sentences. */
   | { readonly _tag: "Unusable"; readonly problem: string; readonly fix: string }
-  /** A token that was made for an EKS cluster, with the operator's AWS identity. */
-  | { readonly _tag: "Eks"; readonly region: string }
-  /** Tokens for an EKS cluster that only the operator can make. */
+  /** A token that was made with the operator's identity in a cloud. */
+  | { readonly _tag: "Cloud"; readonly auth: CloudAuth }
+  /** Tokens for a cluster of a cloud that only the operator can make. */
   | {
-      readonly _tag: "EksOfOperator"
-      readonly region: string
-      /** The AWS role of the operator's service account; empty: none; undefined: not known. */
-      readonly role: string | undefined
+      readonly _tag: "CloudOfOperator"
+      readonly auth: CloudAuth
+      /** The AWS role or Azure client of the operator's service account; empty: none; undefined: not known. */
+      readonly identity: string | undefined
       /** The operator's word on the cluster; undefined: there is none. */
       readonly report: { readonly _tag: "Connected" } | { readonly _tag: "Lost"; readonly why: string } | undefined
     }
-  /** An `authType` that is not built. */
-  | { readonly _tag: "Unsupported"; readonly authType: string }
   /** Everything else that a kubeconfig may hold, such as a program or a password. Nothing says when it ends. */
   | { readonly _tag: "Other"; readonly from: string }
 
 /** Whether there is anything that a request could carry. */
-export const areUsable = ({ _tag }: CredentialFacts): boolean =>
-  _tag !== "Unusable" && _tag !== "Unsupported" && _tag !== "EksOfOperator"
+export const areUsable = ({ _tag }: CredentialFacts): boolean => _tag !== "Unusable" && _tag !== "CloudOfOperator"
 
 /** The outcome of connecting, before any credentials are shown. */
 export type ConnectionFacts =

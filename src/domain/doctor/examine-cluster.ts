@@ -93,11 +93,12 @@ const newCredentials = ({ credentials, name, namespace }: ClusterFacts): string 
         `Put a certificate that ${name} trusts, and its key, as tls.crt and tls.key into the Secret of this ` +
         "cluster."
       )
-    case "Eks":
-      return (
-        `Make an access entry for the operator's role in the EKS cluster, whose name in AWS must be ${name}; ` +
-        `${credentials.region} must be its region.`
-      )
+    case "Cloud":
+      return credentials.auth._tag === "Eks"
+        ? `Make an access entry for the operator's role in the EKS cluster, whose name in AWS must be ${name}; ` +
+            `${credentials.auth.region ?? "region"} must be its region.`
+        : "Turn on the Microsoft Entra integration of the AKS cluster (az aks update --enable-aad); tenantId must be " +
+            "the tenant of its aadProfile."
     default:
       return (
         `On ${name}: kubectl -n ${namespace} create token mirrord-operator-envoy --duration=24h; put it as ` +

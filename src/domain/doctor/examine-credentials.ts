@@ -5,6 +5,7 @@
  */
 
 import { withoutEnd } from "../clean-text.ts"
+import type { CloudAuth } from "../credentials/cluster-auth.ts"
 import { judgeValidity, momentText, spanText, type Validity } from "../credentials/validity.ts"
 import type { ClusterFacts, CredentialFacts } from "./cluster-facts.ts"
 import { type Finding, failed, ok, warning } from "./finding.ts"
@@ -29,17 +30,36 @@ const timed = (what: string, { from, until }: Validity, now: number, fix: string
   }
 }
 
+/** Words on an identity in a cloud. `missing`: a sentence for a service account without one. */
+const cloudWords = {
+  Eks: {
+    cloud: "AWS",
+    missing: "Its service account names no AWS role: give one in sa.roleArn, unless a Pod Identity does. ",
+    often: "every 10 min"
+  },
+  Aks: {
+    cloud: "Azure",
+    missing: "Its service account names no client of Azure: give one in sa.azureClientId. ",
+    often: "before its end"
+  }
+} as const
+
+const placeOf = (auth: CloudAuth): string => {
+  if (auth._tag === "Eks") return `for region ${auth.region ?? "unknown"} `
+  return auth.tenantId === undefined ? "" : `of tenant ${auth.tenantId} `
+}
+
 /** The finding for tokens that only the operator can make. */
 const ofOperator = ({
-  region,
-  report,
-  role
-}: Extract<CredentialFacts, { readonly _tag: "EksOfOperator" }>): Finding => {
-  const identity = role === undefined || role === "" ? "its AWS identity" : role
-  const what = `The operator makes tokens for region ${region} with ${identity}`
+  auth,
+  identity,
+  report
+}: Extract<CredentialFacts, { readonly _tag: "CloudOfOperator" }>): Finding => {
+  const { cloud, missing } = cloudWords[auth._tag]
+  const by = identity === undefined || identity === "" ? `its ${cloud} identity` : identity
+  const what = `The operator makes tokens ${placeOf(auth)}with ${by}`
   if (report?._tag === "Connected") return ok("credentials", `${what}, and the cluster accepts them.`)
-  const annotation =
-    role === "" ? "Its service account names no AWS role: give one in sa.roleArn, unless a Pod Identity does. " : ""
+  const annotation = identity === "" ? missing : ""
   const why = report === undefined ? "; whether the cluster accepts them it does not say" : ` and says: ${report.why}`
   return (report === undefined ? warning : failed)(
     "credentials",
@@ -54,19 +74,13 @@ export const examineCredentials = ({ credentials, now, part }: ClusterFacts, ren
   switch (credentials._tag) {
     case "Unusable":
       return failed("credentials", credentials.problem, credentials.fix)
-    case "Eks":
-      return ok(
-        "credentials",
-        `A token by the operator's AWS identity, for region ${credentials.region}; the operator makes one every 10 min.`
-      )
-    case "EksOfOperator":
+    case "Cloud": {
+      const { cloud, often } = cloudWords[credentials.auth._tag]
+      const what = `A token ${placeOf(credentials.auth)}by the operator's ${cloud} identity`
+      return ok("credentials", `${what}; the operator makes one ${often}.`)
+    }
+    case "CloudOfOperator":
       return ofOperator(credentials)
-    case "Unsupported":
-      return failed(
-        "credentials",
-        `authType ${credentials.authType} is not supported yet; its expiry cannot be told.`,
-        "Use authType bearerToken or mtls for this cluster."
-      )
     case "Other":
       return ok("credentials", `Credentials of ${credentials.from}; when they expire cannot be told.`)
     case "Certificate":

@@ -75,6 +75,11 @@ export const eventCatalogue = {
     on: operator,
     when: "no new credentials for a cluster can be got; the last ones are used until their end"
   },
+  CredentialsEnd: {
+    type: "Warning",
+    on: operator,
+    when: "credentials of a cluster that nobody renews end in 30, 7 or 1 days, or have ended"
+  },
   ConfigurationRefused: {
     type: "Warning",
     on: operator,

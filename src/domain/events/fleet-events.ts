@@ -22,6 +22,12 @@ export const credentialsFailedEvent = (cluster: ClusterName, problem: string): S
   message: `Cluster ${cluster} gets no new credentials: ${problem}.`
 })
 
+/** Credentials that nobody renews come nearer to their end. `clause`: which, when, and what to do. */
+export const credentialsEndEvent = (cluster: ClusterName, clause: string): SessionEvent => ({
+  reason: "CredentialsEnd",
+  message: `Cluster ${cluster}: ${clause}.`
+})
+
 /** The fleet has another configuration now; nothing if no cluster is concerned. */
 export const fleetChangedEvent = (
   before: Pick<FleetConfiguration, "members">,

@@ -7,6 +7,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { quoted } from "../clean-text.ts"
+import { isTenant } from "../credentials/aks-identity.ts"
 import { authTypes, type AuthType, type ClusterAuth } from "../credentials/cluster-auth.ts"
 import { readPem } from "../credentials/pem.ts"
 import { isObject, type JsonObject } from "../json.ts"
@@ -44,6 +45,17 @@ const certificateAuthority = (value: unknown, problems: Array<string>): string |
   return undefined
 }
 
+/** Reads what an AKS cluster may say. */
+const aksAuth = (entry: Readonly<Record<string, unknown>>, problems: Array<string>): ClusterAuth => {
+  const tenantId = optionalText(entry["tenantId"], "tenantId", problems)
+  const clientId = optionalText(entry["clientId"], "clientId", problems)
+  if (tenantId !== undefined && !isTenant(tenantId))
+    problems.push(`tenantId is ${quoted(tenantId)}, which is no Azure tenant; write its id or its domain.`)
+  if (clientId !== undefined && !/^[0-9A-Fa-f-]{36}$/u.test(clientId))
+    problems.push(`clientId is ${quoted(clientId)}, which is no id of an Azure client; write a UUID.`)
+  return { _tag: "Aks", tenantId, clientId }
+}
+
 /** Reads what an EKS cluster needs: AWS signs for its name and its region. */
 const eksAuth = (entry: Readonly<Record<string, unknown>>, problems: Array<string>): ClusterAuth => {
   const { name } = entry
@@ -66,11 +78,7 @@ const authOf = (type: AuthType, entry: Readonly<Record<string, unknown>>, proble
     case "mtls":
       return { _tag: "Mtls" }
     case "aks":
-      return {
-        _tag: "Aks",
-        tenantId: optionalText(entry["tenantId"], "tenantId", problems),
-        clientId: optionalText(entry["clientId"], "clientId", problems)
-      }
+      return aksAuth(entry, problems)
     case "eks":
       return eksAuth(entry, problems)
   }

@@ -5,7 +5,7 @@
  */
 
 import { spanText } from "../credentials/validity.ts"
-import { type MirrordOperator, refusedConfiguration } from "../resources/mirrord-operator.ts"
+import { endingCredentials, type MirrordOperator, refusedConfiguration } from "../resources/mirrord-operator.ts"
 import { timeOf } from "../resources/object-meta.ts"
 import { sessionsHere } from "./sessions-here.ts"
 import { textTable } from "./text-table.ts"
@@ -32,6 +32,8 @@ export interface OperatorOverview {
   readonly clusters: ReadonlyArray<FleetRow>
   /** Why a primary does not use its changed configuration; nothing if it does. */
   readonly refusedConfiguration: string | undefined
+  /** Which credentials for clusters end soon, and nobody renews them. */
+  readonly endingCredentials: string | undefined
 }
 
 /** The overview that the operator's object gives. */
@@ -48,12 +50,21 @@ export const operatorOverview = ({ spec, status }: MirrordOperator): OperatorOve
         : { ...base, state: "error", version: undefined, reason: cluster.error.message }
     })
     .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-  refusedConfiguration: refusedConfiguration(status)
+  refusedConfiguration: refusedConfiguration(status),
+  endingCredentials: endingCredentials(status)
 })
 
 /** The overview for a person. */
 export const overviewLines = (
-  { clusters, isPrimary, protocolVersion, refusedConfiguration: refused, sessions, version }: OperatorOverview,
+  {
+    clusters,
+    endingCredentials: ending,
+    isPrimary,
+    protocolVersion,
+    refusedConfiguration: refused,
+    sessions,
+    version
+  }: OperatorOverview,
   now: number
 ): ReadonlyArray<string> => [
   ...textTable([
@@ -80,5 +91,6 @@ export const overviewLines = (
         ])
       ]
     : []),
+  ...(ending === undefined ? [] : ["", ending]),
   ...(refused === undefined ? [] : ["", `The changed configuration is not used, the last good one stays: ${refused}`])
 ]

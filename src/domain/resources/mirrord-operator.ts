@@ -123,11 +123,18 @@ export type MirrordOperatorStatus = typeof MirrordOperatorStatus.Type
 /** The condition that says whether a primary runs with the configuration of its files. */
 export const configurationInUse = "ConfigurationInUse"
 
+/** The condition that is there, and false, while credentials of clusters end soon that nobody renews. */
+export const credentialsLast = "CredentialsLast"
+
 /** Why a primary does not use its changed configuration; nothing if it does. */
 export const refusedConfiguration = (status: MirrordOperatorStatus | null | undefined): string | undefined => {
   const condition = findCondition(status?.conditions ?? undefined, configurationInUse)
   return condition?.status === "False" ? condition.message : undefined
 }
+
+/** Which credentials of a primary end soon; nothing if none do. */
+export const endingCredentials = (status: MirrordOperatorStatus | null | undefined): string | undefined =>
+  findCondition(status?.conditions ?? undefined, credentialsLast)?.message
 
 export const MirrordOperator = Schema.Struct({
   metadata: Schema.Struct({ name: Schema.optionalKey(ObjectMeta.fields.name) }),

@@ -2,12 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, Redacted } from "effect"
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import { Effect, Fiber, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { afterEach, beforeEach, describe, expect, vi } from "vitest"
 import { makeEksTokens } from "../../../src/adapters/aws/eks-tokens.ts"
 import { serverTime } from "../../../src/adapters/aws/server-time.ts"
+import type { EksAuth } from "../../../src/domain/credentials/cluster-auth.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
-import type { MakeEksToken } from "../../../src/ports/eks-tokens.ts"
+import type { MakeCloudToken } from "../../../src/ports/cloud-tokens.ts"
+import { it } from "../../support/effect-it.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import {
   authenticate,
@@ -38,16 +41,16 @@ const cluster = (region = "eu-north-1", server = "https://127.0.0.1:1") => ({
   name: clusterName("My_Cluster"),
   server,
   certificateAuthority: undefined as string | undefined,
-  region,
+  auth: { _tag: "Eks", region } as const,
   isRefused: false
 })
 /** The API server's clock is ahead by so many ms. */
 const ahead = (skew: number) => () => Effect.succeed(now + skew)
-const made = async (make: MakeEksToken, of = cluster()) => {
-  const { identityEnds, token } = await Effect.runPromise(make(of))
-  return { identityEnds, token: Redacted.value(token) }
+const made = async (make: MakeCloudToken<EksAuth>, of = cluster()) => {
+  const { token, until } = await Effect.runPromise(make(of))
+  return { until, token: Redacted.value(token) }
 }
-const problem = (make: MakeEksToken): Promise<string> => Effect.runPromise(Effect.flip(make(cluster())))
+const problem = (make: MakeCloudToken<EksAuth>): Promise<string> => Effect.runPromise(Effect.flip(make(cluster())))
 const urlOf = (token: string): URL => new URL(Buffer.from(token.split(".")[1] ?? "", "base64url").toString())
 
 let folder = ""
@@ -92,7 +95,7 @@ const none = () => Effect.succeed(undefined)
 describe("a token for an EKS cluster", () => {
   it("is a presigned request for the caller's identity that names the cluster, for a minute", async () => {
     useKeys()
-    const { identityEnds, token } = await made(makeEksTokens(none))
+    const { token, until } = await made(makeEksTokens(none))
     expect(token).toMatch(/^k8s-aws-v1\.[A-Za-z0-9_-]+$/u)
     expect(Object.fromEntries(urlOf(token).searchParams)).toEqual({
       Action: "GetCallerIdentity",
@@ -104,7 +107,7 @@ describe("a token for an EKS cluster", () => {
       "X-Amz-SignedHeaders": "host;x-k8s-aws-id",
       "X-Amz-Signature": expect.stringMatching(/^[0-9a-f]{64}$/u)
     })
-    expect(identityEnds).toBeUndefined()
+    expect(until).toBe(now + 14 * minute)
   })
 
   it("convinces STS and the authenticator of EKS for that cluster, and for no other", async () => {
@@ -134,11 +137,12 @@ describe("a token for an EKS cluster", () => {
     ["a Pod Identity", usePodIdentity, /^eyJ/u]
   ])("is made by %s, whose session it names, and tells when that ends", async (_name, use, request) => {
     use()
+    standIn.answer = { identity: role, expires: now + 10 * minute }
     const make = makeEksTokens(none)
-    const { identityEnds, token } = await made(make)
+    const { token, until } = await made(make)
     expect(authenticate(token, "My_Cluster", [role], now)).toBe(role)
     expect(urlOf(token).searchParams.get("X-Amz-Security-Token")).toBe(role.sessionToken)
-    expect(identityEnds).toBe(now + hour)
+    expect(until).toBe(now + 10 * minute)
     await made(make)
     expect(standIn.asked).toEqual([expect.stringMatching(request)])
   })
@@ -166,10 +170,10 @@ describe("a token for an EKS cluster", () => {
     expect(authenticate(token, "My_Cluster", [person], now)).toBe(person)
   })
 
-  it("has no end if that of its keys is no date", async () => {
+  it("is used for 14 minutes if the end of its keys is no date", async () => {
     useKeys()
     vi.stubEnv("AWS_CREDENTIAL_EXPIRATION", "soon")
-    expect((await made(makeEksTokens(none))).identityEnds).toBeUndefined()
+    expect((await made(makeEksTokens(none))).until).toBe(now + 14 * minute)
   })
 
   it("gets another identity when the last one ends within five minutes", async () => {
@@ -183,10 +187,11 @@ describe("a token for an EKS cluster", () => {
 
   it("is dated by the API server's clock, up to a quarter of an hour from this one", async () => {
     useWebIdentity()
+    standIn.answer = { identity: role, expires: now + 20 * minute }
     for (const skew of [-14 * minute, -5 * minute, 5 * minute, 14 * minute]) {
-      const { identityEnds, token } = await made(makeEksTokens(ahead(skew)))
+      const { token, until } = await made(makeEksTokens(ahead(skew)))
       for (const age of [0, 14 * minute]) expect(authenticate(token, "My_Cluster", [role], now + skew + age)).toBe(role)
-      expect(identityEnds).toBe(now + hour - skew)
+      expect(until).toBe(now + Math.min(14 * minute, 20 * minute - skew))
     }
     expect(await problem(makeEksTokens(ahead(hour)))).toBe(
       "the API server's clock is 1h ahead of this operator's; set the clock of the operator's node"
@@ -214,6 +219,28 @@ describe("a token for an EKS cluster", () => {
     for (const text of [denied, unknown])
       for (const part of [...canary.split("."), role.secretAccessKey]) expect(text).not.toContain(part)
   })
+
+  it("fails with the words of the Pod Identity's agent, or because there is none", async () => {
+    usePodIdentity()
+    standIn.answer = { code: "AccessDeniedException", text: `No association allows ${canary}` }
+    expect(await problem(makeEksTokens(none))).toMatch(/AccessDeniedException: No association .*pods\.eks\.amazonaws/u)
+    vi.stubEnv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/v1/credentials")
+    expect(await problem(makeEksTokens(none))).toMatch(/ECONNREFUSED .*eks-pod-identity-agent/u)
+  }, 20_000)
+
+  it.effect("is not waited for without end, and the identity is asked for anew", () =>
+    Effect.gen(function* () {
+      const answers = [new Promise<never>(() => {}), Promise.resolve({ url: "x", identityEnds: undefined })]
+      const make = makeEksTokens(none, async () => {
+        const answer = answers.shift() ?? Promise.reject(new Error("asked a third time"))
+        return () => answer
+      })
+      const first = yield* Effect.forkChild(Effect.flip(make(cluster())))
+      yield* TestClock.adjust("30 seconds")
+      expect(yield* Fiber.join(first)).toMatch(/TimeoutError: it was not found within 30 seconds.*reach AWS STS/u)
+      expect(Redacted.value((yield* make(cluster())).token)).toBe("k8s-aws-v1.eA")
+    })
+  )
 
   it("names a token file that is missing", async () => {
     useWebIdentity()

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
+import { createAuthority } from "../../../lab/cluster/http/pki.ts"
 import { changeFleet } from "../../../src/app/fleet/change-fleet.ts"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
@@ -46,7 +47,8 @@ const start = (configuration: FleetConfiguration, left = (): void => {}) =>
         },
         childChanged: () => {},
         reachChanged: () => {},
-        credentialsFailed: () => {}
+        credentialsFailed: () => {},
+        credentialsEnding: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
@@ -105,10 +107,10 @@ describe("a running fleet that gets another configuration", () => {
     Effect.gen(function* () {
       const before = configurationOf(["a", "b"])
       const { done, fleet, member, primary, reachable } = yield* start(before)
-      const data = {
-        "tls.crt": encodeBase64Text("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----"),
-        "tls.key": encodeBase64Text("-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----")
-      }
+      const { certPem, keyPem } = yield* Effect.promise(async () =>
+        (await createAuthority("ca", () => day0)).issue({ commonName: "primary" })
+      )
+      const data = { "tls.crt": encodeBase64Text(certPem), "tls.key": encodeBase64Text(keyPem) }
       const secretName = credentialsSecretName(clusterName("b"), sha256Hex)
       primary.write(secrets, secretName, { data }, operatorNamespace)
       yield* pass(1)

@@ -49,7 +49,8 @@ const start = (
         childChanged: (cluster, { metadata }) => void events.push(`child ${cluster} ${metadata.name}`),
         reachChanged: (cluster) =>
           void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`),
-        credentialsFailed: () => {}
+        credentialsFailed: () => {},
+        credentialsEnding: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
@@ -314,7 +315,7 @@ describe("the fleet", () => {
   )
 
   it.effect(
-    "a cluster whose configuration is wrong, or whose authType is not supported, is reported and holds up no other",
+    "a cluster whose configuration is wrong, or that no token can be made for, is reported and holds up no other",
     () =>
       Effect.gen(function* () {
         const primary = new MemoryKubeApi("primary")
@@ -336,7 +337,7 @@ describe("the fleet", () => {
         expect(reach("cluster-b")).toEqual({ reachable: true, error: undefined })
         expect(reach("cluster-c")).toMatchObject({
           reachable: false,
-          error: expect.stringContaining("aks is not supported yet")
+          error: expect.stringContaining("no identity in a cloud")
         })
       })
   )
@@ -508,7 +509,8 @@ const startGranting = (first: string, options: Granting = {}) =>
           left: () => {},
           childChanged: () => {},
           reachChanged: () => {},
-          credentialsFailed: () => {}
+          credentialsFailed: () => {},
+          credentialsEnding: () => {}
         }
       }).pipe(Effect.provideService(ClusterConnector, connector))
       credentials = () => fleet.clusters.get(a)?.credentials()
@@ -686,6 +688,20 @@ describe("a member's token", () => {
         yield* pass(1)
       }
       expect(asked).toHaveLength(1)
+    })
+  )
+
+  it.effect("is tried again at once after this clock was set back, although a pause was begun before", () =>
+    Effect.gen(function* () {
+      const { asked, begin, primary, refuse } = yield* startGranting(jwt(-9 * hour, hour))
+      refuse("Forbidden")
+      yield* begin
+      yield* hours(0.5)
+      const before = asked.length
+      yield* TestClock.setTime(day0 - 24 * hour)
+      primary.write(secrets, secretName, { metadata: { annotations: { changed: "yes" } } }, operatorNamespace)
+      yield* pass(1)
+      expect(asked.length).toBe(before + 1)
     })
   )
 

@@ -1,10 +1,12 @@
 import { Redacted, Result } from "effect"
 import { describe, expect, it } from "vitest"
+import { createAuthority } from "../../../lab/cluster/http/pki.ts"
 import { readCredentials, sameCredentials } from "../../../src/app/fleet/member-credentials.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../src/domain/fleet/configuration.ts"
 
 const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
+const { certPem, keyPem } = await (await createAuthority("ca", () => 0)).issue({ commonName: "primary" })
 const member = (auth: MemberConfiguration["auth"]): MemberConfiguration => ({
   name: clusterName("a"),
   server: "https://a",
@@ -26,7 +28,7 @@ describe("a member's credentials", () => {
       Result.succeed("t")
     )
     expect(
-      Result.map(readCredentials(mtls, "s", secret({ "tls.crt": pem, "tls.key": pem })), (found) => found._tag)
+      Result.map(readCredentials(mtls, "s", secret({ "tls.crt": certPem, "tls.key": keyPem })), (found) => found._tag)
     ).toEqual(Result.succeed("ClientCertificate"))
   })
 
@@ -35,12 +37,18 @@ describe("a member's credentials", () => {
     ["a Secret without token", bearer, secret({}), "its Secret s has no bearerToken"],
     ["an empty token", bearer, secret({ bearerToken: " " }), "its Secret s has no bearerToken"],
     ["a certificate that is none", mtls, secret({ "tls.crt": "x", "tls.key": "x" }), "key tls.crt of its Secret s"],
+    [
+      "a certificate that is unreadable",
+      mtls,
+      secret({ "tls.crt": pem, "tls.key": keyPem }),
+      "its Secret s is unusable: certificate 1 of 1 in tls.crt"
+    ],
     ["a key that is missing", mtls, secret({ "tls.crt": pem }), "key tls.key of its Secret s"],
     [
-      "an authType that is not served",
+      "an authType without a Secret",
       member({ _tag: "Aks", tenantId: undefined, clientId: undefined }),
       secret({}),
-      "authType aks is not supported"
+      "this authType needs no Secret"
     ]
   ] as const)("fail with a sentence for %s", (_what, configured, found, sentence) => {
     expect(readCredentials(configured, "s", found)).toMatchObject({
@@ -67,7 +75,7 @@ describe("a member's credentials", () => {
     ["a token that is gone", token("t"), token(""), false],
     ["the same failure", token(""), token(" "), true],
     ["another failure", token(""), readCredentials(bearer, "s", undefined), false],
-    ["another kind", token("t"), readCredentials(mtls, "s", secret({ "tls.crt": pem, "tls.key": pem })), false]
+    ["another kind", token("t"), readCredentials(mtls, "s", secret({ "tls.crt": certPem, "tls.key": keyPem })), false]
   ])("are compared: %s", (_what, one, other, same) => {
     expect(sameCredentials(one, other)).toBe(same)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { eksFailure } from "../../../src/domain/credentials/eks-failure.ts"
+import { eksFailure, podIdentityFailure } from "../../../src/domain/credentials/eks-failure.ts"
 
 describe("a failure to get an AWS identity", () => {
   it.each([
@@ -12,6 +12,15 @@ describe("a failure to get an AWS identity", () => {
   ])("%s is told with a cure", (name, cure) => {
     const text = eksFailure({ name, message: "Something\nis wrong." })
     expect(text).toContain(`(${name}: Something is wrong); `)
+    expect(text).toContain(cure)
+  })
+
+  it.each([
+    [true, "pods.eks.amazonaws.com do sts:AssumeRole"],
+    [false, "eks-pod-identity-agent"]
+  ])("of a Pod Identity, answered by its agent: %s, is told with a cure", (hasAnswered, cure) => {
+    const text = podIdentityFailure({ name: "AccessDenied", message: "No, eyJhbGciOi.eyJjYW5h.c2ln." }, hasAnswered)
+    expect(text).toContain("from its Pod Identity (AccessDenied: No, …")
     expect(text).toContain(cure)
   })
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import type { TokenClaims } from "../../../src/domain/credentials/token-claims.ts"
 import {
   firstRenewal,
+  nextTry,
   renewalPause,
   type TokenCandidate,
   tokenRenewal,
@@ -168,6 +169,16 @@ describe("whatever tokens there are", () => {
           expect([turned.claims?.issuedAt, until(turned)]).toEqual([used.claims?.issuedAt, until(used)])
         }
       )
+    )
+  })
+
+  it("a pause is kept, unless this clock was set back behind its beginning", () => {
+    fc.assert(
+      fc.property(fc.nat(20), fc.double({ min: 0, max: 0.999, noNaN: true }), (failures, share) => {
+        const pause = renewalPause(failures, share)
+        expect(nextTry(-1, pause, 0)).toBe(pause)
+        expect(nextTry(-1, pause + 360_000, 0)).toBe(-1)
+      })
     )
   })
 

@@ -30,6 +30,8 @@ const token = (from: number, until: number, renewed = false): CredentialFacts =>
   renewed
 })
 
+const eks = { _tag: "Eks", region: "eu-west-1" } as const
+
 describe("a cluster that is well", () => {
   it.each([
     ["a member", wellMember],
@@ -175,10 +177,6 @@ describe("what is wrong is told with what to do", () => {
     expect(credentials({ _tag: "Certificate", from: "Secret s", validity: { from: 0, until: now - day } })).toMatch(
       /^failed \| Client certificate of Secret s; it expired 1d ago/u
     )
-    expect(credentials({ _tag: "Unsupported", authType: "aks" })).toBe(
-      "failed | authType aks is not supported yet; its expiry cannot be told. | Use authType bearerToken or mtls " +
-        "for this cluster."
-    )
     expect(credentials({ _tag: "Unusable", problem: "Its Secret is missing.", fix: "Create it." })).toBe(
       "failed | Its Secret is missing. | Create it."
     )
@@ -187,25 +185,41 @@ describe("what is wrong is told with what to do", () => {
 
   it("tokens for an EKS cluster: made here, or as the operator tells of them", () => {
     const credentials = (facts: CredentialFacts) => told({ ...wellMember, credentials: facts }, "credentials")[0]
-    expect(credentials({ _tag: "Eks", region: "eu-west-1" })).toMatch(/^ok \| .* for region eu-west-1; /u)
-    const elsewhere = { _tag: "EksOfOperator", region: "eu-west-1", role: "arn:aws:iam::1:role/x" } as const
+    expect(credentials({ _tag: "Cloud", auth: eks })).toMatch(
+      /^ok \| A token for region eu-west-1 by the operator.s AWS identity; /u
+    )
+    const elsewhere = { _tag: "CloudOfOperator", auth: eks, identity: "arn:aws:iam::1:role/x" } as const
     expect(credentials({ ...elsewhere, report: { _tag: "Connected" } })).toBe(
       "ok | The operator makes tokens for region eu-west-1 with arn:aws:iam::1:role/x, and the cluster accepts them."
     )
-    expect(credentials({ ...elsewhere, role: "", report: { _tag: "Lost", why: "no identity; mend it." } })).toBe(
+    expect(credentials({ ...elsewhere, identity: "", report: { _tag: "Lost", why: "no identity; mend it." } })).toBe(
       "failed | The operator makes tokens for region eu-west-1 with its AWS identity and says: no identity; mend it. " +
         "| Its service account names no AWS role: give one in sa.roleArn, unless a Pod Identity does. Run it as the " +
         "operator, which makes a token: helm test."
     )
-    expect(credentials({ ...elsewhere, role: undefined, report: undefined })).toMatch(
+    expect(credentials({ ...elsewhere, identity: undefined, report: undefined })).toMatch(
       /^warning \| .* its AWS identity; whether .* it does not say\. \| Run it as the operator/u
     )
     const refusedToken = {
       ...wellMember,
-      credentials: { _tag: "Eks", region: "eu-west-1" } as const,
+      credentials: { _tag: "Cloud", auth: eks } as const,
       user: refused(401)
     }
     expect(told(refusedToken, "authentication")[0]).toMatch(/ \| Make an access entry .* cluster-a; eu-west-1 must be/u)
+  })
+
+  it("tokens for an AKS cluster: made here, or as the operator tells of them", () => {
+    const aks = { _tag: "Aks", tenantId: "contoso.com", clientId: undefined } as const
+    const credentials = (facts: CredentialFacts) => told({ ...wellMember, credentials: facts }, "credentials")[0]
+    expect(credentials({ _tag: "Cloud", auth: aks })).toBe(
+      "ok | A token of tenant contoso.com by the operator's Azure identity; the operator makes one before its end."
+    )
+    const elsewhere = { _tag: "CloudOfOperator", auth: { ...aks, tenantId: undefined }, report: undefined } as const
+    expect(credentials({ ...elsewhere, identity: "" })).toMatch(
+      /^warning \| The operator makes tokens with its Azure identity; .*names no client of Azure: .* sa\.azureClientId/u
+    )
+    const refusedToken = { ...wellMember, credentials: { _tag: "Cloud", auth: aks } as const, user: refused(401) }
+    expect(told(refusedToken, "authentication")[0]).toMatch(/ \| Turn on the Microsoft Entra integration/u)
   })
 
   it("credentials that the API server refuses", () => {
@@ -378,9 +392,8 @@ const anyFacts: fc.Arbitrary<ClusterFacts> = fc.record({
     }),
     fc.record({ _tag: fc.constant("Certificate" as const), from: fc.string(), validity: anyValidity }),
     fc.constant({ _tag: "Unusable", problem: "P.", fix: "F." } as const),
-    fc.constant({ _tag: "Unsupported", authType: "aks" } as const),
-    fc.constant({ _tag: "Eks", region: "eu-west-1" } as const),
-    fc.constant({ _tag: "EksOfOperator", region: "eu-west-1", role: "", report: undefined } as const),
+    fc.constant({ _tag: "Cloud", auth: eks } as const),
+    fc.constant({ _tag: "CloudOfOperator", auth: eks, identity: "", report: undefined } as const),
     fc.constant({ _tag: "Other", from: "x" } as const)
   ),
   version: anyAnswer(fc.string()),

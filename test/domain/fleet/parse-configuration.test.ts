@@ -131,6 +131,8 @@ describe("parseFleetConfiguration", () => {
     ["a name that no EKS cluster has", "{name: 'a.b', server: 'https://a', authType: eks, region: r}", '"a.b"'],
     ["an unreadable CA", "{name: a, server: 'https://a', authType: mtls, caData: '!!'}", "caData"],
     ["a CA that is no text", "{name: a, server: 'https://a', authType: mtls, caData: 5}", "caData"],
+    ["an impossible tenant", "{name: a, server: 'https://a', authType: aks, tenantId: 'a b'}", "tenantId is"],
+    ["an impossible client", "{name: a, server: 'https://a', authType: aks, clientId: operator}", "clientId is"],
     ["a server that is no URL", "{name: a, server: 'a b', authType: mtls}", "server"]
   ])("never refuses %s: it is that cluster's problem", (_, entry, text) => {
     const fleet = Result.getOrThrow(read("managementOnly: true", `clusters: [${entry}]`))

@@ -5,10 +5,10 @@
  */
 
 import { Effect } from "effect"
-import { makeEksTokens } from "../../../adapters/aws/eks-tokens.ts"
 import { cleanTexts } from "../../../domain/clean-text.ts"
 import { exitCodeOf, reportJson, reportLines } from "../../../domain/doctor/report.ts"
-import { EksTokens } from "../../../ports/eks-tokens.ts"
+import { CloudTokens } from "../../../ports/cloud-tokens.ts"
+import { makeCloudTokens } from "../cloud-tokens.ts"
 import { type DoctorOptions, examine } from "./doctor.ts"
 
 export interface DoctorCommandOptions extends DoctorOptions {
@@ -17,7 +17,7 @@ export interface DoctorCommandOptions extends DoctorOptions {
 
 /** Runs the doctor. Exit code 0: no failure; 1: failures; 2: no cluster could be examined. */
 export const runDoctor = ({ output, ...options }: DoctorCommandOptions): Effect.Effect<number> =>
-  Effect.map(Effect.provideService(examine(options), EksTokens, makeEksTokens()), (report) => {
+  Effect.map(Effect.provideService(examine(options), CloudTokens, makeCloudTokens()), (report) => {
     console.log(
       output === "json" ? JSON.stringify(cleanTexts(reportJson(report)), null, 2) : reportLines(report).join("\n")
     )

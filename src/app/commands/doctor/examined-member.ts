@@ -19,7 +19,7 @@ import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
 import { newestCredentials, nothingLearnt } from "../../fleet/member-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
-import { eksCredentials } from "./eks-credentials.ts"
+import { cloudCredentials } from "./cloud-credentials.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 import type { Installation } from "./installation.ts"
 
@@ -88,9 +88,8 @@ export const examinedMember = (
       config,
       account: undefined
     } as const
-    if (member.auth._tag === "Aks") return { ...cluster, credentials: { _tag: "Unsupported", authType: "aks" } }
-    if (member.auth._tag === "Eks")
-      return { ...cluster, ...(yield* eksCredentials(member, member.auth.region, installation)) }
+    if (member.auth._tag === "Eks" || member.auth._tag === "Aks")
+      return { ...cluster, ...(yield* cloudCredentials(member, member.auth, installation)) }
     const found = yield* Effect.result(findSecrets(own, namespace))
     if (Result.isFailure(found)) {
       const { detail, reason } = found.failure

@@ -60,11 +60,10 @@ const originOf = (credentials: CredentialFacts): string => {
     case "Certificate":
     case "Other":
       return credentials.from
-    case "Eks":
-      return "the operator's AWS identity"
-    case "EksOfOperator":
+    case "Cloud":
+      return "the operator's identity"
+    case "CloudOfOperator":
     case "Unusable":
-    case "Unsupported":
       return "the cluster"
   }
 }

@@ -4,8 +4,13 @@
  */
 
 import { textLimits, cleanText } from "../../../domain/clean-text.ts"
+import { endingClause, endingSince } from "../../../domain/credentials/credential-end.ts"
 import type { Condition } from "../../../domain/resources/condition.ts"
-import { configurationInUse, type ConnectedCluster } from "../../../domain/resources/mirrord-operator.ts"
+import {
+  configurationInUse,
+  type ConnectedCluster,
+  credentialsLast
+} from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { lossGrace, unreadable } from "../../../domain/session/cluster-verdict.ts"
 import type { ConfigurationSource } from "../../fleet/configuration-source.ts"
@@ -31,8 +36,27 @@ const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster 
 export const connectedClusters = (fleet: Fleet, now: number): ReadonlyArray<ConnectedCluster> =>
   [...fleet.clusters.values()].map((cluster) => connectedCluster(cluster, now))
 
+/** The credentials that nobody renews, if some end soon or have ended. `now`: epoch ms. */
+const credentialsCondition = (fleet: Fleet, now: number): Condition | undefined => {
+  const told = [...fleet.clusters.values()].flatMap((cluster) => {
+    const ending = cluster.ending()
+    const [since, clause] = ending === undefined ? [] : [endingSince(ending.validity, now), endingClause(ending, now)]
+    return since === undefined || clause === undefined
+      ? []
+      : [{ since, sentence: `Cluster ${cluster.name}: ${clause}.` }]
+  })
+  if (told.length === 0) return undefined
+  return {
+    type: credentialsLast,
+    status: "False",
+    reason: "EndsSoon",
+    message: cleanText(told.map(({ sentence }) => sentence).join(" "), textLimits.message),
+    lastTransitionTime: timestamp(Math.min(...told.map(({ since }) => since)))
+  }
+}
+
 /** Whether the operator runs with the configuration that its files hold now. */
-export const configurationCondition = ({ verdict }: ConfigurationSource): Condition => {
+const configurationCondition = ({ verdict }: ConfigurationSource): Condition => {
   const { problems, since } = verdict()
   const isRefused = problems.length > 0
   const message = isRefused ? problems.join(" ") : "The operator runs with the configuration of its files."
@@ -43,4 +67,10 @@ export const configurationCondition = ({ verdict }: ConfigurationSource): Condit
     message: cleanText(message, textLimits.message),
     lastTransitionTime: timestamp(since)
   }
+}
+
+/** The conditions of a primary that follows its configuration. `now`: epoch ms. */
+export const conditionsOf = (source: ConfigurationSource, fleet: Fleet, now: number): ReadonlyArray<Condition> => {
+  const credentials = credentialsCondition(fleet, now)
+  return [configurationCondition(source), ...(credentials === undefined ? [] : [credentials])]
 }

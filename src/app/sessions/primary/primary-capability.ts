@@ -4,7 +4,7 @@
  */
 
 import { Clock, Effect, type Scope } from "effect"
-import { credentialsFailedEvent } from "../../../domain/events/fleet-events.ts"
+import { credentialsEndEvent, credentialsFailedEvent } from "../../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { sessionSamples } from "../../../domain/metrics/session-samples.ts"
@@ -42,7 +42,7 @@ import { makeSessionLockTable, type SessionLockTable } from "../../relay/session
 import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
 import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
-import { configurationCondition, connectedClusters } from "./fleet-status.ts"
+import { conditionsOf, connectedClusters } from "./fleet-status.ts"
 import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
 import { makePrimarySessions } from "./primary-sessions.ts"
 import { sessionsOfMembers } from "./sessions-of-members.ts"
@@ -98,7 +98,9 @@ const makeOwnFleet = (
       },
       reachChanged: clusterChanged,
       credentialsFailed: (cluster, problem) =>
-        events.record(mirrordOperators, { metadata: { name: "operator" } }, credentialsFailedEvent(cluster, problem))
+        events.record(mirrordOperators, { metadata: { name: "operator" } }, credentialsFailedEvent(cluster, problem)),
+      credentialsEnding: (cluster, clause) =>
+        events.record(mirrordOperators, { metadata: { name: "operator" } }, credentialsEndEvent(cluster, clause))
     }
   })
 }
@@ -245,7 +247,7 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
       started: Effect.andThen(manager.parents.awaitSynced, fleet.checked),
       status: (now) => ({
         connected_clusters: connectedClusters(fleet, now),
-        ...(ground.configuration === undefined ? {} : { conditions: [configurationCondition(ground.configuration)] }),
+        ...(ground.configuration === undefined ? {} : { conditions: conditionsOf(ground.configuration, fleet, now) }),
         multi_cluster_sessions: parentsOf(manager).map((parent) => multiClusterSessionInfo(parent, now))
       }),
       sessions: {

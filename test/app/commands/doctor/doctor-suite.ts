@@ -354,7 +354,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       })
     })
 
-    it("finds a Secret without its label, and an authType that is not built", () => {
+    it("finds a Secret without its label, and an identity in Azure that is missing", () => {
       expect(finding("unlabelled", "credentials")).toMatchObject({
         status: "failed",
         message: expect.stringContaining(
@@ -363,7 +363,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       })
       expect(finding("azure", "credentials")).toMatchObject({
         status: "failed",
-        message: "authType aks is not supported yet; its expiry cannot be told."
+        message: expect.stringContaining("AZURE_FEDERATED_TOKEN_FILE are not set")
       })
       expect(statuses("azure")).toMatchObject({ reach: "ok", certificate: "ok", authentication: "skipped" })
     })

@@ -1,8 +1,9 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import type { FleetCluster } from "../../../../src/app/fleet/fleet-cluster.ts"
-import { connectedClusters } from "../../../../src/app/sessions/primary/fleet-status.ts"
+import { conditionsOf, connectedClusters } from "../../../../src/app/sessions/primary/fleet-status.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
+import { configurationOf } from "../../../support/fleet.ts"
 
 const now = Date.UTC(2026, 10, 21, 12)
 
@@ -14,7 +15,8 @@ const cluster = (name: string, health: ReturnType<FleetCluster["health"]>, unrea
   unreadableSince: () => unreadableSince,
   health: () => health,
   reach: () => ({ reachable: true, error: undefined }),
-  credentials: () => undefined
+  credentials: () => undefined,
+  ending: () => undefined
 })
 
 const connected = {
@@ -41,5 +43,41 @@ describe("the clusters of a fleet in the operator's status", () => {
       // Its operator answers, but the API server does not let its sessions be read: they are refused.
       { name: "d", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "its sessions cannot be read" } }
     ])
+  })
+})
+
+describe("the conditions of a primary", () => {
+  const source = {
+    known: () => configurationOf([]),
+    verdict: () => ({ since: 0, problems: [] }),
+    listen: () => () => {}
+  }
+  const day = 86_400_000
+  const ending =
+    (until: number): FleetCluster["ending"] =>
+    () => ({
+      what: "the certificate",
+      validity: { from: 0, until },
+      cure: "make another"
+    })
+  const conditions = (until: number) =>
+    conditionsOf(
+      source,
+      {
+        clusters: new Map([[clusterName("a"), { ...cluster("a", connected), ending: ending(until) }]]),
+        checked: Effect.void
+      },
+      now
+    )
+
+  it("tell of credentials that end soon, since when and what to do, and else say nothing of them", () => {
+    expect(conditions(now + 31 * day).map(({ type }) => type)).toEqual(["ConfigurationInUse"])
+    expect(conditions(now + 2 * day)[1]).toEqual({
+      type: "CredentialsLast",
+      status: "False",
+      reason: "EndsSoon",
+      message: "Cluster a: the certificate ends in 2d, at 2026-11-23 12:00 UTC; make another.",
+      lastTransitionTime: "2026-10-24T12:00:00.000Z"
+    })
   })
 })

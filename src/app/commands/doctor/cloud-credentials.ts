@@ -1,37 +1,41 @@
 /**
- * How `braid doctor` examines the tokens of an EKS cluster: in the operator's pod it makes one, as the operator does.
- * Elsewhere it has not the operator's AWS identity, and looks up what the operator and its service account say.
+ * How `braid doctor` examines the tokens of a cluster of a cloud: in the operator's pod it makes one, as the operator
+ * does. Elsewhere it has not the operator's identity, and looks up what the operator and its service account say.
  *
  * Not here: what that means (domain/doctor/examine-credentials.ts).
  */
 
 import { Effect, Result } from "effect"
 import { memberConfig } from "../../../adapters/kubernetes/cluster-connector.ts"
+import type { CloudAuth } from "../../../domain/credentials/cluster-auth.ts"
 import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
 import { asString, at } from "../../../domain/json.ts"
 import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
-import { EksTokens } from "../../../ports/eks-tokens.ts"
+import { CloudTokens } from "../../../ports/cloud-tokens.ts"
 import type { KubeObject, ResourceRef } from "../../../ports/kube-api.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 import type { Installation } from "./installation.ts"
 
 const serviceAccounts: ResourceRef = { group: "", version: "v1", plural: "serviceaccounts", scope: "Namespaced" }
 
-type EksReport = Extract<CredentialFacts, { readonly _tag: "EksOfOperator" }>["report"]
+type Report = Extract<CredentialFacts, { readonly _tag: "CloudOfOperator" }>["report"]
 
-const reportOf = (object: KubeObject, name: string): EksReport => {
+/** Annotations of a service account that name its identity in a cloud. */
+const annotations = { Eks: "eks.amazonaws.com/role-arn", Aks: "azure.workload.identity/client-id" } as const
+
+const reportOf = (object: KubeObject, name: string): Report => {
   const operator = Result.getOrUndefined(readResource(mirrordOperators, object))
   const cluster = operator?.status?.connected_clusters?.find((connected) => connected.name === name)
   if (cluster === undefined) return undefined
   return "error" in cluster ? { _tag: "Lost", why: cluster.error.message } : { _tag: "Connected" }
 }
 
-/** All that can be told without the operator's AWS identity. */
+/** All that can be told without the operator's identity. */
 const seenElsewhere = (
   name: string,
-  region: string,
+  auth: CloudAuth,
   { account, own }: Pick<Installation, "account" | "own">
 ): Effect.Effect<CredentialFacts> =>
   Effect.gen(function* () {
@@ -40,41 +44,43 @@ const seenElsewhere = (
       account === undefined
         ? undefined
         : yield* Effect.option(own.get(serviceAccounts, account.name, account.namespace))
-    const role =
+    const annotated =
       found?._tag === "Some"
-        ? (asString(at(found.value, "metadata", "annotations", "eks.amazonaws.com/role-arn")) ?? "")
+        ? (asString(at(found.value, "metadata", "annotations", annotations[auth._tag])) ?? "")
         : undefined
     return {
-      _tag: "EksOfOperator",
-      region,
-      role,
+      _tag: "CloudOfOperator",
+      auth,
+      identity: auth._tag === "Aks" ? (auth.clientId ?? annotated) : annotated,
       report: operator._tag === "Some" ? reportOf(operator.value, name) : undefined
     }
   })
 
 const unusable = (problem: string, fix: string) => ({ credentials: { _tag: "Unusable", problem, fix } }) as const
 
-/** The credentials for an EKS cluster in `region`, and the configuration that has them if there are any. */
-export const eksCredentials = (
+const sections = { Eks: "EKS clusters", Aks: "AKS clusters" } as const
+
+/** The credentials for a cluster of a cloud, and the configuration that has them if there are any. */
+export const cloudCredentials = (
   member: MemberConfiguration,
-  region: string | undefined,
+  auth: CloudAuth,
   installation: Pick<Installation, "account" | "own" | "seenFrom">
 ): Effect.Effect<Pick<ExaminedCluster, "credentials"> & Partial<Pick<ExaminedCluster, "config">>> =>
   Effect.gen(function* () {
-    if (region === undefined || member.problems.length > 0)
+    if (member.problems.length > 0)
       return unusable("Its configuration is wrong, so no token is made.", "First correct that.")
     if (installation.seenFrom === "kubeconfig")
-      return { credentials: yield* seenElsewhere(member.name, region, installation) }
-    const makeToken = yield* EksTokens
+      return { credentials: yield* seenElsewhere(member.name, auth, installation) }
+    const makeToken = yield* CloudTokens
     const { certificateAuthority, name, server } = member
-    const made = yield* Effect.result(makeToken({ certificateAuthority, name, server, region }))
+    const made = yield* Effect.result(makeToken({ certificateAuthority, name, server, auth }))
     return Result.isSuccess(made)
       ? {
-          credentials: { _tag: "Eks", region },
+          credentials: { _tag: "Cloud", auth },
           config: memberConfig(member, { _tag: "BearerToken", token: made.success.token })
         }
       : unusable(
           `No token can be made: ${made.failure}.`,
-          "The section of docs/operations.md on EKS clusters says what the operator needs."
+          `The section of docs/operations.md on ${sections[auth._tag]} says what the operator needs.`
         )
   })

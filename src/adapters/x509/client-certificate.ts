@@ -1,0 +1,55 @@
+/**
+ * Reads a client certificate and its key, and says what is wrong with them before an API server or TLS does.
+ *
+ * Not here: whether a cluster trusts the certificate.
+ */
+
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto"
+import { Result } from "effect"
+import { pemBlocks } from "../../domain/credentials/pem.ts"
+import type { Validity } from "../../domain/credentials/validity.ts"
+
+/** A Secret's two texts of PEM. */
+export interface ClientPair {
+  readonly certificatePem: string
+  readonly keyPem: string
+}
+
+const certificatesOf = (pem: string): Result.Result<ReadonlyArray<X509Certificate>, string> => {
+  const blocks = pemBlocks(pem).filter(({ label }) => label === "CERTIFICATE")
+  if (blocks.length === 0)
+    return Result.fail("tls.crt holds no CERTIFICATE; put the PEM of the client certificate there")
+  const read = blocks.map(({ text }) => Result.try(() => new X509Certificate(text)))
+  const wrong = read.findIndex(Result.isFailure)
+  return wrong === -1
+    ? Result.succeed(read.flatMap((one) => (Result.isSuccess(one) ? [one.success] : [])))
+    : Result.fail(`certificate ${wrong + 1} of ${blocks.length} in tls.crt is no X.509 certificate; write it anew`)
+}
+
+const keyOf = (pem: string): Result.Result<KeyObject, string> => {
+  const block = pemBlocks(pem).find(({ label }) => label.endsWith("PRIVATE KEY"))
+  if (block === undefined)
+    return Result.fail("tls.key holds no PRIVATE KEY; put the PEM of the certificate's key there")
+  if (block.label === "ENCRYPTED PRIVATE KEY" || block.body.includes("Proc-Type: 4,ENCRYPTED"))
+    return Result.fail(
+      "the key in tls.key is encrypted, and the operator has no passphrase; write it without one (openssl pkey -in " +
+        "tls.key -out plain.key)"
+    )
+  return Result.mapError(
+    Result.try(() => createPrivateKey(block.text)),
+    () => "the key in tls.key cannot be read; write it anew, as PEM"
+  )
+}
+
+/** The validity of the pair's certificate; the failure is a clause that names the Secret's key, without secrets. */
+export const readClientPair = ({ certificatePem, keyPem }: ClientPair): Result.Result<Validity, string> =>
+  Result.gen(function* () {
+    const [certificate] = yield* certificatesOf(certificatePem)
+    const key = yield* keyOf(keyPem)
+    if (certificate === undefined || !certificate.checkPrivateKey(key))
+      return yield* Result.fail(
+        "the key in tls.key does not belong to the first certificate in tls.crt; write both of one pair, and the " +
+          "client's certificate before those of its authorities"
+      )
+    return { from: Date.parse(certificate.validFrom), until: Date.parse(certificate.validTo) }
+  })

@@ -1,0 +1,52 @@
+/**
+ * Tells of credentials that end and that nobody renews: when people are told, and in which words.
+ *
+ * Not here: telling (app/fleet/follow-credentials.ts). Times are epoch ms.
+ */
+
+import { momentText, spanText, type Validity } from "./validity.ts"
+
+const day = 86_400_000
+/** People are told so long before the end, ms, and at the end. */
+const notices = [30 * day, 7 * day, day]
+/** A notice is left out if it is more than this part of a lifetime: new credentials of a day are no news. */
+const mostOfLife = 1 / 3
+/** The one notice of credentials that live too short for the others, as a part of their lifetime. */
+const ofShortLife = 1 / 5
+
+/** Credentials that nobody renews. Both texts are clauses. */
+export interface EndingCredentials {
+  /** Such as `the client certificate in Secret mirrord-cluster-a`. */
+  readonly what: string
+  readonly validity: Validity
+  readonly cure: string
+}
+
+/** The moments at which people are told, in order; the last is the end. None without an end. */
+const momentsOf = ({ from, until }: Validity): ReadonlyArray<number> => {
+  if (until === undefined) return []
+  const life = from === undefined ? Infinity : Math.max(0, until - from)
+  const fitting = notices.filter((notice) => notice <= life * mostOfLife)
+  return [...(fitting.length > 0 ? fitting : [life * ofShortLife]).map((notice) => until - notice), until]
+}
+
+/** How many of the moments are over; 0: there is nothing to tell yet. */
+export const endStep = (validity: Validity, now: number): number =>
+  momentsOf(validity).filter((moment) => moment <= now).length
+
+/** When people are told next; undefined: never. */
+export const nextEndStep = (validity: Validity, now: number): number | undefined =>
+  momentsOf(validity).find((moment) => moment > now)
+
+/** Since when there is something to tell; undefined: there is nothing. */
+export const endingSince = (validity: Validity, now: number): number | undefined =>
+  momentsOf(validity).find((moment) => moment <= now)
+
+/** The clause for credentials that have ended, or end so soon that people are told; undefined for all others. */
+export const endingClause = ({ cure, validity, what }: EndingCredentials, now: number): string | undefined => {
+  const { until } = validity
+  if (until === undefined || endStep(validity, now) === 0) return undefined
+  return until <= now
+    ? `${what} ended at ${momentText(until)}; ${cure}`
+    : `${what} ends in ${spanText(until - now)}, at ${momentText(until)}; ${cure}`
+}

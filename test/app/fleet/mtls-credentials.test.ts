@@ -1,0 +1,102 @@
+import { Effect } from "effect"
+import { describe, expect } from "vitest"
+import { createAuthority } from "../../../lab/cluster/http/pki.ts"
+import { readCertificate } from "../../../src/adapters/x509/read-certificate.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
+import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
+import { credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
+import { secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { it } from "../../support/effect-it.ts"
+import { giveCredentials, operatorNamespace } from "../../support/fleet.ts"
+import { day0, pass } from "../sessions/session-fleet.ts"
+import { name, startInCloud } from "./cloud-fleet.ts"
+
+const hour = 3_600_000
+const day = 24 * hour
+
+/** A client certificate that ends so many ms after the beginning of the test. */
+const pairFor = (left: number) =>
+  Effect.promise(async () => {
+    const issue = async (begun: number) => (await createAuthority("ca", () => begun)).issue({ commonName: "primary" })
+    const trial = await issue(0)
+    const life = readCertificate(trial.certPem)?.validity.until ?? 0
+    return issue(day0 + left - life)
+  })
+
+/** A primary that reaches its only cluster by a client certificate. */
+const start = (left: number) =>
+  Effect.gen(function* () {
+    const started = yield* startInCloud({ _tag: "Mtls" })
+    const give = (pair: { readonly certPem: string; readonly keyPem: string }) =>
+      started.primary.write(
+        secrets,
+        credentialsSecretName(name, sha256Hex),
+        {
+          metadata: { labels: { [credentialsLabel]: "true" } },
+          data: { "tls.crt": encodeBase64Text(pair.certPem), "tls.key": encodeBase64Text(pair.keyPem) }
+        },
+        operatorNamespace
+      )
+    give(yield* pairFor(left))
+    yield* pass(1)
+    return { ...started, give }
+  })
+
+describe("a client certificate", () => {
+  it.effect.each([
+    [30, 0],
+    [7, 1],
+    [1, 1]
+  ] as const)("is told %j days before its end, once, and again by the operator after this one", ([days, before]) =>
+    Effect.gen(function* () {
+      const { endings } = yield* start(days * day + hour / 2)
+      expect(endings).toHaveLength(before)
+      yield* pass(hour / 1000)
+      expect(endings.slice(before)).toEqual([
+        expect.stringMatching(
+          new RegExp(`^cluster-a: the client certificate in Secret mirrord-cluster-cluster-a ends in ${days}d, `, "u")
+        )
+      ])
+      const next = yield* start(days * day - hour)
+      yield* pass(hour / 1000)
+      expect(next.endings).toHaveLength(1)
+    })
+  )
+
+  it.effect("is used to its end and after it, as clocks differ, and says that it has ended", () =>
+    Effect.gen(function* () {
+      const { endings, engaged, fleet, give, reach, used } = yield* start(hour / 2)
+      yield* pass(hour / 1000)
+      expect(endings).toEqual([
+        expect.stringMatching(/ends in 30m, /u),
+        expect.stringMatching(/ ended at .*tls\.key$/u)
+      ])
+      expect([engaged.length, used, reach()?.reachable]).toEqual([1, [], true])
+      give(yield* pairFor(365 * day))
+      yield* pass(1)
+      expect([engaged.length, used]).toEqual([1, ["ClientCertificate"]])
+      expect(fleet.clusters.get(name)?.ending()?.validity.until).toBe(day0 + 365 * day)
+      yield* pass(hour / 1000)
+      expect(endings).toHaveLength(2)
+    })
+  )
+})
+
+describe("a token that is not renewed", () => {
+  it.effect("tells its end as a certificate does, and why it is not renewed", () =>
+    Effect.gen(function* () {
+      const { endings, primary } = yield* startInCloud({ _tag: "BearerToken" })
+      const claims = { sub: "ann", iat: day0 / 1000 - 86_400, exp: (day0 + day + hour / 2) / 1000 }
+      giveCredentials(primary, "cluster-a", `h.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.s`)
+      yield* pass(1)
+      expect(endings).toEqual([])
+      yield* pass((16 * hour) / 1000)
+      expect(endings).toEqual([
+        expect.stringMatching(
+          /the token in Secret .* not renewed because it is no service account's, ends in 9h4\dm, /u
+        )
+      ])
+    })
+  )
+})
