@@ -101,7 +101,7 @@ describe("an EKS cluster for which no token can be made", () => {
         members: members.map((member) => (member.name === "b" ? { ...member, auth: eks } : member))
       })
       yield* pass("30 seconds")
-      const problem = "this program has no AWS identity; use authType bearerToken or mtls"
+      const problem = "this program has no identity in a cloud; use authType bearerToken or mtls"
       assert.deepStrictEqual(told(world), [`CredentialsFailed: Cluster b gets no new credentials: ${problem}.`])
       const clusters = asObjects(at(yield* status(world), "connected_clusters"))
       assert.deepStrictEqual(
