@@ -4,6 +4,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { durations } from "../../../src/app/kernel/metrics.ts"
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
+import { virtualTime } from "../../support/effect-it.ts"
 
 const about = { session: "session-1", owner: "ann" }
 const expired = { act: "ended", cause: "Expired", ...about, message: "no client" } as const
@@ -120,10 +121,7 @@ describe("the ends of sessions in the metrics", () => {
         const { count, sum } = yield* Metric.value(durations("mirrord_sessions_duration"))
         const ofCi = yield* Metric.value(durations("mirrord_ci_sessions_duration"))
         return { count, sum, ofCi: [ofCi.count, ofCi.sum] }
-      }).pipe(
-        Effect.provideService(Metric.MetricRegistry, new Map()),
-        Effect.provide([TestClock.layer(), Logger.layer([])])
-      )
+      }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()), Effect.provide([virtualTime, Logger.layer([])]))
     )
     expect(counted).toEqual({ count: 3, sum: 660, ofCi: [1, 600] })
   })
