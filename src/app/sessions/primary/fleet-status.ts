@@ -70,7 +70,7 @@ const configurationCondition = ({ verdict }: ConfigurationSource): Condition => 
 }
 
 /** The conditions of a primary that follows its configuration. `now`: epoch ms. */
-export const conditionsOf = (source: ConfigurationSource, fleet: Fleet, now: number): ReadonlyArray<Condition> => {
+export const fleetConditions = (source: ConfigurationSource, fleet: Fleet, now: number): ReadonlyArray<Condition> => {
   const credentials = credentialsCondition(fleet, now)
   return [configurationCondition(source), ...(credentials === undefined ? [] : [credentials])]
 }

@@ -42,7 +42,7 @@ import { makeSessionLockTable, type SessionLockTable } from "../../relay/session
 import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
 import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
-import { conditionsOf, connectedClusters } from "./fleet-status.ts"
+import { fleetConditions, connectedClusters } from "./fleet-status.ts"
 import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
 import { makePrimarySessions } from "./primary-sessions.ts"
 import { sessionsOfMembers } from "./sessions-of-members.ts"
@@ -247,7 +247,9 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
       started: Effect.andThen(manager.parents.awaitSynced, fleet.checked),
       status: (now) => ({
         connected_clusters: connectedClusters(fleet, now),
-        ...(ground.configuration === undefined ? {} : { conditions: conditionsOf(ground.configuration, fleet, now) }),
+        ...(ground.configuration === undefined
+          ? {}
+          : { conditions: fleetConditions(ground.configuration, fleet, now) }),
         multi_cluster_sessions: parentsOf(manager).map((parent) => multiClusterSessionInfo(parent, now))
       }),
       sessions: {

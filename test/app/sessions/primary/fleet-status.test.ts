@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import type { FleetCluster } from "../../../../src/app/fleet/fleet-cluster.ts"
-import { conditionsOf, connectedClusters } from "../../../../src/app/sessions/primary/fleet-status.ts"
+import { fleetConditions, connectedClusters } from "../../../../src/app/sessions/primary/fleet-status.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 import { configurationOf } from "../../../support/fleet.ts"
 
@@ -61,7 +61,7 @@ describe("the conditions of a primary", () => {
       cure: "make another"
     })
   const conditions = (until: number) =>
-    conditionsOf(
+    fleetConditions(
       source,
       {
         clusters: new Map([[clusterName("a"), { ...cluster("a", connected), ending: ending(until) }]]),
