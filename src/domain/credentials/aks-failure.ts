@@ -37,10 +37,10 @@ const cures: ReadonlyArray<readonly [RegExp, string]> = [
  */
 const inEntraWords = (error: SdkError): SdkError => {
   const [name] = /AADSTS\d+/u.exec(error.message) ?? []
-  const [, status] = /Http status code: (\d+)/u.exec(error.message) ?? []
+  const [, status] = /Http status code: (\d\d\d)/u.exec(error.message) ?? []
   if (name === undefined)
     return status === undefined ? error : { name: `HTTP ${status}`, message: "the answer is not Microsoft Entra's" }
-  const words = error.message.slice(error.message.indexOf(name)).replace(/Current time: \S+ /u, "")
+  const words = error.message.slice(error.message.indexOf(name)).replace(/Current time: [^ ]{1,40} /u, "")
   return { name, message: words.split(/Trace ID:| - Correlation ID:/u, 1)[0] ?? "" }
 }
 

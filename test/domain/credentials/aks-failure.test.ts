@@ -31,7 +31,9 @@ describe("a failure to get a token of Microsoft Entra", () => {
       aksFailure(
         {
           name: "AuthenticationRequiredError",
-          message: `AADSTS700024: Not in its time range. Current time: ${time}, assertion valid from 1. - Correlation ID: ${time}`
+          message:
+            `AADSTS700024: Not in its time range. Current time: ${time}, assertion valid from 1. ` +
+            `- Correlation ID: ${time}`
         },
         identity
       )
