@@ -16,6 +16,12 @@ export interface EntraIdentity {
   readonly subject: string
 }
 
+interface EntraAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
 export interface EntraStandIn {
   /** With a slash at the end, as Azure's webhook sets it. */
   readonly authorityHost: string
@@ -28,6 +34,10 @@ export interface EntraStandIn {
   problem: string | undefined
   /** Requests are never answered. */
   isSilent: boolean
+  /** The answer to every request for a token, as it stands. */
+  answer: EntraAnswer | undefined
+  /** Requests that still wait for their answer. */
+  readonly waiting: () => number
   readonly close: () => Promise<void>
 }
 
@@ -89,6 +99,7 @@ export const startEntraStandIn = async (options: EntraOptions): Promise<EntraSta
   const serving = await authority.issue({ commonName: "entra", sans: [{ type: "ip", value: "127.0.0.1" }] })
   const asked: Array<string> = []
   let traces = 0
+  let waiting = 0
   const grant = (form: URLSearchParams, tenant: string): readonly [number, object] => {
     const identity = standIn.problem ?? judge(form, tenant, options)
     if (typeof identity === "string") {
@@ -122,9 +133,14 @@ export const startEntraStandIn = async (options: EntraOptions): Promise<EntraSta
     let body = ""
     request.on("data", (bytes: Buffer) => (body += bytes.toString()))
     request.on("end", () => {
-      if (standIn.isSilent) return
+      if (standIn.isSilent) {
+        waiting++
+        return void request.socket.on("close", () => waiting--)
+      }
       if (path.join("/") === "oauth2/v2.0/token") {
         asked.push(body)
+        const { answer: given } = standIn
+        if (given !== undefined) return void response.writeHead(given.status, given.headers).end(given.body)
         return answer(...grant(new URLSearchParams(body), tenant))
       }
       if (path.join("/") === "discovery/v2.0/keys")
@@ -150,6 +166,8 @@ export const startEntraStandIn = async (options: EntraOptions): Promise<EntraSta
     lifetime: 3_600,
     problem: undefined,
     isSilent: false,
+    answer: undefined,
+    waiting: () => waiting,
     close: async () => {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

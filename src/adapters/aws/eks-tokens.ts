@@ -45,7 +45,7 @@ export const makeEksTokens = (timeOf = serverTime, presigner = loadPresigner): M
           return (await load())({ clusterName, region: auth.region ?? "", date, isRenewed })
         },
         catch: problemOf
-      })
+      }).pipe(Effect.onError(() => Effect.sync(() => void (loading = undefined))))
       return {
         token: Redacted.make(encode(url)),
         until: eksTokenEnd(now, identityEnds === undefined ? undefined : identityEnds - date + now)
@@ -54,7 +54,6 @@ export const makeEksTokens = (timeOf = serverTime, presigner = loadPresigner): M
       Effect.timeoutOrElse({
         duration: patience,
         orElse: () => Effect.fail(eksFailure({ name: "TimeoutError", message: `it was not found within ${patience}` }))
-      }),
-      Effect.tapError(() => Effect.sync(() => void (loading = undefined)))
+      })
     )
 }

@@ -71,10 +71,12 @@ export const identityPresigner = () => {
   return async ({ clusterName, date, isRenewed = false, region }: PresignOptions): Promise<PresignedIdentity> => {
     const isEnding = ({ expiration }: { readonly expiration?: Date }): boolean =>
       expiration !== undefined && expiration.getTime() - date < leastLeft
-    const known = await identity().catch(async (cause: unknown) => {
-      throw await reasonOf(cause)
-    })
-    const credentials = isRenewed || isEnding(known) ? await identity({ forceRefresh: true }) : known
+    const find = (options?: { readonly forceRefresh: boolean }) =>
+      identity(options).catch(async (cause: unknown) => {
+        throw await reasonOf(cause)
+      })
+    const known = await find()
+    const credentials = isRenewed || isEnding(known) ? await find({ forceRefresh: true }) : known
     const hostname = `sts.${region}.${partition(region).dnsSuffix}`
     const signer = new SignatureV4({ credentials, region, service: "sts", sha256: Hash.bind(null, "sha256") })
     const { query = {} } = await signer.presign(

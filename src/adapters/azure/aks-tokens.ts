@@ -29,6 +29,7 @@ const exchange = async (
   signal: AbortSignal
 ) => {
   const assertion = (await readFile(tokenFile, "utf8")).trim()
+  if (assertion === "") throw Object.assign(new Error(`${tokenFile} is empty`), { code: "ENODATA" })
   const { entraToken } = await import("./entra.ts")
   return entraToken({ ...identity, assertion, certificateAuthority }, signal)
 }

@@ -29,23 +29,26 @@ export const entraToken = async (
   abortSignal: AbortSignal
 ): Promise<EntraToken> => {
   let unreachable: unknown
-  // The SDK does not pass on why there was no answer.
-  const noteFailures: AdditionalPolicyConfig = {
+  // The SDK does not pass on why there was no answer, nor that nobody waits for one any more.
+  const passOn: AdditionalPolicyConfig = {
     position: "perRetry",
     policy: {
-      name: "noteFailures",
-      sendRequest: (request, next) =>
-        next(request).catch((cause: unknown) => {
+      name: "passOn",
+      sendRequest: (request, next) => {
+        request.abortSignal = abortSignal
+        return next(request).catch((cause: unknown) => {
           throw (unreachable = cause)
         })
+      }
     }
   }
   const credential = new ClientAssertionCredential(tenantId, clientId, () => Promise.resolve(assertion), {
     authorityHost,
     // Otherwise the public cloud is asked whether a sovereign cloud's authority is one.
     disableInstanceDiscovery: true,
-    retryOptions: { maxRetries: 1 },
-    additionalPolicies: [noteFailures],
+    // The caller tries again. The SDK would do so after whatever time an answer names, and tell nobody of that answer.
+    retryOptions: { maxRetries: 0 },
+    additionalPolicies: [passOn],
     ...(certificateAuthority === undefined ? {} : { tlsOptions: { ca: certificateAuthority } })
   })
   const { expiresOnTimestamp: until, token } = await credential

@@ -25,15 +25,23 @@ const cures: ReadonlyArray<readonly [RegExp, string]> = [
   ],
   [/^AADSTS530\d\d$/u, "exempt the operator's identity from that conditional access policy"],
   [/^AADSTS/u, "look the code up at https://login.microsoftonline.com/error"],
-  [/^ENOENT$|^EACCES$/u, "turn on workload identity in the operator's AKS cluster, and restart the operator's pod"]
+  [
+    /^ENOENT$|^EACCES$|^EISDIR$|^ENOTDIR$|^ENODATA$/u,
+    "turn on workload identity in the operator's AKS cluster, and restart the operator's pod"
+  ]
 ]
 
-/** The error in the words of Entra, such as `AADSTS700016: …`, without what differs each time. */
+/**
+ * The error in the words of Entra, such as `AADSTS700016: …`, without what differs each time. The SDK quotes the whole
+ * of an answer that is not Entra's.
+ */
 const inEntraWords = (error: SdkError): SdkError => {
   const [name] = /AADSTS\d+/u.exec(error.message) ?? []
-  if (name === undefined) return error
-  const words = error.message.slice(error.message.indexOf(name))
-  return { name, message: words.split("Trace ID:", 1)[0] ?? "" }
+  const [, status] = /Http status code: (\d\d\d)/u.exec(error.message) ?? []
+  if (name === undefined)
+    return status === undefined ? error : { name: `HTTP ${status}`, message: "the answer is not Microsoft Entra's" }
+  const words = error.message.slice(error.message.indexOf(name)).replace(/Current time: [^ ]{1,40} /u, "")
+  return { name, message: words.split(/Trace ID:| - Correlation ID:/u, 1)[0] ?? "" }
 }
 
 /** A clause that says what went wrong, and what to do about it. `identity`: with which the token was asked for. */

@@ -29,5 +29,5 @@ const withoutSecrets = (text: string): string =>
 /** Name and message in parentheses. Errors of the system begin their message with their name. */
 export const detailOf = ({ message, name }: SdkError): string => {
   const words = message.startsWith(`${name}: `) ? message.slice(name.length + 2) : message
-  return `(${name}: ${quotation(withoutSecrets(words))})`
+  return `(${quotation(withoutSecrets(name))}: ${quotation(withoutSecrets(words))})`
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Effect, Fiber, Redacted } from "effect"
+import { Clock, Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { afterEach, beforeEach, describe, expect, vi } from "vitest"
 import { makeEksTokens } from "../../../src/adapters/aws/eks-tokens.ts"
@@ -241,6 +241,32 @@ describe("a token for an EKS cluster", () => {
       expect(Redacted.value((yield* make(cluster())).token)).toBe("k8s-aws-v1.eA")
     })
   )
+
+  it.effect("that another cluster's clock forbids leaves the identity as it is", () =>
+    Effect.gen(function* () {
+      let found = 0
+      const make = makeEksTokens(
+        ({ server }) => Effect.map(Clock.currentTimeMillis, (time) => (server === "wrong" ? time + hour : time)),
+        async () => {
+          found++
+          return async () => ({ url: "x", identityEnds: undefined })
+        }
+      )
+      yield* make(cluster())
+      expect(yield* Effect.flip(make(cluster("eu-north-1", "wrong")))).toContain("clock is 1h ahead")
+      yield* make(cluster())
+      expect(found).toBe(1)
+    })
+  )
+
+  it("fails with the words of the Pod Identity's agent also when the identity is found anew", async () => {
+    usePodIdentity()
+    const make = makeEksTokens(none)
+    await made(make)
+    standIn.answer = { code: "AccessDeniedException", text: "No association" }
+    const asked = Effect.flip(make({ ...cluster(), isRefused: true }))
+    expect(await Effect.runPromise(asked)).toMatch(/AccessDeniedException: No association.*pods\.eks\.amazonaws/u)
+  }, 20_000)
 
   it("names a token file that is missing", async () => {
     useWebIdentity()

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { afterAll, afterEach, beforeAll, describe, expect } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, vi } from "vitest"
 import { makeAksTokens } from "../../../src/adapters/azure/aks-tokens.ts"
 import { readTokenClaims } from "../../../src/domain/credentials/token-claims.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
@@ -47,6 +47,7 @@ describe("a token for an AKS cluster", () => {
   afterEach(() => {
     entra.problem = undefined
     entra.lifetime = 3_600
+    entra.answer = undefined
   })
   afterAll(async () => {
     await entra.close()
@@ -141,18 +142,59 @@ describe("a token for an AKS cluster", () => {
     environment = {}
   })
 
-  it.effect("is not waited for without end", () =>
+  it.effect("is not waited for without end, nor is its request left open", () =>
     Effect.gen(function* () {
       writeAssertion()
       entra.isSilent = true
       const asking = yield* Effect.forkChild(Effect.flip(ask()))
+      yield* Effect.promise(() => vi.waitFor(() => expect(entra.waiting()).toBe(1)))
       yield* TestClock.adjust("30 seconds")
       expect(yield* Fiber.join(asking)).toMatch(
         /there was no answer within 30 seconds\); let the operator's pod reach/u
       )
+      yield* Effect.promise(() => vi.waitFor(() => expect(entra.waiting()).toBe(0)))
       entra.isSilent = false
     })
   )
+
+  it.each([
+    [200, /\(HTTP 200: the answer is not Microsoft Entra's\); let the operator's pod reach/u],
+    [302, /\(HTTP 302: the answer is not Microsoft Entra's\)/u],
+    [429, /\(HTTP 429: the answer is not Microsoft Entra's\)/u]
+  ])("tells at once of an answer %j that is not Entra's, and not what it holds", async (status, sentence) => {
+    const assertion = writeAssertion()
+    const headers = { "content-type": "text/html", "retry-after": "3600", location: "https://127.0.0.1:1/" }
+    entra.answer = { status, headers, body: `<html>${assertion}` }
+    const before = entra.asked.length
+    const text = await problem()
+    expect(text).toMatch(sentence)
+    expect(text).not.toContain("html")
+    expect(entra.asked.length).toBe(before + 1)
+  })
+
+  it("tells at once that Entra wants fewer requests, in its words", async () => {
+    writeAssertion()
+    const body = JSON.stringify({ error: "temporarily_unavailable", error_description: "AADSTS90055: Too many." })
+    entra.answer = { status: 429, headers: { "content-type": "application/json", "retry-after": "3600" }, body }
+    expect(await problem()).toMatch(/\(AADSTS90055: Too many\); look the code up/u)
+  })
+
+  it.each([
+    [
+      "is empty",
+      () => writeFileSync(join(folder, "token"), "\n"),
+      /ENODATA: .*token is empty\); turn on workload identity/u
+    ],
+    [
+      "is a folder",
+      () => void (environment = { AZURE_FEDERATED_TOKEN_FILE: folder }),
+      /EISDIR: .*turn on workload identity/u
+    ]
+  ])("tells that the file of the service account token %s", async (_what, spoil, sentence) => {
+    spoil()
+    expect(await problem()).toMatch(sentence)
+    environment = {}
+  })
 
   it("tells that the authority's certificate is not trusted", async () => {
     writeAssertion()

@@ -26,6 +26,21 @@ describe("a failure to get a token of Microsoft Entra", () => {
     expect(text).toContain(cure)
   })
 
+  it("has the same words each time, whenever it is", () => {
+    const at = (time: string) =>
+      aksFailure(
+        {
+          name: "AuthenticationRequiredError",
+          message:
+            `AADSTS700024: Not in its time range. Current time: ${time}, assertion valid from 1. ` +
+            `- Correlation ID: ${time}`
+        },
+        identity
+      )
+    expect(at("2026-11-25T00:00:01.1234567Z")).toBe(at("2026-11-25T00:00:02.1234567Z"))
+    expect(at("1")).toContain("(AADSTS700024: Not in its time range. assertion valid from 1); set the clock")
+  })
+
   it("without a word of Entra is told with its address", () => {
     expect(aksFailure({ name: "ECONNREFUSED", message: "connect ECONNREFUSED 1.2.3.4:443" }, identity)).toMatch(
       /\(ECONNREFUSED: connect ECONNREFUSED 1\.2\.3\.4:443\); let the operator's pod reach https:\/\/login\.microsoftonline\.us\//u

@@ -24,6 +24,11 @@ describe("a failure to get an AWS identity", () => {
     expect(text).toContain(cure)
   })
 
+  it("has a clean name, whoever chose it", () => {
+    const name = `Access\nDenied ${"k".repeat(40)}`
+    expect(eksFailure({ name, message: "no" })).toContain("(Access Denied …: no)")
+  })
+
   it("keeps paths and names of roles, and no secret", () => {
     const kept = "/var/run/secrets/eks.amazonaws.com/serviceaccount/token arn:aws:iam::123456789012:role/operator"
     expect(eksFailure({ name: "E", message: kept })).toContain(kept)
