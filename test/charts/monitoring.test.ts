@@ -149,10 +149,14 @@ describeHelm("monitoring", (helm) => {
   })
 
   it("follows the address that a user gives", async () => {
-    const operator = { metrics: true, extraEnv: { OPERATOR_METRICS_ADDR: "0.0.0.0:9100" } }
+    const operator = { metrics: true, extraEnv: { OPERATOR_METRICS_ADDR: "[::]:9100" } }
     const moved = await chart.render({ values: { ...all, operator } })
     expect(at(asList(at(moved.get("Service", "mirrord-operator-metrics"), "spec", "ports"))[0], "port")).toBe(9100)
-    expect(Result.getOrThrow(await settingsOf(moved)).metrics).toMatchObject({ host: "0.0.0.0", port: 9100 })
+    expect(Result.getOrThrow(await settingsOf(moved)).metrics).toEqual({
+      host: "::",
+      port: 9100,
+      fallback: { host: "0.0.0.0", port: 9100 }
+    })
   })
 
   it("is not there while metrics are off, and NOTES say so", async () => {

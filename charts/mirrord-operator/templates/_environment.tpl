@@ -51,7 +51,7 @@
 - {name: OPERATOR_METRICS_ENABLED, value: {{ include "braid.bool" $operator.metrics | quote }}}
 {{- if include "braid.servesMetrics" . }}
 - {name: OPERATOR_METRICS_ADDR, value: "[::]:9000"}
-- {name: OPERATOR_METRICS_FALLBACK_ADDR, value: "0.0.0.0:9000"}
+- {name: OPERATOR_METRICS_FALLBACK_ADDR, value: {{ printf "0.0.0.0:%s" (include "braid.metricsPort" .) | quote }}}
 {{- end }}
 - {name: OPERATOR_JSON_LOG, value: {{ include "braid.bool" $operator.jsonLog | quote }}}
 - {name: OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT, value: {{ include "braid.bool" $operator.requireFrontProxyClientCert | quote }}}

@@ -101,6 +101,18 @@ const credentialState = ({ cloud, connection, member, renewing, tokens }: State)
 
 const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })
 
+const succeeded = (tries: Tries): void => {
+  tries.failures = 0
+  tries.notBefore = 0
+  tries.log.reset()
+}
+
+/** Failed renewals of a token say nothing of another one that its user has put in its place, or of a certificate. */
+const forgetFailures = ({ renewing, tokens }: State, before: State["tokens"]): void => {
+  if (before === undefined || (tokens !== undefined && isSameToken(before.first, tokens.first))) return
+  succeeded(renewing)
+}
+
 /** Tells of another token in the user's Secret that is not used: Helm writes the first one back with each upgrade. */
 const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect.Effect<void> => {
   const isNews = tokens !== undefined && before !== undefined && !isSameToken(before.first, tokens.first)
@@ -115,6 +127,7 @@ const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, stri
     const { cloud, granted, member, refused, tokens } = state
     if (cloudAuth(member()) !== undefined) {
       state.tokens = undefined
+      forgetFailures(state, tokens)
       state.connection.ending = undefined
       return cloudCredentials(cloud)
     }
@@ -122,6 +135,7 @@ const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, stri
     const newest = newestCredentials(member(), state, learnt, yield* Clock.currentTimeMillis)
     state.tokens = Result.getOrUndefined(newest)?.tokens
     state.connection.ending = Result.getOrUndefined(newest)?.ending
+    forgetFailures(state, tokens)
     yield* tellOfOlder(state, tokens)
     return Result.map(newest, ({ credentials }) => credentials)
   })
@@ -197,12 +211,6 @@ const failed = ({ member, share }: State, tries: Tries, message: string, problem
     tries.notBefore = now + renewalPause(tries.failures++, share)
     return tries.log.tell(problem, logWarning(message, { cluster: member().name, problem }))
   })
-
-const succeeded = (tries: Tries): void => {
-  tries.failures = 0
-  tries.notBefore = 0
-  tries.log.reset()
-}
 
 /** Writes the last granted token into its Secret. */
 const keep = (state: State, token: MemberToken): Effect.Effect<void> => {

@@ -609,6 +609,19 @@ describe("a member's token", () => {
     })
   )
 
+  it.effect("in whose place a user puts another one is not counted as failing any more", () =>
+    Effect.gen(function* () {
+      const { begin, credentials, primary, refuse } = yield* startGranting(jwt(0, hour))
+      refuse("Forbidden")
+      yield* begin
+      yield* hours(0.9)
+      expect(credentials()?.failures).toBeGreaterThan(0)
+      giveCredentials(primary, "cluster-a", jwt(0.9 * hour, 10 * hour))
+      yield* hours(0.1)
+      expect(credentials()).toEqual({ auth: "bearerToken", until: day0 + 10 * hour, failures: 0 })
+    })
+  )
+
   it.effect("that has ended is told with its end and the command that mends it; a new one is used at once", () =>
     Effect.gen(function* () {
       const { begin, primary } = yield* startGranting(jwt(-3 * hour, -hour))
