@@ -16,6 +16,7 @@ import { errors } from "./verbs/errors.ts"
 import { expect } from "./verbs/expect.ts"
 import { flood } from "./verbs/flood.ts"
 import { heal } from "./verbs/heal.ts"
+import { identity } from "./verbs/identity.ts"
 import { images } from "./verbs/images.ts"
 import { kill } from "./verbs/kill.ts"
 import { kubectl } from "./verbs/kubectl.ts"
@@ -111,5 +112,6 @@ export const verbs: ReadonlyArray<Verb> = [
   kubectl,
   meddle,
   policy,
-  configure
+  configure,
+  identity
 ]

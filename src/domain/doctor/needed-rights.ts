@@ -336,6 +336,14 @@ const reachingAnOperator: ReadonlyArray<NeededRight> = [
 const primaryOperator: ReadonlyArray<NeededRight> = [
   {
     scope: "cluster",
+    group: "",
+    resource: "namespaces",
+    verbs: ["get"],
+    name: "kube-system",
+    without: "a member that is this very cluster is not noticed"
+  },
+  {
+    scope: "cluster",
     group: operatorGroup,
     resource: "mirrordmulticlustersessions",
     verbs: ["get", "list", "watch", "create", "patch", "delete"],
@@ -370,6 +378,14 @@ const primaryOperator: ReadonlyArray<NeededRight> = [
     name: "mirrord-operator-debts",
     without: "sessions that a lost cluster still has to end are forgotten"
   },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["get", "patch"],
+    name: "mirrord-operator-cluster-identities",
+    without: "it is forgotten with the process which cluster each name stands for"
+  },
   ...reachingAnOperator
 ]
 
@@ -394,6 +410,14 @@ export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<Need
 /** All that a primary's identity does on a member. */
 export const memberRights: ReadonlyArray<NeededRight> = [
   ...reachingAnOperator,
+  {
+    scope: "cluster",
+    group: "",
+    resource: "namespaces",
+    verbs: ["get"],
+    name: "kube-system",
+    without: "the cluster's identity is not known, and another cluster in its place is not noticed"
+  },
   {
     scope: "cluster",
     group: sessions,

@@ -75,6 +75,11 @@ export const eventCatalogue = {
     on: operator,
     when: "no new credentials for a cluster can be got; the last ones are used until their end"
   },
+  IdentityRefused: {
+    type: "Warning",
+    on: operator,
+    when: "another cluster than the pinned one answers under a cluster's name, or two names have one cluster"
+  },
   ConfigurationRefused: {
     type: "Warning",
     on: operator,

@@ -46,7 +46,8 @@ const start = (configuration: FleetConfiguration, left = (): void => {}) =>
         },
         childChanged: () => {},
         reachChanged: () => {},
-        credentialsFailed: () => {}
+        credentialsFailed: () => {},
+        identityRefused: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {

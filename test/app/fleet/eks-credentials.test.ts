@@ -54,7 +54,8 @@ const start = (auth: ClusterAuth = { _tag: "Eks", region: "eu-north-1" }) =>
         left: () => {},
         childChanged: () => {},
         reachChanged: () => {},
-        credentialsFailed: (cluster, problem) => void problems.push(`${cluster}: ${problem}`)
+        credentialsFailed: (cluster, problem) => void problems.push(`${cluster}: ${problem}`),
+        identityRefused: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {

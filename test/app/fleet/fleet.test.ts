@@ -48,7 +48,8 @@ const start = (
         childChanged: (cluster, { metadata }) => void events.push(`child ${cluster} ${metadata.name}`),
         reachChanged: (cluster) =>
           void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`),
-        credentialsFailed: () => {}
+        credentialsFailed: () => {},
+        identityRefused: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
@@ -506,7 +507,8 @@ const startGranting = (first: string, options: Granting = {}) =>
           left: () => {},
           childChanged: () => {},
           reachChanged: () => {},
-          credentialsFailed: () => {}
+          credentialsFailed: () => {},
+          identityRefused: () => {}
         }
       }).pipe(Effect.provideService(ClusterConnector, connector))
       return () => fleet.clusters.get(a)?.reach()

@@ -237,7 +237,8 @@ export class SessionFleet {
               for (const parent of parentsTold(child)) onChange(parent)
             },
             reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster)),
-            credentialsFailed: () => {}
+            credentialsFailed: () => {},
+            identityRefused: () => {}
           }
         }).pipe(Effect.provideService(ClusterConnector, connectorOf(primary, members)))
         const manager = yield* makeSessionManager({

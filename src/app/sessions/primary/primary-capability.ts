@@ -4,7 +4,7 @@
  */
 
 import { Effect, type Scope } from "effect"
-import { credentialsFailedEvent } from "../../../domain/events/fleet-events.ts"
+import { credentialsFailedEvent, identityRefusedEvent } from "../../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import {
@@ -76,6 +76,8 @@ interface Primary {
   readonly manager: SessionManager
 }
 
+const operator = { metadata: { name: "operator" } }
+
 const makeOwnFleet = (
   configuration: FleetConfiguration,
   { events, feed, fingerprint, namespace, operatorVersion }: PrimaryGround
@@ -95,7 +97,9 @@ const makeOwnFleet = (
       },
       reachChanged: clusterChanged,
       credentialsFailed: (cluster, problem) =>
-        events.record(mirrordOperators, { metadata: { name: "operator" } }, credentialsFailedEvent(cluster, problem))
+        events.record(mirrordOperators, operator, credentialsFailedEvent(cluster, problem)),
+      identityRefused: (cluster, problem) =>
+        events.record(mirrordOperators, operator, identityRefusedEvent(cluster, problem))
     }
   })
 }
