@@ -25,6 +25,7 @@ const fixedNames: ReadonlySet<string> = new Set([
   "v1.operator.metalbear.co",
   "mirrord-operator-debts",
   "mirrord-operator-cluster-identities",
+  "mirrord-operator-primary",
   "kube-system",
   "mirrord-operator-stopped-sessions",
   "mirrord-operator-users",

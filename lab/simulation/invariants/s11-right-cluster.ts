@@ -14,7 +14,9 @@ import { isChild } from "./session-objects.ts"
 
 export const rightCluster: Invariant = {
   id: "S11",
-  sentence: "A primary makes children only in the cluster that is pinned for its name, and in no cluster twice.",
+  sentence:
+    "A primary makes children only in the cluster whose identity is pinned for its name, and in no cluster under two " +
+    "names.",
   begin: () => {
     const uids = new Map<string, string | undefined>()
     let pins: Readonly<Record<string, unknown>> = {}

@@ -2,6 +2,7 @@
 
 import type { Verb } from "./verb.ts"
 import { agents } from "./verbs/agents.ts"
+import { claim } from "./verbs/claim.ts"
 import { cluster } from "./verbs/cluster.ts"
 import { configure } from "./verbs/configure.ts"
 import { connectAs } from "./verbs/connect-as.ts"
@@ -113,5 +114,6 @@ export const verbs: ReadonlyArray<Verb> = [
   meddle,
   policy,
   configure,
-  identity
+  identity,
+  claim
 ]

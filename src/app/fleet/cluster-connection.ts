@@ -26,12 +26,12 @@ import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-s
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { clusterUid } from "../kernel/cluster-uid.ts"
 import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { readHeartbeat } from "../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
-import { clusterUid } from "./cluster-uid.ts"
 import type { JudgeIdentity } from "./identity-pins.ts"
 
 /** Events of a connection. */

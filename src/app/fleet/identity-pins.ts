@@ -11,10 +11,10 @@ import { type IdentityVerdict, judgeIdentity, pinsName } from "../../domain/flee
 import { asObject } from "../../domain/json.ts"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import { clusterUid } from "../kernel/cluster-uid.ts"
 import { type LedgerPlace, orIf, writeLedger } from "../kernel/ledger.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
-import { clusterUid } from "./cluster-uid.ts"
 
 /** Judges who answers under a member's name, and pins what is new. `uid`: as the member tells it. */
 export type JudgeIdentity = (name: ClusterName, uid: string | undefined) => Effect.Effect<IdentityVerdict, KubeError>

@@ -54,6 +54,14 @@ const noTarget = "targets of that kind are not found"
 
 /** Rights of an operator whose cluster has workloads. */
 const workloads: ReadonlyArray<NeededRight> = [
+  {
+    scope: "operator-namespace",
+    group: "coordination.k8s.io",
+    resource: "leases",
+    verbs: ["get"],
+    name: "mirrord-operator-primary",
+    without: "it is not known which primary this cluster serves, and no second one is noticed"
+  },
   { scope: "cluster", group: "", resource: "pods", verbs: ["get", "list"], without: "no target's pods are found" },
   { scope: "cluster", group: "", resource: "services", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "apps", resource: "deployments", verbs: ["get"], without: noTarget },
@@ -146,6 +154,14 @@ const copies: ReadonlyArray<NeededRight> = [
 
 /** Rights of every operator, whatever its role. */
 const everyOperator: ReadonlyArray<NeededRight> = [
+  {
+    scope: "cluster",
+    group: "",
+    resource: "namespaces",
+    verbs: ["get"],
+    name: "kube-system",
+    without: "this cluster's operator does not know its own cluster among others"
+  },
   {
     scope: "cluster",
     group: "authorization.k8s.io",
@@ -334,14 +350,6 @@ const reachingAnOperator: ReadonlyArray<NeededRight> = [
 
 /** Further rights of a primary. */
 const primaryOperator: ReadonlyArray<NeededRight> = [
-  {
-    scope: "cluster",
-    group: "",
-    resource: "namespaces",
-    verbs: ["get"],
-    name: "kube-system",
-    without: "a member that is this very cluster is not noticed"
-  },
   {
     scope: "cluster",
     group: operatorGroup,

@@ -59,6 +59,11 @@ export const eventCatalogue = {
     on: child,
     when: "the target's namespace is protected, a bound is reached, or an ephemeral agent has no target"
   },
+  OtherPrimary: {
+    type: "Warning",
+    on: child,
+    when: "this cluster serves another primary, or wants to know which primary asks"
+  },
   Failed: { type: "Warning", on: "both", when: "the session failed; of a child: a step failed, and is tried again" },
   Expired: {
     type: "Normal",

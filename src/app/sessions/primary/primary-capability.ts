@@ -27,10 +27,12 @@ import { type ChangingFleet, type Fleet, makeFleet } from "../../fleet/fleet.ts"
 import { followConfiguration } from "../../fleet/follow-configuration.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import type { Change, ChangeFeed } from "../../kernel/change-feed.ts"
+import { clusterUid } from "../../kernel/cluster-uid.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { makeLedgerCache } from "../../kernel/ledger.ts"
 import { logWarning } from "../../kernel/log.ts"
+import { retryingApi } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { cachedLedger, makeStoppedLedger, type StoppedLedger } from "../../kernel/stopped-ledger.ts"
@@ -104,6 +106,14 @@ const makeOwnFleet = (
   })
 }
 
+/** The primary's name towards members. Without it they cannot tell it from others, and most accept it all the same. */
+const ownUid = (ownApi: KubeApi): Effect.Effect<string | undefined> =>
+  clusterUid(retryingApi(ownApi)).pipe(
+    Effect.catch((error) =>
+      Effect.as(logWarning("identity of this cluster is not known", { problem: error.message }), undefined)
+    )
+  )
+
 const makePrimary = (
   configuration: FleetConfiguration,
   ground: PrimaryGround
@@ -116,12 +126,13 @@ const makePrimary = (
     const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
     yield* countHolding("sockets of sessions", sockets.size)
     const fleet = yield* makeOwnFleet(configuration, ground)
+    const primaryUid = yield* ownUid(ownApi)
     yield* Effect.forkScoped(debts.keepPaying((cluster) => fleet.clusters.get(cluster)?.access()?.api))
     const manager = yield* makeSessionManager({
       ownApi,
       fleet,
       defaultCluster: configuration.defaultCluster,
-      settings: { ...configuration, longestSessionSecs: ground.longestSessionSecs },
+      settings: { ...configuration, longestSessionSecs: ground.longestSessionSecs, primaryUid },
       sockets,
       debts,
       stopped,
