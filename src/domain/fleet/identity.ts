@@ -38,6 +38,11 @@ export type IdentityVerdict =
   /** `message`: a clause with cause and cure. */
   | { readonly _tag: "Refused"; readonly message: string }
 
+const uidOfNamespace = `the UID of its namespace ${identityNamespace} is`
+
+/** Whether the reason why a cluster counts as lost is its identity. */
+export const isAboutIdentity = (message: string): boolean => message.includes(uidOfNamespace)
+
 const forget = (slug: string, namespace: string): string =>
   `\`kubectl patch configmap ${pinsName} -n ${namespace} --type merge -p '{"data":{"${slug}":null}}'\``
 
@@ -45,7 +50,7 @@ const forget = (slug: string, namespace: string): string =>
 export const judgeIdentity = (cluster: IdentifiedCluster): IdentityVerdict => {
   const { found, name, namespace, own, pins, slug } = cluster
   if (found === undefined) return { _tag: "Untold" }
-  const subject = `the UID of its namespace ${identityNamespace} is ${found}`
+  const subject = `${uidOfNamespace} ${found}`
   if (found === own) {
     const cure = "remove it from the configuration; operator.multiCluster.managementOnly=false serves this cluster"
     return { _tag: "Refused", message: `it is the primary's own cluster: ${subject}, as that of the primary; ${cure}` }

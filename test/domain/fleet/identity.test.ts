@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
-import { type IdentifiedCluster, judgeIdentity } from "../../../src/domain/fleet/identity.ts"
+import { type IdentifiedCluster, isAboutIdentity, judgeIdentity } from "../../../src/domain/fleet/identity.ts"
 
 const asked = (change: Partial<IdentifiedCluster>): IdentifiedCluster => ({
   name: clusterName("eu_west"),
@@ -42,6 +42,8 @@ describe("the identity of a cluster", () => {
   })
 
   it("refuses the primary's own cluster as a member, pinned or not", () => {
+    expect(isAboutIdentity(refusal({ found: "zero" }))).toBe(true)
+    expect(isAboutIdentity("connection refused")).toBe(false)
     expect(refusal({ found: "zero", pins: new Map([["eu-west-123456", "zero"]]) })).toMatch(
       /^it is the primary's own cluster: .* is zero, .*managementOnly=false/
     )
