@@ -108,7 +108,9 @@ const makeOwnFleet = (
 
 /** The primary's name towards members. Without it they cannot tell it from others, and most accept it all the same. */
 const ownUid = (ownApi: KubeApi): Effect.Effect<string | undefined> =>
-  clusterUid(retryingApi(ownApi)).pipe(
+  clusterUid(ownApi).pipe(
+    // Only now with retries, which draw their jitter for a namespace that is not there, too.
+    Effect.catch(() => clusterUid(retryingApi(ownApi))),
     Effect.catch((error) =>
       Effect.as(logWarning("identity of this cluster is not known", { problem: error.message }), undefined)
     )
