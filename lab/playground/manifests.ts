@@ -62,13 +62,15 @@ const envoyRules = [
   rule("operator.metalbear.co", ["targets"], ["get", "list", "proxy"]),
   rule("operator.metalbear.co", ["copytargets"], ["list", "create"]),
   rule("operator.metalbear.co", ["mirrordoperators"], ["get"]),
-  rule("operator.metalbear.co", ["sessions"], ["delete"])
+  rule("operator.metalbear.co", ["sessions"], ["delete"]),
+  rule("", ["namespaces"], ["get"])
 ]
 
 const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [
   rule("", ["pods"], ["get", "list", "watch"]),
   rule("", ["services"], ["get", "list"]),
   rule("", ["nodes"], ["get"]),
+  rule("", ["namespaces"], ["get"]),
   rule("", ["pods/ephemeralcontainers"], ["update"]),
   rule("apps", ["deployments", "replicasets", "statefulsets"], ["get", "list"]),
   rule("batch", ["jobs", "cronjobs"], ["get", "list"]),

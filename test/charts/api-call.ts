@@ -24,6 +24,9 @@ const fixedNames: ReadonlySet<string> = new Set([
   "mirrord-operator-agent-tls",
   "v1.operator.metalbear.co",
   "mirrord-operator-debts",
+  "mirrord-operator-cluster-identities",
+  "mirrord-operator-primary",
+  "kube-system",
   "mirrord-operator-stopped-sessions",
   "mirrord-operator-users",
   "mirrord-operator-envoy",
@@ -31,12 +34,15 @@ const fixedNames: ReadonlySet<string> = new Set([
   "mirrord-operator"
 ])
 
+/** For an API server's log a namespace is in itself, and for the caller in none. */
+const isInNone = (namespace: string, resource: string): boolean => namespace === "" || resource === "namespaces"
+
 /** The call without what differs by user and session: other namespaces and names are `*`. */
 export const abstracted = ({ group, name = "", namespace = "", resource, verb }: ApiCall): ApiCall => ({
   verb,
   group,
   resource,
-  ...(namespace === "" ? {} : { namespace: isFixed(namespace, resource) ? namespace : "*" }),
+  ...(isInNone(namespace, resource) ? {} : { namespace: isFixed(namespace, resource) ? namespace : "*" }),
   // Authorizers do not know the name of an object that is to be made.
   ...(name === "" || (verb === "create" && !resource.includes("/")) ? {} : { name: fixedNames.has(name) ? name : "*" })
 })

@@ -76,6 +76,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: parent,
     type: "Failed",
     status: "True",
+    reason: "OtherPrimary",
+    means: "a cluster that is needed serves another primary"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
     reason: "TimedOut",
     means: "a cluster that is needed was not ready in time"
   },
@@ -143,6 +150,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     status: "False",
     reason: "NotAllowed",
     means: "the target's namespace is protected here, a bound of agents is reached, or an ephemeral agent has no target"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "OtherPrimary",
+    means: "this cluster serves another primary, or wants to know which one asks; it is looked up again"
   },
   {
     on: child,

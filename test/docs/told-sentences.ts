@@ -90,6 +90,7 @@ const parts: ReadonlySet<string> = new Set([
   // The ends of failures: their cures.
   "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",
   "ask the administrator of that cluster, who sets this in the values of the chart",
+  "ask the administrator of that cluster, which serves one primary alone",
   "check that cluster, then start a new session",
   "check that the cluster's API server and its operator are up, then run the command again",
   "check the target's name, container and namespace, and that it exists in that cluster",
@@ -138,6 +139,7 @@ const parts: ReadonlySet<string> = new Set([
   // A part of a session's lists, and the sentences of conditions that say how far a session is.
   "The session failed",
   "The target is being resolved.",
+  "The primary is being looked up.",
   "The agent is starting.",
   "The agent is ready for clients.",
   "The default cluster … is …ready….",

@@ -126,6 +126,9 @@
 {{- with .Values.agent.extraEnv }}
 - {name: OPERATOR_AGENT_EXTRA_ENV, value: {{ toJson . | quote }}}
 {{- end }}
+{{- if include "braid.on" $operator.multiClusterMemberRequirePrimary }}
+- {name: OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY, value: "true"}
+{{- end }}
 {{- if include "braid.isPrimary" . }}
 - {name: MIRRORD_MULTICLUSTER_CONFIG, value: /mirrord-config/multicluster-config.yaml}
 {{- if $operator.multiCluster.clusters }}

@@ -40,6 +40,8 @@ import { noDeleteInUse } from "./s07-no-delete-in-use.ts"
 import { noSecretsTold } from "./s08-no-secrets-told.ts"
 import { readyForWhatIsSeen } from "./s09-ready-for-what-is-seen.ts"
 import { noCallFromTheDead } from "./s10-no-call-from-the-dead.ts"
+import { rightCluster } from "./s11-right-cluster.ts"
+import { onePrimary } from "./s12-one-primary.ts"
 
 /** All that must hold in every story; the first to break is reported. */
 export const invariants: ReadonlyArray<Invariant> = [
@@ -56,6 +58,8 @@ export const invariants: ReadonlyArray<Invariant> = [
   noSecretsTold,
   readyForWhatIsSeen,
   noCallFromTheDead,
+  rightCluster,
+  onePrimary,
   onlyLeadersAct,
   readyIsComplete,
   readyCarries,

@@ -4,9 +4,11 @@
  */
 
 import { isCopy } from "../../../src/domain/copy-target/copy-record.ts"
+import { at } from "../../../src/domain/json.ts"
 import { deployments, leases, pods, statefulSets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { primaryLeaseName } from "../../../src/domain/session/primary-claim.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { ClientEvent } from "../../client/client-output.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
@@ -75,6 +77,10 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
         if (after === undefined) return `${event.cluster}: parent gone`
         const text = parentText(after)
         return before !== undefined && parentText(before) === text ? undefined : `${event.cluster}: parent ${text}`
+      }
+      if (ref.plural === leases.plural && (after ?? before)?.metadata.name === primaryLeaseName) {
+        const holder = at(after, "spec", "holderIdentity")
+        return `${event.cluster}: serves ${holder === undefined ? "no primary" : `the primary ${String(holder)}`}`
       }
       if (ref.plural === leases.plural) {
         const [oldHolder, newHolder] = [holderOf(before), holderOf(after)]

@@ -2,6 +2,7 @@
 
 import type { Verb } from "./verb.ts"
 import { agents } from "./verbs/agents.ts"
+import { claim } from "./verbs/claim.ts"
 import { cluster } from "./verbs/cluster.ts"
 import { configure } from "./verbs/configure.ts"
 import { connectAs } from "./verbs/connect-as.ts"
@@ -16,6 +17,7 @@ import { errors } from "./verbs/errors.ts"
 import { expect } from "./verbs/expect.ts"
 import { flood } from "./verbs/flood.ts"
 import { heal } from "./verbs/heal.ts"
+import { identity } from "./verbs/identity.ts"
 import { images } from "./verbs/images.ts"
 import { kill } from "./verbs/kill.ts"
 import { kubectl } from "./verbs/kubectl.ts"
@@ -111,5 +113,7 @@ export const verbs: ReadonlyArray<Verb> = [
   kubectl,
   meddle,
   policy,
-  configure
+  configure,
+  identity,
+  claim
 ]

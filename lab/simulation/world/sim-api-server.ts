@@ -9,7 +9,7 @@ import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../../src/app/api/status.ts"
 import { selectedPrimary } from "../../../src/domain/copy-target/copy-order.ts"
 import { copyTargets } from "../../../src/domain/resources/copy-target.ts"
-import { subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"
+import { namespaces, subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
 import {
@@ -180,16 +180,21 @@ export class ApiServer {
         body,
         subresource
       }) as const
+    /** A cluster without identity says so without any call, so that stories in which none has one are as before. */
+    const isUntold = ({ plural }: ResourceRef, name: string): boolean =>
+      plural === namespaces.plural && objects.peek(namespaces, name) === undefined
     return {
       cluster,
       get: (ref, name, namespace) =>
-        request(plain("get", ref, { name, namespace }), (answer) => {
-          if (ref.plural !== mirrordOperators.plural) return answer(objects.get(ref, name, namespace))
-          this.#options.askOperator(
-            ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name: "operator" } })),
-            answer
-          )
-        }),
+        isUntold(ref, name)
+          ? Effect.fromResult(objects.get(ref, name))
+          : request(plain("get", ref, { name, namespace }), (answer) => {
+              if (ref.plural !== mirrordOperators.plural) return answer(objects.get(ref, name, namespace))
+              this.#options.askOperator(
+                ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name: "operator" } })),
+                answer
+              )
+            }),
       list: (ref, selection) =>
         request(plain("list", ref, selection), (answer, staleBy) => {
           if (ref.plural === copyTargets.plural) this.#listCopies(selection, answer)

@@ -102,6 +102,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         bounds: settings.bounds,
         longestSessionSecs: settings.longestSessionSecs,
         podlessMillis: settings.podlessMillis,
+        requirePrimary: settings.requirePrimary,
         protectedNamespaces: settings.protectedNamespaces,
         copyImage: settings.copyImage,
         keepsUsers: true

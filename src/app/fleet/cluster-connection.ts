@@ -5,7 +5,7 @@
  * the cluster outlives each engagement.
  */
 
-import { Clock, Effect, Exit, Latch, Scope } from "effect"
+import { Clock, Effect, Exit, Latch, Predicate, Result, Scope } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
@@ -21,14 +21,19 @@ import {
   nextCheckTimeout,
   unreadableSince
 } from "../../domain/fleet/health.ts"
+import type { IdentityVerdict } from "../../domain/fleet/identity.ts"
 import type { WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { clusterUid } from "../kernel/cluster-uid.ts"
 import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
+import { LogOnce } from "../kernel/log-once.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
 import { readHeartbeat } from "../kernel/read-cached.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
+import type { JudgeIdentity } from "./identity-pins.ts"
 
 /** Events of a connection. */
 export interface ConnectionEvents {
@@ -40,6 +45,8 @@ export interface ConnectionEvents {
   readonly credentialsFailed: (cluster: ClusterName, problem: string) => void
   /** Credentials that nobody renews end soon, or have ended. `clause`: which, when, and what to do. */
   readonly credentialsEnding: (cluster: ClusterName, clause: string) => void
+  /** Another cluster than expected answers under a cluster's name, and is not used. `problem`: a clause. */
+  readonly identityRefused: (cluster: ClusterName, problem: string) => void
 }
 
 /** The credentials of a cluster, as its metrics tell of them. */
@@ -57,6 +64,8 @@ interface Engagement {
   readonly access: ClusterAccess
   readonly children: Reflector
   readonly scope: Scope.Closeable
+  /** Whether the cluster is the one that its name stands for; nobody uses it before that is known. */
+  identity: "Unknown" | "Accepted"
 }
 
 export interface ClusterConnection {
@@ -66,6 +75,7 @@ export interface ClusterConnection {
   readonly ownHealth: ConnectedOperator
   readonly events: ConnectionEvents
   readonly options: CheckOptions
+  readonly judgeIdentity: JudgeIdentity
   /** Lives until the cluster leaves the fleet; engagements are its children. */
   readonly scope: Scope.Scope
   /** Opens when the health of the cluster is known for the first time. */
@@ -83,11 +93,15 @@ export interface ClusterConnection {
   ending: EndingCredentials | undefined
   /** Since when the children cannot be read, as of the last check; epoch ms. */
   unreadableSince: number | undefined
+  /** The credentials are others than at the last look at the cluster's identity. */
+  isReauthenticated: boolean
+  /** Of the cluster's identity. */
+  readonly log: LogOnce
 }
 
 /** A connection that is not engaged yet. Ends with its scope. */
 export const makeConnection = (
-  options: Pick<ClusterConnection, "cluster" | "ownHealth" | "events" | "options">
+  options: Pick<ClusterConnection, "cluster" | "ownHealth" | "events" | "options" | "judgeIdentity">
 ): Effect.Effect<ClusterConnection, never, Scope.Scope> =>
   Effect.gen(function* () {
     const connection: ClusterConnection = {
@@ -99,16 +113,24 @@ export const makeConnection = (
       unauthorized: () => undefined,
       credentials: () => undefined,
       ending: undefined,
-      unreadableSince: undefined
+      unreadableSince: undefined,
+      isReauthenticated: false,
+      log: new LogOnce()
     }
     // Cleared, because users may still hold the connection after the cluster has left.
     yield* Effect.addFinalizer(() => Effect.sync(() => (connection.engagement = undefined)))
     return connection
   })
 
+/** The engagement with a cluster that is the one it should be. */
+export const usable = ({ engagement }: ClusterConnection): Engagement | undefined =>
+  engagement?.identity === "Accepted" ? engagement : undefined
+
 /** Whether all children of the cluster are known now. */
-export const isReadable = ({ engagement }: ClusterConnection): boolean =>
-  engagement !== undefined && engagement.children.synced() && engagement.children.problem() === undefined
+export const isReadable = (connection: ClusterConnection): boolean => {
+  const engagement = usable(connection)
+  return engagement !== undefined && engagement.children.synced() && engagement.children.problem() === undefined
+}
 
 const setState = (connection: ClusterConnection, state: ClusterState): void => {
   const { _tag: before } = connection.state
@@ -144,7 +166,9 @@ export const engage = (
       if (deleted || !isHeartbeatOnly(before, child)) return events.childChanged(cluster.name, child)
       readHeartbeat(mirrordClusterSessions, before, child)
     }).pipe(Scope.provide(scope))
-    connection.engagement = { access, children, scope }
+    // Our own cluster needs no proof.
+    const identity = cluster.member === undefined ? "Accepted" : "Unknown"
+    connection.engagement = { access, children, scope, identity }
     setState(connection, afterEngaging(connection.state))
     // Reported here, because in a cluster without children no event tells that all children are known.
     yield* Effect.forkIn(
@@ -182,6 +206,54 @@ const askOperator = (
     ? Effect.as(api.list(mirrordClusterSessions), ownHealth)
     : Effect.map(api.get(mirrordOperators, "operator"), describeOperator)
 
+type Refusal = Extract<IdentityVerdict, { readonly _tag: "Refused" }>
+
+/** Looks at the cluster's identity if it may be another cluster than at the last look. */
+const askIdentity = (connection: ClusterConnection, engagement: Engagement) =>
+  Effect.gen(function* () {
+    const { cluster, isReauthenticated, judgeIdentity, log, state } = connection
+    const { member, name } = cluster
+    const isKnown = engagement.identity === "Accepted" && isWell(state) && !isReauthenticated
+    if (member === undefined || isKnown) return undefined
+    const verdict = yield* judgeIdentity(name, yield* clusterUid(engagement.access.api))
+    if (verdict._tag === "Refused") return verdict
+    engagement.identity = "Accepted"
+    connection.isReauthenticated = false
+    if (verdict._tag !== "Untold") return log.reset()
+    const line = "identity of a cluster is not known: its namespace kube-system may not be read there"
+    return yield* log.tell("untold", logInfo(line, { cluster: name }))
+  })
+
+/** Keeps everybody from a cluster that is another than its name stands for. */
+const refuseIdentity = (connection: ClusterConnection, { message }: Refusal): Effect.Effect<number> =>
+  Effect.gen(function* () {
+    const { cluster, engagement, events, isKnown, log, options } = connection
+    const now = yield* Clock.currentTimeMillis
+    if (engagement !== undefined) engagement.identity = "Unknown"
+    connection.unreadableSince ??= now
+    const told = Effect.sync(() => events.identityRefused(cluster.name, message))
+    const line = logWarning("cluster is refused", { cluster: cluster.name, problem: message })
+    yield* log.tell(message, Effect.andThen(line, told))
+    setState(connection, afterDisengaging(message, now))
+    isKnown.openUnsafe()
+    return options.checkEvery
+  })
+
+/** Asks for all that a check needs at once; an identity that is refused outweighs every other answer. */
+const askCluster = (connection: ClusterConnection, engagement: Engagement) =>
+  Effect.gen(function* () {
+    const answers = [
+      Effect.result(askIdentity(connection, engagement)),
+      Effect.result(askOperator(connection, engagement.access))
+    ] as const
+    const [identity, operator] = yield* Effect.all(answers, { concurrency: "unbounded" })
+    const refusal = Result.getOrUndefined(identity)
+    if (refusal !== undefined) return yield* Effect.fail(refusal)
+    const found = yield* Effect.fromResult(operator)
+    yield* Effect.fromResult(identity)
+    return found
+  })
+
 /** Checks the cluster, and returns the ms until the next check. */
 const check = (connection: ClusterConnection): Effect.Effect<number> =>
   Effect.gen(function* () {
@@ -189,8 +261,9 @@ const check = (connection: ClusterConnection): Effect.Effect<number> =>
     // The ending of an engagement interrupts its checks, so this check is not repeated.
     if (engagement === undefined) return options.checkEvery
     const askedAt = yield* Clock.currentTimeMillis
-    const found = yield* askOperator(connection, engagement.access).pipe(
+    const found = yield* askCluster(connection, engagement).pipe(
       Effect.mapError((error) => {
+        if (error._tag === "Refused") return error
         const why = error.reason === "Unauthorized" ? connection.unauthorized(askedAt) : undefined
         return why === undefined ? error : { message: `${error.message}: ${why}` }
       }),
@@ -200,6 +273,8 @@ const check = (connection: ClusterConnection): Effect.Effect<number> =>
       }),
       Effect.result
     )
+    if (Result.isFailure(found) && Predicate.isTagged(found.failure, "Refused"))
+      return yield* refuseIdentity(connection, found.failure)
     const checkedAt = yield* Clock.currentTimeMillis
     const { nextCheckIn, state } = afterCheck(connection.state, { askedAt, checkedAt, found }, options)
     const wasReadable = connection.unreadableSince === undefined

@@ -10,13 +10,13 @@ import { type ClusterState, lastCheckOf, type LastCheck } from "../../domain/fle
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { Reflector } from "../kernel/reflector.ts"
-import { type ClusterConnection, type CredentialState, isReadable } from "./cluster-connection.ts"
+import { type ClusterConnection, type CredentialState, isReadable, usable } from "./cluster-connection.ts"
 
 /** One workload cluster of the fleet, as its users see it. */
 export interface FleetCluster {
   readonly name: ClusterName
   readonly isDefault: boolean
-  /** Missing while the cluster is not engaged, because its credentials are absent or unusable. */
+  /** Missing while the cluster is not engaged: its credentials are absent or unusable, or another cluster answers. */
   readonly access: () => ClusterAccess | undefined
   /** The cluster's `MirrordClusterSession`s; missing while it is not engaged. */
   readonly children: () => Reflector | undefined
@@ -43,8 +43,8 @@ const reachOf = (state: ClusterState): ClusterReach => {
 export const toFleetCluster = (connection: ClusterConnection): FleetCluster => ({
   name: connection.cluster.name,
   isDefault: connection.cluster.isDefault,
-  access: () => connection.engagement?.access,
-  children: () => connection.engagement?.children,
+  access: () => usable(connection)?.access,
+  children: () => usable(connection)?.children,
   unreadableSince: () => (isReadable(connection) ? undefined : connection.unreadableSince),
   health: () => lastCheckOf(connection.state),
   reach: () => reachOf(connection.state),

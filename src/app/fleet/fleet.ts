@@ -32,6 +32,7 @@ import {
 } from "./credential-watch.ts"
 import { type FleetCluster, toFleetCluster } from "./fleet-cluster.ts"
 import { followCredentials } from "./follow-credentials.ts"
+import { type JudgeIdentity, makeIdentityPins } from "./identity-pins.ts"
 
 export interface Fleet {
   /** The clusters that are in the fleet now. */
@@ -83,6 +84,7 @@ interface FleetState {
   readonly joined: Map<ClusterName, Joined>
   readonly clusters: Map<ClusterName, FleetCluster>
   readonly credentials: CredentialWatch
+  readonly judgeIdentity: JudgeIdentity
   /** The events that connections are given; they are dropped until {@link announce}. */
   readonly events: ConnectionEvents
   isAnnounced: boolean
@@ -126,7 +128,8 @@ const connect = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<voi
       cluster,
       ownHealth: options.ownHealth,
       events,
-      options: defaultCheckOptions
+      options: defaultCheckOptions,
+      judgeIdentity: fleet.judgeIdentity
     }).pipe(Scope.provide(scope))
     const view = toFleetCluster(connection)
     fleet.clusters.set(cluster.name, view)
@@ -212,12 +215,14 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
   Effect.gen(function* () {
     const connector = yield* ClusterConnector
     const scope = yield* Effect.scope
+    const { namespace, sha256Hex } = options
     const fleet: FleetState = {
       options,
       connector,
       cloudTokens: yield* CloudTokens,
       scope,
-      credentials: makeCredentialWatch({ api: connector.own.api, namespace: options.namespace, scope }),
+      credentials: makeCredentialWatch({ api: connector.own.api, namespace, scope }),
+      judgeIdentity: makeIdentityPins({ api: connector.own.api, namespace, sha256Hex }),
       joined: new Map(),
       clusters: new Map(),
       events: {
@@ -232,6 +237,9 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
         },
         credentialsEnding: (cluster, clause) => {
           if (fleet.isAnnounced) options.events.credentialsEnding(cluster, clause)
+        },
+        identityRefused: (cluster, problem) => {
+          if (fleet.isAnnounced) options.events.identityRefused(cluster, problem)
         }
       },
       isAnnounced: false

@@ -157,6 +157,7 @@ const apply = (state: State): Effect.Effect<void> =>
           "refused",
           logWarning("token is refused, another one is tried", { cluster: member().name })
         )
+      connection.isReauthenticated = true
       return engaged.reauthenticate(credentials)
     }
     const connect = Effect.tap(connector.member(member(), credentials), (access) =>

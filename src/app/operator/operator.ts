@@ -55,6 +55,8 @@ export interface OperatorOptions {
   readonly longestSessionSecs?: number | undefined
   /** How long the target of a session may be without pods, ms; nothing: for ever. */
   readonly podlessMillis?: number | undefined
+  /** Whether a primary must say which cluster it is; not unless given. */
+  readonly requirePrimary?: boolean
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
@@ -93,8 +95,7 @@ export const makeOperator = (
 const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
   Effect.gen(function* () {
     const { own } = yield* ClusterConnector
-    const { bounds, configuration, copyImage, longestSessionSecs, namespace, podlessMillis, protectedNamespaces } =
-      options
+    const { bounds, configuration, copyImage, longestSessionSecs, namespace, podlessMillis } = options
     const notifier = new SessionNotifier()
     yield* countHolding("sessions waited for", () => notifier.size)
     return {
@@ -107,7 +108,8 @@ const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
       bounds,
       longestSessionSecs,
       podlessMillis,
-      protectedNamespaces,
+      requirePrimary: options.requirePrimary,
+      protectedNamespaces: options.protectedNamespaces,
       copyImage,
       feed: new ChangeFeed(),
       notifier,

@@ -59,6 +59,8 @@ export interface Settings {
   readonly longestSessionSecs: number | undefined
   /** How long the target of a session may be without pods, ms. */
   readonly podlessMillis: number
+  /** Whether a primary must say which cluster it is. */
+  readonly requirePrimary: boolean
   /** Namespaces without targets. */
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers: the agent's, unless they keep their own. */
@@ -207,7 +209,8 @@ const environment = Config.all({
   allowedNamespaces: Config.option(Config.schema(Namespaces, "OPERATOR_ALLOWED_TARGET_NAMESPACES")),
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
-  managementOnly: primaryManagementOnly
+  managementOnly: primaryManagementOnly,
+  requirePrimary: Config.Boolean("OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY").pipe(Config.withDefault(false))
 })
 
 type Environment = Config.Success<typeof environment>
@@ -341,6 +344,7 @@ export const readSettings = (
         allowed: Option.getOrElse(env.allowedNamespaces, () => "").split(",")
       }),
       copyImage: env.copiesUseAgentImage ? agents : undefined,
+      requirePrimary: env.requirePrimary,
       fleet: fleet?.success,
       fleetPaths
     }

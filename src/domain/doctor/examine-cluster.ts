@@ -47,6 +47,18 @@ const changedConfiguration = ({ namespace, operator, part }: ClusterFacts): Read
       ]
 }
 
+/** Members whose name stands for another cluster, as the running primary found it. */
+const identities = ({ operator, part }: ClusterFacts): ReadonlyArray<Finding> =>
+  operator._tag !== "Answered" || part !== "own"
+    ? []
+    : Object.entries(operator.value.refusedIdentities ?? {}).map(([name, problem]) =>
+        failed(
+          "configuration",
+          `The operator does not use cluster ${name}: ${problem}.`,
+          "Do what the sentence says; the cluster is connected to within 5 s then."
+        )
+      )
+
 const authentication = (facts: ClusterFacts): Finding => {
   const { credentials, user } = facts
   switch (user._tag) {
@@ -159,6 +171,7 @@ const resources = ({ kinds, name, part }: ClusterFacts): ReadonlyArray<Finding> 
 export const examineCluster = (facts: ClusterFacts): ReadonlyArray<Finding> => [
   ...configuration(facts),
   ...changedConfiguration(facts),
+  ...identities(facts),
   ...examineConnection(facts),
   examineCredentials(facts, newCredentials(facts)),
   authentication(facts),

@@ -54,6 +54,14 @@ const noTarget = "targets of that kind are not found"
 
 /** Rights of an operator whose cluster has workloads. */
 const workloads: ReadonlyArray<NeededRight> = [
+  {
+    scope: "operator-namespace",
+    group: "coordination.k8s.io",
+    resource: "leases",
+    verbs: ["get"],
+    name: "mirrord-operator-primary",
+    without: "it is not known which primary this cluster serves, and no second one is noticed"
+  },
   { scope: "cluster", group: "", resource: "pods", verbs: ["get", "list"], without: "no target's pods are found" },
   { scope: "cluster", group: "", resource: "services", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "apps", resource: "deployments", verbs: ["get"], without: noTarget },
@@ -146,6 +154,14 @@ const copies: ReadonlyArray<NeededRight> = [
 
 /** Rights of every operator, whatever its role. */
 const everyOperator: ReadonlyArray<NeededRight> = [
+  {
+    scope: "cluster",
+    group: "",
+    resource: "namespaces",
+    verbs: ["get"],
+    name: "kube-system",
+    without: "this cluster's operator does not know its own cluster among others"
+  },
   {
     scope: "cluster",
     group: "authorization.k8s.io",
@@ -370,6 +386,14 @@ const primaryOperator: ReadonlyArray<NeededRight> = [
     name: "mirrord-operator-debts",
     without: "sessions that a lost cluster still has to end are forgotten"
   },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["get", "patch"],
+    name: "mirrord-operator-cluster-identities",
+    without: "it is forgotten with the process which cluster each name stands for"
+  },
   ...reachingAnOperator
 ]
 
@@ -394,6 +418,14 @@ export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<Need
 /** All that a primary's identity does on a member. */
 export const memberRights: ReadonlyArray<NeededRight> = [
   ...reachingAnOperator,
+  {
+    scope: "cluster",
+    group: "",
+    resource: "namespaces",
+    verbs: ["get"],
+    name: "kube-system",
+    without: "the cluster's identity is not known, and another cluster in its place is not noticed"
+  },
   {
     scope: "cluster",
     group: sessions,

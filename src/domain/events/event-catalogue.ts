@@ -59,6 +59,11 @@ export const eventCatalogue = {
     on: child,
     when: "the target's namespace is protected, a bound is reached, or an ephemeral agent has no target"
   },
+  OtherPrimary: {
+    type: "Warning",
+    on: child,
+    when: "this cluster serves another primary, or wants to know which primary asks"
+  },
   Failed: { type: "Warning", on: "both", when: "the session failed; of a child: a step failed, and is tried again" },
   Expired: {
     type: "Normal",
@@ -79,6 +84,11 @@ export const eventCatalogue = {
     type: "Warning",
     on: operator,
     when: "credentials of a cluster that nobody renews end in 30, 7 or 1 days, or have ended"
+  },
+  IdentityRefused: {
+    type: "Warning",
+    on: operator,
+    when: "another cluster than the pinned one answers under a cluster's name, or two names have one cluster"
   },
   ConfigurationRefused: {
     type: "Warning",

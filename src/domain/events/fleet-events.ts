@@ -28,6 +28,12 @@ export const credentialsEndEvent = (cluster: ClusterName, clause: string): Sessi
   message: `Cluster ${cluster}: ${clause}.`
 })
 
+/** Another cluster answers under a cluster's name. `problem`: a clause. */
+export const identityRefusedEvent = (cluster: ClusterName, problem: string): SessionEvent => ({
+  reason: "IdentityRefused",
+  message: `Cluster ${cluster} is not used: ${problem}.`
+})
+
 /** The fleet has another configuration now; nothing if no cluster is concerned. */
 export const fleetChangedEvent = (
   before: Pick<FleetConfiguration, "members">,

@@ -178,6 +178,17 @@ const Node = Schema.Struct({
 })
 export type Node = typeof Node.Type
 
+const Namespace = Schema.Struct({ metadata: ObjectMeta })
+
+export const namespaces: ResourceDescriptor<typeof Namespace.Type> = {
+  group: "",
+  version: "v1",
+  kind: "Namespace",
+  plural: "namespaces",
+  scope: "Cluster",
+  schema: Namespace
+}
+
 export const nodes: ResourceDescriptor<Node> = {
   group: "",
   version: "v1",

@@ -46,6 +46,9 @@ export type AgentObservation =
   | { readonly _tag: "Ready"; readonly checkedAt: number; readonly silent?: string | undefined }
   | FailedAttempt
 
+/** How far it is known whether the child's primary may use this cluster. */
+export type AdmissionObservation = { readonly _tag: "Unasked" } | { readonly _tag: "Admitted" } | FailedAttempt
+
 /** Everything from which a member decides about one of its sessions. Times are epoch ms. */
 export interface ObservedChild<P> {
   readonly child: MirrordClusterSession | undefined
@@ -54,6 +57,8 @@ export interface ObservedChild<P> {
    * child already there at the start of the process is treated as created 1 ms before {@link operatorSince}.
    */
   readonly createdSeenAt: number
+  /** Missing: admitted. */
+  readonly admission?: AdmissionObservation
   readonly target: TargetObservation<P>
   readonly agent: AgentObservation
   /** Further requirements that must hold before the child is ready, beside its target and its agent. */
@@ -79,6 +84,8 @@ export interface ObservedChild<P> {
 
 /** The next action of a member for one of its sessions. At most one action writes the object. */
 export type ChildAction<P> =
+  /** Find out whether the child's primary may use this cluster. */
+  | { readonly _tag: "AskAdmission" }
   | { readonly _tag: "ResolveTarget" }
   /**
    * Start an agent in the placement. Everything made for it carries an ownerReference to the child, so deleting the
@@ -179,6 +186,11 @@ const endOrTimes = <P>(observed: ObservedChild<P>, child: MirrordClusterSession,
   return { times: [lonely?.at, age?.at] }
 }
 
+const admissionRequirement = ({ _tag, ...known }: AdmissionObservation): Requirement => {
+  if (_tag === "Unasked") return { _tag: "Pending", message: "The primary is being looked up." }
+  return "failure" in known ? { _tag: "Failed", failure: known.failure } : met
+}
+
 const targetRequirement = <P>(observed: ObservedChild<P>, child: MirrordClusterSession): Requirement => {
   const { target } = observed
   const podless = endOfPods(observed, child)
@@ -212,9 +224,14 @@ const readiness = <P>(
   observed: ObservedChild<P>,
   child: MirrordClusterSession
 ): Omit<Condition, "lastTransitionTime"> => {
-  const { agent, requirements } = observed
+  const { admission = admitted, agent, requirements } = observed
   const at = { type: readyCondition, ...observedFor(child) }
-  const unmet = firstUnmet([targetRequirement(observed, child), agentRequirement(agent), ...requirements])
+  const unmet = firstUnmet([
+    admissionRequirement(admission),
+    targetRequirement(observed, child),
+    agentRequirement(agent),
+    ...requirements
+  ])
   switch (unmet._tag) {
     case "Met":
       return { ...at, status: "True", reason: "AgentUsable", message: "The agent is ready for clients." }
@@ -230,13 +247,20 @@ const readiness = <P>(
 const observedFor = ({ metadata: { generation } }: MirrordClusterSession) =>
   generation === undefined ? {} : { observedGeneration: generation }
 
+const admitted: AdmissionObservation = { _tag: "Admitted" }
+
 /** The next step towards a running agent, and when a failed attempt is repeated. */
 const progress = <P>(
   observed: ObservedChild<P>,
   child: MirrordClusterSession,
   now: number
 ): { readonly act?: ChildAction<P>; readonly at?: number } => {
-  const { target, agent } = observed
+  const { admission = admitted, target, agent } = observed
+  if (admission._tag === "Unasked") return { act: { _tag: "AskAdmission" } }
+  if (admission._tag === "Failed") {
+    const askAt = retryAt(admission)
+    return now >= askAt ? { act: { _tag: "AskAdmission" } } : { at: askAt }
+  }
   if (target._tag === "Unresolved") return { act: { _tag: "ResolveTarget" } }
   if (target._tag === "Failed") {
     const podless = endOfPods(observed, child)

@@ -37,6 +37,7 @@ const codes: Readonly<Record<FailureReason, readonly [code: number, reason: stri
   NoPods: [410, "ReconnectNotPossible"],
   Forbidden: [403, "Forbidden"],
   NotAllowed: [403, "Forbidden"],
+  OtherPrimary: [403, "Forbidden"],
   TimedOut: [500, "InternalError"],
   ClusterLost: [500, "InternalError"],
   DefaultLost: [410, "ReconnectNotPossible"],

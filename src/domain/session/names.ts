@@ -39,6 +39,8 @@ export const childAnnotations = {
    * left behind.
    */
   parentUid: "operator.metalbear.co/multi-cluster-parent-uid",
+  /** UID of the namespace `kube-system` of the primary's cluster. */
+  primaryUid: "operator.metalbear.co/multi-cluster-primary-uid",
   /** Seconds that the child lives without a socket. */
   sessionTtlSecs: "operator.metalbear.co/session-ttl-secs",
   /** Seconds that the child waits for its first socket. */

@@ -24,6 +24,7 @@ export const newChild = (
     labels: ownerLabel,
     annotations: {
       [childAnnotations.parentUid]: parent.uid,
+      ...(settings.primaryUid === undefined ? {} : { [childAnnotations.primaryUid]: settings.primaryUid }),
       [childAnnotations.sessionTtlSecs]: String(settings.sessionTtlSecs),
       [childAnnotations.remoteSessionTimeoutSecs]: String(settings.remoteSessionTimeoutSecs)
     }

@@ -26,6 +26,8 @@ export interface SessionSettings extends SessionTimes {
   readonly sessionStart: SessionStart
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs?: number | undefined
+  /** The primary's identity towards members; nothing where it cannot be read. */
+  readonly primaryUid?: string | undefined
 }
 
 /** Everything from which the next step of one multi-cluster session is decided. Times are epoch ms. */

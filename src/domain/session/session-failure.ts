@@ -21,6 +21,8 @@ export const failureReasons = [
   "Forbidden",
   /** An administrator's setting does not allow it: a protected namespace, or a bound that is reached. */
   "NotAllowed",
+  /** The cluster serves another primary, or wants to know which one asks. */
+  "OtherPrimary",
   /** Not ready in time. */
   "TimedOut",
   /** The cluster cannot be reached. */
@@ -49,6 +51,7 @@ const cures: Readonly<Record<FailureReason, string>> = {
   Forbidden:
     "ask the administrator of that cluster to grant the missing permission (operator.multiClusterMember on the member)",
   NotAllowed: "ask the administrator of that cluster, who sets this in the values of the chart",
+  OtherPrimary: "ask the administrator of that cluster, which serves one primary alone",
   TimedOut: "look at the mirrord agent's pods and the operator's log in that cluster, then run the command again",
   ClusterLost: "check that the cluster's API server and its operator are up, then run the command again",
   DefaultLost: "check that cluster, then start a new session",

@@ -51,7 +51,8 @@ const graceEnd = ({ observed, parent, now }: Situation): number =>
   memberGrace
 
 /** Whether waiting is of no use: the cluster will say the same in a moment. */
-const isFinal = ({ reason }: SessionFailure): boolean => reason === "NoSuchTarget" || reason === "NotAllowed"
+const isFinal = ({ reason }: SessionFailure): boolean =>
+  reason === "NoSuchTarget" || reason === "NotAllowed" || reason === "OtherPrimary"
 
 /** Why a session may start, or go on, without a cluster; nothing while it must be waited for. */
 const leftOutReason = ({ verdict }: ClusterAssessment, situation: Situation): string | undefined => {

@@ -48,7 +48,8 @@ const start = (configuration: FleetConfiguration, left = (): void => {}) =>
         childChanged: () => {},
         reachChanged: () => {},
         credentialsFailed: () => {},
-        credentialsEnding: () => {}
+        credentialsEnding: () => {},
+        identityRefused: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {

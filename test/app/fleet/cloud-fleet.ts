@@ -46,7 +46,8 @@ export const startInCloud = (auth: ClusterAuth) =>
         childChanged: () => {},
         reachChanged: () => {},
         credentialsFailed: (cluster, problem) => void problems.push(`${cluster}: ${problem}`),
-        credentialsEnding: (cluster, clause) => void endings.push(`${cluster}: ${clause}`)
+        credentialsEnding: (cluster, clause) => void endings.push(`${cluster}: ${clause}`),
+        identityRefused: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {

@@ -50,7 +50,8 @@ const start = (
         reachChanged: (cluster) =>
           void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`),
         credentialsFailed: () => {},
-        credentialsEnding: () => {}
+        credentialsEnding: () => {},
+        identityRefused: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
@@ -510,7 +511,8 @@ const startGranting = (first: string, options: Granting = {}) =>
           childChanged: () => {},
           reachChanged: () => {},
           credentialsFailed: () => {},
-          credentialsEnding: () => {}
+          credentialsEnding: () => {},
+          identityRefused: () => {}
         }
       }).pipe(Effect.provideService(ClusterConnector, connector))
       credentials = () => fleet.clusters.get(a)?.credentials()

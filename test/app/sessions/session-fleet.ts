@@ -8,6 +8,7 @@ import { SessionNotifier } from "../../../src/app/kernel/session-notifier.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { makeStoppedLedger, storedLedger } from "../../../src/app/kernel/stopped-ledger.ts"
 import { makeClusterSessionController } from "../../../src/app/sessions/member/cluster-session-controller.ts"
+import { makeAdmitPrimary } from "../../../src/app/sessions/member/primary-lease.ts"
 import { makeDebtLedger } from "../../../src/app/sessions/primary/debt-ledger.ts"
 import { makeSessionManager } from "../../../src/app/sessions/primary/multi-cluster-session-manager.ts"
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
@@ -238,7 +239,8 @@ export class SessionFleet {
             },
             reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster)),
             credentialsFailed: () => {},
-            credentialsEnding: () => {}
+            credentialsEnding: () => {},
+            identityRefused: () => {}
           }
         }).pipe(Effect.provideService(ClusterConnector, connectorOf(primary, members)))
         const manager = yield* makeSessionManager({
@@ -281,7 +283,9 @@ export class SessionFleet {
           stopped: makeStoppedLedger(api, operatorNamespace, storedLedger(api, operatorNamespace)),
           ...usualLimits,
           stealTls: () => Effect.succeed([]),
-          requirements: () => []
+          requirements: () => [],
+          requirePrimary: false,
+          admitPrimary: makeAdmitPrimary({ api, namespace: operatorNamespace, mustTell: false })
         })
         onSocket = controller.enqueue
         return { controller, sockets }

@@ -332,6 +332,15 @@ describe("what is wrong is told with what to do", () => {
     expect(told({ ...facts, part: "member" }, "configuration")).toEqual([])
   })
 
+  it("another cluster under the name of a member, as the running primary found it", () => {
+    const unknown = { version: undefined, protocolVersion: undefined, features: [] }
+    const facts = { ...wellPrimary, operator: answered({ ...unknown, refusedIdentities: { b: "it is another" } }) }
+    expect(told(facts, "configuration")).toEqual([
+      expect.stringMatching(/^failed \| The operator does not use cluster b: it is another\. \| Do what/u)
+    ])
+    expect(told({ ...facts, part: "member" }, "configuration")).toEqual([])
+  })
+
   it("a configuration of this cluster that cannot be used", () => {
     const facts = {
       ...wellMember,

@@ -7,10 +7,22 @@
 import { Effect, Result } from "effect"
 import { pathOf } from "../../../adapters/kubernetes/kube-api-http.ts"
 import type { Answer, OperatorFacts } from "../../../domain/doctor/cluster-facts.ts"
-import { mirrordOperators, refusedConfiguration } from "../../../domain/resources/mirrord-operator.ts"
+import { isAboutIdentity } from "../../../domain/fleet/identity.ts"
+import {
+  type ConnectedCluster,
+  mirrordOperators,
+  refusedConfiguration
+} from "../../../domain/resources/mirrord-operator.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
 import type { ClusterProbe } from "../../../ports/cluster-probe.ts"
 import { servedPlurals, valueOf } from "./probe-answer.ts"
+
+const refusedIdentities = (clusters: ReadonlyArray<ConnectedCluster>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    clusters.flatMap((cluster) =>
+      "error" in cluster && isAboutIdentity(cluster.error.message) ? [[cluster.name, cluster.error.message]] : []
+    )
+  )
 
 const readOperatorFacts = (body: unknown): OperatorFacts | undefined => {
   const operator = readResource(mirrordOperators, body)
@@ -24,7 +36,8 @@ const readOperatorFacts = (body: unknown): OperatorFacts | undefined => {
     version,
     protocolVersion: protocolVersion ?? undefined,
     features: features ?? [],
-    refusedConfiguration: refusedConfiguration(operator.success.status)
+    refusedConfiguration: refusedConfiguration(operator.success.status),
+    refusedIdentities: refusedIdentities(operator.success.status?.connected_clusters ?? [])
   }
 }
 

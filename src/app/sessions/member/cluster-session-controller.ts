@@ -100,6 +100,7 @@ const observedChild = (
   pods: known.pods,
   podlessMillis: options.podlessMillis,
   child: view,
+  admission: known.admission,
   createdSeenAt: sightings.seen(key).created,
   target: known.target,
   agent: observedAgent(known),

@@ -34,6 +34,7 @@ import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry } from "../socket-registry.ts"
 import { type ClusterSessionController, makeClusterSessionController } from "./cluster-session-controller.ts"
 import { makeMemberSessions, type MemberSessions } from "./member-sessions.ts"
+import { makeAdmitPrimary } from "./primary-lease.ts"
 import { targetsHere } from "./targets-here.ts"
 
 /** The parts of the operator that this capability builds on. */
@@ -48,6 +49,8 @@ export interface MemberGround {
   readonly longestSessionSecs: number | undefined
   /** How long the target of a session may be without pods, ms; nothing: for ever. */
   readonly podlessMillis?: number | undefined
+  /** Whether a primary must say which cluster it is; not unless given. */
+  readonly requirePrimary?: boolean | undefined
   readonly protectedNamespaces: ProtectedNamespaces
   readonly feed: ChangeFeed
   readonly notifier: SessionNotifier
@@ -117,6 +120,8 @@ export const makeMemberCapability = (
       ...ground,
       sockets,
       stopped,
+      admitPrimary: makeAdmitPrimary({ api: retryingApi(api), namespace, mustTell: ground.requirePrimary ?? false }),
+      requirePrimary: ground.requirePrimary ?? false,
       defaults: times,
       stealTls: earlier.find(({ stealTls }) => stealTls !== undefined)?.stealTls ?? (() => Effect.succeed([])),
       requirements: (session) => earlier.flatMap(({ requirement }) => requirement?.(session) ?? [])

@@ -11,11 +11,26 @@ import type { ChildAction } from "../../../domain/session/child-plan.ts"
 import type { KubeError } from "../../../ports/kube-api.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import { lookUpTarget, refreshAgents, startAgents } from "./session-agents.ts"
-import { type ChildTurn, type ClusterSessionState, patchSessionStatus, refreshOf } from "./session-state.ts"
+import {
+  type ChildTurn,
+  type ClusterSessionState,
+  failedAttempt,
+  patchSessionStatus,
+  refreshOf
+} from "./session-state.ts"
 import type { Placements } from "./target-resolver.ts"
 
 type Act<Tag extends ChildAction<Placements>["_tag"]> = Extract<ChildAction<Placements>, { readonly _tag: Tag }>
 type Performed = Effect.Effect<unknown, KubeError>
+
+const performAskAdmission = ({ controller, options }: ClusterSessionState, turn: ChildTurn): Performed =>
+  Effect.gen(function* () {
+    const failure = yield* options.admitPrimary(turn.view)
+    const at = yield* Clock.currentTimeMillis
+    turn.known.admission = failure === undefined ? { _tag: "Admitted" } : failedAttempt(turn.known, failure, at)
+    if (failure === undefined) turn.known.failures = 0
+    controller.enqueue(turn.key)
+  })
 
 const performResolveTarget = (state: ClusterSessionState, turn: ChildTurn): Performed =>
   Effect.tap(lookUpTarget(state, turn), () => Effect.sync(() => state.controller.enqueue(turn.key)))
@@ -68,6 +83,8 @@ export const performChildAction = (
   action: Exclude<ChildAction<Placements>, { readonly _tag: "RequeueAt" }>
 ): Performed => {
   switch (action._tag) {
+    case "AskAdmission":
+      return performAskAdmission(state, turn)
     case "ResolveTarget":
       return performResolveTarget(state, turn)
     case "StartAgent":

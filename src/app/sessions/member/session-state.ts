@@ -11,8 +11,9 @@ import {
   type MirrordClusterSession
 } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { parentNameOf } from "../../../domain/session/child-owner.ts"
-import type { AgentObservation, TargetObservation } from "../../../domain/session/child-plan.ts"
+import type { AdmissionObservation, AgentObservation, TargetObservation } from "../../../domain/session/child-plan.ts"
 import { afterLook, type PodlessTime, podsUnknown } from "../../../domain/session/podless.ts"
+import { needsAdmission } from "../../../domain/session/primary-claim.ts"
 import type { Requirement } from "../../../domain/session/requirement.ts"
 import type { SessionBounds } from "../../../domain/session/session-bounds.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
@@ -30,6 +31,7 @@ import type { SessionEnds } from "../session-ends.ts"
 import type { SessionSightings } from "../session-sightings.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
 import type { AgentHold, AgentWatches } from "./agent-watch.ts"
+import type { AdmitPrimary } from "./primary-lease.ts"
 import type { Placements } from "./target-resolver.ts"
 
 export interface ClusterSessionOptions {
@@ -44,6 +46,9 @@ export interface ClusterSessionOptions {
   /** How long the target of a session may be without pods, ms; nothing: for ever. */
   readonly podlessMillis?: number | undefined
   readonly stopped: StoppedLedger
+  readonly admitPrimary: AdmitPrimary
+  /** Whether a primary must say which cluster it is. */
+  readonly requirePrimary: boolean
   readonly bounds: SessionBounds
   readonly protectedNamespaces: ProtectedNamespaces
   /** Needs of other capabilities before a session is ready. */
@@ -71,6 +76,7 @@ export interface RunningAgent extends SessionAgent {
 export interface SessionState {
   /** The object as it was when this process first saw it. */
   readonly session: MirrordClusterSession
+  admission: AdmissionObservation
   target: TargetObservation<Placements>
   /** The knowledge about the target's pods. */
   pods: PodlessTime
@@ -153,8 +159,9 @@ export const forgetSession = (
     )
   })
 
-export const newSession = (session: MirrordClusterSession): SessionState => ({
+export const newSession = (session: MirrordClusterSession, requirePrimary = false): SessionState => ({
   session,
+  admission: { _tag: needsAdmission(session, requirePrimary) ? "Unasked" : "Admitted" },
   target: { _tag: "Unresolved" },
   pods: podsUnknown,
   agent: { _tag: "None" },
@@ -178,7 +185,7 @@ export const stateOf = (
     const known = state.sessions.get(name)
     if (known !== undefined && known.session.metadata.uid === session.metadata.uid) return known
     if (known !== undefined) yield* forgetSession(state, name)
-    const fresh = newSession(session)
+    const fresh = newSession(session, state.options.requirePrimary)
     state.sessions.set(name, fresh)
     return fresh
   })

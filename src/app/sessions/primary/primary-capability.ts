@@ -4,7 +4,11 @@
  */
 
 import { Clock, Effect, type Scope } from "effect"
-import { credentialsEndEvent, credentialsFailedEvent } from "../../../domain/events/fleet-events.ts"
+import {
+  credentialsEndEvent,
+  credentialsFailedEvent,
+  identityRefusedEvent
+} from "../../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { sessionSamples } from "../../../domain/metrics/session-samples.ts"
@@ -29,11 +33,13 @@ import { type ChangingFleet, type Fleet, makeFleet } from "../../fleet/fleet.ts"
 import { followConfiguration } from "../../fleet/follow-configuration.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import type { Change, ChangeFeed } from "../../kernel/change-feed.ts"
+import { clusterUid } from "../../kernel/cluster-uid.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { makeLedgerCache } from "../../kernel/ledger.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { measure } from "../../kernel/metrics.ts"
+import { retryingApi } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { cachedLedger, makeStoppedLedger, type StoppedLedger } from "../../kernel/stopped-ledger.ts"
@@ -79,6 +85,8 @@ interface Primary {
   readonly manager: SessionManager
 }
 
+const operator = { metadata: { name: "operator" } }
+
 const makeOwnFleet = (
   configuration: FleetConfiguration,
   { events, feed, fingerprint, namespace, operatorVersion }: PrimaryGround
@@ -98,12 +106,24 @@ const makeOwnFleet = (
       },
       reachChanged: clusterChanged,
       credentialsFailed: (cluster, problem) =>
-        events.record(mirrordOperators, { metadata: { name: "operator" } }, credentialsFailedEvent(cluster, problem)),
+        events.record(mirrordOperators, operator, credentialsFailedEvent(cluster, problem)),
       credentialsEnding: (cluster, clause) =>
-        events.record(mirrordOperators, { metadata: { name: "operator" } }, credentialsEndEvent(cluster, clause))
+        events.record(mirrordOperators, operator, credentialsEndEvent(cluster, clause)),
+      identityRefused: (cluster, problem) =>
+        events.record(mirrordOperators, operator, identityRefusedEvent(cluster, problem))
     }
   })
 }
+
+/** The primary's name towards members. Without it they cannot tell it from others, and most accept it all the same. */
+const ownUid = (ownApi: KubeApi): Effect.Effect<string | undefined> =>
+  clusterUid(ownApi).pipe(
+    // Only now with retries, which draw their jitter for a namespace that is not there, too.
+    Effect.catch(() => clusterUid(retryingApi(ownApi))),
+    Effect.catch((error) =>
+      Effect.as(logWarning("identity of this cluster is not known", { problem: error.message }), undefined)
+    )
+  )
 
 const makePrimary = (
   configuration: FleetConfiguration,
@@ -117,12 +137,13 @@ const makePrimary = (
     const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
     yield* countHolding("sockets of sessions", sockets.size)
     const fleet = yield* makeOwnFleet(configuration, ground)
+    const primaryUid = yield* ownUid(ownApi)
     yield* Effect.forkScoped(debts.keepPaying((cluster) => fleet.clusters.get(cluster)?.access()?.api))
     const manager = yield* makeSessionManager({
       ownApi,
       fleet,
       defaultCluster: configuration.defaultCluster,
-      settings: { ...configuration, longestSessionSecs: ground.longestSessionSecs },
+      settings: { ...configuration, longestSessionSecs: ground.longestSessionSecs, primaryUid },
       sockets,
       debts,
       stopped,

@@ -1,0 +1,168 @@
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { describe, expect } from "vitest"
+import { makeFleet } from "../../../src/app/fleet/fleet.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { identityNamespace, pinsName } from "../../../src/domain/fleet/identity.ts"
+import { configMaps, namespaces, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
+import { LinkRefused } from "../../../src/ports/member-link.ts"
+import { it } from "../../support/effect-it.ts"
+import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
+import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
+import { day0, operators, ownHealth, pass, workloadCluster } from "../sessions/session-fleet.ts"
+
+const identify = (api: MemoryKubeApi, uid: string): void => {
+  api.write(namespaces, identityNamespace, {})
+  api.write(namespaces, identityNamespace, { metadata: { uid } })
+}
+const failing = (api: MemoryKubeApi, reason: "Forbidden" | "Unreachable", plural: string): void => {
+  const error = new KubeError({ cluster: api.cluster, operation: "get", reason, detail: "not now" })
+  api.before = (call) => (call.plural === plural ? Effect.fail(error) : Effect.void)
+}
+const wellAgain = (api: MemoryKubeApi): void => {
+  api.before = () => Effect.void
+}
+
+/** A primary `zero` whose members `a` and `b` have credentials; `uids`: of their namespaces kube-system. */
+const start = (uids: Readonly<Record<string, string>>, primary = new MemoryKubeApi("primary")) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(day0)
+    const members = new Map(["a", "b"].map((name) => [name, workloadCluster(name)]))
+    const member = (name: string): MemoryKubeApi => {
+      const found = members.get(name)
+      if (found === undefined) throw new Error(`no member ${name}`)
+      return found
+    }
+    identify(primary, "zero")
+    for (const [name, uid] of Object.entries(uids)) identify(member(name), uid)
+    for (const name of members.keys()) giveCredentials(primary, name)
+    const told: Array<string> = []
+    const access = (api: MemoryKubeApi) => ({
+      api,
+      link: () => Effect.fail(new LinkRefused({ cluster: api.cluster, reason: "", detail: "none" }))
+    })
+    const fleet = yield* makeFleet({
+      configuration: configurationOf(["a", "b"]),
+      namespace: operatorNamespace,
+      sha256Hex,
+      ownHealth,
+      events: {
+        joined: () => {},
+        left: () => {},
+        childChanged: () => {},
+        reachChanged: () => {},
+        credentialsFailed: () => {},
+        credentialsEnding: () => {},
+        identityRefused: (cluster, problem) => void told.push(`${cluster}: ${problem}`)
+      }
+    }).pipe(
+      Effect.provideService(ClusterConnector, {
+        own: access(primary),
+        member: ({ name }) => Effect.succeed({ ...access(member(name)), reauthenticate: () => {} })
+      })
+    )
+    yield* pass(2)
+    const cluster = (name: string) => fleet.clusters.get(clusterName(name))
+    const pins = () => primary.peek(configMaps, pinsName, operatorNamespace)?.["data"]
+    const forget = (name: string) => primary.write(configMaps, pinsName, { data: { [name]: null } }, operatorNamespace)
+    return { cluster, forget, member, pins, primary, told }
+  })
+
+describe("the identity of members", () => {
+  it.effect("is pinned at first sight, and outlives the process", () =>
+    Effect.gen(function* () {
+      const { cluster, pins, primary } = yield* start({ a: "one", b: "two" })
+      expect(pins()).toEqual({ a: "one", b: "two" })
+      expect(cluster("a")?.access()).toBeDefined()
+      const { cluster: later, told } = yield* start({ a: "one", b: "three" }, primary)
+      expect(later("a")?.reach()).toMatchObject({ reachable: true })
+      expect(later("b")?.reach()).toMatchObject({
+        reachable: false,
+        error: expect.stringMatching(/is three, not two; .*"b":null/)
+      })
+      expect([later("b")?.access(), later("b")?.children()]).toEqual([undefined, undefined])
+      expect(told).toEqual([expect.stringMatching(/^b: it is not the cluster that it was/)])
+    })
+  )
+
+  it.effect("keeps a cluster out that took another's place, tells it once, until the pin is forgotten", () =>
+    Effect.gen(function* () {
+      const { cluster, forget, member, pins, told } = yield* start({ a: "one", b: "two" })
+      failing(member("b"), "Unreachable", operators.plural)
+      yield* pass(20)
+      identify(member("b"), "three")
+      wellAgain(member("b"))
+      yield* pass(30)
+      expect(cluster("b")?.reach()).toMatchObject({ reachable: false, error: expect.stringContaining("not two") })
+      expect(cluster("b")?.access()).toBeUndefined()
+      expect(told).toHaveLength(1)
+      forget("b")
+      yield* pass(10)
+      expect(pins()).toEqual({ a: "one", b: "three" })
+      expect(cluster("b")?.reach()).toMatchObject({ reachable: true, error: undefined })
+      expect(cluster("b")?.children()?.synced()).toBe(true)
+    })
+  )
+
+  it.effect("is looked at again when the credentials change", () =>
+    Effect.gen(function* () {
+      const { cluster, member, primary } = yield* start({ a: "one", b: "two" })
+      identify(member("b"), "three")
+      yield* pass(30)
+      expect(cluster("b")?.reach()).toMatchObject({ reachable: true })
+      const name = "mirrord-cluster-b"
+      primary.write(secrets, name, { data: { bearerToken: btoa("another") } }, operatorNamespace)
+      yield* pass(10)
+      expect(cluster("b")?.reach()).toMatchObject({ error: expect.stringContaining("not two") })
+    })
+  )
+
+  it.effect("gives one cluster one name, and none to the primary's own", () =>
+    Effect.gen(function* () {
+      const { cluster } = yield* start({ a: "one", b: "one" })
+      const errors = ["a", "b"].map((name) => cluster(name)?.reach().error)
+      expect(errors.filter((error) => error === undefined)).toHaveLength(1)
+      expect(errors.join("")).toMatch(/^it is cluster [ab]: .* one, which is pinned for/)
+      const { cluster: other } = yield* start({ a: "zero", b: "two" })
+      expect(other("a")?.reach().error).toMatch(/^it is the primary's own cluster: .* zero/)
+      expect(other("b")?.reach().error).toBeUndefined()
+    })
+  )
+
+  it.effect("is not asked of a member that may not tell it", () =>
+    Effect.gen(function* () {
+      const { cluster, member, pins } = yield* start({ a: "one" })
+      expect(pins()).toEqual({ a: "one" })
+      expect(cluster("b")?.reach()).toMatchObject({ reachable: true, error: undefined })
+      failing(member("a"), "Forbidden", namespaces.plural)
+      yield* pass(20)
+      expect(cluster("a")?.reach()).toMatchObject({ reachable: true, error: undefined })
+    })
+  )
+
+  it.effect("lasts as long as the process where it may not be kept", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      failing(primary, "Forbidden", configMaps.plural)
+      const { cluster, pins } = yield* start({ a: "one", b: "one" }, primary)
+      expect(["a", "b"].flatMap((name) => cluster(name)?.access() ?? [])).toHaveLength(1)
+      expect(pins()).toBeUndefined()
+    })
+  )
+
+  it.effect("keeps a member waiting while its pin cannot be read", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      failing(primary, "Unreachable", configMaps.plural)
+      const { cluster, pins } = yield* start({ a: "one", b: "two" }, primary)
+      expect(cluster("a")?.access()).toBeUndefined()
+      wellAgain(primary)
+      yield* pass(10)
+      expect(cluster("a")?.access()).toBeDefined()
+      expect(pins()).toEqual({ a: "one", b: "two" })
+    })
+  )
+})
