@@ -33,6 +33,7 @@ import { audit } from "../kernel/audit.ts"
 import type { InTurn } from "../kernel/in-turn.ts"
 import type { CopiedPods, Copy } from "./copied-pods.ts"
 import type { InPlace } from "./copy-places.ts"
+import type { ScaledDownWorkloads } from "./scaled-down-workloads.ts"
 
 export interface CreateCopyOptions {
   /** The API with retries, since the user waits. */
@@ -185,14 +186,14 @@ const createPod = (
     Effect.tap((made) => Effect.map(Clock.currentTimeMillis, (now) => copies.made(made, now)))
   )
 
-/** Takes the pods from the workload that a copy replaces; does nothing if it has none for this copy already. */
-const takePods = (
-  { copies }: CreateCopyOptions,
+/** Fails if another copy has the pods of the workload that a copy is to replace. `otherCopy`: looks for it. */
+const unlessTaken = (
   { asked: { namespace }, request: { path } }: Wanted,
   workload: ScalableWorkload,
-  copy: string
+  copy: string,
+  otherCopy: ScaledDownWorkloads["takenBy"]
 ): Effect.Effect<void, ApiError> =>
-  copies.workloads.scaleDown({ ...workload, namespace }, copy).pipe(
+  otherCopy({ ...workload, namespace }, copy).pipe(
     Effect.mapError(({ detail }) => internalError(`${path} cannot be scaled down: ${detail}.`)),
     Effect.flatMap((other) =>
       other === undefined
@@ -209,14 +210,23 @@ const takePods = (
     )
   )
 
+/** Takes the pods from the workload that a copy replaces; does nothing if it has none for this copy already. */
+const takePods = (
+  { copies }: CreateCopyOptions,
+  wanted: Wanted,
+  workload: ScalableWorkload,
+  copy: string
+): Effect.Effect<void, ApiError> => unlessTaken(wanted, workload, copy, copies.workloads.scaleDown)
+
 /** An earlier copy once more. The process that made it may have ended before it took the workload's pods. */
 const sameCopy = (options: CreateCopyOptions, wanted: Wanted, copy: Copy): Effect.Effect<CopyTarget, ApiError> =>
   Effect.gen(function* () {
     const { metadata } = copy.pod
     const { replaces } = copy.record
+    // First, because a copy that nobody uses may end while the workload's pods are taken.
+    options.copies.use(copy, yield* Clock.currentTimeMillis)
     if (replaces !== undefined) yield* takePods(options, wanted, replaces, metadata.name)
     const now = yield* Clock.currentTimeMillis
-    options.copies.use(copy, now)
     const target = copyTarget(metadata, copy.record, options.copies.state(copy, now), now)
     return wanted.order === undefined ? sharedCopyTarget(target) : target
   })
@@ -238,7 +248,9 @@ const makeCopy = (
       ...(order === undefined ? {} : { primary: order.primary }),
       ...(replaces === undefined ? {} : { replaces })
     }
-    const { awaited, image } = options
+    const { awaited, copies, image } = options
+    // Before the pod is made: a session could begin on a pod that has to go at once.
+    if (replaces !== undefined) yield* unlessTaken(wanted, replaces, name, copies.workloads.takenBy)
     const pod = yield* Effect.fromResult(
       Result.mapError(copiedPod({ name, namespace, request, template, selector, record, image }), badRequest)
     )

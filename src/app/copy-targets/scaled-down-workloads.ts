@@ -45,7 +45,9 @@ export interface PlacedWorkload extends ScalableWorkload {
 export interface ScaledDownWorkloads {
   /** Whether a workload has no pods because of a copy, as far as somebody has looked. */
   readonly replacement: (workload: PlacedWorkload, copy: string) => Replacement
-  /** Scales a workload down for a copy; the result is the name of the other copy that it is scaled down for, if any. */
+  /** The name of the other copy that a workload is scaled down for, if any. */
+  readonly takenBy: (workload: PlacedWorkload, copy: string) => Effect.Effect<string | undefined, KubeError>
+  /** Scales a workload down for a copy, unless it is for another, whose name is the result. */
   readonly scaleDown: (workload: PlacedWorkload, copy: string) => Effect.Effect<string | undefined, KubeError>
   /** Looks at a workload, because something about its copy has changed. */
   readonly look: (workload: PlacedWorkload) => void
@@ -194,6 +196,11 @@ export const makeScaledDownWorkloads = (
         if (!known.has(key)) return "Unknown"
         return known.get(key) === copy ? "Down" : "NotDown"
       },
+      takenBy: (workload, copy) =>
+        Effect.map(readWorkload({ api: awaited }, workload), (found) => {
+          const step = scaleDown(found, copy)
+          return step._tag === "Taken" ? step.by : undefined
+        }),
       scaleDown: (workload, copy) =>
         Effect.ensuring(
           scaleDownFor({ ...state, api: awaited }, workload, copy),

@@ -139,9 +139,15 @@ describe("a copy that replaces its target", () => {
       opened(yield* copied.connect(certificate, copy, 2n))
       copied.cluster.trusted.add("bob")
       const bob = yield* copied.certificate("bob")
+      let tried = 0
+      copied.cluster.api.before = ({ plural, verb }) => {
+        if (plural === "pods" && verb === "create") tried++
+        return Effect.void
+      }
       const { code, message } = refused(yield* copied.post(bob, usualSpec, "bob"))
       assert.strictEqual(code, 409)
       assert.include(message, `deployment/myapp is scaled down already, for the copy ${name} of another session.`)
+      assert.strictEqual(tried, 0, "a session could begin on a pod that goes at once")
       assert.lengthOf(copied.copies(), 1)
       assert.deepStrictEqual(copied.workload(), scaledDownFor(name))
       const stranger = refusedWith(yield* copied.connect(bob, copy, 3n))
