@@ -4,8 +4,8 @@
  */
 
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { identityNamespace, pinsName } from "../../../src/domain/fleet/cluster-identity.ts"
 import { clusterName, clusterSlug } from "../../../src/domain/fleet/cluster-name.ts"
-import { identityNamespace, pinsName } from "../../../src/domain/fleet/identity.ts"
 import { asObject } from "../../../src/domain/json.ts"
 import { configMaps, namespaces } from "../../../src/domain/resources/core-kinds.ts"
 import { parentNameOf } from "../../../src/domain/session/child-owner.ts"

@@ -3,7 +3,7 @@
  * count only its own sessions.
  */
 
-import { identityNamespace } from "../../../src/domain/fleet/identity.ts"
+import { identityNamespace } from "../../../src/domain/fleet/cluster-identity.ts"
 import { at } from "../../../src/domain/json.ts"
 import { findCondition } from "../../../src/domain/resources/condition.ts"
 import { leases, namespaces } from "../../../src/domain/resources/core-kinds.ts"

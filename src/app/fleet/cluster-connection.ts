@@ -8,6 +8,7 @@
 import { Clock, Effect, Exit, Latch, Predicate, Result, Scope } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
+import type { IdentityVerdict } from "../../domain/fleet/cluster-identity.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import {
   afterCheck,
@@ -21,7 +22,6 @@ import {
   nextCheckTimeout,
   unreadableSince
 } from "../../domain/fleet/health.ts"
-import type { IdentityVerdict } from "../../domain/fleet/identity.ts"
 import type { WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"

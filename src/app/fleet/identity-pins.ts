@@ -2,12 +2,12 @@
  * Keeps the identity of each member in a ConfigMap beside the operator, so that it outlives processes and terms of
  * leaders. Nobody but people forgets a pin: a cluster that is refused is looked up there anew each time.
  *
- * Not here: the decision (domain/fleet/identity.ts), and when a member is asked (cluster-connection.ts).
+ * Not here: the decision (domain/fleet/cluster-identity.ts), and when a member is asked (cluster-connection.ts).
  */
 
 import { Effect, Semaphore } from "effect"
+import { type IdentityVerdict, judgeIdentity, pinsName } from "../../domain/fleet/cluster-identity.ts"
 import { type ClusterName, clusterSlug, type Sha256Hex } from "../../domain/fleet/cluster-name.ts"
-import { type IdentityVerdict, judgeIdentity, pinsName } from "../../domain/fleet/identity.ts"
 import { asObject } from "../../domain/json.ts"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"

@@ -1,11 +1,11 @@
 /**
  * Reads the identity of a cluster: the UID of its namespace `kube-system`.
  *
- * Not here: what follows from it (domain/fleet/identity.ts).
+ * Not here: what follows from it (domain/fleet/cluster-identity.ts).
  */
 
 import { Effect } from "effect"
-import { identityNamespace } from "../../domain/fleet/identity.ts"
+import { identityNamespace } from "../../domain/fleet/cluster-identity.ts"
 import { namespaces } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 

@@ -5,13 +5,14 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Fiber, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { afterAll, afterEach, beforeAll, describe, expect, vi } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect } from "vitest"
 import { makeAksTokens } from "../../../src/adapters/azure/aks-tokens.ts"
 import { readTokenClaims } from "../../../src/domain/credentials/token-claims.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { it } from "../../support/effect-it.ts"
 import { aksServer, type EntraStandIn, signJwt, startEntraStandIn } from "../../support/entra-stand-in.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
+import { until } from "../../support/until.ts"
 
 const minute = 60_000
 const tenant = "11111111-2222-3333-4444-555555555555"
@@ -142,17 +143,20 @@ describe("a token for an AKS cluster", () => {
     environment = {}
   })
 
+  const waiting = (requests: number) =>
+    Effect.promise(() => until(`${requests} requests wait`, () => entra.waiting() === requests || undefined))
+
   it.effect("is not waited for without end, nor is its request left open", () =>
     Effect.gen(function* () {
       writeAssertion()
       entra.isSilent = true
       const asking = yield* Effect.forkChild(Effect.flip(ask()))
-      yield* Effect.promise(() => vi.waitFor(() => expect(entra.waiting()).toBe(1)))
+      yield* waiting(1)
       yield* TestClock.adjust("30 seconds")
       expect(yield* Fiber.join(asking)).toMatch(
         /there was no answer within 30 seconds\); let the operator's pod reach/u
       )
-      yield* Effect.promise(() => vi.waitFor(() => expect(entra.waiting()).toBe(0)))
+      yield* waiting(0)
       entra.isSilent = false
     })
   )

@@ -2,8 +2,8 @@
 
 import { Result } from "effect"
 import { sha256Hex } from "../../../../src/app/kernel/sha256-hex.ts"
+import { identityNamespace, pinsName } from "../../../../src/domain/fleet/cluster-identity.ts"
 import { clusterName, clusterSlug } from "../../../../src/domain/fleet/cluster-name.ts"
-import { identityNamespace, pinsName } from "../../../../src/domain/fleet/identity.ts"
 import { configMaps, namespaces } from "../../../../src/domain/resources/core-kinds.ts"
 import { operatorNamespace } from "../../world/operator-replica.ts"
 import { nothingHappens, withCluster } from "../scene.ts"

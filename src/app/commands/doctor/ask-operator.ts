@@ -7,7 +7,7 @@
 import { Effect, Result } from "effect"
 import { pathOf } from "../../../adapters/kubernetes/kube-api-http.ts"
 import type { Answer, OperatorFacts } from "../../../domain/doctor/cluster-facts.ts"
-import { isAboutIdentity } from "../../../domain/fleet/identity.ts"
+import { isAboutIdentity } from "../../../domain/fleet/cluster-identity.ts"
 import {
   type ConnectedCluster,
   mirrordOperators,

@@ -291,6 +291,8 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         "system:serviceaccount:mirrord:nobody may not list, create copytargets.operator.metalbear.co in the whole " +
           "cluster: without it no copy of a target is made there, and sessions over many clusters on jobs and " +
           "cronjobs go without it.",
+        'system:serviceaccount:mirrord:nobody may not get namespaces "kube-system" in the whole cluster: without it ' +
+          "the cluster's identity is not known, and another cluster in its place is not noticed.",
         "system:serviceaccount:mirrord:nobody may not get, list, watch, create, delete " +
           "mirrordclustersessions.mirrord.metalbear.co in the whole cluster: without it no session is made in this " +
           "cluster.",

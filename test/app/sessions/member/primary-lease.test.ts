@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeAdmitPrimary } from "../../../../src/app/sessions/member/primary-lease.ts"
-import { identityNamespace } from "../../../../src/domain/fleet/identity.ts"
+import { identityNamespace } from "../../../../src/domain/fleet/cluster-identity.ts"
 import { leases, namespaces } from "../../../../src/domain/resources/core-kinds.ts"
 import {
   mirrordClusterSessions,

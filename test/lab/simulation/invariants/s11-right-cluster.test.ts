@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
 import { rightCluster } from "../../../../lab/simulation/invariants/s11-right-cluster.ts"
-import { identityNamespace, pinsName } from "../../../../src/domain/fleet/identity.ts"
+import { identityNamespace, pinsName } from "../../../../src/domain/fleet/cluster-identity.ts"
 import { configMaps, namespaces } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { childObject, committed, find, parent } from "./fixture.ts"

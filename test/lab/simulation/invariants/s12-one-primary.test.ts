@@ -1,6 +1,6 @@
 import { expect, it } from "vitest"
 import { onePrimary } from "../../../../lab/simulation/invariants/s12-one-primary.ts"
-import { identityNamespace } from "../../../../src/domain/fleet/identity.ts"
+import { identityNamespace } from "../../../../src/domain/fleet/cluster-identity.ts"
 import { leases, namespaces } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions, readyCondition } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { childAnnotations } from "../../../../src/domain/session/names.ts"

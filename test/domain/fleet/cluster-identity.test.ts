@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
+import { type IdentifiedCluster, isAboutIdentity, judgeIdentity } from "../../../src/domain/fleet/cluster-identity.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
-import { type IdentifiedCluster, isAboutIdentity, judgeIdentity } from "../../../src/domain/fleet/identity.ts"
 
 const asked = (change: Partial<IdentifiedCluster>): IdentifiedCluster => ({
   name: clusterName("eu_west"),
