@@ -52,7 +52,8 @@ const publishedFiles = (multiCluster: MultiCluster): Parameters<typeof parseFlee
       sessionTtlSecs: seconds(multiCluster["sessionTtlSecs"]),
       sessionStart: multiCluster["sessionStart"] === "" ? undefined : multiCluster["sessionStart"]
     }),
-    clusters: entries.length === 0 ? { _tag: "Absent" } : parsed({ clusters: entries })
+    clusters: entries.length === 0 ? { _tag: "Absent" } : parsed({ clusters: entries }),
+    findsClusters: asArray(multiCluster["providers"]).length > 0
   }
 }
 
@@ -118,7 +119,8 @@ const multiClusters = fc.record(
       fc.constantFrom(0, null, -1, 1.5, "60", "0", "5m", 9007199254740991, 1_000_000)
     ),
     sessionTtlSecs: mostly(fc.nat(100), fc.constantFrom(0, null, -5, 0.1, "", "90", 1e15)),
-    sessionStart: mostly(fc.constantFrom("default", "all"), fc.constantFrom("", null, "any"))
+    sessionStart: mostly(fc.constantFrom("default", "all"), fc.constantFrom("", null, "any")),
+    providers: fc.constantFrom([], null, ["kubeconfigSecrets"])
   },
   { requiredKeys: ["clusters"] }
 )
@@ -191,6 +193,10 @@ const variables = {
   OPERATOR_METRICS_FALLBACK_ADDR: addresses,
   OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: truths,
   OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY: truths,
+  OPERATOR_MULTI_CLUSTER_PROVIDERS: mostly(
+    fc.constantFrom("kubeconfigSecrets", "kubeconfigSecrets,kubeconfigSecrets"),
+    fc.constantFrom("kubeconfigs", "kubeconfigSecrets, kubeconfigSecrets", ",", true)
+  ),
   PRIMARY_MANAGEMENT_ONLY: truths,
   OPERATOR_AGENT_PORT: ports,
   OPERATOR_AGENT_CONNECTION_TLS: truths,

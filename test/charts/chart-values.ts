@@ -86,6 +86,7 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.extraEnv": { OPERATOR_LEASE_DURATION_SECS: "20" },
   "operator.multiCluster.defaultCluster": "a",
   "operator.multiCluster.sessionStart": "all",
+  "operator.multiCluster.providers": ["kubeconfigSecrets"],
   "operator.multiCluster.clusters": { a: { server: "https://other.example.com", authType: "mtls" } },
   "bounds.connections": 500,
   "bounds.requestsPerUser": 20,

@@ -35,7 +35,10 @@ export const settingsFrom = async (
       Effect.provideService(ConfigProvider.ConfigProvider, provider)
     )
     // The folder is another one each time.
-    return Result.map(await Effect.runPromise(read), (settings) => ({ ...settings, fleetPaths: undefined }))
+    return Result.map(await Effect.runPromise(read), ({ fleetPaths, ...settings }) => ({
+      ...settings,
+      fleetPaths: fleetPaths && { ...fleetPaths, multiCluster: "", clusters: undefined }
+    }))
   } finally {
     await rm(folder, { recursive: true })
   }

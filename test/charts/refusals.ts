@@ -290,6 +290,18 @@ export const refusals: ReadonlyArray<Refusal> = [
     sentences: [`${where}.sessionStart: sessionStart must be default or all (found "any"); write default or all.`]
   },
   {
+    name: "providers that are no list",
+    values: primary({ providers: "kubeconfigSecrets" }),
+    sentences: [
+      `${where}.providers: providers must be a list (found "kubeconfigSecrets"); write for example [kubeconfigSecrets].`
+    ]
+  },
+  {
+    name: "a provider that does not exist",
+    values: primary({ providers: ["kubeconfigSecrets", "capi"] }),
+    sentences: [`${where}.providers[1]: this provider does not exist (found "capi"); write kubeconfigSecrets.`]
+  },
+  {
     name: "credentials that are no text",
     values: primary({ clusters: { a: { ...bearer, bearerToken: { secretKeyRef: "x" } } } }),
     sentences: [

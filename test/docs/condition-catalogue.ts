@@ -178,5 +178,19 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     status: "False",
     reason: "Refused",
     means: "its changed files cannot be used, the last good ones are; the message says why"
+  },
+  {
+    on: operator,
+    type: "FoundClustersInUse",
+    status: "True",
+    reason: "InUse",
+    means: "all clusters that a primary has found by their kubeconfigs are in its fleet"
+  },
+  {
+    on: operator,
+    type: "FoundClustersInUse",
+    status: "False",
+    reason: "NameRefused",
+    means: "the name of a cluster that was found is taken, or is none; the message says which"
   }
 ]

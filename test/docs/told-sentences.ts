@@ -136,6 +136,7 @@ const parts: ReadonlySet<string> = new Set([
   "session id … is not an unsigned 64-bit number",
   // A condition of the operator.
   "The operator runs with the configuration of its files.",
+  "All clusters that were found are in the fleet.",
   // A part of a session's lists, and the sentences of conditions that say how far a session is.
   "The session failed",
   "The target is being resolved.",

@@ -131,6 +131,9 @@
 {{- end }}
 {{- if include "braid.isPrimary" . }}
 - {name: MIRRORD_MULTICLUSTER_CONFIG, value: /mirrord-config/multicluster-config.yaml}
+{{- with $operator.multiCluster.providers }}
+- {name: OPERATOR_MULTI_CLUSTER_PROVIDERS, value: {{ join "," . | quote }}}
+{{- end }}
 {{- if $operator.multiCluster.clusters }}
 - {name: MIRRORD_CLUSTERS_CONFIG, value: /mirrord-config/clusters-config.yaml}
 {{- end }}

@@ -10,7 +10,7 @@ Is it well?
   kubectl get mirrordoperators.operator.metalbear.co operator -o yaml
 {{- if $isPrimary }}
 Its clusters are in status.connected_clusters, each with its version or with what is wrong.
-{{- if not $multi.clusters }}
+{{- if not (or $multi.clusters $multi.providers) }}
 
 To do: operator.multiCluster.clusters is empty{{ if eq (include "braid.bool" $multi.managementOnly) "true" }}, so no session can run{{ end }}.
 {{- end }}

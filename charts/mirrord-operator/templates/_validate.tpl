@@ -94,6 +94,15 @@ lists it. Outputs nothing.
     {{- end -}}
   {{- end -}}
 
+  {{- if not (has (kindOf $multi.providers) (list "invalid" "slice")) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".providers") "providers must be a list" $multi.providers "write for example [kubeconfigSecrets]")) -}}
+  {{- else -}}
+    {{- range $index, $found := $multi.providers -}}
+      {{- if not (has $found (list "kubeconfigSecrets")) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.providers[%d]" $at $index) "this provider does not exist" $found "write kubeconfigSecrets")) -}}
+      {{- end -}}
+    {{- end -}}
+  {{- end -}}
   {{- range rest $flagged -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.clusters.%s.isDefault" $at .) (printf "%s is marked as default although %s is already" . (first $flagged)) true "leave isDefault at one cluster only")) -}}
   {{- end -}}
@@ -108,7 +117,7 @@ lists it. Outputs nothing.
       {{- if $managementOnly -}}
         {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".defaultCluster") "a management-only cluster has no workloads and cannot be its own default" $named "name another cluster, or set managementOnly to false")) -}}
       {{- end -}}
-    {{- else if and $names $complete (not (has $named $names)) -}}
+    {{- else if and $names $complete (not $multi.providers) (not (has $named $names)) -}}
       {{- $choices := concat (ternary list (list $own) $managementOnly) $names | join ", " -}}
       {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".defaultCluster") "no cluster has this name" $named (print "name one of " $choices))) -}}
     {{- end -}}
@@ -240,6 +249,10 @@ lists it. Outputs nothing.
   {{- else if eq $name "OPERATOR_ALLOWED_TARGET_NAMESPACES" -}}
     {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(,[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$" $text) -}}
       {{- $problem = list "it must be names of namespaces, separated by commas without blanks" "write for example kube-system" -}}
+    {{- end -}}
+  {{- else if eq $name "OPERATOR_MULTI_CLUSTER_PROVIDERS" -}}
+    {{- if not (regexMatch "^kubeconfigSecrets(,kubeconfigSecrets)*$" $text) -}}
+      {{- $problem = list "it must be names of providers, separated by commas without blanks" "write kubeconfigSecrets" -}}
     {{- end -}}
   {{- else if hasKey $times $name -}}
     {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 86400) -}}

@@ -44,8 +44,8 @@ export const readDocument = (path: string | undefined): Effect.Effect<Configurat
         )
       )
 
-/** The places of a fleet's files, and the setting that overrides them. */
-export interface FleetPaths extends Pick<FleetDocuments, "managementOnly"> {
+/** The places of a fleet's files, and the settings that go with them. */
+export interface FleetPaths extends Pick<FleetDocuments, "managementOnly" | "findsClusters"> {
   readonly multiCluster: string
   readonly clusters: string | undefined
 }
@@ -62,7 +62,7 @@ export const readFleetFiles = (paths: FleetPaths): Effect.Effect<FleetDocuments>
     const clusters = yield* readDocument(paths.clusters)
     const isOfOneMoment = Equal.equals(before, yield* targets(paths))
     return isOfOneMoment
-      ? { multiCluster, clusters, managementOnly: paths.managementOnly }
+      ? { multiCluster, clusters, managementOnly: paths.managementOnly, findsClusters: paths.findsClusters }
       : yield* readFleetFiles(paths)
   })
 

@@ -9,47 +9,58 @@ import { Result } from "effect"
 import { pemBlocks } from "../../domain/credentials/pem.ts"
 import type { Validity } from "../../domain/credentials/validity.ts"
 
-/** A Secret's two texts of PEM. */
+/** Two texts of PEM. */
 export interface ClientPair {
   readonly certificatePem: string
   readonly keyPem: string
 }
 
-const certificatesOf = (pem: string): Result.Result<ReadonlyArray<X509Certificate>, string> => {
+/** The fields that the two texts are from, as problems name them. */
+export interface PairFields {
+  readonly certificate: string
+  readonly key: string
+}
+
+const secretFields: PairFields = { certificate: "tls.crt", key: "tls.key" }
+
+const certificatesOf = (pem: string, field: string): Result.Result<ReadonlyArray<X509Certificate>, string> => {
   const blocks = pemBlocks(pem).filter(({ label }) => label === "CERTIFICATE")
   if (blocks.length === 0)
-    return Result.fail("tls.crt holds no CERTIFICATE; put the PEM of the client certificate there")
+    return Result.fail(`${field} holds no CERTIFICATE; put the PEM of the client certificate there`)
   const read = blocks.map(({ text }) => Result.try(() => new X509Certificate(text)))
   const wrong = read.findIndex(Result.isFailure)
   return wrong === -1
     ? Result.succeed(read.flatMap((one) => (Result.isSuccess(one) ? [one.success] : [])))
-    : Result.fail(`certificate ${wrong + 1} of ${blocks.length} in tls.crt is no X.509 certificate; write it anew`)
+    : Result.fail(`certificate ${wrong + 1} of ${blocks.length} in ${field} is no X.509 certificate; write it anew`)
 }
 
-const keyOf = (pem: string): Result.Result<KeyObject, string> => {
+const keyOf = (pem: string, field: string): Result.Result<KeyObject, string> => {
   const block = pemBlocks(pem).find(({ label }) => label.endsWith("PRIVATE KEY"))
   if (block === undefined)
-    return Result.fail("tls.key holds no PRIVATE KEY; put the PEM of the certificate's key there")
+    return Result.fail(`${field} holds no PRIVATE KEY; put the PEM of the certificate's key there`)
   if (block.label === "ENCRYPTED PRIVATE KEY" || block.body.includes("Proc-Type: 4,ENCRYPTED"))
     return Result.fail(
-      "the key in tls.key is encrypted, and the operator has no passphrase; write it without one (openssl pkey -in " +
-        "tls.key -out plain.key)"
+      `the key in ${field} is encrypted, and the operator has no passphrase; write it without one (openssl pkey -in ` +
+        `${field} -out plain.key)`
     )
   return Result.mapError(
     Result.try(() => createPrivateKey(block.text)),
-    () => "the key in tls.key cannot be read; write it anew, as PEM"
+    () => `the key in ${field} cannot be read; write it anew, as PEM`
   )
 }
 
-/** The validity of the pair's certificate; the failure is a clause that names the Secret's key, without secrets. */
-export const readClientPair = ({ certificatePem, keyPem }: ClientPair): Result.Result<Validity, string> =>
+/** The validity of the pair's certificate; the failure is a clause that names the field, without secrets. */
+export const readClientPair = (
+  { certificatePem, keyPem }: ClientPair,
+  fields = secretFields
+): Result.Result<Validity, string> =>
   Result.gen(function* () {
-    const [certificate] = yield* certificatesOf(certificatePem)
-    const key = yield* keyOf(keyPem)
+    const [certificate] = yield* certificatesOf(certificatePem, fields.certificate)
+    const key = yield* keyOf(keyPem, fields.key)
     if (certificate === undefined || !certificate.checkPrivateKey(key))
       return yield* Result.fail(
-        "the key in tls.key does not belong to the first certificate in tls.crt; write both of one pair, and the " +
-          "client's certificate before those of its authorities"
+        `the key in ${fields.key} does not belong to the first certificate in ${fields.certificate}; write both of ` +
+          "one pair, and the client's certificate before those of its authorities"
       )
     return { from: Date.parse(certificate.validFrom), until: Date.parse(certificate.validTo) }
   })

@@ -19,6 +19,8 @@ import type { KubeApi } from "../../ports/kube-api.ts"
 import { serveApi } from "../api/aggregated-api.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
 import { type ConfigurationSource, makeConfigurationSource } from "../fleet/configuration-source.ts"
+import { kubeconfigSecrets } from "../fleet/kubeconfig-secrets.ts"
+import { makeProvidedSource } from "../fleet/provided-source.ts"
 import { logError, logInfo } from "../kernel/log.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
@@ -51,14 +53,18 @@ const agentsOf = ({ agents, agentTls, namespace }: Settings, api: KubeApi, room:
     agentTls ? ensureAgentIdentity(api, namespace) : undefined
   )
 
-/** The fleet's configuration as its files change. */
-const configurationOf = ({
-  fleet,
-  fleetPaths
-}: Settings): Effect.Effect<ConfigurationSource | undefined, never, Scope.Scope> =>
-  fleet === undefined || fleetPaths === undefined
-    ? Effect.succeed(undefined)
-    : makeConfigurationSource(fleetFiles(fleetPaths), fleet)
+/** The fleet's configuration as its files change, with the clusters that are found. `api`: of the own cluster. */
+const configurationOf = (
+  { fleet, fleetPaths, namespace }: Settings,
+  api: KubeApi
+): Effect.Effect<ConfigurationSource | undefined, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    if (fleet === undefined || fleetPaths === undefined) return undefined
+    const files = yield* makeConfigurationSource(fleetFiles(fleetPaths), fleet)
+    return fleetPaths.findsClusters === true
+      ? yield* makeProvidedSource(files, yield* kubeconfigSecrets(api, namespace))
+      : files
+  })
 
 const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
@@ -98,7 +104,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         namespace: settings.namespace,
         version,
         fleet: settings.fleet,
-        configuration: yield* configurationOf(settings),
+        configuration: yield* configurationOf(settings, connector.own.api),
         bounds: settings.bounds,
         longestSessionSecs: settings.longestSessionSecs,
         podlessMillis: settings.podlessMillis,

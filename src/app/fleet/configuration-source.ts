@@ -10,6 +10,7 @@ import type { ConfigurationMistake, FleetConfiguration } from "../../domain/flee
 import { needsRestart } from "../../domain/fleet/difference.ts"
 import { type FleetDocuments, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import type { FleetFiles } from "../../ports/fleet-files.ts"
+import type { KubeObject } from "../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { untilDone } from "../kernel/until-done.ts"
@@ -22,11 +23,23 @@ export interface ConfigurationVerdict {
   readonly problems: ReadonlyArray<string>
 }
 
+/** The clusters that were found, as the configuration has them. */
+export interface ProvidedVerdict {
+  /** Why some are not in the fleet, one sentence each. */
+  readonly refused: () => ReadonlyArray<string>
+  /** Since when some are not, or all are, epoch ms. */
+  readonly since: () => number
+  /** The Secret that a cluster was found by. */
+  readonly secret: (name: string) => KubeObject | undefined
+}
+
 export interface ConfigurationSource {
   /** The configuration to run with. */
   readonly known: () => FleetConfiguration
   readonly verdict: () => ConfigurationVerdict
-  /** Calls back after each change of the files, until the returned function is called. */
+  /** The clusters that are found beside those of the files; missing if none are looked for. */
+  readonly provided?: ProvidedVerdict | undefined
+  /** Calls back after each change of the files, or of the clusters that are found; stops by the returned function. */
   readonly listen: (changed: () => void) => () => void
 }
 

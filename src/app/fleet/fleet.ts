@@ -12,6 +12,7 @@ import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { CloudTokens, type MakeCloudToken } from "../../ports/cloud-tokens.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
+import type { KubeObject } from "../../ports/kube-api.ts"
 import {
   type ClusterConnection,
   type ConnectionEvents,
@@ -67,6 +68,8 @@ export interface FleetOptions {
   /** How this operator describes itself. */
   readonly ownHealth: ConnectedOperator
   readonly events: FleetEvents
+  /** A Secret that a cluster was found by. */
+  readonly providedSecret?: ((name: string) => KubeObject | undefined) | undefined
 }
 
 /** A cluster's connection, and the scope that ends when the cluster leaves. */
@@ -113,7 +116,7 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
         member: () => connection.cluster.member ?? member,
         namespace,
         ...names,
-        secretOf: (name) => secretOf(credentials, name),
+        secretOf: (name) => secretOf(credentials, name) ?? options.providedSecret?.(name),
         changes: yield* openInbox(credentials, names),
         share: shareOf(member.name, sha256Hex)
       })

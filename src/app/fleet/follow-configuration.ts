@@ -6,10 +6,11 @@
  */
 
 import { Effect, Queue, type Scope } from "effect"
-import { configurationRefusedEvent, fleetChangedEvent } from "../../domain/events/fleet-events.ts"
+import { clusterRefusedEvent, configurationRefusedEvent, fleetChangedEvent } from "../../domain/events/fleet-events.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
+import { logWarning } from "../kernel/log.ts"
 import { untilDone } from "../kernel/until-done.ts"
 import { changeFleet } from "./change-fleet.ts"
 import type { ConfigurationSource } from "./configuration-source.ts"
@@ -33,12 +34,22 @@ export const followConfiguration = (
   Effect.gen(function* () {
     const changes = yield* Queue.sliding<void>(1)
     let running = made
+    let refused: ReadonlyArray<string> = []
+    /** Tells of clusters that were found and are not used, each time that others are. */
+    const tellRefused = Effect.suspend(() => {
+      const before = new Set(refused)
+      refused = source.provided?.refused() ?? []
+      const news = refused.filter((sentence) => !before.has(sentence))
+      for (const sentence of news) events.record(mirrordOperators, operator, clusterRefusedEvent(sentence))
+      return Effect.forEach(news, (problem) => logWarning("cluster is not used", { problem }), { discard: true })
+    })
     const step = untilDone(
       Effect.gen(function* () {
         const { problems } = source.verdict()
         const next = source.known()
         const event = problems.length > 0 ? configurationRefusedEvent(problems) : fleetChangedEvent(running, next)
         if (event !== undefined) events.record(mirrordOperators, operator, event)
+        yield* tellRefused
         yield* changeFleet(fleet, running, next)
         running = next
       }),

@@ -37,6 +37,7 @@ import {
 } from "./cloud-credentials.ts"
 import { type ClusterConnection, type CredentialState, disengage, engage } from "./cluster-connection.ts"
 import {
+  isRenewed,
   isSameToken,
   type MemberSecrets,
   type MemberToken,
@@ -89,7 +90,13 @@ interface State extends FollowedMember {
 
 const renewalCounter = (outcome: "succeeded" | "failed") => counter("braid_credential_renewals_total", { outcome })
 
-const authWords = { BearerToken: "bearerToken", Eks: "eks", Aks: "aks", Mtls: "mtls" } as const
+const authWords = {
+  BearerToken: "bearerToken",
+  Eks: "eks",
+  Aks: "aks",
+  Mtls: "mtls",
+  Kubeconfig: "kubeconfig"
+} as const
 
 /** The credentials as metrics tell of them. */
 const credentialState = ({ cloud, connection, member, renewing, tokens }: State): CredentialState => {
@@ -186,10 +193,11 @@ const whyUnauthorized = ({ cloud, member, secret, tokens }: State, now: number):
   const claims = tokens?.used.claims
   const until = claims?.validity.until
   if (until === undefined || until > now) return undefined
+  const place = member().auth._tag === "Kubeconfig" ? "the kubeconfig" : "key bearerToken"
   const { name, namespace } = claims?.account ?? { name: "mirrord-operator-envoy", namespace: "<namespace>" }
   return (
     `the token of this cluster ended at ${momentText(until)}; run \`kubectl create token ${name} -n ${namespace} ` +
-    `--duration 24h\` there, and write the result to key bearerToken of Secret ${secret} beside the operator`
+    `--duration 24h\` there, and write the result to ${place} of Secret ${secret} beside the operator`
   )
 }
 
@@ -298,7 +306,7 @@ const nextTurn = (state: State, now: number): Turn | undefined => {
   if (granted?.isKept === false)
     turns.push({ at: nextTry(now, keeping.notBefore, now), act: keep(state, granted.token) })
   const renewal = tokenRenewal(tokens.used, tokens.first, share, now)
-  if (renewal._tag === "At")
+  if (renewal._tag === "At" && isRenewed(member()))
     turns.push({ at: nextTry(renewal.at, renewing.notBefore, now), act: renew(state, renewal, engaged) })
   return turns.toSorted((one, other) => one.at - other.at)[0]
 }

@@ -4,7 +4,7 @@
  */
 
 import { Redacted, Result } from "effect"
-import { readClientPair } from "../../adapters/x509/client-certificate.ts"
+import { type PairFields, readClientPair } from "../../adapters/x509/client-certificate.ts"
 import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
 import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import { readPem } from "../../domain/credentials/pem.ts"
@@ -13,6 +13,7 @@ import { type TokenCandidate, tokenRenewal, usedToken } from "../../domain/crede
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
+import { readKubeconfigSecret } from "./kubeconfig-secrets.ts"
 
 const decodeBase64 = (text: unknown): string | undefined =>
   typeof text === "string" ? Buffer.from(text, "base64").toString("utf8") : undefined
@@ -47,6 +48,24 @@ const tokenOf = (data: Readonly<Record<string, unknown>>, secretName: string): R
       )
 }
 
+type ClientCertificate = Extract<MemberCredentials, { readonly _tag: "ClientCertificate" }>
+
+/** Fields of a kubeconfig's user. */
+const kubeconfigFields: PairFields = { certificate: "client-certificate-data", key: "client-key-data" }
+
+/** A certificate and its key, if they can be used. */
+const checkedPair = (
+  pair: ClientCertificate,
+  secretName: string,
+  fields?: PairFields
+): Result.Result<ClientCertificate, string> => {
+  const { certificatePem, keyPem } = pair
+  return Result.mapBoth(readClientPair({ certificatePem, keyPem: Redacted.value(keyPem) }, fields), {
+    onFailure: (problem) => `its Secret ${secretName} is unusable: ${problem}`,
+    onSuccess: () => pair
+  })
+}
+
 /** The credentials that a Secret holds for the cluster's `authType`; the failure says what is missing. */
 export const readCredentials = (
   member: MemberConfiguration,
@@ -65,12 +84,15 @@ export const readCredentials = (
       return Result.gen(function* () {
         const certificatePem = yield* pemOf(data, "tls.crt", secretName)
         const keyPem = yield* pemOf(data, "tls.key", secretName)
-        yield* Result.mapError(
-          readClientPair({ certificatePem, keyPem }),
-          (problem) => `its Secret ${secretName} is unusable: ${problem}`
-        )
-        return { _tag: "ClientCertificate", certificatePem, keyPem: Redacted.make(keyPem) }
+        const pair = { _tag: "ClientCertificate", certificatePem, keyPem: Redacted.make(keyPem) } as const
+        return yield* checkedPair(pair, secretName)
       })
+    case "Kubeconfig":
+      return Result.flatMap(readKubeconfigSecret(secret), ({ credentials }): Result.Result<MemberCredentials, string> =>
+        credentials._tag === "BearerToken"
+          ? Result.succeed(credentials)
+          : checkedPair(credentials, secretName, kubeconfigFields)
+      )
     case "Eks":
     case "Aks":
       return Result.fail("this authType needs no Secret; its tokens are made by the operator")
@@ -117,24 +139,45 @@ export interface NewestCredentials {
   readonly ending: EndingCredentials | undefined
 }
 
+/** Whether the operator renews the member's token: a kubeconfig is its author's to renew. */
+export const isRenewed = ({ auth }: MemberConfiguration): boolean => auth._tag === "BearerToken"
+
+/** The place in a Secret for other credentials. `keys`: those that hold them, if the Secret holds no kubeconfig. */
+const placeOf = ({ auth }: MemberConfiguration, keys: string): string =>
+  auth._tag === "Kubeconfig" ? "in a kubeconfig" : `as ${keys}`
+
 const endingCertificate = (
-  { certificatePem, keyPem }: Extract<MemberCredentials, { readonly _tag: "ClientCertificate" }>,
+  member: MemberConfiguration,
+  { certificatePem, keyPem }: ClientCertificate,
   secret: string
 ): EndingCredentials | undefined =>
   Result.getOrUndefined(
     Result.map(readClientPair({ certificatePem, keyPem: Redacted.value(keyPem) }), (validity) => ({
       what: `the client certificate in Secret ${secret}`,
       validity,
-      cure: "put another one that the cluster trusts, and its key, there as tls.crt and tls.key"
+      cure: `put another one that the cluster trusts, and its key, there ${placeOf(member, "tls.crt and tls.key")}`
     }))
   )
 
-const endingToken = (used: MemberToken, first: MemberToken, secret: string): EndingCredentials | undefined => {
+const endingToken = (
+  member: MemberConfiguration,
+  used: MemberToken,
+  first: MemberToken,
+  secret: string
+): EndingCredentials | undefined => {
+  if (used.claims === undefined) return undefined
+  const { validity } = used.claims
+  if (!isRenewed(member))
+    return {
+      what: `the token in the kubeconfig of Secret ${secret}`,
+      validity,
+      cure: "put another kubeconfig there; the operator renews only the tokens of configured clusters"
+    }
   const renewal = tokenRenewal(used, first, 0, 0)
-  if (used.claims === undefined || renewal._tag === "At") return undefined
+  if (renewal._tag === "At") return undefined
   return {
     what: `the token in Secret ${secret}, which is not renewed because ${renewal.why},`,
-    validity: used.claims.validity,
+    validity,
     cure: "put another one there as bearerToken; a service account's would be renewed"
   }
 }
@@ -154,8 +197,10 @@ export const newestCredentials = (
 ): Result.Result<NewestCredentials, string> =>
   Result.map(readCredentials(member, secret, secretOf(secret)), (credentials) => {
     if (credentials._tag !== "BearerToken")
-      return { credentials, tokens: undefined, ending: endingCertificate(credentials, secret) }
-    const kept = Result.getOrUndefined(readCredentials(member, refreshed, secretOf(refreshed)))
+      return { credentials, tokens: undefined, ending: endingCertificate(member, credentials, secret) }
+    const kept = isRenewed(member)
+      ? Result.getOrUndefined(readCredentials(member, refreshed, secretOf(refreshed)))
+      : undefined
     const judged = (token: MemberToken): MemberToken =>
       refused.some((other) => isSameToken(token, other)) ? { ...token, isRefused: true } : token
     const first = judged(memberToken(credentials.token))
@@ -164,7 +209,7 @@ export const newestCredentials = (
     return {
       credentials: { _tag: "BearerToken", token: used.token },
       tokens: { first, used },
-      ending: endingToken(used, first, secret)
+      ending: endingToken(member, used, first, secret)
     }
   })
 

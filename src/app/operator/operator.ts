@@ -185,8 +185,13 @@ const noTargets: Targets = {
   get: (_namespace, name) => Effect.fail(notFound(`There is no target ${name}: this operator has none.`))
 }
 
-const problemsOf = ({ capabilities, options: { fleet } }: Operator): ReadonlyArray<string> => [
-  ...(fleet === undefined ? [] : fleetProblems(fleet)),
+/** Why there is no session to be had. A fleet that has begun well stays so, whatever becomes of its clusters. */
+const problemsOf = ({
+  capabilities,
+  ground: { configuration },
+  options: { fleet }
+}: Operator): ReadonlyArray<string> => [
+  ...(fleet === undefined || fleetProblems(fleet).length === 0 ? [] : fleetProblems(configuration?.known() ?? fleet)),
   ...capabilities.flatMap(({ problems }) => problems?.() ?? [])
 ]
 

@@ -14,6 +14,7 @@ import {
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
+import { clusterProviders } from "../../domain/fleet/provided-clusters.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
 import { usualPodlessMillis } from "../../domain/session/podless.ts"
 import { type SessionBounds, usualBounds } from "../../domain/session/session-bounds.ts"
@@ -150,6 +151,15 @@ const Namespaces = Schema.String.check(
   )
 )
 
+/** Names of ways to find clusters, separated by commas. */
+const Providers = Schema.String.check(
+  Schema.makeFilter((names) =>
+    names.split(",").every((name) => clusterProviders.some((known) => known === name))
+      ? undefined
+      : `Expected names out of ${clusterProviders.join(", ")}, separated by commas without blanks`
+  )
+)
+
 /** A JSON object of variables. */
 const ExtraEnvironment = Schema.String.check(
   Schema.makeFilter((json) =>
@@ -210,6 +220,7 @@ const environment = Config.all({
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
   managementOnly: primaryManagementOnly,
+  providers: Config.option(Config.schema(Providers, "OPERATOR_MULTI_CLUSTER_PROVIDERS")),
   requirePrimary: Config.Boolean("OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY").pipe(Config.withDefault(false))
 })
 
@@ -288,12 +299,18 @@ const mistakesTogether = (env: Environment): ReadonlyArray<ConfigurationMistake>
   ]
 }
 
-const fleetPathsOf = ({ clustersFile, managementOnly, multiClusterFile }: Environment): FleetPaths | undefined =>
+const fleetPathsOf = ({
+  clustersFile,
+  managementOnly,
+  multiClusterFile,
+  providers
+}: Environment): FleetPaths | undefined =>
   Option.getOrUndefined(
     Option.map(multiClusterFile, (multiCluster) => ({
       multiCluster,
       clusters: Option.getOrUndefined(clustersFile),
-      managementOnly
+      managementOnly,
+      findsClusters: Option.isSome(providers)
     }))
   )
 

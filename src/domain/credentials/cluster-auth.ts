@@ -20,6 +20,11 @@ export type ClusterAuth =
   | { readonly _tag: "Aks"; readonly tenantId: string | undefined; readonly clientId: string | undefined }
   /** A client certificate from Secret keys `tls.crt` and `tls.key`. */
   | { readonly _tag: "Mtls" }
+  /**
+   * The user of the kubeconfig that the cluster was found by (fleet/kubeconfig.ts). `secret`: name of its Secret.
+   * `fingerprint`: of the kubeconfig, so that another one is noticed.
+   */
+  | { readonly _tag: "Kubeconfig"; readonly secret: string; readonly fingerprint: string }
 
 export type EksAuth = Extract<ClusterAuth, { readonly _tag: "Eks" }>
 export type AksAuth = Extract<ClusterAuth, { readonly _tag: "Aks" }>

@@ -90,6 +90,11 @@ export const eventCatalogue = {
     on: operator,
     when: "another cluster than the pinned one answers under a cluster's name, or two names have one cluster"
   },
+  ClusterRefused: {
+    type: "Warning",
+    on: operator,
+    when: "a cluster that was found by its kubeconfig is not in the fleet, because its name is taken or is none"
+  },
   ConfigurationRefused: {
     type: "Warning",
     on: operator,

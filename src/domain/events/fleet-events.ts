@@ -16,6 +16,9 @@ export const configurationRefusedEvent = (problems: ReadonlyArray<string>): Sess
   message: `The changed configuration is not used, the last good one stays: ${problems.join(" ")}`
 })
 
+/** A cluster that was found is not in the fleet. `message`: why, as a sentence. */
+export const clusterRefusedEvent = (message: string): SessionEvent => ({ reason: "ClusterRefused", message })
+
 /** No new credentials for a cluster could be got. `problem`: a clause. */
 export const credentialsFailedEvent = (cluster: ClusterName, problem: string): SessionEvent => ({
   reason: "CredentialsFailed",

@@ -6,6 +6,7 @@
  */
 
 import * as Equal from "effect/Equal"
+import type { ClusterAuth } from "../credentials/cluster-auth.ts"
 import type { ClusterName } from "./cluster-name.ts"
 import type { ConfigurationMistake, FleetConfiguration, MemberConfiguration } from "./configuration.ts"
 import { MistakeList } from "./mistakes.ts"
@@ -28,6 +29,8 @@ type Members = Pick<FleetConfiguration, "members">
 const byName = <T>(nameOf: (item: T) => ClusterName) => {
   return (a: T, b: T): number => (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0)
 }
+/** Whether the credentials are in the kubeconfig that the cluster was found by. */
+const isFound = ({ _tag }: ClusterAuth): boolean => _tag === "Kubeconfig"
 const memberName = ({ name }: MemberConfiguration): ClusterName => name
 
 /** The changes that lead from one configuration's members to another's, whatever their order. */
@@ -36,9 +39,14 @@ export const difference = (before: Members, after: Members): FleetDifference => 
   const wanted = new Set(after.members.map(memberName))
   const changed = after.members.filter((member) => !Equal.equals(known.get(member.name), member))
   const isNew = ({ name }: MemberConfiguration): boolean => !known.has(name)
-  /** Whether it differs from what it was in nothing but `auth`. */
-  const hasOtherAuth = (member: MemberConfiguration): boolean =>
-    Equal.equals({ ...known.get(member.name), auth: member.auth }, { ...member })
+  /** Whether it differs from what it was in nothing but `auth`, and has its credentials where it had them. */
+  const hasOtherAuth = (member: MemberConfiguration): boolean => {
+    const was = known.get(member.name)
+    return (
+      Equal.equals({ ...was, auth: member.auth }, { ...member }) &&
+      isFound(was?.auth ?? member.auth) === isFound(member.auth)
+    )
+  }
   const stays = changed.filter((member) => !isNew(member))
   const sorted = (members: ReadonlyArray<MemberConfiguration>) => members.toSorted(byName(memberName))
   return {

@@ -193,10 +193,15 @@ const flaggedEntry = (
   return first
 }
 
+/** The clusters among which the default may be. */
+interface DefaultChoice extends MemberEntries {
+  readonly findsClusters: boolean
+}
+
 /** The cluster that `defaultCluster` names. `complete`: the names of all entries are known. */
 const namedDefault = (
   { clusterName: ownName, defaultCluster: named, managementOnly }: PrimarySettings,
-  { complete, entries }: MemberEntries,
+  { complete, entries, findsClusters }: DefaultChoice,
   mistakes: MistakeList
 ): ClusterName | undefined => {
   if (named === ownName) {
@@ -212,6 +217,7 @@ const namedDefault = (
   const names = entries.map((entry) => entry.member.name)
   const found = names.find((name) => name === named)
   if (found !== undefined) return found
+  if (findsClusters) return clusterNameProblem(named) === undefined ? clusterName(named) : undefined
   // No clusters at all is reported by /readyz and never refused; with unreadable entries this would only be an echo of
   // those.
   if (entries.length > 0 && complete) {
@@ -223,7 +229,7 @@ const namedDefault = (
 
 const checkDefault = (
   primary: PrimarySettings,
-  members: MemberEntries,
+  members: DefaultChoice,
   inPrimary: MistakeList,
   inClusters: MistakeList
 ): ClusterName | undefined => {
@@ -241,6 +247,8 @@ export interface FleetDocuments {
    * Takes the place of the file's `managementOnly`: the variable `PRIMARY_MANAGEMENT_ONLY` (published-chart.md §2.3).
    */
   readonly managementOnly?: boolean | undefined
+  /** Whether clusters are found beside those of the file: the default may be one of them. */
+  readonly findsClusters?: boolean | undefined
 }
 
 /**
@@ -248,9 +256,9 @@ export interface FleetDocuments {
  *
  * Fails with **every** mistake that must keep the operator from starting, in file order: not YAML or not that format,
  * missing or unknown `authType`, an entry without `name` or `server`, management-only with itself as default, a
- * `defaultCluster` that is not among the clusters, if there are any, two `isDefault`, `isDefault` against
- * `defaultCluster`, names that collide. A mistake that concerns one cluster alone (CA, key, region, address) is in that
- * member's `problems`, and an empty fleet is reported by `fleetProblems`.
+ * `defaultCluster` that is not among the clusters, if there are any and none are found, two `isDefault`, `isDefault`
+ * against `defaultCluster`, names that collide. A mistake that concerns one cluster alone (CA, key, region, address) is
+ * in that member's `problems`, and an empty fleet is reported by `fleetProblems`.
  */
 export const parseFleetConfiguration = (
   documents: FleetDocuments,
@@ -262,7 +270,8 @@ export const parseFleetConfiguration = (
   const { complete, entries } = parseMembers(documentValue(documents.clusters, inClusters), inClusters)
   const isReadable = documents.clusters._tag !== "NotYaml" && documents.clusters._tag !== "Unreadable"
   checkCollisions(entries, primary.clusterName, sha256Hex, inClusters)
-  const defaultCluster = checkDefault(primary, { entries, complete: complete && isReadable }, inPrimary, inClusters)
+  const choice = { entries, complete: complete && isReadable, findsClusters: documents.findsClusters === true }
+  const defaultCluster = checkDefault(primary, choice, inPrimary, inClusters)
 
   const mistakes = [...inPrimary.mistakes, ...inClusters.mistakes]
   if (mistakes.length > 0) return Result.fail(mistakes)

@@ -123,6 +123,9 @@ export type MirrordOperatorStatus = typeof MirrordOperatorStatus.Type
 /** The condition that says whether a primary runs with the configuration of its files. */
 export const configurationInUse = "ConfigurationInUse"
 
+/** The condition that says whether all clusters that a primary has found are in its fleet. */
+export const foundClustersInUse = "FoundClustersInUse"
+
 /** The condition that is there, and false, while credentials of clusters end soon that nobody renews. */
 export const credentialsLast = "CredentialsLast"
 

@@ -13,6 +13,7 @@ import { version } from "../../kernel/version.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 import { examinedMember } from "./examined-member.ts"
 import { examinedSelf } from "./examined-self.ts"
+import { withFoundClusters } from "./found-clusters.ts"
 import { type Installation, installationByKubeConfig, operatorsInstallation } from "./installation.ts"
 import { observeCluster } from "./observe-cluster.ts"
 
@@ -48,9 +49,9 @@ const examinedClusters = (installation: Installation): Effect.Effect<ReadonlyArr
 export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
   Effect.gen(function* () {
     const asOperator = isOperatorsEnvironment() && options.kubeconfig === undefined && options.context === undefined
-    const installation = yield* asOperator
-      ? operatorsInstallation
-      : installationByKubeConfig(options, options.namespace)
+    const installation = yield* withFoundClusters(
+      yield* asOperator ? operatorsInstallation : installationByKubeConfig(options, options.namespace)
+    )
     const { fleet, findings, seenFrom } = installation
     const clusters = yield* examinedClusters(installation)
     const chosen = options.cluster === undefined ? clusters : clusters.filter(({ name }) => name === options.cluster)

@@ -14,6 +14,7 @@ import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import { noParts } from "../../../domain/doctor/needed-rights.ts"
 import { credentialsSecretName, refreshedSecretName } from "../../../domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
+import { kubeconfigKey, kubeconfigLabel } from "../../../domain/fleet/provided-clusters.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
@@ -36,10 +37,20 @@ const describe = (credentials: MemberCredentials, from: string): CredentialFacts
     : { _tag: "Certificate", from, validity: certificate.validity }
 }
 
+/** The keys of a member's Secret. */
+const keysOf = ({ auth: { _tag } }: MemberConfiguration): string => {
+  if (_tag === "Kubeconfig") return `key ${kubeconfigKey}`
+  return _tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
+}
+
+/** The label of a member's Secrets. */
+const labelOf = ({ auth }: MemberConfiguration): string =>
+  auth._tag === "Kubeconfig" ? kubeconfigLabel : credentialsLabel
+
 /** Finds Secrets by their label, as the operator does: the operator has no right to get a Secret by name. */
-const findSecrets = (own: KubeApi, namespace: string) =>
+const findSecrets = (own: KubeApi, namespace: string, label: string) =>
   Effect.map(
-    own.list(secrets, { namespace, labelSelector: `${credentialsLabel}=true` }),
+    own.list(secrets, { namespace, labelSelector: `${label}=true` }),
     ({ items }) =>
       (name: string): KubeObject | undefined =>
         items.find(({ metadata }) => metadata.name === name)
@@ -57,7 +68,7 @@ export const examinedMember = (
   Effect.gen(function* () {
     const { namespace, own } = installation
     const names = {
-      secret: credentialsSecretName(member.name, sha256Hex),
+      secret: member.auth._tag === "Kubeconfig" ? member.auth.secret : credentialsSecretName(member.name, sha256Hex),
       refreshed: refreshedSecretName(member.name, sha256Hex)
     }
     const from = `Secret ${namespace}/${names.secret}`
@@ -90,7 +101,7 @@ export const examinedMember = (
     } as const
     if (member.auth._tag === "Eks" || member.auth._tag === "Aks")
       return { ...cluster, ...(yield* cloudCredentials(member, member.auth, installation)) }
-    const found = yield* Effect.result(findSecrets(own, namespace))
+    const found = yield* Effect.result(findSecrets(own, namespace, labelOf(member)))
     if (Result.isFailure(found)) {
       const { detail, reason } = found.failure
       const fix =
@@ -102,8 +113,7 @@ export const examinedMember = (
     const now = yield* Clock.currentTimeMillis
     const newest = newestCredentials(member, { ...names, secretOf: found.success }, nothingLearnt, now)
     if (Result.isFailure(newest)) {
-      const keys = member.auth._tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
-      const fix = `Make it in namespace ${namespace}, with the label ${credentialsLabel}=true and the ${keys}.`
+      const fix = `Make it in namespace ${namespace}, with the label ${labelOf(member)}=true and the ${keysOf(member)}.`
       return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(newest.failure), fix } }
     }
     const { credentials, tokens } = newest.success

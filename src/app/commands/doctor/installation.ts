@@ -14,7 +14,11 @@ import { parseAgentConfiguration, usualAgentConfiguration } from "../../../domai
 import { failed, type Finding, warning } from "../../../domain/doctor/finding.ts"
 import { type InstalledParts, noParts } from "../../../domain/doctor/needed-rights.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
-import { type ConfigurationDocument, parseFleetConfiguration } from "../../../domain/fleet/parse-configuration.ts"
+import {
+  type ConfigurationDocument,
+  type FleetDocuments,
+  parseFleetConfiguration
+} from "../../../domain/fleet/parse-configuration.ts"
 import { asObjects, asString, at } from "../../../domain/json.ts"
 import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
@@ -34,6 +38,8 @@ export interface Installation {
   readonly agentNamespace: string
   readonly kept: InstalledParts
   readonly fleet: FleetConfiguration | undefined
+  /** Whether the operator finds further clusters by itself. */
+  readonly findsClusters: boolean
   readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
 }
@@ -97,6 +103,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
       asksNodes: settings.agents.checkOutOfPods
     },
     fleet: settings.fleet,
+    findsClusters: settings.fleetPaths?.findsClusters === true,
     account: undefined,
     findings: []
   } as const
@@ -120,13 +127,13 @@ const documentIn = (configMap: KubeObject, env: ReadonlyMap<string, string>, var
 const configurationOf = (
   configMap: KubeObject,
   env: ReadonlyMap<string, string>,
-  managementOnly: boolean | undefined
+  settings: Pick<FleetDocuments, "findsClusters" | "managementOnly">
 ) =>
   parseFleetConfiguration(
     {
       multiCluster: documentIn(configMap, env, "MIRRORD_MULTICLUSTER_CONFIG"),
       clusters: documentIn(configMap, env, "MIRRORD_CLUSTERS_CONFIG"),
-      managementOnly
+      ...settings
     },
     sha256Hex
   )
@@ -186,7 +193,7 @@ export const installationByKubeConfig = (
       )
     )
     const own = yield* makeKubeApi(config, "own")
-    const known = { seenFrom: "kubeconfig", config, own, namespace } as const
+    const known = { seenFrom: "kubeconfig", config, own, namespace, findsClusters: false } as const
     const account = (name: string) => ({ namespace, name })
     const deployment = yield* Effect.result(own.get(deployments, operatorName, namespace))
     if (Result.isFailure(deployment)) {
@@ -224,9 +231,10 @@ export const installationByKubeConfig = (
         findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
       }
     if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [] }
-    const fleet = configurationOf(configMap.success, env, managementOnly)
+    const findsClusters = (env.get("OPERATOR_MULTI_CLUSTER_PROVIDERS") ?? "") !== ""
+    const fleet = configurationOf(configMap.success, env, { findsClusters, managementOnly })
     return Result.isSuccess(fleet)
-      ? { ...installed, fleet: fleet.success, findings: [] }
+      ? { ...installed, fleet: fleet.success, findsClusters, findings: [] }
       : yield* Effect.fail(
           noInstallation(
             "kubeconfig",

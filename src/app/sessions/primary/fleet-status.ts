@@ -9,11 +9,12 @@ import type { Condition } from "../../../domain/resources/condition.ts"
 import {
   configurationInUse,
   type ConnectedCluster,
-  credentialsLast
+  credentialsLast,
+  foundClustersInUse
 } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { lossGrace, unreadable } from "../../../domain/session/cluster-verdict.ts"
-import type { ConfigurationSource } from "../../fleet/configuration-source.ts"
+import type { ConfigurationSource, ProvidedVerdict } from "../../fleet/configuration-source.ts"
 import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
 
@@ -69,8 +70,21 @@ const configurationCondition = ({ verdict }: ConfigurationSource): Condition => 
   }
 }
 
+/** Whether all clusters that were found are in the fleet. */
+const providedCondition = ({ refused, since }: ProvidedVerdict): Condition => ({
+  type: foundClustersInUse,
+  status: refused().length > 0 ? "False" : "True",
+  reason: refused().length > 0 ? "NameRefused" : "InUse",
+  message: cleanText(refused().join(" ") || "All clusters that were found are in the fleet.", textLimits.message),
+  lastTransitionTime: timestamp(since())
+})
+
 /** The conditions of a primary that follows its configuration. `now`: epoch ms. */
 export const fleetConditions = (source: ConfigurationSource, fleet: Fleet, now: number): ReadonlyArray<Condition> => {
   const credentials = credentialsCondition(fleet, now)
-  return [configurationCondition(source), ...(credentials === undefined ? [] : [credentials])]
+  return [
+    configurationCondition(source),
+    ...(source.provided === undefined ? [] : [providedCondition(source.provided)]),
+    ...(credentials === undefined ? [] : [credentials])
+  ]
 }

@@ -89,7 +89,7 @@ const operator = { metadata: { name: "operator" } }
 
 const makeOwnFleet = (
   configuration: FleetConfiguration,
-  { events, feed, fingerprint, namespace, operatorVersion }: PrimaryGround
+  { configuration: source, events, feed, fingerprint, namespace, operatorVersion }: PrimaryGround
 ): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> => {
   const ownHealth = { _tag: "Connected", operatorVersion, fingerprint, parametersInHeader: true } as const
   const clusterChanged = (cluster: ClusterName): void => feed.publish({ _tag: "ClusterChanged", cluster })
@@ -111,7 +111,8 @@ const makeOwnFleet = (
         events.record(mirrordOperators, operator, credentialsEndEvent(cluster, clause)),
       identityRefused: (cluster, problem) =>
         events.record(mirrordOperators, operator, identityRefusedEvent(cluster, problem))
-    }
+    },
+    providedSecret: source?.provided?.secret
   })
 }
 

@@ -6,6 +6,7 @@ import { stringify } from "yaml"
 import { createAuthority } from "../../../../lab/cluster/http/pki.ts"
 import { encodeBase64Text } from "../../../../src/domain/credentials/base64.ts"
 import { memberRights, type NeededRight, noParts, ownRights } from "../../../../src/domain/doctor/needed-rights.ts"
+import { kubeconfigKey, kubeconfigLabel } from "../../../../src/domain/fleet/provided-clusters.ts"
 import { at, asObjects } from "../../../../src/domain/json.ts"
 import { ApiClient, type Credentials, eventually } from "../../../lab/cluster/api-client.ts"
 import { type ChangedApiServer, changedApiServer } from "../../../support/changed-api-server.ts"
@@ -37,6 +38,13 @@ const secret = (cluster: string, data: Readonly<Record<string, string>>, labelle
     labels: labelled ? { "operator.metalbear.co/remote-cluster-credentials": "true" } : {}
   },
   stringData: data
+})
+/** The Secret by which the operator finds a cluster. */
+const kubeconfigSecret = (cluster: string, config: object): object => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: cluster, namespace, labels: { [kubeconfigLabel]: "true" } },
+  stringData: { [kubeconfigKey]: stringify(config) }
 })
 const crd = (plural: string): Promise<string> =>
   readFile(new URL(`../../../../crds/${plural}.yaml`, import.meta.url), "utf8")
@@ -136,12 +144,23 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       member("well", { isDefault: true }),
       member("wrong-ca", { caData: encodeBase64Text(other.caPem) })
     ]
+    const kubeconfig = (user: object): object => ({
+      apiVersion: "v1",
+      kind: "Config",
+      clusters: [{ name: "c", cluster: { server, "certificate-authority-data": encodeBase64Text(caPem) } }],
+      users: [{ name: "user", user }],
+      contexts: [{ name: "c", context: { cluster: "c", user: "user" } }],
+      "current-context": "c"
+    })
     const bearer = (name: string, token: string | undefined): object => secret(name, { bearerToken: token ?? "" })
     await apply(
       documents([
         ...["ahead", "ending", "unreachable", "well", "wrong-ca"].map((name) => bearer(name, envoy)),
         bearer("expired", expired),
         bearer("nobody", nobody),
+        kubeconfigSecret("found", kubeconfig({ token: envoy })),
+        kubeconfigSecret("found-program", kubeconfig({ exec: { command: "aws" } })),
+        kubeconfigSecret("well", kubeconfig({ token: envoy })),
         secret("unlabelled", { bearerToken: envoy ?? "" }, false),
         secret("foreign-certificate", { "tls.crt": foreignUser.certPem, "tls.key": foreignUser.keyPem })
       ])
@@ -163,22 +182,13 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       AWS_ACCESS_KEY_ID: "AKIAEXAMPLE",
       AWS_SECRET_ACCESS_KEY: awsSecret,
       MIRRORD_OPERATOR_NAMESPACE: namespace,
+      OPERATOR_MULTI_CLUSTER_PROVIDERS: "kubeconfigSecrets",
       MIRRORD_MULTICLUSTER_CONFIG: await write(
         "multicluster-config.yaml",
         stringify({ clusterName: "primary", managementOnly: true })
       ),
       MIRRORD_CLUSTERS_CONFIG: await write("clusters-config.yaml", stringify({ clusters: members })),
-      KUBECONFIG: await write(
-        "operator.kubeconfig",
-        stringify({
-          apiVersion: "v1",
-          kind: "Config",
-          clusters: [{ name: "c", cluster: { server, "certificate-authority-data": encodeBase64Text(caPem) } }],
-          users: [{ name: "operator", user: { token: operator } }],
-          contexts: [{ name: "c", context: { cluster: "c", user: "operator" } }],
-          "current-context": "c"
-        })
-      )
+      KUBECONFIG: await write("operator.kubeconfig", stringify(kubeconfig({ token: operator })))
     }
     await known(operator ?? "", granted)
     await known(envoy ?? "", memberRights)
@@ -202,7 +212,20 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
   describe("braid doctor as the operator", () => {
     it("fails, and names each cluster", () => {
       expect([run.code, run.errors]).toEqual([1, ""])
-      expect(report).toMatchObject({ seenFrom: "operator", verdict: "failed", findings: [] })
+      expect(report).toMatchObject({
+        seenFrom: "operator",
+        verdict: "failed",
+        findings: [
+          {
+            check: "configuration",
+            status: "failed",
+            message:
+              "Cluster well of Secret mirrord/well is not used: its name collides with that of cluster well of the " +
+              "configuration; rename one of the two.",
+            fix: "Rename the Secret, or the other cluster."
+          }
+        ]
+      })
       expect(asObjects(at(report, "clusters")).map(({ name }) => name)).toEqual([
         "primary",
         "ahead",
@@ -211,6 +234,8 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         "ending",
         "expired",
         "foreign-certificate",
+        "found",
+        "found-program",
         "nobody",
         "unlabelled",
         "unreachable",
@@ -232,7 +257,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         "No operator is registered with the API server (APIService v1.operator.metalbear.co)."
       ])
       expect(finding("primary", "credentials")?.message).toMatch(
-        /^Bearer token of user operator of the kubeconfig for system:serviceaccount:mirrord:mirrord-operator; it expires in /u
+        /^Bearer token of user user of the kubeconfig for system:serviceaccount:mirrord:mirrord-operator; it expires in /u
       )
       expect(
         of("primary")
@@ -249,6 +274,19 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       expect(finding("well", "authentication")?.message).toBe(
         "The API server takes us for system:serviceaccount:mirrord:mirrord-operator-envoy."
       )
+    })
+
+    it("examines a cluster that was found by its kubeconfig as any other", () => {
+      expect(of("found").filter(({ check, status }) => status !== "ok" && check !== "resources")).toMatchObject([
+        { check: "operator", status: "failed", fix: "Install the chart on found." }
+      ])
+      expect(finding("found", "credentials")?.message).toMatch(/^Bearer token of Secret mirrord\/found for /u)
+      expect(finding("found-program", "configuration")).toMatchObject({
+        status: "failed",
+        message: expect.stringMatching(
+          /key kubeconfig of its Secret found-program is unusable: it has exec; the operator runs no program/u
+        )
+      })
     })
 
     it("finds a CA that has not signed the API server's certificate, and sends it no credentials", () => {

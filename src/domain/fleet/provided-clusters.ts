@@ -1,0 +1,77 @@
+/**
+ * Clusters that a primary finds by itself, beside those of its configuration: which there may be, and which of them
+ * join the fleet.
+ *
+ * Not here: finding them (app/fleet/kubeconfig-secrets.ts).
+ */
+
+import {
+  clusterName,
+  clusterNameProblem,
+  clusterNamesCollide,
+  type ClusterName,
+  type Sha256Hex
+} from "./cluster-name.ts"
+import type { FleetConfiguration, MemberConfiguration } from "./configuration.ts"
+
+/** The ways to find clusters; `operator.multiCluster.providers` chooses some. */
+export const clusterProviders = ["kubeconfigSecrets"] as const
+
+/** Label of the Secrets that hold kubeconfigs; its value is `"true"`. It is the label of multicluster-runtime. */
+export const kubeconfigLabel = "sigs.k8s.io/multicluster-runtime-kubeconfig"
+/** Key of such a Secret. */
+export const kubeconfigKey = "kubeconfig"
+
+/** A cluster that was found. */
+export interface ProvidedCluster {
+  /** The object that it was found by, such as `Secret mirrord/b`. */
+  readonly from: string
+  readonly name: string
+  readonly member: Omit<MemberConfiguration, "name">
+}
+
+/** A fleet with the clusters that were found. */
+export interface ProvidedFleet {
+  readonly configuration: FleetConfiguration
+  /** Why a cluster that was found is not in the fleet, one sentence each. */
+  readonly refused: ReadonlyArray<string>
+}
+
+/** The clusters that have a name already, and where each is from. */
+type Taken = ReadonlyArray<{ readonly name: ClusterName; readonly from: string }>
+
+/** Why a cluster cannot have its name; a clause. */
+const nameProblem = (name: string, taken: Taken, sha256Hex: Sha256Hex): string | undefined => {
+  const problem = clusterNameProblem(name)
+  if (problem !== undefined) return `${problem}; give it another name`
+  const other = taken.find((one) => clusterNamesCollide(clusterName(name), one.name, sha256Hex))
+  return other === undefined
+    ? undefined
+    : `its name collides with that of cluster ${other.name} of ${other.from}; rename one of the two`
+}
+
+/**
+ * Adds clusters that were found, by the order of their names. A name belongs to the configuration first: nobody who
+ * makes a Secret replaces a cluster that an administrator has written down.
+ */
+export const withProvided = (
+  configured: FleetConfiguration,
+  provided: ReadonlyArray<ProvidedCluster>,
+  sha256Hex: Sha256Hex
+): ProvidedFleet => {
+  const taken = [
+    { name: configured.clusterName, from: "the primary itself" },
+    ...configured.members.map(({ name }) => ({ name, from: "the configuration" }))
+  ]
+  const members = [...configured.members]
+  const refused: Array<string> = []
+  for (const { from, member, name } of provided.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) {
+    const problem = nameProblem(name, taken, sha256Hex)
+    if (problem === undefined) {
+      members.push({ ...member, name: clusterName(name) })
+      taken.push({ name: clusterName(name), from })
+    } else refused.push(`Cluster ${name} of ${from} is not used: ${problem}.`)
+  }
+  members.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  return { configuration: { ...configured, members }, refused }
+}
