@@ -5,6 +5,7 @@
 
 import { stringify } from "yaml"
 import { eventNamespace } from "../../src/domain/events/event-object.ts"
+import { clusterProviders } from "../../src/domain/fleet/provided-clusters.ts"
 import { leaderLabel } from "../../src/domain/leadership/leader-label.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
@@ -102,6 +103,8 @@ export interface OperatorEnvironment {
   readonly kubeconfig: string
   readonly multiClusterFile: string | undefined
   readonly clustersFile: string | undefined
+  /** Whether a primary finds clusters by Secrets with kubeconfigs; not unless given. */
+  readonly findsClusters?: boolean
   /** Number of replicas, of which one leads; one unless given. */
   readonly replicas?: number
   /** Whether agents speak TLS with the operator. */
@@ -133,7 +136,10 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
       : [{ name: "MIRRORD_MULTICLUSTER_CONFIG", value: environment.multiClusterFile }]),
     ...(environment.clustersFile === undefined
       ? []
-      : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }])
+      : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }]),
+    ...(environment.findsClusters === true
+      ? [{ name: "OPERATOR_MULTI_CLUSTER_PROVIDERS", value: clusterProviders.join(",") }]
+      : [])
   ]
   return documents([
     role("ClusterRole", "mirrord-operator", operatorRules(cluster.isPrimary, cluster.hasWorkload)),

@@ -48,6 +48,8 @@ export interface PlaygroundOptions {
   readonly remoteSessionTimeoutSecs: number
   /** Replicas of the primary's operator; one unless given. */
   readonly primaryReplicas?: number
+  /** Whether the primary finds clusters by Secrets with kubeconfigs; not unless given. */
+  readonly findsClusters?: boolean
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
   /** Protocol versions of earlier releases, by cluster, whose agents the reference agent plays there. */
@@ -200,6 +202,7 @@ export const startPlayground = (
           replicas: description.isPrimary ? (options.primaryReplicas ?? 1) : 1,
           multiClusterFile: description.isPrimary ? multiCluster : undefined,
           clustersFile: description.isPrimary ? clusters : undefined,
+          findsClusters: description.isPrimary && options.findsClusters === true,
           agentTls: options.agentTls ?? false,
           agentFile,
           agentEnv: options.agentEnv

@@ -14,7 +14,7 @@ describeKubernetes("on real control planes", (assets) => {
     useKubernetesPlayground(assets, { ...options, subnet: subnetOf("real client, kubernetes, features") })
 
   describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
-    const shared = use({ topology: "three-workloads" })
+    const shared = use({ topology: "three-workloads", findsClusters: true })
 
     clientFeatures("real control planes", () => shared)
     changingFleet("real control planes", () => shared)

@@ -3,13 +3,50 @@
 import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { primaryUser } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
+import { operatorNamespace } from "../../lab/playground/manifests.ts"
+import { encodeBase64Text } from "../../src/domain/credentials/base64.ts"
+import { kubeconfigKey, kubeconfigLabel } from "../../src/domain/fleet/provided-clusters.ts"
+import { at } from "../../src/domain/json.ts"
 import { rowOf } from "../charts/api-call.ts"
 import { auditedCalls } from "../charts/audited-calls.ts"
+import { apiClient } from "./api-client.ts"
 import { operatorPods } from "./disturbances.ts"
 import { connectedClusters, fleetIs } from "./fleet-health.ts"
-import { describeReal, eventually, type UsePlayground } from "./harness.ts"
+import { type AnyRealPlayground, describeReal, eventually, type UsePlayground } from "./harness.ts"
 import { serve, type ServedSession, serves, type Traffic, traffic } from "./served-session.ts"
 import { agents, children, nothingLeft } from "./sessions.ts"
+
+const secretsPath = `/api/v1/namespaces/${operatorNamespace}/secrets`
+
+/** Writes the Secret by which the primary finds a cluster, with a new token for it. */
+const provide = async (real: AnyRealPlayground, name: string): Promise<void> => {
+  const { cluster } = real.cluster(name)
+  const json = { "content-type": "application/json" }
+  const account = `/api/v1/namespaces/${operatorNamespace}/serviceaccounts/mirrord-operator-envoy/token`
+  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3_600 } }
+  const { body } = await apiClient(cluster.kubeconfigPath).call("POST", account, JSON.stringify(request), json)
+  const kubeconfig = {
+    "current-context": name,
+    contexts: [{ name, context: { cluster: name, user: "primary" } }],
+    clusters: [
+      { name, cluster: { server: cluster.server, "certificate-authority-data": encodeBase64Text(cluster.caPem) } }
+    ],
+    users: [{ name: "primary", user: { token: at(body, "status", "token") } }]
+  }
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, labels: { [kubeconfigLabel]: "true" } },
+    stringData: { [kubeconfigKey]: JSON.stringify(kubeconfig) }
+  }
+  const primary = apiClient(real.playground().primary.cluster.kubeconfigPath)
+  expect((await primary.call("POST", secretsPath, JSON.stringify(secret), json)).status).toBe(201)
+}
+
+const withdraw = async (real: AnyRealPlayground, name: string): Promise<void> => {
+  const primary = apiClient(real.playground().primary.cluster.kubeconfigPath)
+  expect((await primary.call("DELETE", `${secretsPath}/${name}`)).status).toBe(200)
+}
 
 /** The users as which a primary comes to its members. */
 const primaries = ["system:serviceaccount:mirrord:mirrord-operator-envoy", primaryUser]
@@ -32,16 +69,18 @@ export const changingFleet = (where: string, use: UsePlayground): void =>
         await requests.stop()
         session.app.stop()
       })
+      const known = (members: ReadonlyArray<string>): Promise<void> =>
+        eventually(`the clusters that the primary knows are ${members.join(", ")}`, async () => {
+          const clusters = await connectedClusters(real.playground().primary.cluster)
+          expect(clusters.map(({ name }) => name).toSorted()).toEqual(members)
+        })
       /** Changes the configuration, as an administrator does, and waits until the primary has taken it up. */
       const configure = async (members: ReadonlyArray<string>): Promise<void> => {
-        const { primary, setMembers } = real.playground()
-        await Effect.runPromise(setMembers(members))
-        await eventually(`the clusters that the primary knows are ${members.join(", ")}`, async () =>
-          expect((await connectedClusters(primary.cluster)).map(({ name }) => name).toSorted()).toEqual(members)
-        )
+        await Effect.runPromise(real.playground().setMembers(members))
+        await known(members)
       }
 
-      it("a cluster is removed and added again: the client stays, and the session takes it in", async () => {
+      it("a cluster is removed, added and found again: the client stays, and the session takes it in", async () => {
         const { primary } = real.playground()
         const operators = [...operatorPods(primary.cluster.store).keys()]
         session = await serve(real, binaries, { user: "fleet" })
@@ -61,6 +100,16 @@ export const changingFleet = (where: string, use: UsePlayground): void =>
         await configure(["cluster-a", "cluster-b", "cluster-c"])
         await serves(real, session, "cluster-c")
         await fleetIs(real.playground())
+
+        await configure(["cluster-a", "cluster-b"])
+        await provide(real, "cluster-c")
+        await known(["cluster-a", "cluster-b", "cluster-c"])
+        await serves(real, session, "cluster-c")
+        await withdraw(real, "cluster-c")
+        await known(["cluster-a", "cluster-b"])
+        await eventually("the workload of the cluster without a Secret answers by itself", () =>
+          expect(requests.answers("cluster-c").at(-1)).toBe("workload")
+        )
 
         // Each change gave the clusters that stay new credentials. Its probes used them, and nothing was read again.
         for (const name of ["cluster-a", "cluster-b"]) {

@@ -4,7 +4,11 @@ import { clientFeatures } from "./client-features.ts"
 import { describeReal, usePlayground } from "./harness.ts"
 
 describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
-  const shared = usePlayground({ topology: "three-workloads", subnet: subnetOf("real client, features") })
+  const shared = usePlayground({
+    topology: "three-workloads",
+    findsClusters: true,
+    subnet: subnetOf("real client, features")
+  })
 
   clientFeatures("embedded clusters", () => shared)
   changingFleet("embedded clusters", () => shared)

@@ -105,6 +105,8 @@ export interface RealPlaygroundOptions {
   readonly remoteSessionTimeoutSecs?: number
   /** Replicas of the primary's operator; one unless given. */
   readonly primaryReplicas?: number
+  /** As in `PlaygroundOptions`. */
+  readonly findsClusters?: boolean
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
   /** Whether to run `helm test`. */
@@ -126,6 +128,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   ...(options.images === undefined ? {} : { images: options.images }),
   ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime }),
   ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
+  ...(options.findsClusters === undefined ? {} : { findsClusters: options.findsClusters }),
   progress: () => Effect.void
 })
 

@@ -5,6 +5,7 @@
 
 import { Clock, Effect, Redacted, type Scope } from "effect"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
+import { clusterProviders } from "../../../src/domain/fleet/provided-clusters.ts"
 import type { ContainerRuntime } from "../../../src/domain/target/pod-choice.ts"
 import { agentProgram, agentProgramPlaying } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
@@ -36,6 +37,8 @@ export interface KubernetesPlaygroundOptions {
   readonly remoteSessionTimeoutSecs: number
   /** Replicas of the primary's operator; one unless given. */
   readonly primaryReplicas?: number
+  /** As in `PlaygroundOptions`. */
+  readonly findsClusters?: boolean
   /** The file of the operator's program; its sources unless given. */
   readonly braid?: string
   /** The program that runs as the agent; the reference agent unless given. */
@@ -154,7 +157,8 @@ const primaryValues = (
           managementOnly: topology.managementOnly,
           remoteSessionTimeoutSecs,
           sessionTtlSecs,
-          clusters: Object.fromEntries(clusters)
+          clusters: Object.fromEntries(clusters),
+          providers: options.findsClusters === true ? clusterProviders : []
         }
       }
     }

@@ -58,11 +58,16 @@ export const clusterSlug = (name: ClusterName, sha256Hex: Sha256Hex): string => 
 /** End of the name of a Secret with a token that the operator got by itself. */
 const refreshed = "-refreshed"
 
-/** Whether two clusters' objects would get the same names, their renewed tokens' Secrets included. */
-export const clusterNamesCollide = (one: ClusterName, other: ClusterName, sha256Hex: Sha256Hex): boolean => {
-  const [a, b] = [clusterSlug(one, sha256Hex), clusterSlug(other, sha256Hex)]
-  return one === other || a === b || a === b + refreshed || b === a + refreshed
+/** The slugs of all clusters whose objects would get names of this one's, renewed tokens' Secrets included. */
+export const collidingSlugs = (name: ClusterName, sha256Hex: Sha256Hex): ReadonlyArray<string> => {
+  const slug = clusterSlug(name, sha256Hex)
+  const before = slug.endsWith(refreshed) ? [slug.slice(0, -refreshed.length)] : []
+  return [slug, slug + refreshed, ...before]
 }
+
+/** Whether two clusters' objects would get the same names. */
+export const clusterNamesCollide = (one: ClusterName, other: ClusterName, sha256Hex: Sha256Hex): boolean =>
+  collidingSlugs(one, sha256Hex).includes(clusterSlug(other, sha256Hex))
 
 /** Name of the Secret with a member's credentials (published-chart.md §2.6): the chart's for a legal name. */
 export const credentialsSecretName = (name: ClusterName, sha256Hex: Sha256Hex): string =>

@@ -8,8 +8,9 @@
 import {
   clusterName,
   clusterNameProblem,
-  clusterNamesCollide,
   type ClusterName,
+  clusterSlug,
+  collidingSlugs,
   type Sha256Hex
 } from "./cluster-name.ts"
 import type { FleetConfiguration, MemberConfiguration } from "./configuration.ts"
@@ -37,14 +38,14 @@ export interface ProvidedFleet {
   readonly refused: ReadonlyArray<string>
 }
 
-/** The clusters that have a name already, and where each is from. */
-type Taken = ReadonlyArray<{ readonly name: ClusterName; readonly from: string }>
+/** The clusters that have a name already, by their slugs. */
+type Taken = Map<string, { readonly name: ClusterName; readonly from: string }>
 
 /** Why a cluster cannot have its name; a clause. */
 const nameProblem = (name: string, taken: Taken, sha256Hex: Sha256Hex): string | undefined => {
   const problem = clusterNameProblem(name)
   if (problem !== undefined) return `${problem}; give it another name`
-  const other = taken.find((one) => clusterNamesCollide(clusterName(name), one.name, sha256Hex))
+  const [other] = collidingSlugs(clusterName(name), sha256Hex).flatMap((slug) => taken.get(slug) ?? [])
   return other === undefined
     ? undefined
     : `its name collides with that of cluster ${other.name} of ${other.from}; rename one of the two`
@@ -59,17 +60,17 @@ export const withProvided = (
   provided: ReadonlyArray<ProvidedCluster>,
   sha256Hex: Sha256Hex
 ): ProvidedFleet => {
-  const taken = [
-    { name: configured.clusterName, from: "the primary itself" },
-    ...configured.members.map(({ name }) => ({ name, from: "the configuration" }))
-  ]
+  const taken: Taken = new Map()
+  const take = (name: ClusterName, from: string): void => void taken.set(clusterSlug(name, sha256Hex), { name, from })
+  take(configured.clusterName, "the primary itself")
+  for (const { name } of configured.members) take(name, "the configuration")
   const members = [...configured.members]
   const refused: Array<string> = []
   for (const { from, member, name } of provided.toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) {
     const problem = nameProblem(name, taken, sha256Hex)
     if (problem === undefined) {
       members.push({ ...member, name: clusterName(name) })
-      taken.push({ name: clusterName(name), from })
+      take(clusterName(name), from)
     } else refused.push(`Cluster ${name} of ${from} is not used: ${problem}.`)
   }
   members.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
