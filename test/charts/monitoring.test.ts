@@ -19,9 +19,9 @@ const all = {
   networkPolicy: { enabled: true, metricsFrom: [{ namespaceSelector: { matchLabels: { name: "monitoring" } } }] }
 }
 /** Labels that Prometheus itself gives to what it scrapes. */
-const ofPrometheus = ["namespace"]
-/** Values that the scraped operators do not show, as no cluster of theirs is reached so. */
-const elsewhere = ["mtls"]
+const ofPrometheus = ["namespace", "job", "instance"]
+/** Values that the scraped operators do not show, as all credentials of theirs are renewed. */
+const elsewhere = ["due"]
 const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8")
 
 /** An expression, and the labels that its words for people name. */
@@ -108,6 +108,12 @@ describeHelm("monitoring", (helm) => {
     const used = usedIn(rendered)
     expect(used.length).toBeGreaterThan(25)
     expect(used.flatMap((one) => unknownNames(one, series))).toEqual([])
+  })
+
+  it("shows metrics that every program has only of the operator", () => {
+    const shared = usedIn(rendered).filter(({ expr }) => /\b(?:process|nodejs)_/u.test(expr))
+    expect(shared.length).toBeGreaterThan(3)
+    for (const { expr } of shared) expect(expr).toMatch(/ and on \(job, instance\) braid_build_info$/u)
   })
 
   it("asks for an expression in each alert, and links its section of the runbook", () => {

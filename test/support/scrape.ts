@@ -45,10 +45,10 @@ export const separately = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effe
     )
   )
 
-/** Serves metrics at a free port of this machine, and gives what `GET /metrics` answers. */
-export const scraper = (leads: () => boolean = () => true) =>
+/** Serves metrics at a free port of this machine, and gives what `GET /metrics` answers. `patience`: in ms. */
+export const scraper = (leads: () => boolean = () => true, patience = 5_000) =>
   Effect.gen(function* () {
-    const { port } = yield* serveMetrics({ host: "127.0.0.1", port: 0, fallback: undefined, leads })
+    const { port } = yield* serveMetrics({ host: "127.0.0.1", port: 0, fallback: undefined, leads, patience })
     const get = (path: string) =>
       Effect.promise(async () => {
         const answer = await fetch(`http://127.0.0.1:${port}${path}`)

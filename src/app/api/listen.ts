@@ -2,7 +2,8 @@
 
 import type { Server } from "node:net"
 import { Effect } from "effect"
-import { logInfo } from "../kernel/log.ts"
+import { LogOnce } from "../kernel/log-once.ts"
+import { logInfo, logWarning } from "../kernel/log.ts"
 
 /** An address to listen on. Port 0: any free port. */
 export interface ListenAddress {
@@ -12,8 +13,22 @@ export interface ListenAddress {
 
 const listen = (server: Server, { host, port }: ListenAddress): Effect.Effect<void, NodeJS.ErrnoException> =>
   Effect.callback((resume) => {
-    server.once("error", (error) => resume(Effect.fail(error)))
-    server.listen(port, host, () => resume(Effect.void))
+    const failed = (error: NodeJS.ErrnoException): void => resume(Effect.fail(error))
+    server.once("error", failed)
+    server.listen(port, host, () => {
+      server.off("error", failed)
+      resume(Effect.void)
+    })
+  })
+
+/** A server goes on without a connection that it could not accept, as when there are too many open files. */
+const logLaterErrors = (server: Server): Effect.Effect<void> =>
+  Effect.map(Effect.context<never>(), (context) => {
+    const log = new LogOnce()
+    const run = Effect.runForkWith(context)
+    server.on("error", ({ message }) =>
+      run(log.tell(message, logWarning("a connection could not be accepted", { problem: message })))
+    )
   })
 
 const isAddressAbsent = ({ code }: NodeJS.ErrnoException): boolean =>
@@ -36,7 +51,8 @@ export const listenAtOneOf = (
             listen(server, fallback)
           )
         : Effect.fail(error)
-    )
+    ),
+    Effect.andThen(logLaterErrors(server))
   )
 
 /** The port at which a server listens. `wanted`: the one that it was asked for. */

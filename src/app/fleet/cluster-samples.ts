@@ -1,5 +1,6 @@
 /** The metrics of one cluster of the fleet. A cluster that leaves takes them with it: nothing is kept here. */
 
+import { endStep } from "../../domain/credentials/credential-end.ts"
 import type { MetricName, Sample } from "../../domain/metrics/catalogue.ts"
 import type { FleetCluster } from "./fleet-cluster.ts"
 
@@ -10,6 +11,8 @@ export const clusterSamples = (cluster: FleetCluster, now: number): ReadonlyArra
   const { isConnecting = false, reachable } = cluster.reach()
   const { askedAt, checkedAt = now } = cluster.health() ?? {}
   const { auth = "", failures, until } = cluster.credentials() ?? {}
+  const ending = cluster.ending()
+  const renewal = ending === undefined ? "operator" : endStep(ending.validity, now) === 0 ? "later" : "due"
   const seconds = (from: number | undefined, to: number): number | undefined =>
     from === undefined ? undefined : (to - from) / 1000
   const values: Readonly<Record<ClusterMetric, number | undefined>> = {
@@ -24,7 +27,7 @@ export const clusterSamples = (cluster: FleetCluster, now: number): ReadonlyArra
     if (value === undefined) return []
     const labels = { cluster: cluster.name }
     return name === "braid_cluster_credential_expiry_seconds"
-      ? [{ name, labels: { ...labels, auth }, value }]
+      ? [{ name, labels: { ...labels, auth, renewal }, value }]
       : [{ name: name as Exclude<ClusterMetric, "braid_cluster_credential_expiry_seconds">, labels, value }]
   })
 }

@@ -15,8 +15,7 @@ import { measureProcess } from "./process-samples.ts"
 
 /** Most scrapers at once; one more is closed without a word. */
 const mostScrapers = 20
-/** How long a request may take to arrive, in ms. */
-const longestRequest = 5_000
+const usualPatience = 5_000
 
 export class MetricsError extends Data.TaggedError("MetricsError")<{ readonly detail: string }> {
   override get message(): string {
@@ -29,6 +28,8 @@ export interface MetricsServerOptions extends ListenAddress {
   readonly fallback: ListenAddress | undefined
   /** Whether this replica leads now. */
   readonly leads: () => boolean
+  /** How long a request may take to arrive, and how long a connection may be still, in ms; 5,000 unless given. */
+  readonly patience?: number
 }
 
 const route = HttpRouter.add(
@@ -55,7 +56,13 @@ export const serveMetrics = (
     const scope = yield* Effect.scope
     const app = yield* HttpRouter.toHttpEffect(route)
     const handler = yield* NodeHttpServer.makeHandler(app, { scope })
-    const server = http.createServer({ requestTimeout: longestRequest, headersTimeout: longestRequest }, handler)
+    const { patience = usualPatience } = options
+    const server = http.createServer(
+      { requestTimeout: patience, headersTimeout: patience, connectionsCheckingInterval: patience / 5 },
+      handler
+    )
+    // Ends connections that nothing comes from and nothing goes to: a scraper that does not read holds its place.
+    server.timeout = patience
     server.maxConnections = mostScrapers
     yield* Effect.acquireRelease(
       Effect.mapError(

@@ -93,8 +93,10 @@ export const metricCatalogue = {
   },
   braid_cluster_credential_expiry_seconds: {
     type: "gauge",
-    labels: ["cluster", "auth"],
-    help: "Seconds until the credentials in use end, below 0 after it; missing if they have no known end."
+    labels: ["cluster", "auth", "renewal"],
+    help:
+      "Seconds until the credentials in use end, below 0 after it; missing if they have no known end. Renewal: by " +
+      "the operator, later by people, or due."
   },
   braid_cluster_credential_failures: {
     type: "gauge",
@@ -118,8 +120,8 @@ export const metricCatalogue = {
   },
   braid_event_loop_lag_seconds: {
     type: "gauge",
-    labels: ["quantile"],
-    help: "How late the program's event loop was since the last scrape; 1 is the worst."
+    labels: ["percentile"],
+    help: "How late the program's event loop was in the last 30 seconds or more; 100 is the worst."
   },
   process_resident_memory_bytes: { type: "gauge", labels: [], help: "Memory of the process." },
   process_cpu_seconds_total: { type: "counter", labels: [], help: "CPU time of the process, user and system." },

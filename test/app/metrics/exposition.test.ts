@@ -57,10 +57,21 @@ describe("the metrics of a cluster", () => {
         ["braid_cluster_probe_age_seconds", { cluster: "cluster-7" }, 2],
         ["braid_cluster_probe_duration_seconds", { cluster: "cluster-7" }, 1],
         ["braid_cluster_unreadable_seconds", { cluster: "cluster-7" }, 60],
-        ["braid_cluster_credential_expiry_seconds", { cluster: "cluster-7", auth: "eks" }, 90],
+        ["braid_cluster_credential_expiry_seconds", { cluster: "cluster-7", auth: "eks", renewal: "operator" }, 90],
         ["braid_cluster_credential_failures", { cluster: "cluster-7" }, 2]
       ]
     )
+  })
+
+  it("say whether people have to see to their credentials, and whether it is time", () => {
+    const renewal = (life: number): string | undefined => {
+      const validity = { from: now - 80_000, until: now - 80_000 + life }
+      const ending = { what: "its certificate", validity, cure: "write another" }
+      const samples = clusterSamples({ ...cluster(7), ending: () => ending }, now)
+      return samples.flatMap(({ labels }) => ("renewal" in labels ? [labels.renewal] : []))[0]
+    }
+    // People are told when a fifth of so short a life is left.
+    assert.deepStrictEqual([renewal(99_000), renewal(101_000)], ["due", "later"])
   })
 
   it("leave out what is not known before the first check", () => {

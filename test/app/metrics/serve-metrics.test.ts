@@ -1,3 +1,5 @@
+import { once } from "node:events"
+import { connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { beforeAll } from "vitest"
@@ -5,6 +7,7 @@ import { measure } from "../../../src/app/kernel/metrics.ts"
 import { serveMetrics } from "../../../src/app/metrics/serve-metrics.ts"
 import { metricCatalogue, type MetricFamily } from "../../../src/domain/metrics/catalogue.ts"
 import { canary, readSeries, scrapeAfterSession, scraper, separately, type Series } from "../../support/scrape.ts"
+import { until } from "../../support/until.ts"
 
 /** The family of a series: a histogram has several. */
 const familyOf = ({ name }: Series): string => name.replace(/^(mirrord_\w+duration)_(bucket|sum|count)$/u, "$1")
@@ -83,6 +86,31 @@ describe("the port of metrics", () => {
       const { port } = yield* scraper()
       const taken = { host: "127.0.0.1", port, fallback: undefined, leads: () => true }
       assert.match((yield* Effect.flip(serveMetrics(taken))).message, /^metrics cannot be served: .*EADDRINUSE/u)
+    }).pipe(Effect.scoped, separately)
+  )
+
+  it.live("has room again after scrapers that send nothing, or read nothing, have taken all of it", () =>
+    Effect.gen(function* () {
+      const long = Array.from({ length: 100_000 }, (_, index) => ({ kind: "multi_cluster", phase: `phase-${index}` }))
+      yield* measure(() => long.map((labels) => ({ name: "braid_sessions", labels, value: 1 })))
+      const { get, port } = yield* scraper(() => true, 200)
+      const sockets = Array.from({ length: 20 }, (_, index) => {
+        const socket = connect(port, "127.0.0.1").on("error", () => {})
+        socket.pause()
+        if (index % 2 === 0) socket.write("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+        return socket
+      })
+      yield* Effect.addFinalizer(() => Effect.sync(() => sockets.forEach((socket) => socket.destroy())))
+      yield* Effect.promise(() => Promise.all(sockets.map((socket) => once(socket, "connect"))))
+      const status = yield* Effect.promise(() =>
+        until("another scraper is served", () =>
+          Effect.runPromise(get("/metrics")).then(
+            ({ status }) => status,
+            () => undefined
+          )
+        )
+      )
+      assert.strictEqual(status, 200)
     }).pipe(Effect.scoped, separately)
   )
 
