@@ -5,6 +5,7 @@
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto"
+import { createSecureContext, type SecureContextOptions } from "node:tls"
 import { Result } from "effect"
 import { pemBlocks } from "../../domain/credentials/pem.ts"
 import type { Validity } from "../../domain/credentials/validity.ts"
@@ -41,6 +42,24 @@ const keyOf = (pem: string): Result.Result<KeyObject, string> => {
   )
 }
 
+/** The cure by OpenSSL's reason; any other is about the form of the text. */
+const cures: ReadonlyArray<readonly [RegExp, string]> = [
+  [/key too small/u, "make a pair with an EC key, or an RSA key of 2048 bits or more"],
+  [/md too weak/u, "have the certificate signed with SHA-256 or better"]
+]
+const usualCure = "write plain PEM, with each BEGIN and each END on a line of its own"
+
+/** Fails where TLS would refuse to connect. `key`: the Secret's key that is to blame. */
+const usableInTls = (key: string, options: SecureContextOptions): Result.Result<unknown, string> =>
+  Result.mapError(
+    Result.try(() => createSecureContext(options)),
+    (cause) => {
+      const reason = cause instanceof Error && "reason" in cause ? String(cause.reason) : "it is unusable"
+      const [, cure = usualCure] = cures.find(([pattern]) => pattern.test(reason)) ?? []
+      return `TLS cannot use ${key} (OpenSSL: ${reason}); ${cure}`
+    }
+  )
+
 /** The validity of the pair's certificate; the failure is a clause that names the Secret's key, without secrets. */
 export const readClientPair = ({ certificatePem, keyPem }: ClientPair): Result.Result<Validity, string> =>
   Result.gen(function* () {
@@ -51,5 +70,7 @@ export const readClientPair = ({ certificatePem, keyPem }: ClientPair): Result.R
         "the key in tls.key does not belong to the first certificate in tls.crt; write both of one pair, and the " +
           "client's certificate before those of its authorities"
       )
+    yield* usableInTls("tls.crt", { cert: certificatePem })
+    yield* usableInTls("tls.key", { cert: certificatePem, key: keyPem })
     return { from: Date.parse(certificate.validFrom), until: Date.parse(certificate.validTo) }
   })
