@@ -44,6 +44,12 @@ export const noCloudCredentials = (make: MakeCloudToken): CloudCredentials => ({
 export const cloudAuth = ({ auth }: MemberConfiguration): CloudAuth | undefined =>
   auth._tag === "Eks" || auth._tag === "Aks" ? auth : undefined
 
+/** Forgets what was found out for a cluster that authenticates in another way now: by another cloud, or by none. */
+export const forgetOtherCloud = (state: CloudCredentials, auth: CloudAuth | undefined): void => {
+  if (state.last !== undefined && state.last.auth._tag !== auth?._tag)
+    Object.assign(state, noCloudCredentials(state.make))
+}
+
 /** The last token, even if it has ended; the failure says why there is none. Nothing before the first try. */
 export const cloudCredentials = ({
   last,

@@ -29,6 +29,7 @@ import {
   cloudAuth,
   type CloudCredentials,
   cloudCredentials,
+  forgetOtherCloud,
   makeCloudToken,
   nextCloudToken,
   noCloudCredentials,
@@ -125,7 +126,9 @@ const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect
 const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, string> | undefined> =>
   Effect.gen(function* () {
     const { cloud, granted, member, refused, tokens } = state
-    if (cloudAuth(member()) !== undefined) {
+    const auth = cloudAuth(member())
+    forgetOtherCloud(cloud, auth)
+    if (auth !== undefined) {
       state.tokens = undefined
       forgetFailures(state, tokens)
       state.connection.ending = undefined
