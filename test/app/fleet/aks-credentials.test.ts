@@ -65,6 +65,41 @@ describe("an AKS cluster of the fleet", () => {
     })
   )
 
+  it.effect("is tried at once with a corrected tenant, without the pauses of the wrong one", () =>
+    Effect.gen(function* () {
+      const started = yield* start
+      const { asked, cloud, engaged } = started
+      cloud.problem = "no such tenant; mend it"
+      yield* pass(10 * minute)
+      // The pause of the wrong tenant has begun anew.
+      const tries = asked.length
+      while (asked.length === tries) yield* pass(1)
+      yield* change(started, { ...aks, tenantId: "fabrikam.co" })
+      expect(asked).toHaveLength(tries + 2)
+      // Nor has this one the long pause of so many failures.
+      yield* pass(4)
+      expect(asked.length).toBeGreaterThan(tries + 2)
+      cloud.problem = undefined
+      yield* change(started, { ...aks, tenantId: "fabrikam.com" })
+      expect(engaged).toEqual([expect.stringMatching(/fabrikam\.com$/u)])
+    })
+  )
+
+  it.effect("is engaged when it comes back after a failure from another way to authenticate", () =>
+    Effect.gen(function* () {
+      const started = yield* start
+      const { cloud, engaged, primary, reach } = started
+      cloud.problem = "no such tenant; mend it"
+      yield* pass(10 * minute)
+      giveCredentials(primary, "cluster-a", "secret")
+      yield* change(started, { _tag: "BearerToken" })
+      expect(engaged).toEqual(["secret"])
+      cloud.problem = undefined
+      yield* change(started, aks)
+      expect([engaged, reach()?.reachable]).toEqual([["secret"], true])
+    })
+  )
+
   it.effect("gets a new token when it comes back from another way to authenticate", () =>
     Effect.gen(function* () {
       const started = yield* start
