@@ -10,7 +10,7 @@
 
 import { Clock, Effect, Queue, Result } from "effect"
 import type { CloudAuth } from "../../domain/credentials/cluster-auth.ts"
-import { endingClause, endStep, nextEndStep } from "../../domain/credentials/credential-end.ts"
+import { endingClause, endStep, invalidClause, nextEndStep } from "../../domain/credentials/credential-end.ts"
 import {
   firstRenewal,
   nextTry,
@@ -182,10 +182,12 @@ const tellOfEnd = ({ connection, member, toldEnd }: State): Effect.Effect<void> 
     return toldEnd.tell(`${ending.validity.until} ${endStep(ending.validity, now)}`, line)
   })
 
-/** Says of a member that does not know the operator why that is, if the token has ended. */
-const whyUnauthorized = ({ cloud, member, secret, tokens }: State, now: number): string | undefined => {
+/** Says of a member that does not know the operator why that is, if its credentials have ended or are not valid yet. */
+const whyUnauthorized = ({ cloud, connection, member, secret, tokens }: State, now: number): string | undefined => {
   if (cloudAuth(member()) !== undefined) return whyCloudRefused(cloud, member().name, now)
-  const claims = tokens?.used.claims
+  const { ending } = connection
+  if (tokens === undefined) return ending === undefined ? undefined : invalidClause(ending, now)
+  const { claims } = tokens.used
   const until = claims?.validity.until
   if (until === undefined || until > now) return undefined
   const { name, namespace } = claims?.account ?? { name: "mirrord-operator-envoy", namespace: "<namespace>" }

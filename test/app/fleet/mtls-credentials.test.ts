@@ -12,7 +12,8 @@ import { giveCredentials, operatorNamespace } from "../../support/fleet.ts"
 import { day0, pass } from "../sessions/session-fleet.ts"
 import { name, startInCloud } from "./cloud-fleet.ts"
 
-const hour = 3_600_000
+const minute = 60_000
+const hour = 60 * minute
 const day = 24 * hour
 
 /** A client certificate that ends so many ms after the beginning of the test. */
@@ -79,6 +80,34 @@ describe("a client certificate", () => {
       expect(fleet.clusters.get(name)?.ending()?.validity.until).toBe(day0 + 365 * day)
       yield* pass(hour / 1000)
       expect(endings).toHaveLength(2)
+    })
+  )
+})
+
+describe("a cluster that does not know the bearer of a client certificate", () => {
+  const at = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d UTC`
+  it.effect.each([
+    [
+      "has ended",
+      -hour,
+      new RegExp(`the client certificate in Secret mirrord-cluster-cluster-a ended at ${at}; put `, "u")
+    ],
+    ["is not valid yet", 3652 * day, new RegExp(`is valid from ${at} only; wait until then, or put another one`, "u")]
+  ] as const)("says that it %s, and what to do", ([_what, left, sentence]) =>
+    Effect.gen(function* () {
+      const { reach, refuseAll } = yield* start(left)
+      refuseAll()
+      yield* pass(minute / 1000)
+      expect(reach()?.error).toMatch(sentence)
+    })
+  )
+
+  it.effect("says no more if the certificate is valid", () =>
+    Effect.gen(function* () {
+      const { reach, refuseAll } = yield* start(day)
+      refuseAll()
+      yield* pass(minute / 1000)
+      expect(reach()?.error).toMatch(/Unauthorized$/u)
     })
   )
 })
