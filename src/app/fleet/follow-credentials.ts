@@ -38,6 +38,7 @@ import {
 } from "./cloud-credentials.ts"
 import { type ClusterConnection, type CredentialState, disengage, engage } from "./cluster-connection.ts"
 import {
+  holdsPair,
   isSameToken,
   type MemberSecrets,
   type MemberToken,
@@ -76,6 +77,8 @@ interface State extends FollowedMember {
   readonly keeping: Tries
   /** Of refused tokens. */
   readonly log: LogOnce
+  /** Of pairs that cannot be used in place of a good one. */
+  readonly toldSpoilt: LogOnce
   /** Of the steps towards the end of credentials. */
   readonly toldEnd: LogOnce
   readonly cloud: CloudCredentials
@@ -122,6 +125,21 @@ const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect
     : Effect.void
 }
 
+/** The client certificate in use, if the Secret holds a pair in its place that cannot be used: by a slip, that is. */
+const lastGood = ({ current, engaged, member, secret, secretOf }: State): State["current"] => {
+  const isCertificate =
+    current !== undefined && Result.isSuccess(current) && current.success._tag === "ClientCertificate"
+  const isKept = isCertificate && engaged !== undefined && member().auth._tag === "Mtls" && holdsPair(secretOf(secret))
+  return isKept ? current : undefined
+}
+
+const tellOfSpoilt = ({ connection, member, toldSpoilt }: State, problem: string): Effect.Effect<void> => {
+  const cluster = member().name
+  const line = logWarning("new credentials are unusable, the last ones stay in use", { cluster, problem })
+  const event = Effect.sync(() => connection.events.credentialsFailed(cluster, problem))
+  return toldSpoilt.tell(problem, Effect.andThen(line, event))
+}
+
 /** The credentials to use now, or the reason why there are none; nothing while that is not known. */
 const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, string> | undefined> =>
   Effect.gen(function* () {
@@ -136,6 +154,11 @@ const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, stri
     }
     const learnt = { granted: granted?.token, refused }
     const newest = newestCredentials(member(), state, learnt, yield* Clock.currentTimeMillis)
+    if (Result.isSuccess(newest)) state.toldSpoilt.reset()
+    else {
+      const kept = lastGood(state)
+      if (kept !== undefined) return yield* Effect.as(tellOfSpoilt(state, newest.failure), kept)
+    }
     state.tokens = Result.getOrUndefined(newest)?.tokens
     state.connection.ending = Result.getOrUndefined(newest)?.ending
     forgetFailures(state, tokens)
@@ -329,6 +352,7 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       renewing: newTries(firstRenewal(followed.share, now)),
       keeping: newTries(now),
       log: new LogOnce(),
+      toldSpoilt: new LogOnce(),
       toldEnd: new LogOnce(),
       cloud: noCloudCredentials(followed.cloudTokens),
       current: undefined,

@@ -12,6 +12,7 @@ import { readTokenClaims } from "../../domain/credentials/token-claims.ts"
 import { type TokenCandidate, tokenRenewal, usedToken } from "../../domain/credentials/token-renewal.ts"
 import { unusableCharacter } from "../../domain/credentials/token-text.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import { at } from "../../domain/json.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
@@ -74,6 +75,10 @@ export const readCredentials = (
       return Result.fail("this authType needs no Secret; its tokens are made by the operator")
   }
 }
+
+/** Whether a Secret holds a certificate and a key, usable or not; else somebody has taken them away. */
+export const holdsPair = (secret: KubeObject | undefined): boolean =>
+  ["tls.crt", "tls.key"].every((key) => (decodeBase64(at(secret, "data", key)) ?? "").trim() !== "")
 
 /** A token that could be used, with what is known of it. */
 export interface MemberToken extends TokenCandidate {
