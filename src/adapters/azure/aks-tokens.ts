@@ -10,6 +10,7 @@ import { Effect, Redacted } from "effect"
 import { aksFailure } from "../../domain/credentials/aks-failure.ts"
 import { type AksIdentity, aksIdentity } from "../../domain/credentials/aks-identity.ts"
 import type { AksAuth } from "../../domain/credentials/cluster-auth.ts"
+import { unusableCharacter } from "../../domain/credentials/token-text.ts"
 import type { MakeCloudToken } from "../../ports/cloud-tokens.ts"
 
 /** How long making a token may take. */
@@ -53,7 +54,9 @@ export const makeAksTokens =
           orElse: () => Effect.fail(fail(new Error(`there was no answer within ${patience}`)))
         })
       )
-      return Number.isFinite(until)
-        ? { token: Redacted.make(token), until }
-        : yield* Effect.fail(fail(new Error("the answer does not say when the token ends")))
+      if (!Number.isFinite(until))
+        return yield* Effect.fail(fail(new Error("the answer does not say when the token ends")))
+      const problem = unusableCharacter(token)
+      if (problem !== undefined) return yield* Effect.fail(fail(new Error(`the answer holds no token: ${problem}`)))
+      return { token: Redacted.make(token), until }
     })

@@ -68,8 +68,19 @@ const answerOf = async (
   return response
 }
 
+/** Reads an answer that is to be JSON. Another server than an API server answers with a web page, and also with 200. */
+const readJson = async (body: Readable, most: number): Promise<Buffer> => {
+  const bytes = await readBody(body, most)
+  if (bytes.subarray(0, 64).toString("utf8").trimStart().startsWith("<"))
+    throw new Error(
+      "the answer is a web page and not a Kubernetes API server's; look whether the cluster's address is right, and " +
+        "whether a proxy or a sign-in page stands before it"
+    )
+  return bytes
+}
+
 const readObject = async (body: Readable): Promise<unknown> =>
-  JSON.parse((await readBody(body, largestObject)).toString("utf8"))
+  JSON.parse((await readJson(body, largestObject)).toString("utf8"))
 
 const call = (
   { name, server }: Cluster,
@@ -95,7 +106,7 @@ const json = (value: object): NonNullable<ApiRequest["body"]> => ({ type: "appli
 
 const list = (cluster: Cluster, ref: ResourceRef, selection: Selection | undefined): ReturnType<KubeApi["list"]> => {
   const path = `${pathOf(ref, selection?.namespace)}${queryOf(selection, {})}`
-  const read = async (body: Readable): Promise<unknown> => parser.parse(await readBody(body, largestList), "list")
+  const read = async (body: Readable): Promise<unknown> => parser.parse(await readJson(body, largestList), "list")
   return Effect.flatMap(call(cluster, { method: "GET", path }, read), (value) => {
     const found = isObject(value) ? value : {}
     const { metadata } = found

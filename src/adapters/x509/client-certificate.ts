@@ -5,6 +5,7 @@
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto"
+import { createSecureContext, type SecureContextOptions } from "node:tls"
 import { Result } from "effect"
 import { pemBlocks } from "../../domain/credentials/pem.ts"
 import type { Validity } from "../../domain/credentials/validity.ts"
@@ -49,6 +50,24 @@ const keyOf = (pem: string, field: string): Result.Result<KeyObject, string> => 
   )
 }
 
+/** The cure by OpenSSL's reason; any other is about the form of the text. */
+const cures: ReadonlyArray<readonly [RegExp, string]> = [
+  [/key too small/u, "make a pair with an EC key, or an RSA key of 2048 bits or more"],
+  [/md too weak/u, "have the certificate signed with SHA-256 or better"]
+]
+const usualCure = "write plain PEM, with each BEGIN and each END on a line of its own"
+
+/** Fails where TLS would refuse to connect. `field`: the one that is to blame. */
+const usableInTls = (field: string, options: SecureContextOptions): Result.Result<unknown, string> =>
+  Result.mapError(
+    Result.try(() => createSecureContext(options)),
+    (cause) => {
+      const reason = cause instanceof Error && "reason" in cause ? String(cause.reason) : "it is unusable"
+      const [, cure = usualCure] = cures.find(([pattern]) => pattern.test(reason)) ?? []
+      return `TLS cannot use ${field} (OpenSSL: ${reason}); ${cure}`
+    }
+  )
+
 /** The validity of the pair's certificate; the failure is a clause that names the field, without secrets. */
 export const readClientPair = (
   { certificatePem, keyPem }: ClientPair,
@@ -62,5 +81,7 @@ export const readClientPair = (
         `the key in ${fields.key} does not belong to the first certificate in ${fields.certificate}; write both of ` +
           "one pair, and the client's certificate before those of its authorities"
       )
+    yield* usableInTls(fields.certificate, { cert: certificatePem })
+    yield* usableInTls(fields.key, { cert: certificatePem, key: keyPem })
     return { from: Date.parse(certificate.validFrom), until: Date.parse(certificate.validTo) }
   })

@@ -57,6 +57,8 @@ export interface FleetCopies extends Omit<CopyTargets, "createOrdered"> {
   readonly status: () => NonNullable<FurtherStatus["copy_targets"]>
 }
 
+type Ordered = ReadonlySet<ClusterName>
+
 /** The knowledge of this process about one copy. All of it is found out again after a change of leaders. */
 interface Known {
   /** The Kubernetes user whose copy it is. */
@@ -70,7 +72,7 @@ interface Known {
   readonly problems: Map<ClusterName, { readonly why: string; readonly isFinal: boolean }>
   readonly underWay: Set<ClusterName>
   /** The clusters that have carried out an order of this process. */
-  readonly ordered: Set<ClusterName>
+  ordered: Ordered
   /** The order that the other clusters get, once this process knows that its user may have the copy. */
   placed: Placed | undefined
 }
@@ -96,6 +98,8 @@ interface Found {
   readonly defaultCluster: ClusterName
   /** The default cluster's copies. */
   readonly copies: ReadonlyArray<OrderedCopy>
+  /** {@link Known.ordered} of each copy when the clusters were asked: their answers know no later order. */
+  readonly orderedBefore: ReadonlyMap<string, Ordered>
   /** Whether a session that has begun on the copy asks. */
   readonly isBegun?: boolean | undefined
 }
@@ -120,14 +124,14 @@ const memberCopy = (
   known: Known,
   cluster: ClusterName,
   answer: Answer,
-  { isBegun, key }: { readonly isBegun: boolean; readonly key: string }
+  { isBegun, key, orderedBefore }: { readonly key: string } & Pick<Found, "isBegun" | "orderedBefore">
 ): MemberCopy => {
   if (Result.isFailure(answer)) return { _tag: "Unknown", ...answer.failure }
   const problem = known.problems.get(cluster)
   const found = answer.success.find(({ copy }) => keyOf(copy) === key)?.copy.status
   if (found !== undefined) {
     const { failure_message: message, phase } = found
-    const isCarriedOut = known.ordered.has(cluster) || problem?.isFinal === true
+    const isCarriedOut = orderedBefore.get(key)?.has(cluster) === true || problem?.isFinal === true
     if (phase === "Failed" && !isBegun && !isCarriedOut)
       return { _tag: "Absent", problem: message ?? "its copy has failed" }
     return { _tag: "Present", state: { phase, ...(message === undefined ? {} : { message }) } }
@@ -139,7 +143,7 @@ const memberCopy = (
 /** Judges a copy of the default cluster by what all clusters have answered. */
 const judged = (
   { known: all, options }: State,
-  { answers, defaultCluster, isBegun = false }: Found,
+  { answers, defaultCluster, isBegun = false, orderedBefore }: Found,
   ordered: OrderedCopy,
   now: number
 ): Judged => {
@@ -161,7 +165,9 @@ const judged = (
   known.readySince = phase === "Ready" ? (known.readySince ?? now) : undefined
   const others = new Map(
     [...answers].flatMap(([cluster, answer]) =>
-      cluster === defaultCluster ? [] : [[cluster, memberCopy(known, cluster, answer, { isBegun, key })] as const]
+      cluster === defaultCluster
+        ? []
+        : [[cluster, memberCopy(known, cluster, answer, { isBegun, key, orderedBefore })] as const]
     )
   )
   const plan = fleetCopyPlan(
@@ -184,11 +190,12 @@ const noDefault = internalError("There is no default cluster now. Try again in a
 const find = (state: State, namespace?: string, name?: string): Effect.Effect<Found, ApiError> =>
   Effect.gen(function* () {
     const { clusters, primary } = state.options
+    const orderedBefore = new Map([...state.known].map(([key, { ordered }]) => [key, ordered]))
     const answers = yield* askClusters(clusters(), { primary, namespace, name })
     const defaultCluster = defaultOf(state)?.name
     const answer = defaultCluster === undefined ? undefined : answers.get(defaultCluster)
     if (defaultCluster === undefined || answer === undefined) return yield* noDefault
-    if (Result.isSuccess(answer)) return { answers, defaultCluster, copies: answer.success }
+    if (Result.isSuccess(answer)) return { answers, defaultCluster, copies: answer.success, orderedBefore }
     return yield* internalError(
       `The copies of targets in the default cluster ${defaultCluster} are not known: ${answer.failure.why}. Try ` +
         "again in a moment."
@@ -212,7 +219,7 @@ const orderFrom = (
         onSuccess: () =>
           Effect.sync(() => {
             known.problems.delete(name)
-            known.ordered.add(name)
+            known.ordered = new Set([...known.ordered, name])
           }),
         onFailure: (error) => {
           known.problems.set(name, { why: error.detail, isFinal: isFinal(error) })
@@ -396,7 +403,7 @@ const makeCopy = (
       refusedBy(cluster.name, error)
     )
     const answers = new Map<ClusterName, Answer>(state.options.clusters().map(({ name }) => [name, Result.succeed([])]))
-    const found = { answers, defaultCluster: cluster.name, copies: [ordered] }
+    const found = { answers, defaultCluster: cluster.name, copies: [ordered], orderedBefore: new Map() }
     const copy = judged(state, found, ordered, yield* Clock.currentTimeMillis)
     copy.known.placed = { order, request }
     orderMissing(state, copy, copy.known.placed)

@@ -24,6 +24,8 @@ interface KnownToken extends MadeCloudToken {
 export interface CloudCredentials {
   readonly make: MakeCloudToken
   last: KnownToken | undefined
+  /** The configuration of the last try. */
+  tried: CloudAuth | undefined
   /** The reason why the last try made no token; a clause. */
   problem: string | undefined
   /** Failed tries in a row. */
@@ -35,6 +37,7 @@ export interface CloudCredentials {
 export const noCloudCredentials = (make: MakeCloudToken): CloudCredentials => ({
   make,
   last: undefined,
+  tried: undefined,
   problem: undefined,
   failures: 0,
   notBefore: -Infinity
@@ -43,6 +46,11 @@ export const noCloudCredentials = (make: MakeCloudToken): CloudCredentials => ({
 /** The way to authenticate at a cluster that is known by an identity in a cloud; undefined for every other. */
 export const cloudAuth = ({ auth }: MemberConfiguration): CloudAuth | undefined =>
   auth._tag === "Eks" || auth._tag === "Aks" ? auth : undefined
+
+/** Forgets what was found out for a cluster that authenticates in another way now: by another cloud, or by none. */
+export const forgetOtherCloud = (state: CloudCredentials, auth: CloudAuth | undefined): void => {
+  if (state.tried?._tag !== auth?._tag) Object.assign(state, noCloudCredentials(state.make))
+}
 
 /** The last token, even if it has ended; the failure says why there is none. Nothing before the first try. */
 export const cloudCredentials = ({
@@ -53,15 +61,18 @@ export const cloudCredentials = ({
   return problem === undefined ? undefined : Result.fail(`no token can be made for it: ${problem}`)
 }
 
-/** When the next token by `auth` is made, epoch ms. `share` as in {@link cloudRenewal}. */
+/**
+ * When the next token by `auth` is made, epoch ms: without a pause, if the last try was made by another configuration.
+ * `share` as in {@link cloudRenewal}.
+ */
 export const nextCloudToken = (
-  { last, notBefore }: CloudCredentials,
+  { last, notBefore, tried }: CloudCredentials,
   auth: CloudAuth,
   share: number,
   now: number
 ): number => {
   const due = Equal.equals(last?.auth, auth) && last !== undefined ? cloudRenewal(last, share, now) : now
-  return nextTry(due, notBefore, now, longestCloudPause)
+  return Equal.equals(tried, auth) ? nextTry(due, notBefore, now, longestCloudPause) : due
 }
 
 /** Makes a token. The failure is a clause; what was made before stays. `share` as in {@link cloudRenewal}. */
@@ -72,6 +83,8 @@ export const makeCloudToken = (
   share: number
 ): Effect.Effect<void, string> =>
   Effect.gen(function* () {
+    if (!Equal.equals(state.tried, auth)) state.failures = 0
+    state.tried = auth
     const madeAt = yield* Clock.currentTimeMillis
     const { token, until } = yield* state.make({
       name,

@@ -10,7 +10,7 @@
 
 import { Clock, Effect, Queue, Result } from "effect"
 import type { CloudAuth } from "../../domain/credentials/cluster-auth.ts"
-import { endingClause, endStep, nextEndStep } from "../../domain/credentials/credential-end.ts"
+import { endingClause, endStep, invalidClause, nextEndStep } from "../../domain/credentials/credential-end.ts"
 import {
   firstRenewal,
   nextTry,
@@ -29,6 +29,7 @@ import {
   cloudAuth,
   type CloudCredentials,
   cloudCredentials,
+  forgetOtherCloud,
   makeCloudToken,
   nextCloudToken,
   noCloudCredentials,
@@ -37,6 +38,7 @@ import {
 } from "./cloud-credentials.ts"
 import { type ClusterConnection, type CredentialState, disengage, engage } from "./cluster-connection.ts"
 import {
+  holdsPair,
   isRenewed,
   isSameToken,
   type MemberSecrets,
@@ -76,6 +78,8 @@ interface State extends FollowedMember {
   readonly keeping: Tries
   /** Of refused tokens. */
   readonly log: LogOnce
+  /** Of pairs that cannot be used in place of a good one. */
+  readonly toldSpoilt: LogOnce
   /** Of the steps towards the end of credentials. */
   readonly toldEnd: LogOnce
   readonly cloud: CloudCredentials
@@ -128,11 +132,28 @@ const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect
     : Effect.void
 }
 
+/** The client certificate in use, if the Secret holds a pair in its place that cannot be used: by a slip, that is. */
+const lastGood = ({ current, engaged, member, secret, secretOf }: State): State["current"] => {
+  const isCertificate =
+    current !== undefined && Result.isSuccess(current) && current.success._tag === "ClientCertificate"
+  const isKept = isCertificate && engaged !== undefined && member().auth._tag === "Mtls" && holdsPair(secretOf(secret))
+  return isKept ? current : undefined
+}
+
+const tellOfSpoilt = ({ connection, member, toldSpoilt }: State, problem: string): Effect.Effect<void> => {
+  const cluster = member().name
+  const line = logWarning("new credentials are unusable, the last ones stay in use", { cluster, problem })
+  const event = Effect.sync(() => connection.events.credentialsFailed(cluster, problem))
+  return toldSpoilt.tell(problem, Effect.andThen(line, event))
+}
+
 /** The credentials to use now, or the reason why there are none; nothing while that is not known. */
 const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, string> | undefined> =>
   Effect.gen(function* () {
     const { cloud, granted, member, refused, tokens } = state
-    if (cloudAuth(member()) !== undefined) {
+    const auth = cloudAuth(member())
+    forgetOtherCloud(cloud, auth)
+    if (auth !== undefined) {
       state.tokens = undefined
       forgetFailures(state, tokens)
       state.connection.ending = undefined
@@ -140,6 +161,11 @@ const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, stri
     }
     const learnt = { granted: granted?.token, refused }
     const newest = newestCredentials(member(), state, learnt, yield* Clock.currentTimeMillis)
+    if (Result.isSuccess(newest)) state.toldSpoilt.reset()
+    else {
+      const kept = lastGood(state)
+      if (kept !== undefined) return yield* Effect.as(tellOfSpoilt(state, newest.failure), kept)
+    }
     state.tokens = Result.getOrUndefined(newest)?.tokens
     state.connection.ending = Result.getOrUndefined(newest)?.ending
     forgetFailures(state, tokens)
@@ -187,10 +213,12 @@ const tellOfEnd = ({ connection, member, toldEnd }: State): Effect.Effect<void> 
     return toldEnd.tell(`${ending.validity.until} ${endStep(ending.validity, now)}`, line)
   })
 
-/** Says of a member that does not know the operator why that is, if the token has ended. */
-const whyUnauthorized = ({ cloud, member, secret, tokens }: State, now: number): string | undefined => {
+/** Says of a member that does not know the operator why that is, if its credentials have ended or are not valid yet. */
+const whyUnauthorized = ({ cloud, connection, member, secret, tokens }: State, now: number): string | undefined => {
   if (cloudAuth(member()) !== undefined) return whyCloudRefused(cloud, member().name, now)
-  const claims = tokens?.used.claims
+  const { ending } = connection
+  if (tokens === undefined) return ending === undefined ? undefined : invalidClause(ending, now)
+  const { claims } = tokens.used
   const until = claims?.validity.until
   if (until === undefined || until > now) return undefined
   const place = member().auth._tag === "Kubeconfig" ? "the kubeconfig" : "key bearerToken"
@@ -333,6 +361,7 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       renewing: newTries(firstRenewal(followed.share, now)),
       keeping: newTries(now),
       log: new LogOnce(),
+      toldSpoilt: new LogOnce(),
       toldEnd: new LogOnce(),
       cloud: noCloudCredentials(followed.cloudTokens),
       current: undefined,

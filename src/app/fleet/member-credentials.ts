@@ -10,7 +10,9 @@ import type { EndingCredentials } from "../../domain/credentials/credential-end.
 import { readPem } from "../../domain/credentials/pem.ts"
 import { readTokenClaims } from "../../domain/credentials/token-claims.ts"
 import { type TokenCandidate, tokenRenewal, usedToken } from "../../domain/credentials/token-renewal.ts"
+import { unusableCharacter } from "../../domain/credentials/token-text.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import { at } from "../../domain/json.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 import { readKubeconfigSecret } from "./kubeconfig-secrets.ts"
@@ -29,22 +31,19 @@ const pemOf = (
     (problem) => `key ${key} of its Secret ${secretName} is unusable: ${problem}`
   )
 
-/**
- * A token as a Secret holds it. It travels in a header, so it has printable ASCII alone; with any other byte no request
- * could be sent, and nobody would see why. The failure does not tell the token.
- */
+/** A token as a Secret holds it. The failure does not tell the token. */
 const tokenOf = (data: Readonly<Record<string, unknown>>, secretName: string): Result.Result<string, string> => {
   const token = decodeBase64(data["bearerToken"])?.trim() ?? ""
   if (token === "")
     return Result.fail(
       `its Secret ${secretName} has no bearerToken; create one with \`kubectl create token\` on the member`
     )
-  const at = token.search(/[^!-~]/u)
-  return at === -1
+  const problem = unusableCharacter(token)
+  return problem === undefined
     ? Result.succeed(token)
     : Result.fail(
-        `key bearerToken of its Secret ${secretName} is unusable: character ${at + 1} of ${token.length} is a blank, ` +
-          "a line break or another character that no token has; write the output of `kubectl create token` there"
+        `key bearerToken of its Secret ${secretName} is unusable: ${problem}; write the output of ` +
+          "`kubectl create token` there"
       )
 }
 
@@ -98,6 +97,10 @@ export const readCredentials = (
       return Result.fail("this authType needs no Secret; its tokens are made by the operator")
   }
 }
+
+/** Whether a Secret holds a certificate and a key, usable or not; else somebody has taken them away. */
+export const holdsPair = (secret: KubeObject | undefined): boolean =>
+  ["tls.crt", "tls.key"].every((key) => (decodeBase64(at(secret, "data", key)) ?? "").trim() !== "")
 
 /** A token that could be used, with what is known of it. */
 export interface MemberToken extends TokenCandidate {

@@ -4,7 +4,7 @@
  * Not here: telling (app/fleet/follow-credentials.ts). Times are epoch ms.
  */
 
-import { momentText, spanText, type Validity } from "./validity.ts"
+import { judgeValidity, momentText, spanText, type Validity } from "./validity.ts"
 
 const day = 86_400_000
 /** People are told so long before the end, ms, and at the end. */
@@ -49,4 +49,18 @@ export const endingClause = ({ cure, validity, what }: EndingCredentials, now: n
   return until <= now
     ? `${what} ended at ${momentText(until)}; ${cure}`
     : `${what} ends in ${spanText(until - now)}, at ${momentText(until)}; ${cure}`
+}
+
+/** The clause for credentials that are not valid now; undefined for all others. */
+export const invalidClause = (credentials: EndingCredentials, now: number): string | undefined => {
+  const { cure, validity, what } = credentials
+  switch (judgeValidity(validity, now)) {
+    case "Ended":
+      return endingClause(credentials, now)
+    case "NotYet":
+      return `${what} is valid from ${momentText(validity.from ?? now)} only; wait until then, or ${cure}`
+    case "EndsSoon":
+    case "Valid":
+      return undefined
+  }
 }

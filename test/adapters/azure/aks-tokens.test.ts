@@ -176,6 +176,15 @@ describe("a token for an AKS cluster", () => {
     expect(entra.asked.length).toBe(before + 1)
   })
 
+  it.each(["a\nb", "tök"])("is refused if no header can carry it, without telling it: %j", async (token) => {
+    writeAssertion()
+    const body = JSON.stringify({ token_type: "Bearer", expires_in: 3_600, access_token: token })
+    entra.answer = { status: 200, headers: { "content-type": "application/json" }, body }
+    const text = await problem()
+    expect(text).toMatch(/ gets no token \(.*character 2 of 3 is a .*; let the operator's pod reach https:/u)
+    expect(text).not.toContain(token)
+  })
+
   it("tells at once that Entra wants fewer requests, in its words", async () => {
     writeAssertion()
     const body = JSON.stringify({ error: "temporarily_unavailable", error_description: "AADSTS90055: Too many." })

@@ -248,6 +248,23 @@ describe("answers that are not an API server's", () => {
     )
   })
 
+  it.each(["<html><body>Sign in</body></html>", "\ufeff\n <!DOCTYPE html>"])(
+    "HTML with 200 is told as what it is, and what to do: %j",
+    async (page) => {
+      const answer = (res: http.ServerResponse) => void res.writeHead(200, { "content-type": "text/html" }).end(page)
+      const listing = answering(answer, (config) =>
+        failureOf(Effect.scoped(Effect.flatMap(makeKubeApi(config, "c"), (api) => api.list(configMaps))))
+      )
+      for (const error of [await failing(answer), await listing])
+        expect(error).toMatchObject({
+          reason: "Unreachable",
+          detail: expect.stringMatching(
+            /^the answer is a web page .* cluster's address is right, and whether a proxy /u
+          )
+        })
+    }
+  )
+
   it("a list that is none is an error: an empty one would be taken for the truth", async () => {
     for (const body of [
       "{}",

@@ -1,4 +1,6 @@
-import { createPrivateKey, generateKeyPairSync } from "node:crypto"
+import "reflect-metadata"
+import { createPrivateKey, generateKeyPairSync, KeyObject, webcrypto } from "node:crypto"
+import { X509CertificateGenerator } from "@peculiar/x509"
 import { Result } from "effect"
 import { beforeAll, describe, expect, it } from "vitest"
 import { createAuthority, type KeyPair } from "../../../lab/cluster/http/pki.ts"
@@ -6,6 +8,24 @@ import { readClientPair } from "../../../src/adapters/x509/client-certificate.ts
 
 const day = 86_400_000
 const begun = Date.UTC(2026, 0, 1)
+
+/** A pair whose RSA key has 1024 bits. */
+const smallPair = async () => {
+  const algorithm = {
+    name: "RSASSA-PKCS1-v1_5",
+    hash: "SHA-256",
+    modulusLength: 1024,
+    publicExponent: Uint8Array.of(1, 0, 1)
+  }
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: "CN=small",
+    keys,
+    signingAlgorithm: algorithm
+  })
+  const key = KeyObject.from(keys.privateKey)
+  return { certPem: certificate.toString("pem"), keyPem: key.export({ type: "pkcs8", format: "pem" }).toString() }
+}
 
 describe("a client certificate and its key", () => {
   let pair: KeyPair
@@ -31,7 +51,8 @@ describe("a client certificate and its key", () => {
     expect(Result.isSuccess(read(pair.certPem, key))).toBe(true)
   })
 
-  it("are refused with a sentence, without the key", () => {
+  it("are refused with a sentence, without the key", async () => {
+    const small = await smallPair()
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
     const secret = { cipher: "aes-256-cbc", passphrase: "canary" }
     const modern = privateKey.export({ type: "pkcs8", format: "pem", ...secret }).toString()
@@ -49,6 +70,18 @@ describe("a client certificate and its key", () => {
         `${pair.certPem}\n-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----`,
         pair.keyPem,
         /^certificate 2 of 2 in tls\.crt is no X\.509 certificate/u
+      ],
+      [
+        `${pair.certPem.trim()}${caPem}`,
+        pair.keyPem,
+        /^TLS cannot use tls\.crt \(OpenSSL: bad end line\); write plain PEM/u
+      ],
+      [`Subject: a ${pair.certPem}`, pair.keyPem, /^TLS cannot use tls\.crt \(OpenSSL: no start line\)/u],
+      [pair.certPem, `Key: ${pair.keyPem}`, /^TLS cannot use tls\.key \(OpenSSL: /u],
+      [
+        small.certPem,
+        small.keyPem,
+        /tls\.crt \(OpenSSL: ee key too small\); make a pair with an EC key, or an RSA key of/u
       ]
     ]
     for (const [certificate, key, sentence] of cases) {

@@ -161,6 +161,31 @@ describe("a copy over many clusters that replaces its target", () => {
     })
   )
 
+  it.effect("is not judged by an answer from before the order that was carried out since", () =>
+    Effect.gen(function* () {
+      const copied = yield* beginFleet()
+      const [a, b] = [copied.member("a").api, copied.member("b").api]
+      b.before = ({ plural, verb }) => (plural === "deployments" && verb === "patch" ? Effect.never : Effect.void)
+      const { name } = made(yield* copied.post()).metadata
+      yield* pass("1 second")
+      yield* copied.replace(copied.world.primary)
+      b.before = () => Effect.void
+      yield* copied.replace(copied.member("b"))
+      copied.runCopies("a", "b")
+      yield* pass("1 second")
+      let slow = 1
+      a.before = ({ plural, verb }) =>
+        plural === "pods" && verb === "list" && slow-- > 0 ? Effect.sleep("2 seconds") : Effect.void
+      // The second question is answered first, and orders the copy of b anew.
+      assert.deepStrictEqual(yield* Effect.all([copied.phase(name), copied.phase(name)], { concurrency: 2 }), [
+        "InProgress",
+        "InProgress"
+      ])
+      assert.strictEqual(yield* copied.phase(name), "Ready")
+      assert.deepStrictEqual(copied.workloads(), down)
+    })
+  )
+
   it.effect("outlives a new leader of the primary under its session, whose client comes back", () =>
     Effect.gen(function* () {
       const copied = yield* beginFleet()

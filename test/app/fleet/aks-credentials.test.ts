@@ -1,6 +1,8 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
+import type { ClusterAuth } from "../../../src/domain/credentials/cluster-auth.ts"
 import { it } from "../../support/effect-it.ts"
+import { giveCredentials } from "../../support/fleet.ts"
 import { pass } from "../sessions/session-fleet.ts"
 import { startInCloud } from "./cloud-fleet.ts"
 
@@ -10,6 +12,15 @@ const aks = { _tag: "Aks", tenantId: "contoso.com", clientId: undefined } as con
 
 /** As `startInCloud`, with the tokens of an hour that Microsoft Entra usually gives. */
 const start = Effect.tap(startInCloud(aks), ({ cloud }) => Effect.sync(() => (cloud.lifetime = hour * 1000)))
+
+type Started = Effect.Success<typeof start>
+
+/** Configures another way to authenticate. */
+const change = ({ fleet, members }: Started, auth: ClusterAuth) =>
+  Effect.andThen(
+    Effect.forEach(members, (member) => fleet.reauthenticate({ ...member, auth }), { discard: true }),
+    pass(1)
+  )
 
 describe("an AKS cluster of the fleet", () => {
   it.effect("is engaged once, and its token is renewed by the lifetime that was granted", () =>
@@ -46,13 +57,69 @@ describe("an AKS cluster of the fleet", () => {
 
   it.effect("gets a token of another tenant at once, and is not engaged anew", () =>
     Effect.gen(function* () {
-      const { engaged, fleet, members, used } = yield* start
+      const started = yield* start
+      const { engaged, used } = started
       yield* pass(1)
-      const [member] = members
-      if (member === undefined) throw new Error("there is no member")
-      yield* fleet.reauthenticate({ ...member, auth: { ...aks, tenantId: "fabrikam.com" } })
-      yield* pass(1)
+      yield* change(started, { ...aks, tenantId: "fabrikam.com" })
       expect([engaged.length, used]).toEqual([1, ["token 2 fabrikam.com"]])
+    })
+  )
+
+  it.effect("is tried at once with a corrected tenant, without the pauses of the wrong one", () =>
+    Effect.gen(function* () {
+      const started = yield* start
+      const { asked, cloud, engaged } = started
+      cloud.problem = "no such tenant; mend it"
+      yield* pass(10 * minute)
+      // The pause of the wrong tenant has begun anew.
+      const tries = asked.length
+      while (asked.length === tries) yield* pass(1)
+      yield* change(started, { ...aks, tenantId: "fabrikam.co" })
+      expect(asked).toHaveLength(tries + 2)
+      // Nor has this one the long pause of so many failures.
+      yield* pass(4)
+      expect(asked.length).toBeGreaterThan(tries + 2)
+      cloud.problem = undefined
+      yield* change(started, { ...aks, tenantId: "fabrikam.com" })
+      expect(engaged).toEqual([expect.stringMatching(/fabrikam\.com$/u)])
+    })
+  )
+
+  it.effect("is engaged when it comes back after a failure from another way to authenticate", () =>
+    Effect.gen(function* () {
+      const started = yield* start
+      const { cloud, engaged, primary, reach } = started
+      cloud.problem = "no such tenant; mend it"
+      yield* pass(10 * minute)
+      giveCredentials(primary, "cluster-a", "secret")
+      yield* change(started, { _tag: "BearerToken" })
+      expect(engaged).toEqual(["secret"])
+      cloud.problem = undefined
+      yield* change(started, aks)
+      expect([engaged, reach()?.reachable]).toEqual([["secret"], true])
+    })
+  )
+
+  it.effect("gets a new token when it comes back from another way to authenticate", () =>
+    Effect.gen(function* () {
+      const started = yield* start
+      const { engaged, primary, used } = started
+      giveCredentials(primary, "cluster-a", "secret")
+      yield* pass(1)
+      yield* change(started, { _tag: "BearerToken" })
+      expect(used).toEqual(["secret"])
+      yield* change(started, aks)
+      expect([engaged.length, used]).toEqual([1, ["secret", "token 2 contoso.com"]])
+    })
+  )
+
+  it.effect("is lost if there is no token of the cloud to which it belongs now", () =>
+    Effect.gen(function* () {
+      const started = yield* start
+      yield* pass(1)
+      started.cloud.problem = "no AWS identity; mend it"
+      yield* change(started, { _tag: "Eks", region: "eu-north-1" })
+      expect(started.reach()).toMatchObject({ reachable: false, error: expect.stringMatching(/no AWS identity/u) })
     })
   )
 

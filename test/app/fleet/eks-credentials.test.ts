@@ -13,7 +13,7 @@ const start = (auth: ClusterAuth = eks) => startInCloud(auth)
 
 describe("a pause between two tries", () => {
   it("is over when this clock was set back behind its beginning", () => {
-    const state = { ...noCloudCredentials(() => Effect.fail("no identity")), notBefore: day0 + 86_400_000 }
+    const state = { ...noCloudCredentials(() => Effect.fail("no identity")), tried: eks, notBefore: day0 + 86_400_000 }
     expect(nextCloudToken(state, eks, 0, day0)).toBe(day0)
     expect(nextCloudToken({ ...state, notBefore: day0 + 5_000 }, eks, 0, day0)).toBe(day0 + 5_000)
   })

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { createAuthority } from "../../../lab/cluster/http/pki.ts"
+import { createAuthority, type KeyPair } from "../../../lab/cluster/http/pki.ts"
 import { readCertificate } from "../../../src/adapters/x509/read-certificate.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
@@ -12,7 +12,8 @@ import { giveCredentials, operatorNamespace } from "../../support/fleet.ts"
 import { day0, pass } from "../sessions/session-fleet.ts"
 import { name, startInCloud } from "./cloud-fleet.ts"
 
-const hour = 3_600_000
+const minute = 60_000
+const hour = 60 * minute
 const day = 24 * hour
 
 /** A client certificate that ends so many ms after the beginning of the test. */
@@ -24,23 +25,29 @@ const pairFor = (left: number) =>
     return issue(day0 + left - life)
   })
 
-/** A primary that reaches its only cluster by a client certificate. */
+/** A primary that reaches its only cluster by a client certificate, and has none yet. */
+const startInMtls = Effect.gen(function* () {
+  const started = yield* startInCloud({ _tag: "Mtls" })
+  const give = (pair: KeyPair) =>
+    started.primary.write(
+      secrets,
+      credentialsSecretName(name, sha256Hex),
+      {
+        metadata: { labels: { [credentialsLabel]: "true" } },
+        data: { "tls.crt": encodeBase64Text(pair.certPem), "tls.key": encodeBase64Text(pair.keyPem) }
+      },
+      operatorNamespace
+    )
+  return { ...started, give }
+})
+
+/** The same with a certificate. */
 const start = (left: number) =>
   Effect.gen(function* () {
-    const started = yield* startInCloud({ _tag: "Mtls" })
-    const give = (pair: { readonly certPem: string; readonly keyPem: string }) =>
-      started.primary.write(
-        secrets,
-        credentialsSecretName(name, sha256Hex),
-        {
-          metadata: { labels: { [credentialsLabel]: "true" } },
-          data: { "tls.crt": encodeBase64Text(pair.certPem), "tls.key": encodeBase64Text(pair.keyPem) }
-        },
-        operatorNamespace
-      )
-    give(yield* pairFor(left))
+    const started = yield* startInMtls
+    started.give(yield* pairFor(left))
     yield* pass(1)
-    return { ...started, give }
+    return started
   })
 
 describe("a client certificate", () => {
@@ -79,6 +86,80 @@ describe("a client certificate", () => {
       expect(fleet.clusters.get(name)?.ending()?.validity.until).toBe(day0 + 365 * day)
       yield* pass(hour / 1000)
       expect(endings).toHaveLength(2)
+    })
+  )
+})
+
+describe("a pair that TLS cannot use", () => {
+  const glued = (pair: KeyPair): KeyPair => ({ ...pair, certPem: `${pair.certPem.trim()}${pair.certPem}` })
+
+  it.effect("engages no cluster, and is the reason for that", () =>
+    Effect.gen(function* () {
+      const { engaged, give, reach } = yield* startInMtls
+      give(glued(yield* pairFor(day)))
+      yield* pass(1)
+      expect([engaged, reach()?.error]).toEqual([
+        [],
+        "its Secret mirrord-cluster-cluster-a is unusable: TLS cannot use tls.crt (OpenSSL: bad end line); write " +
+          "plain PEM, with each BEGIN and each END on a line of its own"
+      ])
+    })
+  )
+
+  it.effect("replaces no good one, which is used on; that is told once", () =>
+    Effect.gen(function* () {
+      const { engaged, fleet, give, problems, reach, used } = yield* start(60 * day)
+      const spoilt = glued(yield* pairFor(365 * day))
+      give(spoilt)
+      yield* pass(1)
+      give(spoilt)
+      yield* pass(1)
+      expect([engaged.length, used, reach()?.reachable]).toEqual([1, [], true])
+      expect(problems).toEqual([expect.stringMatching(/^cluster-a: its Secret .* TLS cannot use tls\.crt /u)])
+      expect(fleet.clusters.get(name)?.ending()?.validity.until).toBe(day0 + 60 * day)
+      give(yield* pairFor(365 * day))
+      yield* pass(1)
+      expect(used).toEqual(["ClientCertificate"])
+      give(spoilt)
+      yield* pass(1)
+      expect(problems).toHaveLength(2)
+    })
+  )
+
+  it.effect("is not meant where a key is missing: the access is taken away", () =>
+    Effect.gen(function* () {
+      const { give, reach } = yield* start(60 * day)
+      give({ ...(yield* pairFor(60 * day)), keyPem: "" })
+      yield* pass(1)
+      expect(reach()).toMatchObject({ reachable: false, error: expect.stringMatching(/key tls\.key of its Secret/u) })
+    })
+  )
+})
+
+describe("a cluster that does not know the bearer of a client certificate", () => {
+  const at = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d UTC`
+  it.effect.each([
+    [
+      "has ended",
+      -hour,
+      new RegExp(`the client certificate in Secret mirrord-cluster-cluster-a ended at ${at}; put `, "u")
+    ],
+    ["is not valid yet", 3652 * day, new RegExp(`is valid from ${at} only; wait until then, or put another one`, "u")]
+  ] as const)("says that it %s, and what to do", ([_what, left, sentence]) =>
+    Effect.gen(function* () {
+      const { reach, refuseAll } = yield* start(left)
+      refuseAll()
+      yield* pass(minute / 1000)
+      expect(reach()?.error).toMatch(sentence)
+    })
+  )
+
+  it.effect("says no more if the certificate is valid", () =>
+    Effect.gen(function* () {
+      const { reach, refuseAll } = yield* start(day)
+      refuseAll()
+      yield* pass(minute / 1000)
+      expect(reach()?.error).toMatch(/Unauthorized$/u)
     })
   )
 })

@@ -1,6 +1,12 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { endingClause, endingSince, endStep, nextEndStep } from "../../../src/domain/credentials/credential-end.ts"
+import {
+  endingClause,
+  endingSince,
+  endStep,
+  invalidClause,
+  nextEndStep
+} from "../../../src/domain/credentials/credential-end.ts"
 
 const day = 86_400_000
 const year = { from: 0, until: 365 * day }
@@ -24,6 +30,15 @@ describe("the end of credentials that nobody renews", () => {
     expect(endingClause(ending, 358 * day)).toBe("the certificate ends in 7d, at 1971-01-01 00:00 UTC; make another")
     expect(endingClause(ending, 365 * day)).toBe("the certificate ended at 1971-01-01 00:00 UTC; make another")
     expect(endingClause({ ...ending, validity: { from: 0, until: undefined } }, 365 * day)).toBeUndefined()
+  })
+
+  it("is the reason for a refusal when it has come, and so is a beginning that has not", () => {
+    const credentials = { what: "the certificate", validity: year, cure: "make another" }
+    expect(invalidClause(credentials, -1)).toBe(
+      "the certificate is valid from 1970-01-01 00:00 UTC only; wait until then, or make another"
+    )
+    expect([0, 365 * day - 1].map((now) => invalidClause(credentials, now))).toEqual([undefined, undefined])
+    expect(invalidClause(credentials, 365 * day)).toBe(endingClause(credentials, 365 * day))
   })
 
   it("is told step by step, each once, whatever the lifetime is and whenever somebody begins to look", () => {
