@@ -121,6 +121,23 @@ describe("the identity of members", () => {
     })
   )
 
+  it.effect("is looked at again when the credentials change during a look", () =>
+    Effect.gen(function* () {
+      const { cluster, member, primary } = yield* start({ a: "one", b: "two" })
+      const put = (token: string) =>
+        primary.write(secrets, "mirrord-cluster-b", { data: { bearerToken: btoa(token) } }, operatorNamespace)
+      let looks = 0
+      put("another")
+      member("b").before = ({ plural }) =>
+        plural === namespaces.plural && looks++ === 0
+          ? Effect.andThen(Effect.sync(() => put("third")), Effect.sleep(1_000))
+          : Effect.void
+      yield* pass(20)
+      expect(looks).toBe(2)
+      expect(cluster("b")?.reach()).toMatchObject({ reachable: true })
+    })
+  )
+
   it.effect("gives one cluster one name, and none to the primary's own", () =>
     Effect.gen(function* () {
       const { cluster } = yield* start({ a: "one", b: "one" })
