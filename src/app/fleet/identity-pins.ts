@@ -7,7 +7,12 @@
 
 import { Effect, Semaphore } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
-import { type IdentifiedCluster, type IdentityVerdict, judgeIdentity, pinsName } from "../../domain/fleet/cluster-identity.ts"
+import {
+  type IdentifiedCluster,
+  type IdentityVerdict,
+  judgeIdentity,
+  pinsName
+} from "../../domain/fleet/cluster-identity.ts"
 import { type ClusterName, clusterSlug, type Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import { asObject } from "../../domain/json.ts"
 import { configMaps } from "../../domain/resources/core-kinds.ts"

@@ -130,7 +130,10 @@ describe("the identity of members", () => {
       put("another")
       member("b").before = ({ plural }) =>
         plural === namespaces.plural && looks++ === 0
-          ? Effect.andThen(Effect.sync(() => put("third")), Effect.sleep(1_000))
+          ? Effect.andThen(
+              Effect.sync(() => put("third")),
+              Effect.sleep(1_000)
+            )
           : Effect.void
       yield* pass(20)
       expect(looks).toBe(2)

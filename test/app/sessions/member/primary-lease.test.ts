@@ -81,7 +81,7 @@ describe("the primary of a member", () => {
       for (const spec of [{}, { holderIdentity: "" }, { holderIdentity: null }]) {
         api.erase(leases, primaryLeaseName, namespace)
         api.write(leases, primaryLeaseName, { spec }, namespace)
-        const message = expect.stringMatching(/^the Lease mirrord-operator-primary .* names no primary .*`kubectl delete/)
+        const message = expect.stringMatching(/^the Lease mirrord-operator-primary .* names no primary .*delete lease/)
         expect(yield* admit(childOf("one"))).toEqual({ reason: "OtherPrimary", message })
       }
     })
