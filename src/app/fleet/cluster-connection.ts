@@ -215,10 +215,11 @@ const askIdentity = (connection: ClusterConnection, engagement: Engagement) =>
     const { member, name } = cluster
     const isKnown = engagement.identity === "Accepted" && isWell(state) && !isReauthenticated
     if (member === undefined || isKnown) return undefined
+    // Before the question, as the credentials may change again until the answer.
+    connection.isReauthenticated = false
     const verdict = yield* judgeIdentity(name, yield* clusterUid(engagement.access.api))
     if (verdict._tag === "Refused") return verdict
     engagement.identity = "Accepted"
-    connection.isReauthenticated = false
     if (verdict._tag !== "Untold") return log.reset()
     const line = "identity of a cluster is not known: its namespace kube-system may not be read there"
     return yield* log.tell("untold", logInfo(line, { cluster: name }))

@@ -7,7 +7,7 @@
 import { Effect, type Scope } from "effect"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
-import type { KubeApi, KubeError, KubeErrorReason } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError, KubeErrorReason, KubeObject } from "../../ports/kube-api.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 
 /** Label on every ledger; its value says which one it is. */
@@ -36,24 +36,27 @@ export const orIf =
   (call: Effect.Effect<void, KubeError>): Effect.Effect<void, KubeError> =>
     call.pipe(Effect.catch((error) => (error.reason === reason ? then : Effect.fail(error))))
 
-/** Writes entries of a ledger that is there. */
+/** Writes entries of a ledger that is there. `metadata`: preconditions. */
 export const patchLedger = (
   { api, name, namespace }: LedgerPlace,
-  entries: LedgerEntries
-): Effect.Effect<void, KubeError> => Effect.asVoid(api.mergePatch(configMaps, name, { data: entries }, { namespace }))
+  entries: LedgerEntries,
+  metadata?: { readonly resourceVersion: string }
+): Effect.Effect<KubeObject, KubeError> =>
+  api.mergePatch(configMaps, name, { ...(metadata && { metadata }), data: entries }, { namespace })
 
-const createLedger = (
+/** Makes a ledger that is not there yet. */
+export const createLedger = (
   { api, kind, name, namespace }: LedgerPlace,
   entries: LedgerEntries
-): Effect.Effect<void, KubeError> => {
+): Effect.Effect<KubeObject, KubeError> => {
   const data = Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== null))
   const metadata = { name, namespace, labels: { ...ownerLabel, [ledgerLabel]: kind } }
-  return Effect.asVoid(api.create(configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata, data }, namespace))
+  return api.create(configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata, data }, namespace)
 }
 
 /** Writes entries of a ledger, which is made if there is none. */
 export const writeLedger = (place: LedgerPlace, entries: LedgerEntries): Effect.Effect<void, KubeError> => {
-  const patch = patchLedger(place, entries)
+  const patch = Effect.asVoid(patchLedger(place, entries))
   // Another replica may create the ledger at the same moment.
-  return patch.pipe(orIf("NotFound", createLedger(place, entries).pipe(orIf("AlreadyExists", patch))))
+  return patch.pipe(orIf("NotFound", Effect.asVoid(createLedger(place, entries)).pipe(orIf("AlreadyExists", patch))))
 }

@@ -5,6 +5,7 @@
  * Not here: reading and making the Lease (app/sessions/member/primary-lease.ts).
  */
 
+import { quoted } from "../clean-text.ts"
 import type { MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
 import { parentNameOf } from "./child-owner.ts"
 import { childAnnotations } from "./names.ts"
@@ -19,7 +20,7 @@ export interface PrimaryClaim {
   readonly primary: string | undefined
   /** UID of this cluster, where it is known. */
   readonly own: string | undefined
-  /** UID of the primary that holds this cluster; nothing while it is free. */
+  /** UID of the primary that holds this cluster; nothing while it is free, empty if the Lease names nobody. */
   readonly holder: string | undefined
   /** Whether a primary must send its UID. */
   readonly mustTell: boolean
@@ -41,19 +42,33 @@ export const primaryOf = ({ metadata }: MirrordClusterSession): string | undefin
 export const needsAdmission = (session: MirrordClusterSession, mustTell: boolean): boolean =>
   parentNameOf(session) !== undefined && (mustTell || primaryOf(session) !== undefined)
 
+/** A UID as API servers make them, or a word in its place. */
+const isUid = (text: string): boolean => /^[\w-]{1,64}$/u.test(text)
+
+const refused = (message: string): ClaimVerdict => ({ _tag: "Refused", failure: { reason: "OtherPrimary", message } })
+
 /** Judges whether a primary may have sessions in this cluster. A primary may always use its own cluster. */
 export const judgeClaim = ({ holder, mustTell, namespace, own, primary }: PrimaryClaim): ClaimVerdict => {
-  if (primary === undefined) {
-    if (!mustTell) return { _tag: "Admitted" }
-    const message =
-      "the primary does not say which cluster it is, as operator.multiClusterMemberRequirePrimary wants it here; " +
-      "update the primary, and let its operator get the namespace kube-system"
-    return { _tag: "Refused", failure: { reason: "OtherPrimary", message } }
-  }
+  if (primary === undefined)
+    return mustTell
+      ? refused(
+          "the primary does not say which cluster it is, as operator.multiClusterMemberRequirePrimary wants it here; " +
+            "update the primary, and let its operator get the namespace kube-system"
+        )
+      : { _tag: "Admitted" }
+  if (!isUid(primary))
+    return refused(
+      `in the annotation ${childAnnotations.primaryUid} ${quoted(primary)} was found; ` +
+        "right is the UID of the primary's namespace kube-system"
+    )
   if (primary === own || primary === holder) return { _tag: "Admitted" }
   if (holder === undefined) return { _tag: "ToRecord", primary }
-  const message =
-    `this cluster serves the primary ${holder}, and not ${primary} (UIDs of their namespaces kube-system); ` +
-    `\`kubectl delete lease ${primaryLeaseName} -n ${namespace}\` in it gives it to the next primary`
-  return { _tag: "Refused", failure: { reason: "OtherPrimary", message } }
+  return refused(
+    isUid(holder)
+      ? `this cluster serves the primary ${holder}, and not ${primary} (UIDs of their namespaces kube-system); ` +
+          `\`kubectl delete lease ${primaryLeaseName} -n ${namespace}\` in it gives it to the next primary`
+      : `the Lease ${primaryLeaseName} of this cluster names no primary in spec.holderIdentity, where ` +
+          `${quoted(holder)} was found; \`kubectl delete lease ${primaryLeaseName} -n ${namespace}\` there gives ` +
+          "the cluster to the next primary"
+  )
 }

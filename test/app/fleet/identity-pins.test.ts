@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
+import { makeIdentityPins } from "../../../src/app/fleet/identity-pins.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { identityNamespace, pinsName } from "../../../src/domain/fleet/cluster-identity.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
@@ -120,6 +121,26 @@ describe("the identity of members", () => {
     })
   )
 
+  it.effect("is looked at again when the credentials change during a look", () =>
+    Effect.gen(function* () {
+      const { cluster, member, primary } = yield* start({ a: "one", b: "two" })
+      const put = (token: string) =>
+        primary.write(secrets, "mirrord-cluster-b", { data: { bearerToken: btoa(token) } }, operatorNamespace)
+      let looks = 0
+      put("another")
+      member("b").before = ({ plural }) =>
+        plural === namespaces.plural && looks++ === 0
+          ? Effect.andThen(
+              Effect.sync(() => put("third")),
+              Effect.sleep(1_000)
+            )
+          : Effect.void
+      yield* pass(20)
+      expect(looks).toBe(2)
+      expect(cluster("b")?.reach()).toMatchObject({ reachable: true })
+    })
+  )
+
   it.effect("gives one cluster one name, and none to the primary's own", () =>
     Effect.gen(function* () {
       const { cluster } = yield* start({ a: "one", b: "one" })
@@ -163,6 +184,48 @@ describe("the identity of members", () => {
       yield* pass(10)
       expect(cluster("a")?.access()).toBeDefined()
       expect(pins()).toEqual({ a: "one", b: "two" })
+    })
+  )
+
+  it.effect("is that which another replica pinned first, and is refused only after another look", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      identify(primary, "zero")
+      const judge = () => makeIdentityPins({ api: primary, namespace: operatorNamespace, sha256Hex })
+      const [one, other] = [judge(), judge()]
+      const [a, b] = [clusterName("a"), clusterName("b")]
+      const data = () => primary.peek(configMaps, pinsName, operatorNamespace)?.["data"]
+      yield* one(b, "two")
+      expect(yield* other(b, "two")).toEqual({ _tag: "AsPinned" })
+      yield* one(a, "one")
+      expect(yield* other(a, "three")).toMatchObject({ _tag: "Refused" })
+      expect(data()).toEqual({ a: "one", b: "two" })
+      primary.write(configMaps, pinsName, { data: { a: null } }, operatorNamespace)
+      expect(yield* other(a, "three")).toMatchObject({ _tag: "ToPin" })
+      expect(yield* one(a, "three")).toEqual({ _tag: "AsPinned" })
+      primary.erase(configMaps, pinsName, operatorNamespace)
+      expect(yield* one(clusterName("c"), "four")).toMatchObject({ _tag: "ToPin" })
+      expect(data()).toEqual({ c: "four" })
+    })
+  )
+
+  it.effect("may be edited by hand to nothing, or with blanks around it", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      primary.write(configMaps, pinsName, { data: { a: "", b: " two\n" } }, operatorNamespace)
+      const { cluster, pins } = yield* start({ a: "one", b: "two" }, primary)
+      expect(["a", "b"].map((name) => cluster(name)?.reach().error)).toEqual([undefined, undefined])
+      expect(pins()).toMatchObject({ a: "one" })
+    })
+  )
+
+  it.effect("is short and harmless, whatever a member says and people write", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      primary.write(configMaps, pinsName, { data: { b: "x".repeat(100_000) } }, operatorNamespace)
+      const { cluster, pins } = yield* start({ a: "\u001b".repeat(100_000), b: "two" }, primary)
+      expect(pins()).toMatchObject({ a: expect.stringMatching(/^\ufffd{252}…$/u) })
+      expect(cluster("b")?.reach().error?.length).toBeLessThan(700)
     })
   )
 })

@@ -30,7 +30,7 @@ export const makeAdmitPrimary = ({ api, mustTell, namespace }: PrimaryLeaseOptio
   const log = new LogOnce()
   let own: string | undefined
   const holder = api.get(leases, primaryLeaseName, namespace).pipe(
-    Effect.map((lease) => asString(at(lease, "spec", "holderIdentity"))),
+    Effect.map((lease) => asString(at(lease, "spec", "holderIdentity")) ?? ""),
     Effect.catch((error) => (error.reason === "NotFound" ? Effect.undefined : Effect.fail(error)))
   )
   const record = (primary: string): Effect.Effect<void, KubeError> => {

@@ -74,6 +74,32 @@ describe("the primary of a member", () => {
     })
   )
 
+  it.effect("is not known from a Lease that names nobody, which is told with its cure", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("member")
+      const admit = makeAdmitPrimary({ api, namespace, mustTell: false })
+      for (const spec of [{}, { holderIdentity: "" }, { holderIdentity: null }]) {
+        api.erase(leases, primaryLeaseName, namespace)
+        api.write(leases, primaryLeaseName, { spec }, namespace)
+        const message = expect.stringMatching(/^the Lease mirrord-operator-primary .* names no primary .*delete lease/)
+        expect(yield* admit(childOf("one"))).toEqual({ reason: "OtherPrimary", message })
+      }
+    })
+  )
+
+  it.effect("is none whose UID is no UID", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("member")
+      const admit = makeAdmitPrimary({ api, namespace, mustTell: false })
+      for (const uid of ["", " one", "a\nb", "x".repeat(65)]) {
+        const failure = yield* admit(childOf(uid))
+        expect(failure).toMatchObject({ message: expect.stringMatching(/primary-uid .* found/) })
+        expect(failure?.message.length).toBeLessThan(500)
+      }
+      expect(holderOf(api)).toBeUndefined()
+    })
+  )
+
   it.effect("is any where the Lease may not be read", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("member")
