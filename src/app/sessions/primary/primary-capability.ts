@@ -116,6 +116,12 @@ const makeOwnFleet = (
   })
 }
 
+/** The API of a cluster that answers. A lost one may be another cluster by now, which has no child of ours. */
+const reachableApi = ({ clusters }: Fleet, cluster: ClusterName): KubeApi | undefined => {
+  const known = clusters.get(cluster)
+  return known?.reach().reachable === true ? known.access()?.api : undefined
+}
+
 /** The primary's name towards members. Without it they cannot tell it from others, and most accept it all the same. */
 const ownUid = (ownApi: KubeApi): Effect.Effect<string | undefined> =>
   clusterUid(ownApi).pipe(
@@ -139,7 +145,7 @@ const makePrimary = (
     yield* countHolding("sockets of sessions", sockets.size)
     const fleet = yield* makeOwnFleet(configuration, ground)
     const primaryUid = yield* ownUid(ownApi)
-    yield* Effect.forkScoped(debts.keepPaying((cluster) => fleet.clusters.get(cluster)?.access()?.api))
+    yield* Effect.forkScoped(debts.keepPaying((cluster) => reachableApi(fleet, cluster)))
     const manager = yield* makeSessionManager({
       ownApi,
       fleet,
@@ -160,12 +166,9 @@ const makePrimary = (
 
 /** Deletes the children that a cluster still owes, as soon as it is reachable again. */
 const payDebts = ({ debts, fleet }: Primary, cluster: ChangedCluster): Effect.Effect<void> => {
-  const known = fleet.clusters.get(cluster)
-  const access = known?.access()
-  if (access === undefined || known?.reach().reachable !== true) return Effect.void
-  return debts
-    .pay(cluster, access.api)
-    .pipe(Effect.catch((error) => logWarning("debts not paid", { problem: error.message })))
+  const api = reachableApi(fleet, cluster)
+  if (api === undefined) return Effect.void
+  return debts.pay(cluster, api).pipe(Effect.catch((error) => logWarning("debts not paid", { problem: error.message })))
 }
 type ChangedCluster = Extract<Change, { readonly _tag: "ClusterChanged" }>["cluster"]
 
