@@ -106,6 +106,8 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
  */
 const notByTheClient: Readonly<Record<string, string>> = {
   "list mirrordoperators of operator.metalbear.co": "kubectl get mirrordoperators",
+  "list mirrordclusters of operator.metalbear.co": "kubectl get mirrordclusters",
+  "get mirrordclusters of operator.metalbear.co": "kubectl describe mirrordcluster",
   "create mirrordoperators/certificate of operator.metalbear.co":
     "clients before ExtendableUserCredentials (operator-api.md §5.3)",
   "get events of operator.metalbear.co": "mirrord subscribe, which watches: the published role has all three",

@@ -1,7 +1,7 @@
 interface ConditionRow {
-  readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "MirrordOperator"
+  readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "MirrordOperator" | "MirrordCluster"
   readonly type: string
-  readonly status: "True" | "False"
+  readonly status: "True" | "False" | "Unknown"
   readonly reason: string
   readonly means: string
 }
@@ -9,6 +9,7 @@ interface ConditionRow {
 const parent = "MirrordMultiClusterSession"
 const child = "MirrordClusterSession"
 const operator = "MirrordOperator"
+const cluster = "MirrordCluster"
 
 /** Every condition that an operator sets, with its reasons. docs/operations.md has the same table; a test compares. */
 export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
@@ -192,5 +193,54 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     status: "False",
     reason: "NameRefused",
     means: "the name of a cluster that was found is taken, or is none; the message says which"
+  },
+  {
+    on: operator,
+    type: "CredentialsLast",
+    status: "False",
+    reason: "EndsSoon",
+    means: "credentials of clusters end soon or have ended, and nobody renews them; else it is missing"
+  },
+  {
+    on: cluster,
+    type: "Ready",
+    status: "True",
+    reason: "Connected",
+    means: "its operator answers, and its sessions are known"
+  },
+  {
+    on: cluster,
+    type: "Ready",
+    status: "Unknown",
+    reason: "Connecting",
+    means: "it has not been checked yet, or checks have failed that do not lose it"
+  },
+  {
+    on: cluster,
+    type: "Ready",
+    status: "False",
+    reason: "Lost",
+    means: "it does not answer; sessions go on without it"
+  },
+  {
+    on: cluster,
+    type: "Ready",
+    status: "False",
+    reason: "NotUsable",
+    means: "its credentials are missing or unusable, or it is another cluster than its name stands for"
+  },
+  {
+    on: cluster,
+    type: "Ready",
+    status: "False",
+    reason: "SessionsUnreadable",
+    means: "its operator answers, but its API server does not tell its sessions"
+  },
+  {
+    on: cluster,
+    type: "CredentialsLast",
+    status: "False",
+    reason: "EndsSoon",
+    means: "its credentials end soon or have ended, and nobody renews them; else it is missing"
   }
 ]

@@ -19,7 +19,8 @@ const short = {
   MirrordMultiClusterSession: "parent",
   MirrordClusterSession: "child",
   both: "both",
-  MirrordOperator: "operator"
+  MirrordOperator: "operator",
+  MirrordCluster: "cluster"
 } as const
 
 describe("docs/operations.md", () => {

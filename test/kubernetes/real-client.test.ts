@@ -10,6 +10,7 @@ import { failures } from "../real/failures.ts"
 import { furtherCommands } from "../real/further-commands.ts"
 import { describeReal, useKubernetesPlayground, type UsePlayground } from "../real/harness.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
+import { printedClusters } from "./printed-clusters.ts"
 
 const subnet = subnetOf("real client, kubernetes")
 const pingSeconds = 20
@@ -31,5 +32,6 @@ describeKubernetes("on real control planes", (assets) => {
 
     realClientCases("topology primary-default", () => shared, pingSeconds)
     furtherCommands(where, () => shared)
+    printedClusters(assets, shared)
   })
 })

@@ -1,6 +1,7 @@
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import { clusterObject, type ServedCluster } from "../../src/domain/fleet/cluster-object.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { secrets } from "../../src/domain/resources/core-kinds.ts"
 import { usualBounds } from "../../src/domain/session/session-bounds.ts"
@@ -51,3 +52,21 @@ export const giveCredentials = (primary: MemoryKubeApi, cluster: string, token =
     operatorNamespace
   )
 }
+
+/** A cluster as a primary serves it. */
+export const servedCluster = (name: string): ServedCluster =>
+  clusterObject(
+    {
+      name: clusterName(name),
+      roles: [],
+      authType: "bearerToken",
+      readiness: { _tag: "Connected" },
+      since: 0,
+      operatorVersion: "3.250.0",
+      checkedAt: 0,
+      expiresAt: undefined,
+      ending: undefined,
+      sessions: 0
+    },
+    0
+  )

@@ -8,6 +8,8 @@ export const idleFacade: OperatorFacade["Service"] = {
   problems: Effect.succeed([]),
   issueCertificate: () => Effect.succeed("PEM"),
   listSessions: () => Effect.succeed([]),
+  listClusters: Effect.succeed([]),
+  cluster: () => Effect.fail(notFound("There is no cluster.")),
   listTargets: () => Effect.succeed([]),
   target: () => Effect.succeed({ kind: "Target" }),
   portLocks: () => Effect.succeed({ kind: "Target" }),

@@ -31,7 +31,7 @@
 
 {{/* Rights of developers on things of the whole cluster. */}}
 {{- define "braid.userClusterRules" -}}
-- {apiGroups: [operator.metalbear.co], resources: [mirrordoperators], verbs: [get, list]}
+- {apiGroups: [operator.metalbear.co], resources: [mirrordoperators, mirrordclusters], verbs: [get, list]}
 - {apiGroups: [operator.metalbear.co], resources: [mirrordoperators/ping], verbs: [get]}
 - {apiGroups: [operator.metalbear.co], resources: [mirrordoperators/certificate, mirrordclusteroperatorusercredentials], verbs: [create]}
 - {apiGroups: [operator.metalbear.co], resources: [events], verbs: [get, list, watch]}

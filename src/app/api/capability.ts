@@ -7,6 +7,7 @@
 import type { Effect, Scope } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
+import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { Feature, MirrordOperatorStatus } from "../../domain/resources/mirrord-operator.ts"
@@ -190,7 +191,9 @@ export interface Capability {
   readonly usedCopies?: () => ReadonlyArray<string>
   /** The same as the API server has it now: a watch may be late. */
   readonly storedCopyUses?: Effect.Effect<ReadonlyArray<string>, KubeError>
-  /** The workload clusters of a primary. */
+  /** The workload clusters of a primary, as people see them. */
+  readonly clusterObjects?: (now: number) => ReadonlyArray<ServedCluster>
+  /** The same, as the operator uses them. */
   readonly clusters?: () => ReadonlyArray<ReachedCluster>
   /** Takes a change from which its sessions are planned. */
   readonly hear?: (change: Change) => void

@@ -30,6 +30,8 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     describe: read(Effect.flatMap(behind, (facade) => facade.describe)),
     issueCertificate: (csr) => read(Effect.flatMap(behind, (facade) => facade.issueCertificate(csr))),
     listSessions: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listSessions(namespace))),
+    listClusters: read(Effect.flatMap(behind, (facade) => facade.listClusters)),
+    cluster: (name) => read(Effect.flatMap(behind, (facade) => facade.cluster(name))),
     listTargets: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listTargets(namespace))),
     target: (...which) => read(Effect.flatMap(behind, (facade) => facade.target(...which))),
     portLocks: (...which) => read(Effect.flatMap(behind, (facade) => facade.portLocks(...which))),

@@ -5,6 +5,7 @@
 
 import { Context, type Effect, type Scope, type Stream } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { IgnoredParameters } from "../../domain/session/connect-request.ts"
 import type { Target } from "../../domain/target/target.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
@@ -86,6 +87,9 @@ export class OperatorFacade extends Context.Service<
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
     /** `Session` objects (operator-api.md §4.2), all or those of a namespace. */
     readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+    /** The clusters of a primary's fleet; none for other operators. */
+    readonly listClusters: Effect.Effect<ReadonlyArray<ServedCluster>, ApiError>
+    readonly cluster: (name: string) => Effect.Effect<ServedCluster, ApiError>
     /** `Target` objects (operator-api.md §6.5), of the whole cluster or of a namespace. */
     readonly listTargets: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
     /** The `Target` object of this name, in one of the forms of a connect URL. */

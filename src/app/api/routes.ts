@@ -5,7 +5,7 @@
 
 import { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { ByteSize, Cause, Context, Effect, Layer, type Scope, Stream } from "effect"
+import { ByteSize, Cause, Clock, Context, Effect, Layer, type Scope, Stream } from "effect"
 import {
   HttpIncomingMessage,
   HttpRouter,
@@ -16,8 +16,10 @@ import {
 } from "effect/http"
 import { selectedPrimary } from "../../domain/copy-target/copy-order.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import { clusterColumns, type ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import { asObject, at } from "../../domain/json.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
+import { printedTable, wantsTable } from "../../domain/resources/printed-table.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
@@ -145,6 +147,29 @@ const listOperators = Effect.gen(function* () {
   })
 })
 
+/** Clusters as objects, or as the table that `kubectl get` prints. */
+const clustersAnswer = (clusters: ReadonlyArray<ServedCluster>, objects: object) =>
+  Effect.gen(function* () {
+    const { headers, url } = yield* HttpServerRequest.HttpServerRequest
+    if (!wantsTable(headers["accept"])) return yield* json(objects)
+    const includeObject = new URL(url, "http://operator").searchParams.get("includeObject")
+    return yield* json(printedTable(clusterColumns(yield* Clock.currentTimeMillis), clusters, includeObject))
+  })
+
+const listClusters = Effect.gen(function* () {
+  yield* authenticated
+  const items = yield* (yield* OperatorFacade).listClusters
+  const metadata = { resourceVersion: "0" }
+  const list = { apiVersion: operatorGroupVersion, kind: "MirrordClusterList", metadata, items }
+  return yield* clustersAnswer(items, list)
+})
+
+const getCluster = Effect.gen(function* () {
+  yield* authenticated
+  const cluster = yield* (yield* OperatorFacade).cluster((yield* parameters)("name"))
+  return yield* clustersAnswer([cluster], cluster)
+})
+
 const listCopyTargets = Effect.gen(function* () {
   yield* authenticated
   const namespace = (yield* HttpRouter.params)["namespace"]
@@ -265,6 +290,8 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions/:id`, deleteSession),
   HttpRouter.add("DELETE", `${operatorApiRoot}/namespaces/:namespace/sessions/:id`, deleteSession),
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions`, deleteSessions("All")),
+  HttpRouter.add("GET", `${operatorApiRoot}/mirrordclusters`, listClusters),
+  HttpRouter.add("GET", `${operatorApiRoot}/mirrordclusters/:name`, getCluster),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, listTargets),
   HttpRouter.add("GET", `${operatorApiRoot}/targets`, listTargets),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets/:name`, getTarget),

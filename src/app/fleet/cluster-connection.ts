@@ -81,6 +81,8 @@ export interface ClusterConnection {
   /** Opens when the health of the cluster is known for the first time. */
   readonly isKnown: Latch.Latch
   state: ClusterState
+  /** Since when it is of this sort, epoch ms. */
+  stateSince: number
   /** Missing while the cluster is disengaged. */
   engagement: Engagement | undefined
   /**
@@ -104,11 +106,13 @@ export const makeConnection = (
   options: Pick<ClusterConnection, "cluster" | "ownHealth" | "events" | "options" | "judgeIdentity">
 ): Effect.Effect<ClusterConnection, never, Scope.Scope> =>
   Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
     const connection: ClusterConnection = {
       ...options,
       scope: yield* Effect.scope,
       isKnown: yield* Latch.make(false),
-      state: neverEngaged(yield* Clock.currentTimeMillis),
+      state: neverEngaged(now),
+      stateSince: now,
       engagement: undefined,
       unauthorized: () => undefined,
       credentials: () => undefined,
@@ -132,10 +136,12 @@ export const isReadable = (connection: ClusterConnection): boolean => {
   return engagement !== undefined && engagement.children.synced() && engagement.children.problem() === undefined
 }
 
-const setState = (connection: ClusterConnection, state: ClusterState): void => {
+const setState = (connection: ClusterConnection, state: ClusterState, now: number): void => {
   const { _tag: before } = connection.state
   connection.state = state
-  if (before !== state._tag) connection.events.reachChanged(connection.cluster.name)
+  if (before === state._tag) return
+  connection.stateSince = now
+  connection.events.reachChanged(connection.cluster.name)
 }
 
 const endEngagement = (connection: ClusterConnection): Effect.Effect<void> => {
@@ -147,7 +153,7 @@ const endEngagement = (connection: ClusterConnection): Effect.Effect<void> => {
 /** Ends the engagement, if there is one. Until the next engagement the cluster counts as lost for this reason. */
 export const disengage = (connection: ClusterConnection, why: string): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    setState(connection, afterDisengaging(why, now))
+    setState(connection, afterDisengaging(why, now), now)
     return Effect.andThen(endEngagement(connection), () => Effect.asVoid(connection.isKnown.open))
   })
 
@@ -159,7 +165,8 @@ export const engage = (
   Effect.gen(function* () {
     const { cluster, events } = connection
     yield* endEngagement(connection)
-    connection.unreadableSince = yield* Clock.currentTimeMillis
+    const now = yield* Clock.currentTimeMillis
+    connection.unreadableSince = now
     const scope = yield* Scope.fork(connection.scope)
     const access = yield* connect.pipe(Scope.provide(scope))
     const children = yield* makeReflector(access.api, mirrordClusterSessions, (child, deleted, before) => {
@@ -169,7 +176,7 @@ export const engage = (
     // Our own cluster needs no proof.
     const identity = cluster.member === undefined ? "Accepted" : "Unknown"
     connection.engagement = { access, children, scope, identity }
-    setState(connection, afterEngaging(connection.state))
+    setState(connection, afterEngaging(connection.state), now)
     // Reported here, because in a cluster without children no event tells that all children are known.
     yield* Effect.forkIn(
       Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))),
@@ -235,7 +242,7 @@ const refuseIdentity = (connection: ClusterConnection, { message }: Refusal): Ef
     const told = Effect.sync(() => events.identityRefused(cluster.name, message))
     const line = logWarning("cluster is refused", { cluster: cluster.name, problem: message })
     yield* log.tell(message, Effect.andThen(line, told))
-    setState(connection, afterDisengaging(message, now))
+    setState(connection, afterDisengaging(message, now), now)
     isKnown.openUnsafe()
     return options.checkEvery
   })
@@ -285,7 +292,7 @@ const check = (connection: ClusterConnection): Effect.Effect<number> =>
     if (wasReadable !== readable) events.reachChanged(cluster.name)
     // The cluster answers again, so the rest of the reflector's pause would only keep sessions waiting.
     if (isWell(state) && engagement.children.problem() !== undefined) engagement.children.retryNow()
-    setState(connection, state)
+    setState(connection, state, checkedAt)
     if (state._tag !== "Connecting") isKnown.openUnsafe()
     return nextCheckIn
   })

@@ -24,6 +24,8 @@ export interface FleetCluster {
   readonly unreadableSince: () => number | undefined
   readonly health: () => LastCheck | undefined
   readonly reach: () => ClusterReach
+  /** Since when the cluster is connecting, connected or lost, epoch ms. */
+  readonly since: () => number
   readonly credentials: () => CredentialState | undefined
   /** Its credentials, if they end and nobody renews them. */
   readonly ending: () => EndingCredentials | undefined
@@ -48,6 +50,7 @@ export const toFleetCluster = (connection: ClusterConnection): FleetCluster => (
   unreadableSince: () => (isReadable(connection) ? undefined : connection.unreadableSince),
   health: () => lastCheckOf(connection.state),
   reach: () => reachOf(connection.state),
+  since: () => connection.stateSince,
   credentials: () => connection.credentials(),
   ending: () => connection.ending
 })

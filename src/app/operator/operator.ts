@@ -7,6 +7,7 @@ import { Clock, Context, Effect, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
+import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
@@ -158,6 +159,9 @@ const facadeOf = (operator: Operator): Facade => {
   const names = new NameMismatches()
   const reception = { api, role: roleOf(options.fleet), authority, wall, capabilities, quota, users, names, problems }
   const targets = capabilities.findLast((capability) => capability.targets !== undefined)?.targets ?? noTargets
+  const listClusters = Effect.map(Clock.currentTimeMillis, (now) =>
+    capabilities.flatMap(({ clusterObjects }) => clusterObjects?.(now) ?? [])
+  )
   const stopping = { api, ends, capabilities }
   return {
     problems,
@@ -166,6 +170,8 @@ const facadeOf = (operator: Operator): Facade => {
     describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace) => Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, namespace, now)),
+    listClusters,
+    cluster: (name) => Effect.flatMap(listClusters, (clusters) => clusterNamed(clusters, name)),
     listTargets: (namespace) => targets.list(namespace),
     target: (...of) => targets.get(...of),
     portLocks: (...of) => Effect.flatMap(Clock.currentTimeMillis, (now) => portLocks(operator, ...of, now)),
@@ -177,6 +183,14 @@ const facadeOf = (operator: Operator): Facade => {
     deleteSession: (reference, by, namespace) => stopSession(stopping, reference, by, namespace),
     deleteSessions: (which, by) => stopSessions(stopping, which, by)
   }
+}
+
+const clusterNamed = (clusters: ReadonlyArray<ServedCluster>, name: string): Effect.Effect<ServedCluster, ApiError> => {
+  const found = clusters.find(({ metadata }) => metadata.name === name)
+  if (found !== undefined) return Effect.succeed(found)
+  const names = clusters.map(({ metadata }) => metadata.name).join(", ")
+  const why = clusters.length === 0 ? "this operator has no fleet" : `the fleet has ${names}`
+  return Effect.fail(notFound(`There is no cluster ${name}: ${why}.`))
 }
 
 /** The targets of an operator without workloads and without a fleet. */

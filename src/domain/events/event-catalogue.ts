@@ -10,7 +10,7 @@ export type EventType = "Normal" | "Warning"
 interface Entry {
   readonly type: EventType
   /** Kind of the object for which `kubectl describe` shows the Event. */
-  readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "both" | "MirrordOperator"
+  readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "both" | "MirrordOperator" | "MirrordCluster"
   /** When the Event is recorded; for docs/operations.md. */
   readonly when: string
 }
@@ -18,6 +18,7 @@ interface Entry {
 const parent = "MirrordMultiClusterSession"
 const child = "MirrordClusterSession"
 const operator = "MirrordOperator"
+const cluster = "MirrordCluster"
 
 /** Every Event that an operator records, by its reason. docs/operations.md has the same table; a test compares. */
 export const eventCatalogue = {
@@ -77,17 +78,17 @@ export const eventCatalogue = {
   },
   CredentialsFailed: {
     type: "Warning",
-    on: operator,
+    on: cluster,
     when: "no new credentials for a cluster can be got; the last ones are used until their end"
   },
   CredentialsEnd: {
     type: "Warning",
-    on: operator,
+    on: cluster,
     when: "credentials of a cluster that nobody renews end in 30, 7 or 1 days, or have ended"
   },
   IdentityRefused: {
     type: "Warning",
-    on: operator,
+    on: cluster,
     when: "another cluster than the pinned one answers under a cluster's name, or two names have one cluster"
   },
   ClusterRefused: {

@@ -1,6 +1,6 @@
 /**
- * Events for a fleet whose configuration changes while the operator runs, or that gets no credentials, on the
- * operator's own object.
+ * Events for a fleet whose configuration changes while the operator runs, on the operator's own object, and for a
+ * cluster that gets no credentials or is refused, on its MirrordCluster.
  *
  * Not here: what may change (fleet/difference.ts).
  */

@@ -21,6 +21,7 @@ import { orderedBy } from "../../../src/domain/copy-target/copy-order.ts"
 import { usualHeaders } from "../../../src/domain/credentials/front-proxy.ts"
 import { largestMessage } from "../../../src/domain/protocol/frame-cutter.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { servedCluster } from "../../support/fleet.ts"
 import { upgradeText } from "./running-api.ts"
 
 const root = "/apis/operator.metalbear.co/v1"
@@ -110,6 +111,8 @@ const start = async (options: StartOptions = {}) => {
         ? Effect.succeed("PEM")
         : Effect.fail(badRequest("spec.csr: it is not PEM.")),
     listSessions: (namespace) => Effect.sync(() => (fake.seen.push(["list", namespace]), [{ kind: "Session" }])),
+    listClusters: Effect.succeed([servedCluster("a"), servedCluster("b")]),
+    cluster: (name) => (name === "a" ? Effect.succeed(servedCluster(name)) : Effect.fail(notFound(`no ${name}`))),
     listTargets: (namespace) => Effect.sync(() => (fake.seen.push(["targets", namespace]), [{ kind: "Target" }])),
     target: (namespace, name) => Effect.sync(() => (fake.seen.push(["target", namespace, name]), { kind: "Target" })),
     portLocks: (namespace, name) => Effect.sync(() => (fake.seen.push(["locks", namespace, name]), { kind: "Target" })),
@@ -558,6 +561,23 @@ describe("requests", () => {
     const { body, headers, status } = await call(method, path)
     expect([status, body["kind"], body["reason"], body["status"]]).toEqual([404, "Status", "NotFound", "Failure"])
     expect(headers["content-type"]).toContain("application/json")
+  })
+
+  it("list clusters and read one, as objects and as the table of kubectl", async () => {
+    const { call } = await start()
+    const path = `${root}/mirrordclusters`
+    const { body: list } = await call("GET", path)
+    expect(list).toMatchObject({ kind: "MirrordClusterList", items: [servedCluster("a"), servedCluster("b")] })
+    expect((await call("GET", `${path}/a`)).body).toEqual(servedCluster("a"))
+    expect((await call("GET", `${path}/c`)).status).toBe(404)
+    const headers = { Accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json" }
+    for (const one of [path, `${path}/a?includeObject=Object`]) {
+      const { body } = await call("GET", one, { headers })
+      expect(body).toMatchObject({
+        kind: "Table",
+        rows: [{ cells: expect.arrayContaining(["a", "True"]) }, {}].slice(0, one === path ? 2 : 1)
+      })
+    }
   })
 
   it("list targets, and read one", async () => {

@@ -3,12 +3,15 @@ import { describe, expect, it } from "vitest"
 import { type Facade, mapFacade } from "../../../src/app/api/facade-gate.ts"
 import { internalError } from "../../../src/app/api/status.ts"
 import { request } from "../../support/connect-request.ts"
+import { servedCluster } from "../../support/fleet.ts"
 
 const behind: Facade = {
   describe: Effect.succeed({}),
   problems: Effect.succeed(["behind"]),
   issueCertificate: (csr) => Effect.succeed(csr),
   listSessions: (namespace) => Effect.succeed([{ namespace }]),
+  listClusters: Effect.succeed([]),
+  cluster: (name) => Effect.succeed(servedCluster(name)),
   listTargets: (namespace) => Effect.succeed([{ namespace }]),
   target: (namespace, name) => Effect.succeed({ namespace, name }),
   portLocks: (namespace, target) => Effect.succeed({ namespace, target }),
@@ -28,6 +31,8 @@ const requests: Readonly<
     facade.describe,
     facade.issueCertificate("csr"),
     facade.listSessions("a"),
+    facade.listClusters,
+    facade.cluster("a"),
     facade.listTargets("a"),
     facade.target("a", "pod.b"),
     facade.portLocks("a", "pod.b"),

@@ -89,7 +89,7 @@ const conditionOf = (world: MemoryWorld) =>
 const told = ({ primary: { api } }: MemoryWorld): ReadonlyArray<unknown> =>
   api
     .peekAll(events)
-    .filter((event) => at(event, "involvedObject", "kind") === "MirrordOperator")
+    .filter((event) => at(event, "involvedObject", "kind") !== "MirrordMultiClusterSession")
     .map((event) => `${String(event["reason"])}: ${String(event["message"])}`)
 
 describe("an EKS cluster for which no token can be made", () => {

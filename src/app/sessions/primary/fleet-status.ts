@@ -4,12 +4,18 @@
  */
 
 import { textLimits, cleanText } from "../../../domain/clean-text.ts"
-import { endingClause, endingSince } from "../../../domain/credentials/credential-end.ts"
+import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
+import {
+  type ClusterReadiness,
+  credentialsLastCondition,
+  clusterObject,
+  type ServedCluster
+} from "../../../domain/fleet/cluster-object.ts"
 import type { Condition } from "../../../domain/resources/condition.ts"
+import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import {
   configurationInUse,
   type ConnectedCluster,
-  credentialsLast,
   foundClustersInUse
 } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
@@ -18,6 +24,12 @@ import type { ConfigurationSource, ProvidedVerdict } from "../../fleet/configura
 import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
 
+/** Since when the sessions of a cluster count as unreadable, epoch ms; undefined: they do not. */
+const unreadableFrom = (cluster: FleetCluster, now: number): number | undefined => {
+  const from = cluster.unreadableSince()
+  return from !== undefined && now >= from + lossGrace ? from + lossGrace : undefined
+}
+
 const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster => {
   const seen = cluster.health()
   const base = { name: cluster.name, lastCheck: timestamp(seen?.checkedAt ?? now) }
@@ -25,7 +37,7 @@ const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster 
   const { health } = seen
   if (health._tag === "Error") return { ...base, error: { message: health.message } }
   // The cluster's operator answers, but its sessions cannot be read, so new sessions are refused there.
-  if (now >= (cluster.unreadableSince() ?? now) + lossGrace) return { ...base, error: { message: unreadable } }
+  if (unreadableFrom(cluster, now) !== undefined) return { ...base, error: { message: unreadable } }
   const { fingerprint, operatorVersion: version } = health
   return {
     ...base,
@@ -37,24 +49,48 @@ const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster 
 export const connectedClusters = (fleet: Fleet, now: number): ReadonlyArray<ConnectedCluster> =>
   [...fleet.clusters.values()].map((cluster) => connectedCluster(cluster, now))
 
-/** The credentials that nobody renews, if some end soon or have ended. `now`: epoch ms. */
-const credentialsCondition = (fleet: Fleet, now: number): Condition | undefined => {
-  const told = [...fleet.clusters.values()].flatMap((cluster) => {
-    const ending = cluster.ending()
-    const [since, clause] = ending === undefined ? [] : [endingSince(ending.validity, now), endingClause(ending, now)]
-    return since === undefined || clause === undefined
-      ? []
-      : [{ since, sentence: `Cluster ${cluster.name}: ${clause}.` }]
-  })
-  if (told.length === 0) return undefined
-  return {
-    type: credentialsLast,
-    status: "False",
-    reason: "EndsSoon",
-    message: cleanText(told.map(({ sentence }) => sentence).join(" "), textLimits.message),
-    lastTransitionTime: timestamp(Math.min(...told.map(({ since }) => since)))
-  }
+const readinessOf = (cluster: FleetCluster, now: number): ClusterReadiness => {
+  const { askedAt, error = "it has not been checked yet", isConnecting = false, reachable } = cluster.reach()
+  if (isConnecting) return { _tag: "Connecting", message: error }
+  if (!reachable) return { _tag: askedAt === undefined ? "NotUsable" : "Lost", message: error }
+  return unreadableFrom(cluster, now) === undefined
+    ? { _tag: "Connected" }
+    : { _tag: "SessionsUnreadable", message: unreadable }
 }
+
+/** Whether a session over many clusters runs in a cluster, or is about to. */
+const runsIn = ({ status }: MirrordMultiClusterSession, cluster: ClusterName): boolean => {
+  const entry = status?.clusterSessions?.[cluster]
+  return (
+    status?.phase !== "Failed" && status?.phase !== "Terminating" && entry !== undefined && entry.error === undefined
+  )
+}
+
+/** The clusters as objects. `own`: name of the primary's cluster. `now`: epoch ms. */
+export const fleetObjects = (
+  fleet: Fleet,
+  own: ClusterName,
+  parents: ReadonlyArray<MirrordMultiClusterSession>,
+  now: number
+): ReadonlyArray<ServedCluster> =>
+  [...fleet.clusters.values()].map((cluster) => {
+    const { isDefault, name } = cluster
+    const seen = cluster.health()
+    const credentials = cluster.credentials()
+    const known = {
+      name,
+      roles: [...(name === own ? (["Primary"] as const) : []), ...(isDefault ? (["Default"] as const) : [])],
+      authType: credentials?.auth,
+      readiness: readinessOf(cluster, now),
+      since: unreadableFrom(cluster, now) ?? cluster.since(),
+      operatorVersion: seen?.health._tag === "Connected" ? seen.health.operatorVersion : undefined,
+      checkedAt: seen?.checkedAt,
+      expiresAt: credentials?.until,
+      ending: cluster.ending(),
+      sessions: parents.filter((parent) => runsIn(parent, name)).length
+    }
+    return clusterObject(known, now)
+  })
 
 /** Whether the operator runs with the configuration that its files hold now. */
 const configurationCondition = ({ verdict }: ConfigurationSource): Condition => {
@@ -81,10 +117,13 @@ const providedCondition = ({ refused, since }: ProvidedVerdict): Condition => ({
 
 /** The conditions of a primary that follows its configuration. `now`: epoch ms. */
 export const fleetConditions = (source: ConfigurationSource, fleet: Fleet, now: number): ReadonlyArray<Condition> => {
-  const credentials = credentialsCondition(fleet, now)
+  const endings = [...fleet.clusters.values()].map(({ ending, name }) => ({
+    ending: ending(),
+    sentence: (clause: string) => `Cluster ${name}: ${clause}.`
+  }))
   return [
     configurationCondition(source),
     ...(source.provided === undefined ? [] : [providedCondition(source.provided)]),
-    ...(credentials === undefined ? [] : [credentials])
+    ...credentialsLastCondition(endings, now)
   ]
 }

@@ -4,6 +4,7 @@
  */
 
 import { Clock, Effect, type Scope } from "effect"
+import type { SessionEvent } from "../../../domain/events/event-catalogue.ts"
 import {
   credentialsEndEvent,
   credentialsFailedEvent,
@@ -12,11 +13,11 @@ import {
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { sessionSamples } from "../../../domain/metrics/session-samples.ts"
+import { mirrordClusters } from "../../../domain/resources/mirrord-cluster.ts"
 import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
-import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
 import { parentsTold } from "../../../domain/session/child-owner.ts"
 import { parentName } from "../../../domain/session/names.ts"
 import { isOfCi, multiClusterSessionInfo, parentInfo } from "../../../domain/session/session-info.ts"
@@ -48,7 +49,7 @@ import { makeSessionLockTable, type SessionLockTable } from "../../relay/session
 import type { SessionEnds } from "../session-ends.ts"
 import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
 import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
-import { fleetConditions, connectedClusters } from "./fleet-status.ts"
+import { connectedClusters, fleetConditions, fleetObjects } from "./fleet-status.ts"
 import { makeSessionManager, type SessionManager } from "./multi-cluster-session-manager.ts"
 import { makePrimarySessions } from "./primary-sessions.ts"
 import { sessionsOfMembers } from "./sessions-of-members.ts"
@@ -85,13 +86,13 @@ interface Primary {
   readonly manager: SessionManager
 }
 
-const operator = { metadata: { name: "operator" } }
-
 const makeOwnFleet = (
   configuration: FleetConfiguration,
   { configuration: source, events, feed, fingerprint, namespace, operatorVersion }: PrimaryGround
 ): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> => {
   const ownHealth = { _tag: "Connected", operatorVersion, fingerprint, parametersInHeader: true } as const
+  const recordOn = (cluster: ClusterName, event: SessionEvent): void =>
+    events.record(mirrordClusters, { metadata: { name: cluster } }, event)
   const clusterChanged = (cluster: ClusterName): void => feed.publish({ _tag: "ClusterChanged", cluster })
   return makeFleet({
     configuration,
@@ -105,12 +106,9 @@ const makeOwnFleet = (
         for (const session of parentsTold(child)) feed.publish({ _tag: "ParentChanged", session })
       },
       reachChanged: clusterChanged,
-      credentialsFailed: (cluster, problem) =>
-        events.record(mirrordOperators, operator, credentialsFailedEvent(cluster, problem)),
-      credentialsEnding: (cluster, clause) =>
-        events.record(mirrordOperators, operator, credentialsEndEvent(cluster, clause)),
-      identityRefused: (cluster, problem) =>
-        events.record(mirrordOperators, operator, identityRefusedEvent(cluster, problem))
+      credentialsFailed: (cluster, problem) => recordOn(cluster, credentialsFailedEvent(cluster, problem)),
+      credentialsEnding: (cluster, clause) => recordOn(cluster, credentialsEndEvent(cluster, clause)),
+      identityRefused: (cluster, problem) => recordOn(cluster, identityRefusedEvent(cluster, problem))
     },
     providedSecret: source?.provided?.secret
   })
@@ -286,6 +284,7 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
         },
         stopped
       },
+      clusterObjects: (now) => fleetObjects(fleet, configuration.clusterName, parentsOf(manager), now),
       clusters: () => reachedClusters(fleet),
       // Those of its own cluster are the member capability's.
       ...(configuration.defaultCluster === configuration.clusterName

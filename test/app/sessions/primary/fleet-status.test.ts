@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import type { FleetCluster } from "../../../../src/app/fleet/fleet-cluster.ts"
-import { fleetConditions, connectedClusters } from "../../../../src/app/sessions/primary/fleet-status.ts"
+import { connectedClusters, fleetConditions, fleetObjects } from "../../../../src/app/sessions/primary/fleet-status.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 import { configurationOf } from "../../../support/fleet.ts"
 
@@ -16,6 +16,7 @@ const cluster = (name: string, health: ReturnType<FleetCluster["health"]>, unrea
   health: () => health,
   reach: () => ({ reachable: true, error: undefined }),
   credentials: () => undefined,
+  since: () => 0,
   ending: () => undefined
 })
 
@@ -43,6 +44,65 @@ describe("the clusters of a fleet in the operator's status", () => {
       // Its operator answers, but the API server does not let its sessions be read: they are refused.
       { name: "d", lastCheck: "2026-11-21T12:00:00.000Z", error: { message: "its sessions cannot be read" } }
     ])
+  })
+})
+
+describe("the clusters of a fleet as objects", () => {
+  const parent = (phase: "Ready" | "Terminating", ...clusters: ReadonlyArray<string>) => ({
+    metadata: { name: "mc-1" },
+    spec: {
+      owner: { k8sUsername: "u", userId: "u", username: "u", hostname: "h" },
+      namespace: "default",
+      targetAlias: "deployment.a",
+      clusters,
+      primaryCluster: "a"
+    },
+    status: {
+      phase,
+      clusterSessions: Object.fromEntries(
+        clusters.map((name) => [
+          name,
+          { sessionName: `mc-1-${name}`, ready: true, ...(name === "d" ? { error: "left out" } : {}) }
+        ])
+      )
+    }
+  })
+
+  it("say whether sessions take them in, since when, how they are reached, and how many sessions run there", () => {
+    const lost = { reachable: false, error: "no answer" }
+    const all: ReadonlyArray<FleetCluster> = [
+      { ...cluster("a", connected, now - 7_999), isDefault: true, since: () => now - 60_000 },
+      { ...cluster("b", undefined), reach: () => ({ ...lost, askedAt: now }) },
+      {
+        ...cluster("c", undefined),
+        reach: () => lost,
+        credentials: () => ({ auth: "mtls", until: now, failures: 0 })
+      },
+      { ...cluster("d", connected, now - 9_000) },
+      { ...cluster("e", undefined), reach: () => ({ reachable: true, error: undefined, isConnecting: true }) }
+    ]
+    const clusters = new Map(all.map((one) => [one.name, one]))
+    const parents = [parent("Ready", "a", "d"), parent("Ready", "a"), parent("Terminating", "a", "b")]
+    const objects = fleetObjects({ clusters, checked: Effect.void }, clusterName("a"), parents, now)
+    const told = objects.map(({ metadata, spec, status }) => {
+      const [ready] = status.conditions
+      return [metadata.name, spec.roles.join(), spec.authType, ready?.status, ready?.reason, status.sessions]
+    })
+    expect(told).toEqual([
+      ["a", "Primary,Default", undefined, "True", "Connected", 2],
+      ["b", "", undefined, "False", "Lost", 0],
+      ["c", "", "mtls", "False", "NotUsable", 0],
+      ["d", "", undefined, "False", "SessionsUnreadable", 0],
+      ["e", "", undefined, "Unknown", "Connecting", 0]
+    ])
+    expect(objects.map(({ status }) => status.conditions[0]?.lastTransitionTime).slice(0, 4)).toEqual([
+      "2026-11-21T11:59:00.000Z",
+      "1970-01-01T00:00:00.000Z",
+      "1970-01-01T00:00:00.000Z",
+      // When the grace of its silence was over.
+      "2026-11-21T11:59:59.000Z"
+    ])
+    expect(objects[2]?.status.credentialsExpireAt).toBe("2026-11-21T12:00:00.000Z")
   })
 })
 

@@ -1,0 +1,45 @@
+/** The output of kubectl for a fleet's clusters, which no API server stores. */
+
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+import { beforeAll, describe, expect, it } from "vitest"
+import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
+import { fleetIs } from "../real/fleet-health.ts"
+import type { AnyRealPlayground } from "../real/harness.ts"
+import { singleUser } from "../real/single-user.ts"
+
+/** For a playground whose primary `cluster-a` is the default. `real`: of control planes in `assets`. */
+export const printedClusters = (assets: string, real: AnyRealPlayground): void => {
+  describe("kubectl", () => {
+    let kubeconfig = ""
+    beforeAll(async () => {
+      await fleetIs(real.playground())
+      kubeconfig = (await singleUser(real, "cluster-a", "reader")).kubeconfig
+    })
+    const kubectl = async (line: string): Promise<string> =>
+      (await promisify(execFile)(programsIn(assets).kubectl, [`--kubeconfig=${kubeconfig}`, ...line.split(" ")])).stdout
+
+    it("gets the clusters as a table for a developer, whatever the case of the kind", async () => {
+      const [header = "", ...rows] = (await kubectl("get mirrordclusters")).trimEnd().split("\n")
+      expect(header.split(/ +/)).toEqual(["NAME", "READY", "ROLES", "AUTH", "EXPIRES", "VERSION", "SESSIONS", "SINCE"])
+      expect(rows.map((row) => row.split(/ +/).slice(0, 4))).toEqual([
+        ["cluster-a", "True", "Primary,Default", "-"],
+        ["cluster-b", "True", "-", "mtls"]
+      ])
+      expect(await kubectl("get MirrordCluster cluster-b -o wide")).toContain("Its operator answers")
+    })
+
+    it("describes one, and gets its fields and its name", async () => {
+      expect(await kubectl("describe mirrordcluster cluster-b")).toMatch(/Reason: +Connected/)
+      expect(await kubectl("get mirrordclusters -o name")).toContain("mirrordcluster.operator.metalbear.co/cluster-b\n")
+      const path = "{.status.credentialsExpireAt}"
+      expect(Date.parse(await kubectl(`get mirrordcluster cluster-b -o jsonpath=${path}`))).toBeGreaterThan(Date.now())
+    })
+
+    it("is told which clusters there are if there is none of the name", async () => {
+      await expect(kubectl("get mirrordcluster none")).rejects.toThrow(
+        "There is no cluster none: the fleet has cluster-a, cluster-b."
+      )
+    })
+  })
+}
