@@ -120,7 +120,8 @@ const multiClusters = fc.record(
     ),
     sessionTtlSecs: mostly(fc.nat(100), fc.constantFrom(0, null, -5, 0.1, "", "90", 1e15)),
     sessionStart: mostly(fc.constantFrom("default", "all"), fc.constantFrom("", null, "any")),
-    providers: fc.constantFrom([], null, ["kubeconfigSecrets"])
+    providers: fc.constantFrom([], null, ["kubeconfigSecrets"], ["clusterApi", "kubeconfigSecrets"]),
+    clusterApiNamespace: fc.constantFrom(null, "", "clusters", 7)
   },
   { requiredKeys: ["clusters"] }
 )
@@ -194,9 +195,10 @@ const variables = {
   OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: truths,
   OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY: truths,
   OPERATOR_MULTI_CLUSTER_PROVIDERS: mostly(
-    fc.constantFrom("kubeconfigSecrets", "kubeconfigSecrets,kubeconfigSecrets"),
-    fc.constantFrom("kubeconfigs", "kubeconfigSecrets, kubeconfigSecrets", ",", true)
+    fc.constantFrom("kubeconfigSecrets", "kubeconfigSecrets,clusterApi"),
+    fc.constantFrom("kubeconfigs", "kubeconfigSecrets, clusterApi", ",", true)
   ),
+  OPERATOR_CLUSTER_API_NAMESPACE: mostly(fc.constantFrom("clusters", "a-1"), fc.constantFrom("a.b", "a,b", "-", true)),
   PRIMARY_MANAGEMENT_ONLY: truths,
   OPERATOR_AGENT_PORT: ports,
   OPERATOR_AGENT_CONNECTION_TLS: truths,

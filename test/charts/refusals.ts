@@ -299,7 +299,17 @@ export const refusals: ReadonlyArray<Refusal> = [
   {
     name: "a provider that does not exist",
     values: primary({ providers: ["kubeconfigSecrets", "capi"] }),
-    sentences: [`${where}.providers[1]: this provider does not exist (found "capi"); write kubeconfigSecrets.`]
+    sentences: [
+      `${where}.providers[1]: this provider does not exist (found "capi"); write kubeconfigSecrets or clusterApi.`
+    ]
+  },
+  {
+    name: "a namespace for Cluster API that is none",
+    values: primary({ clusterApiNamespace: "a.b" }),
+    sentences: [
+      `${where}.clusterApiNamespace: it must be the name of a namespace (found "a.b"); write its name, or leave it ` +
+        "out for the operator's."
+    ]
   },
   {
     name: "credentials that are no text",

@@ -32,8 +32,9 @@ export const printedClusters = (assets: string, real: AnyRealPlayground): void =
     it("describes one, and gets its fields and its name", async () => {
       expect(await kubectl("describe mirrordcluster cluster-b")).toMatch(/Reason: +Connected/)
       expect(await kubectl("get mirrordclusters -o name")).toContain("mirrordcluster.operator.metalbear.co/cluster-b\n")
-      const path = "{.status.credentialsExpireAt}"
-      expect(Date.parse(await kubectl(`get mirrordcluster cluster-b -o jsonpath=${path}`))).toBeGreaterThan(Date.now())
+      const path = "{.status.lastCheck}|{.status.credentialsExpireAt}"
+      const [checked = "", ends = ""] = (await kubectl(`get mirrordcluster cluster-b -o jsonpath=${path}`)).split("|")
+      expect(Date.parse(ends)).toBeGreaterThan(Date.parse(checked))
     })
 
     it("is told which clusters there are if there is none of the name", async () => {

@@ -134,6 +134,9 @@
 {{- with $operator.multiCluster.providers }}
 - {name: OPERATOR_MULTI_CLUSTER_PROVIDERS, value: {{ join "," . | quote }}}
 {{- end }}
+{{- with $operator.multiCluster.clusterApiNamespace }}
+- {name: OPERATOR_CLUSTER_API_NAMESPACE, value: {{ . | quote }}}
+{{- end }}
 {{- if $operator.multiCluster.clusters }}
 - {name: MIRRORD_CLUSTERS_CONFIG, value: /mirrord-config/clusters-config.yaml}
 {{- end }}

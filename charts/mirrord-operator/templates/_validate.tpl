@@ -98,10 +98,14 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".providers") "providers must be a list" $multi.providers "write for example [kubeconfigSecrets]")) -}}
   {{- else -}}
     {{- range $index, $found := $multi.providers -}}
-      {{- if not (has $found (list "kubeconfigSecrets")) -}}
-        {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.providers[%d]" $at $index) "this provider does not exist" $found "write kubeconfigSecrets")) -}}
+      {{- if not (has $found (list "kubeconfigSecrets" "clusterApi")) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.providers[%d]" $at $index) "this provider does not exist" $found "write kubeconfigSecrets or clusterApi")) -}}
       {{- end -}}
     {{- end -}}
+  {{- end -}}
+  {{- $capi := $multi.clusterApiNamespace -}}
+  {{- if or (include "braid.isStructure" $capi) (and (include "braid.text" $capi) (not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" (include "braid.text" $capi)))) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".clusterApiNamespace") "it must be the name of a namespace" $capi "write its name, or leave it out for the operator's")) -}}
   {{- end -}}
   {{- range rest $flagged -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.clusters.%s.isDefault" $at .) (printf "%s is marked as default although %s is already" . (first $flagged)) true "leave isDefault at one cluster only")) -}}
@@ -251,8 +255,12 @@ lists it. Outputs nothing.
       {{- $problem = list "it must be names of namespaces, separated by commas without blanks" "write for example kube-system" -}}
     {{- end -}}
   {{- else if eq $name "OPERATOR_MULTI_CLUSTER_PROVIDERS" -}}
-    {{- if not (regexMatch "^kubeconfigSecrets(,kubeconfigSecrets)*$" $text) -}}
-      {{- $problem = list "it must be names of providers, separated by commas without blanks" "write kubeconfigSecrets" -}}
+    {{- if not (regexMatch "^(kubeconfigSecrets|clusterApi)(,(kubeconfigSecrets|clusterApi))*$" $text) -}}
+      {{- $problem = list "it must be names of providers, separated by commas without blanks" "write kubeconfigSecrets or clusterApi" -}}
+    {{- end -}}
+  {{- else if eq $name "OPERATOR_CLUSTER_API_NAMESPACE" -}}
+    {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" $text) -}}
+      {{- $problem = list "it must be the name of a namespace" "write its name, or leave it out for the operator's" -}}
     {{- end -}}
   {{- else if hasKey $times $name -}}
     {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 86400) -}}

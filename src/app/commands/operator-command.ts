@@ -18,8 +18,8 @@ import { CloudTokens } from "../../ports/cloud-tokens.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { serveApi } from "../api/aggregated-api.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
+import { findClusters } from "../fleet/cluster-providers.ts"
 import { type ConfigurationSource, makeConfigurationSource } from "../fleet/configuration-source.ts"
-import { kubeconfigSecrets } from "../fleet/kubeconfig-secrets.ts"
 import { makeProvidedSource } from "../fleet/provided-source.ts"
 import { logError, logInfo } from "../kernel/log.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
@@ -55,14 +55,14 @@ const agentsOf = ({ agents, agentTls, namespace }: Settings, api: KubeApi, room:
 
 /** The fleet's configuration as its files change, with the clusters that are found. `api`: of the own cluster. */
 const configurationOf = (
-  { fleet, fleetPaths, namespace }: Settings,
+  { fleet, fleetPaths, namespace, search }: Settings,
   api: KubeApi
 ): Effect.Effect<ConfigurationSource | undefined, never, Scope.Scope> =>
   Effect.gen(function* () {
     if (fleet === undefined || fleetPaths === undefined) return undefined
     const files = yield* makeConfigurationSource(fleetFiles(fleetPaths), fleet)
-    return fleetPaths.findsClusters === true
-      ? yield* makeProvidedSource(files, yield* kubeconfigSecrets(api, namespace))
+    return search.providers.length > 0
+      ? yield* makeProvidedSource(files, yield* findClusters(search, api, namespace))
       : files
   })
 

@@ -29,7 +29,7 @@ export interface ProvidedVerdict {
   readonly refused: () => ReadonlyArray<string>
   /** Since when some are not, or all are, epoch ms. */
   readonly since: () => number
-  /** The Secret that a cluster was found by. */
+  /** The Secret that a cluster was found by. `name`: of the cluster. */
   readonly secret: (name: string) => KubeObject | undefined
 }
 

@@ -68,7 +68,7 @@ export interface FleetOptions {
   /** How this operator describes itself. */
   readonly ownHealth: ConnectedOperator
   readonly events: FleetEvents
-  /** A Secret that a cluster was found by. */
+  /** The Secret that a cluster was found by. `name`: of the cluster. */
   readonly providedSecret?: ((name: string) => KubeObject | undefined) | undefined
 }
 
@@ -116,7 +116,10 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
         member: () => connection.cluster.member ?? member,
         namespace,
         ...names,
-        secretOf: (name) => secretOf(credentials, name) ?? options.providedSecret?.(name),
+        secretOf: (name) =>
+          connection.cluster.member?.auth._tag === "Kubeconfig" && name === names.secret
+            ? options.providedSecret?.(member.name)
+            : secretOf(credentials, name),
         changes: yield* openInbox(credentials, names),
         share: shareOf(member.name, sha256Hex)
       })

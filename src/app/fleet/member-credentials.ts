@@ -15,7 +15,7 @@ import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import { at } from "../../domain/json.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
-import { readKubeconfigSecret } from "./kubeconfig-secrets.ts"
+import { readKubeconfigSecret } from "./found-clusters.ts"
 
 const decodeBase64 = (text: unknown): string | undefined =>
   typeof text === "string" ? Buffer.from(text, "base64").toString("utf8") : undefined
@@ -87,10 +87,12 @@ export const readCredentials = (
         return yield* checkedPair(pair, secretName)
       })
     case "Kubeconfig":
-      return Result.flatMap(readKubeconfigSecret(secret), ({ credentials }): Result.Result<MemberCredentials, string> =>
-        credentials._tag === "BearerToken"
-          ? Result.succeed(credentials)
-          : checkedPair(credentials, secretName, kubeconfigFields)
+      return Result.flatMap(
+        readKubeconfigSecret(secret, member.auth.key),
+        ({ credentials }): Result.Result<MemberCredentials, string> =>
+          credentials._tag === "BearerToken"
+            ? Result.succeed(credentials)
+            : checkedPair(credentials, secretName, kubeconfigFields)
       )
     case "Eks":
     case "Aks":

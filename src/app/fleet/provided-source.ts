@@ -1,24 +1,34 @@
 /**
  * The configuration of the fleet together with the clusters that are found while the operator runs.
  *
- * Not here: finding them (kubeconfig-secrets.ts), and which of them join (domain/fleet/provided-clusters.ts).
+ * Not here: finding them (cluster-providers.ts), and which of them join (domain/fleet/provided-clusters.ts).
  */
 
 import { Clock, Effect, type Scope } from "effect"
 import { withProvided } from "../../domain/fleet/provided-clusters.ts"
+import type { KubeObject } from "../../ports/kube-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { ConfigurationSource } from "./configuration-source.ts"
-import type { ProvidedClusters } from "./kubeconfig-secrets.ts"
+import type { ProvidedClusters } from "./found-clusters.ts"
+
+/** The Secret of a cluster, which belongs to the first that has found it. */
+const firstOf = (found: ReadonlyArray<ProvidedClusters>, name: string): KubeObject | undefined =>
+  found.map(({ secret }) => secret(name)).find((secret) => secret !== undefined)
 
 /** Follows both while the scope lives. */
 export const makeProvidedSource = (
   files: ConfigurationSource,
-  found: ProvidedClusters
+  found: ReadonlyArray<ProvidedClusters>
 ): Effect.Effect<ConfigurationSource, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const listeners = new Set<() => void>()
-    const fleet = () => withProvided(files.known(), found.all(), sha256Hex)
+    const fleet = () =>
+      withProvided(
+        files.known(),
+        found.flatMap(({ all }) => all()),
+        sha256Hex
+      )
     let known = fleet()
     let since = clock.currentTimeMillisUnsafe()
     const changed = (): void => {
@@ -28,13 +38,13 @@ export const makeProvidedSource = (
       for (const listener of listeners) listener()
     }
     yield* Effect.acquireRelease(
-      Effect.sync(() => [files.listen(changed), found.listen(changed)]),
+      Effect.sync(() => [files, ...found].map(({ listen }) => listen(changed))),
       (stops) => Effect.sync(() => stops.forEach((stop) => stop()))
     )
     return {
       known: () => known.configuration,
       verdict: files.verdict,
-      provided: { refused: () => known.refused, since: () => since, secret: found.secret },
+      provided: { refused: () => known.refused, since: () => since, secret: (name) => firstOf(found, name) },
       listen: (listener) => {
         listeners.add(listener)
         return () => void listeners.delete(listener)

@@ -14,7 +14,7 @@ import {
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
-import { clusterProviders } from "../../domain/fleet/provided-clusters.ts"
+import { clusterProviders, type ClusterProvider, type ClusterSearch } from "../../domain/fleet/provided-clusters.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
 import { usualPodlessMillis } from "../../domain/session/podless.ts"
 import { type SessionBounds, usualBounds } from "../../domain/session/session-bounds.ts"
@@ -54,6 +54,8 @@ export interface Settings {
   readonly fleet: FleetConfiguration | undefined
   /** The files that the fleet's configuration is from. */
   readonly fleetPaths: FleetPaths | undefined
+  /** How a primary looks for further clusters. */
+  readonly search: ClusterSearch
   readonly requestBounds: RequestBounds
   readonly bounds: SessionBounds
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
@@ -142,19 +144,25 @@ export const ownCertificate = Config.Boolean("OPERATOR_OWN_CERTIFICATE").pipe(Co
 /** Whether agents speak TLS; `braid doctor` asks for the right that this needs. */
 export const agentTls = Config.Boolean("OPERATOR_AGENT_CONNECTION_TLS").pipe(Config.withDefault(false))
 
+const isNamespace = (name: string): boolean => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u.test(name)
+
+const Namespace = Schema.String.check(
+  Schema.makeFilter((name) => (isNamespace(name) ? undefined : "Expected the name of a namespace"))
+)
+
 /** Names of namespaces, separated by commas. */
 const Namespaces = Schema.String.check(
   Schema.makeFilter((names) =>
-    names.split(",").every((name) => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u.test(name))
-      ? undefined
-      : "Expected names of namespaces, separated by commas without blanks"
+    names.split(",").every(isNamespace) ? undefined : "Expected names of namespaces, separated by commas without blanks"
   )
 )
+
+const isProvider = (name: string): name is ClusterProvider => clusterProviders.some((known) => known === name)
 
 /** Names of ways to find clusters, separated by commas. */
 const Providers = Schema.String.check(
   Schema.makeFilter((names) =>
-    names.split(",").every((name) => clusterProviders.some((known) => known === name))
+    names.split(",").every(isProvider)
       ? undefined
       : `Expected names out of ${clusterProviders.join(", ")}, separated by commas without blanks`
   )
@@ -173,6 +181,21 @@ export const primaryManagementOnly = Config.option(Config.Boolean("PRIMARY_MANAG
 )
 
 /** The environment of the published chart (published-chart.md §2.8), as far as the operator uses it. */
+/** How a primary looks for clusters, as the variables say. */
+export const clusterSearch = Config.all({
+  providers: Config.schema(Providers, "OPERATOR_MULTI_CLUSTER_PROVIDERS").pipe(
+    Config.map((names) => names.split(",").filter(isProvider)),
+    Config.withDefault<ReadonlyArray<ClusterProvider>>([])
+  ),
+  clusterApiNamespace: Config.option(Config.schema(Namespace, "OPERATOR_CLUSTER_API_NAMESPACE"))
+})
+
+/** The search of an operator in this namespace. */
+export const searchWithin = (
+  { clusterApiNamespace, providers }: Config.Success<typeof clusterSearch>,
+  namespace: string
+): ClusterSearch => ({ providers, clusterApiNamespace: Option.getOrElse(clusterApiNamespace, () => namespace) })
+
 const environment = Config.all({
   address: Config.schema(Address, "OPERATOR_ADDR").pipe(Config.withDefault("[::]:443")),
   fallback: Config.option(Config.schema(Address, "OPERATOR_FALLBACK_ADDR")),
@@ -220,7 +243,7 @@ const environment = Config.all({
   multiClusterFile: text("MIRRORD_MULTICLUSTER_CONFIG"),
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
   managementOnly: primaryManagementOnly,
-  providers: Config.option(Config.schema(Providers, "OPERATOR_MULTI_CLUSTER_PROVIDERS")),
+  search: clusterSearch,
   requirePrimary: Config.Boolean("OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY").pipe(Config.withDefault(false))
 })
 
@@ -303,14 +326,14 @@ const fleetPathsOf = ({
   clustersFile,
   managementOnly,
   multiClusterFile,
-  providers
+  search
 }: Environment): FleetPaths | undefined =>
   Option.getOrUndefined(
     Option.map(multiClusterFile, (multiCluster) => ({
       multiCluster,
       clusters: Option.getOrUndefined(clustersFile),
       managementOnly,
-      findsClusters: Option.isSome(providers)
+      findsClusters: search.providers.length > 0
     }))
   )
 
@@ -351,6 +374,7 @@ export const readSettings = (
       agents,
       agentTls: env.agentTls,
       candidacy: Option.getOrUndefined(Option.map(pod, (known) => ({ pod: known, times }))),
+      search: searchWithin(env.search, env.namespace),
       requestBounds: env.requestBounds,
       bounds: env.bounds,
       podlessMillis: env.podless,

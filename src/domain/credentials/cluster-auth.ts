@@ -4,6 +4,14 @@
  * Not here: reading the credentials and using them (app/fleet/member-credentials.ts).
  */
 
+/** The key of a Secret with a kubeconfig. */
+export interface KubeconfigPlace {
+  /** Name of the Secret. */
+  readonly secret: string
+  readonly namespace: string
+  readonly key: string
+}
+
 /**
  * How this operator proves who it is to a member cluster (`authType`, published-chart.md §2.5). It is a description
  * only: the secrets stay in the Secret `mirrord-cluster-<name>` and never pass through here.
@@ -21,10 +29,10 @@ export type ClusterAuth =
   /** A client certificate from Secret keys `tls.crt` and `tls.key`. */
   | { readonly _tag: "Mtls" }
   /**
-   * The user of the kubeconfig that the cluster was found by (fleet/kubeconfig.ts). `secret`: name of its Secret.
-   * `fingerprint`: of the kubeconfig, so that another one is noticed.
+   * The user of the kubeconfig that the cluster was found by (fleet/kubeconfig.ts): its place, and its fingerprint, so
+   * that another one is noticed.
    */
-  | { readonly _tag: "Kubeconfig"; readonly secret: string; readonly fingerprint: string }
+  | ({ readonly _tag: "Kubeconfig"; readonly fingerprint: string } & KubeconfigPlace)
 
 export type EksAuth = Extract<ClusterAuth, { readonly _tag: "Eks" }>
 export type AksAuth = Extract<ClusterAuth, { readonly _tag: "Aks" }>

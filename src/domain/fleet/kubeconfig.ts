@@ -4,7 +4,7 @@
  * Only what stands in the text itself is used. A file, a program, a proxy or a cluster without TLS that it names would
  * be the operator's own, so each is refused with a sentence.
  *
- * Not here: where kubeconfigs come from (app/fleet/kubeconfig-secrets.ts).
+ * Not here: where kubeconfigs come from (app/fleet/cluster-providers.ts).
  */
 
 import * as Redacted from "effect/Redacted"

@@ -2,7 +2,7 @@
  * Clusters that a primary finds by itself, beside those of its configuration: which there may be, and which of them
  * join the fleet.
  *
- * Not here: finding them (app/fleet/kubeconfig-secrets.ts).
+ * Not here: finding them (app/fleet/cluster-providers.ts).
  */
 
 import {
@@ -16,7 +16,16 @@ import {
 import type { FleetConfiguration, MemberConfiguration } from "./configuration.ts"
 
 /** The ways to find clusters; `operator.multiCluster.providers` chooses some. */
-export const clusterProviders = ["kubeconfigSecrets"] as const
+export const clusterProviders = ["kubeconfigSecrets", "clusterApi"] as const
+export type ClusterProvider = (typeof clusterProviders)[number]
+
+/** How a primary looks for clusters. */
+export interface ClusterSearch {
+  /** The first of two that find a cluster of the same name has it. Empty: clusters are configured only. */
+  readonly providers: ReadonlyArray<ClusterProvider>
+  /** Namespace of the `Cluster` objects of Cluster API. */
+  readonly clusterApiNamespace: string
+}
 
 /** Label of the Secrets that hold kubeconfigs; its value is `"true"`. It is the label of multicluster-runtime. */
 export const kubeconfigLabel = "sigs.k8s.io/multicluster-runtime-kubeconfig"

@@ -25,7 +25,7 @@ const start = (configured: ReadonlyArray<string>, found: ReadonlyArray<string>) 
     const kubeconfigs = new MemoryKubeApi("primary")
     for (const name of found) writeKubeconfig(kubeconfigs, name)
     const files = yield* makeConfigurationSource(new ChangingFiles(documents), fleet)
-    const configuration = yield* makeProvidedSource(files, yield* kubeconfigSecrets(kubeconfigs, operatorNamespace))
+    const configuration = yield* makeProvidedSource(files, [yield* kubeconfigSecrets(kubeconfigs, operatorNamespace)])
     const { certificate, world } = yield* startWorld(fleet, { configuration })
     const { api } = world.primary
     opened(yield* connectTo(world.primary, request(certificate)))

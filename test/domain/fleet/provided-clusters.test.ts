@@ -12,7 +12,7 @@ const found = (name: string): ProvidedCluster => ({
     server: `https://${name}`,
     namespace: undefined,
     certificateAuthority: undefined,
-    auth: { _tag: "Kubeconfig", secret: name, fingerprint: "f" },
+    auth: { _tag: "Kubeconfig", secret: name, namespace: "mirrord", key: "kubeconfig", fingerprint: "f" },
     problems: []
   }
 })

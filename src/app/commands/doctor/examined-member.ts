@@ -14,10 +14,9 @@ import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import { noParts } from "../../../domain/doctor/needed-rights.ts"
 import { credentialsSecretName, refreshedSecretName } from "../../../domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
-import { kubeconfigKey, kubeconfigLabel } from "../../../domain/fleet/provided-clusters.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
-import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
+import type { KubeApi, KubeObject, Selection } from "../../../ports/kube-api.ts"
 import { newestCredentials, nothingLearnt } from "../../fleet/member-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { cloudCredentials } from "./cloud-credentials.ts"
@@ -38,23 +37,29 @@ const describe = (credentials: MemberCredentials, from: string): CredentialFacts
 }
 
 /** The keys of a member's Secret. */
-const keysOf = ({ auth: { _tag } }: MemberConfiguration): string => {
-  if (_tag === "Kubeconfig") return `key ${kubeconfigKey}`
-  return _tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
-}
+const keysOf = ({ auth: { _tag } }: MemberConfiguration): string =>
+  _tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
 
-/** The label of a member's Secrets. */
-const labelOf = ({ auth }: MemberConfiguration): string =>
-  auth._tag === "Kubeconfig" ? kubeconfigLabel : credentialsLabel
-
-/** Finds Secrets by their label, as the operator does: the operator has no right to get a Secret by name. */
-const findSecrets = (own: KubeApi, namespace: string, label: string) =>
+/** Finds Secrets as the operator does: it has no right to get a Secret by name, but to list it. */
+const findSecrets = (own: KubeApi, selection: Selection) =>
   Effect.map(
-    own.list(secrets, { namespace, labelSelector: `${label}=true` }),
+    own.list(secrets, selection),
     ({ items }) =>
       (name: string): KubeObject | undefined =>
         items.find(({ metadata }) => metadata.name === name)
   )
+
+/** The place of a member's Secrets, and the cure if they are not there or unusable. `namespace`: the operator's. */
+const placeOf = (member: MemberConfiguration, namespace: string) =>
+  member.auth._tag === "Kubeconfig"
+    ? {
+        selection: { namespace: member.auth.namespace, name: member.auth.secret },
+        fix: `Write another kubeconfig under the key ${member.auth.key}.`
+      }
+    : {
+        selection: { namespace, labelSelector: `${credentialsLabel}=true` },
+        fix: `Make it in namespace ${namespace}, with the label ${credentialsLabel}=true and the ${keysOf(member)}.`
+      }
 
 const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/u.test(text) ? "" : "."}`
@@ -71,7 +76,8 @@ export const examinedMember = (
       secret: member.auth._tag === "Kubeconfig" ? member.auth.secret : credentialsSecretName(member.name, sha256Hex),
       refreshed: refreshedSecretName(member.name, sha256Hex)
     }
-    const from = `Secret ${namespace}/${names.secret}`
+    const place = placeOf(member, namespace)
+    const from = `Secret ${place.selection.namespace}/${names.secret}`
     const config = new KubeConfig()
     config.loadFromOptions({
       clusters: [
@@ -101,7 +107,7 @@ export const examinedMember = (
     } as const
     if (member.auth._tag === "Eks" || member.auth._tag === "Aks")
       return { ...cluster, ...(yield* cloudCredentials(member, member.auth, installation)) }
-    const found = yield* Effect.result(findSecrets(own, namespace, labelOf(member)))
+    const found = yield* Effect.result(findSecrets(own, place.selection))
     if (Result.isFailure(found)) {
       const { detail, reason } = found.failure
       const fix =
@@ -113,8 +119,7 @@ export const examinedMember = (
     const now = yield* Clock.currentTimeMillis
     const newest = newestCredentials(member, { ...names, secretOf: found.success }, nothingLearnt, now)
     if (Result.isFailure(newest)) {
-      const fix = `Make it in namespace ${namespace}, with the label ${labelOf(member)}=true and the ${keysOf(member)}.`
-      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(newest.failure), fix } }
+      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(newest.failure), fix: place.fix } }
     }
     const { credentials, tokens } = newest.success
     const isRenewed = tokens !== undefined && tokens.used !== tokens.first

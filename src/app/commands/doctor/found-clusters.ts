@@ -7,23 +7,74 @@
 
 import { Effect, Result } from "effect"
 import { failed } from "../../../domain/doctor/finding.ts"
-import { withProvided } from "../../../domain/fleet/provided-clusters.ts"
+import {
+  clusterApiClusters,
+  clusterApiKey,
+  clusterApiSecret,
+  isProvisioned
+} from "../../../domain/fleet/cluster-api.ts"
+import {
+  type ClusterProvider,
+  kubeconfigKey,
+  type ProvidedCluster,
+  withProvided
+} from "../../../domain/fleet/provided-clusters.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
-import { kubeconfigSelection, providedBy } from "../../fleet/kubeconfig-secrets.ts"
+import type { KubeError } from "../../../ports/kube-api.ts"
+import { servedClusterApi } from "../../fleet/cluster-api-clusters.ts"
+import { providedBy } from "../../fleet/found-clusters.ts"
+import { kubeconfigSelection } from "../../fleet/kubeconfig-secrets.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Installation } from "./installation.ts"
 
+/** The clusters that a provider finds now. */
+type Look = (
+  installation: Pick<Installation, "own" | "namespace" | "search">
+) => Effect.Effect<ReadonlyArray<ProvidedCluster>, KubeError>
+
+const clusterApiNow: Look = ({ own, search: { clusterApiNamespace: namespace } }) =>
+  Effect.gen(function* () {
+    const version = yield* servedClusterApi({ api: own, namespace })
+    if (version === undefined) return []
+    const { items } = yield* own.list(clusterApiClusters(version), { namespace })
+    const found = yield* Effect.forEach(items.filter(isProvisioned), ({ metadata: { name } }) =>
+      Effect.map(own.list(secrets, { namespace, name: clusterApiSecret(name) }), ({ items: [secret] }) =>
+        secret === undefined ? [] : [providedBy(secret, name, clusterApiKey)]
+      )
+    )
+    return found.flat()
+  })
+
+const looks: Readonly<Record<ClusterProvider, { readonly at: (search: Installation) => string; readonly look: Look }>> =
+  {
+    kubeconfigSecrets: {
+      at: ({ namespace }) => `The Secrets with kubeconfigs in namespace ${namespace}`,
+      look: ({ namespace, own }) =>
+        Effect.map(own.list(secrets, kubeconfigSelection(namespace)), ({ items }) =>
+          items.map((secret) => providedBy(secret, secret.metadata.name, kubeconfigKey))
+        )
+    },
+    clusterApi: {
+      at: ({ search: { clusterApiNamespace } }) => `The clusters of Cluster API in namespace ${clusterApiNamespace}`,
+      look: clusterApiNow
+    }
+  }
+
 export const withFoundClusters = (installation: Installation): Effect.Effect<Installation> =>
   Effect.gen(function* () {
-    const { findings, findsClusters, fleet, namespace, own } = installation
-    if (fleet === undefined || !findsClusters) return installation
-    const list = yield* Effect.result(own.list(secrets, kubeconfigSelection(namespace)))
-    if (Result.isFailure(list)) {
-      const problem = `The Secrets with kubeconfigs in namespace ${namespace} cannot be read: ${list.failure.detail}.`
+    const { fleet, search } = installation
+    if (fleet === undefined) return installation
+    const seen = yield* Effect.forEach([...new Set(search.providers)], (provider) => {
+      const { at, look } = looks[provider]
+      return Effect.map(Effect.result(look(installation)), (found) => ({ what: at(installation), found }))
+    })
+    const unread = seen.flatMap(({ found, what }) => {
+      if (Result.isSuccess(found)) return []
       const fix = "Use a kubeconfig that may list them, or run this as the operator: helm test."
-      return { ...installation, findings: [...findings, failed("configuration", problem, fix)] }
-    }
-    const { configuration, refused } = withProvided(fleet, list.success.items.map(providedBy), sha256Hex)
-    const told = refused.map((problem) => failed("configuration", problem, "Rename the Secret, or the other cluster."))
-    return { ...installation, fleet: configuration, findings: [...findings, ...told] }
+      return [failed("configuration", `${what} cannot be read: ${found.failure.detail}.`, fix)]
+    })
+    const provided = seen.flatMap(({ found }) => (Result.isSuccess(found) ? found.success : []))
+    const { configuration, refused } = withProvided(fleet, provided, sha256Hex)
+    const told = refused.map((problem) => failed("configuration", problem, "Rename one of the two clusters."))
+    return { ...installation, fleet: configuration, findings: [...installation.findings, ...unread, ...told] }
   })

@@ -19,12 +19,20 @@ import {
   type FleetDocuments,
   parseFleetConfiguration
 } from "../../../domain/fleet/parse-configuration.ts"
+import type { ClusterSearch } from "../../../domain/fleet/provided-clusters.ts"
 import { asObjects, asString, at } from "../../../domain/json.ts"
 import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
-import { agentTls, ownCertificate, primaryManagementOnly, readSettings } from "../../operator/settings.ts"
+import {
+  agentTls,
+  clusterSearch,
+  ownCertificate,
+  primaryManagementOnly,
+  readSettings,
+  searchWithin
+} from "../../operator/settings.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 
@@ -38,8 +46,8 @@ export interface Installation {
   readonly agentNamespace: string
   readonly kept: InstalledParts
   readonly fleet: FleetConfiguration | undefined
-  /** Whether the operator finds further clusters by itself. */
-  readonly findsClusters: boolean
+  /** How the operator finds further clusters by itself. */
+  readonly search: ClusterSearch
   readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
 }
@@ -56,6 +64,8 @@ const noInstallation = (seenFrom: Installation["seenFrom"], findings: ReadonlyAr
   seenFrom,
   findings
 })
+
+const noSearch: ClusterSearch = { providers: [], clusterApiNamespace: "" }
 
 const correctValues =
   "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator."
@@ -103,7 +113,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
       asksNodes: settings.agents.checkOutOfPods
     },
     fleet: settings.fleet,
-    findsClusters: settings.fleetPaths?.findsClusters === true,
+    search: settings.search,
     account: undefined,
     findings: []
   } as const
@@ -193,7 +203,7 @@ export const installationByKubeConfig = (
       )
     )
     const own = yield* makeKubeApi(config, "own")
-    const known = { seenFrom: "kubeconfig", config, own, namespace, findsClusters: false } as const
+    const known = { seenFrom: "kubeconfig", config, own, namespace, search: noSearch } as const
     const account = (name: string) => ({ namespace, name })
     const deployment = yield* Effect.result(own.get(deployments, operatorName, namespace))
     if (Result.isFailure(deployment)) {
@@ -209,9 +219,10 @@ export const installationByKubeConfig = (
     const env = environment(deployment.success)
     // A variable without text counts as left out, as in the operator.
     const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
-    const { kept, managementOnly } = yield* Config.all({
+    const { kept, managementOnly, search } = yield* Config.all({
       kept: Config.all({ ownCertificate, agentTls }),
-      managementOnly: primaryManagementOnly
+      managementOnly: primaryManagementOnly,
+      search: clusterSearch
     })
       .parse(given)
       .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
@@ -231,10 +242,10 @@ export const installationByKubeConfig = (
         findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
       }
     if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [] }
-    const findsClusters = (env.get("OPERATOR_MULTI_CLUSTER_PROVIDERS") ?? "") !== ""
+    const findsClusters = search.providers.length > 0
     const fleet = configurationOf(configMap.success, env, { findsClusters, managementOnly })
     return Result.isSuccess(fleet)
-      ? { ...installed, fleet: fleet.success, findsClusters, findings: [] }
+      ? { ...installed, fleet: fleet.success, search: searchWithin(search, namespace), findings: [] }
       : yield* Effect.fail(
           noInstallation(
             "kubeconfig",

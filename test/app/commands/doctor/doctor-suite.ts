@@ -222,7 +222,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
             message:
               "Cluster well of Secret mirrord/well is not used: its name collides with that of cluster well of the " +
               "configuration; rename one of the two.",
-            fix: "Rename the Secret, or the other cluster."
+            fix: "Rename one of the two clusters."
           }
         ]
       })

@@ -1,0 +1,34 @@
+/**
+ * The providers: how a primary finds clusters by itself. Another provider is one file and one row here.
+ *
+ * Not here: who joins the fleet (domain/fleet/provided-clusters.ts).
+ */
+
+import { Effect, type Scope } from "effect"
+import type { ClusterProvider, ClusterSearch } from "../../domain/fleet/provided-clusters.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
+import { clusterApi } from "./cluster-api-clusters.ts"
+import type { ProvidedClusters } from "./found-clusters.ts"
+import { kubeconfigSecrets } from "./kubeconfig-secrets.ts"
+
+/** `api`: of the operator's own cluster. `namespace`: the operator's. */
+type Provide = (
+  api: KubeApi,
+  namespace: string,
+  search: ClusterSearch
+) => Effect.Effect<ProvidedClusters, never, Scope.Scope>
+
+const providers: Readonly<Record<ClusterProvider, Provide>> = {
+  kubeconfigSecrets,
+  clusterApi: (api, _namespace, { clusterApiNamespace }) => clusterApi(api, clusterApiNamespace)
+}
+
+/** Looks for clusters by all chosen providers while the scope lives; completes when all is known. */
+export const findClusters = (
+  search: ClusterSearch,
+  api: KubeApi,
+  namespace: string
+): Effect.Effect<ReadonlyArray<ProvidedClusters>, never, Scope.Scope> =>
+  Effect.forEach([...new Set(search.providers)], (provider) => providers[provider](api, namespace, search), {
+    concurrency: "unbounded"
+  })
