@@ -5,7 +5,6 @@
 
 import { stringify } from "yaml"
 import { eventNamespace } from "../../src/domain/events/event-object.ts"
-import { clusterProviders } from "../../src/domain/fleet/provided-clusters.ts"
 import { leaderLabel } from "../../src/domain/leadership/leader-label.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
@@ -138,7 +137,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
       ? []
       : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }]),
     ...(environment.findsClusters === true
-      ? [{ name: "OPERATOR_MULTI_CLUSTER_PROVIDERS", value: clusterProviders.join(",") }]
+      ? [{ name: "OPERATOR_MULTI_CLUSTER_PROVIDERS", value: "kubeconfigSecrets" }]
       : [])
   ]
   return documents([

@@ -5,7 +5,6 @@
 
 import { Clock, Effect, Redacted, type Scope } from "effect"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
-import { clusterProviders } from "../../../src/domain/fleet/provided-clusters.ts"
 import type { ContainerRuntime } from "../../../src/domain/target/pod-choice.ts"
 import { agentProgram, agentProgramPlaying } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
@@ -158,7 +157,7 @@ const primaryValues = (
           remoteSessionTimeoutSecs,
           sessionTtlSecs,
           clusters: Object.fromEntries(clusters),
-          providers: options.findsClusters === true ? clusterProviders : []
+          providers: options.findsClusters === true ? ["kubeconfigSecrets"] : []
         }
       }
     }
