@@ -247,7 +247,9 @@ export const newestCredentials = (
   const { good, refused } = learnt
   const spoilt = whySpoilt(read, refused, secret)
   const isKept = spoilt !== undefined && isRenewed(member) && holds(secretOf(secret), ["bearerToken"])
-  const first = isKept && good !== undefined && !isAmong(refused, good) ? good : undefined
+  // A good token that the member has refused as well is no better than one that can be sent.
+  const isBetter = good !== undefined && (Result.isFailure(read) || !isAmong(refused, good))
+  const first = isKept && isBetter ? good : undefined
   if (first !== undefined) return Result.succeed({ ...newestToken(member, secrets, { first, learnt }, now), spoilt })
   return Result.map(read, (credentials): NewestCredentials => {
     if (credentials._tag !== "BearerToken")
