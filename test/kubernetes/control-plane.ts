@@ -28,6 +28,12 @@ export interface ControlPlane extends RunningPlane {
   readonly useFrontProxy: (authorityPem: string, identity: KeyPair) => Promise<void>
   /** A token that is accepted for so many seconds from now. A TokenRequest allows no less than ten minutes. */
   readonly shortTokenOf: (namespace: string, serviceAccount: string, seconds: number) => Promise<string>
+  /** A token that was issued so many seconds ago and expires in so many. */
+  readonly agedTokenOf: (
+    namespace: string,
+    serviceAccount: string,
+    age: { readonly seconds: number; readonly left: number }
+  ) => Promise<string>
   /** A token that expired an hour ago. */
   readonly expiredTokenOf: (namespace: string, serviceAccount: string) => Promise<string>
 }
@@ -42,7 +48,7 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
   const plane = await start({ ...options, programs })
   const file = (name: string): string => join(plane.directory, name)
   /** A token of the account that expires at `end`, signed here with the server's key. */
-  const tokenUntil = async (namespace: string, account: string, end: number): Promise<string> => {
+  const tokenUntil = async (namespace: string, account: string, end: number, from = end - 600): Promise<string> => {
     const asked = ["get", "serviceaccount", account, "--namespace", namespace, "--output=jsonpath={.metadata.uid}"]
     const { stdout: uid } = await promisify(execFile)(programs.kubectl, [
       `--kubeconfig=${plane.kubeconfigPath}`,
@@ -51,8 +57,8 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
     const claims = {
       aud: [tokenIssuer],
       exp: end,
-      iat: end - 600,
-      nbf: end - 600,
+      iat: from,
+      nbf: from,
       iss: tokenIssuer,
       "kubernetes.io": { namespace, serviceaccount: { name: account, uid } },
       sub: `system:serviceaccount:${namespace}:${account}`
@@ -88,6 +94,8 @@ export const startControlPlane = async ({ assets, ...options }: ControlPlaneOpti
       await plane.restart()
     },
     shortTokenOf: (namespace, account, seconds) => tokenUntil(namespace, account, secondsNow() - tokenLeeway + seconds),
+    agedTokenOf: (namespace, account, { left, seconds }) =>
+      tokenUntil(namespace, account, secondsNow() + left, secondsNow() - seconds),
     expiredTokenOf: (namespace, account) => tokenUntil(namespace, account, secondsNow() - 3_600)
   }
 }

@@ -30,6 +30,9 @@ import { replicasKept } from "./n16-replicas-kept.ts"
 import { copiesEnd } from "./n17-copies-end.ts"
 import { policiesHold } from "./n18-policies-hold.ts"
 import { firstWord } from "./n19-first-word.ts"
+import { tokensInTime } from "./n20-tokens-in-time.ts"
+import { renewalIsQuiet } from "./n21-renewal-is-quiet.ts"
+import { renewalsAreSpread } from "./n22-renewals-are-spread.ts"
 import { oneRouterEpoch } from "./s01-one-router-epoch.ts"
 import { statefulToDefaultOnce } from "./s02-stateful-to-default-once.ts"
 import { oneOwnerPerId } from "./s03-one-owner-per-id.ts"
@@ -73,6 +76,9 @@ export const invariants: ReadonlyArray<Invariant> = [
   copiesEnd,
   policiesHold,
   firstWord,
+  tokensInTime,
+  renewalIsQuiet,
+  renewalsAreSpread,
   // Rules that must hold once all is well.
   oneLabelledLeader,
   clientsComeBack,

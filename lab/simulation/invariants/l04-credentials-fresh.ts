@@ -1,6 +1,6 @@
 /**
- * L4 (failures.md §2.4, §4.28). Credentials of a simulated world never expire and are never refreshed. The only 401
- * answers are injected by a story, and refusals must end with them.
+ * L4 (failures.md §2.4, §4.28). Refusals end with the faults that have caused them: those that a story injects, and
+ * what people do to the Secrets of tokens. Refusals of tokens in a world without faults are N20's.
  */
 
 import type { Invariant } from "./invariant.ts"
@@ -32,7 +32,7 @@ export const credentialsFresh: Invariant = {
           return undefined
         }
         const since = refusedSince.get(key)
-        if (since === undefined || world().faultPlans.length > 0) {
+        if (since === undefined || world().faultPlans.length > 0 || !world().tokenSecrets.isWell) {
           refusedSince.set(key, event.at)
           return undefined
         }

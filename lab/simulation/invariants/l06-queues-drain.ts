@@ -8,6 +8,7 @@ import { events } from "../../../src/domain/events/event-object.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
+import { isOfKind } from "../story/call-kind.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeftOut, isParent, parentStatus } from "./session-objects.ts"
@@ -37,6 +38,8 @@ export const queuesDrain: Invariant = {
         const { call, outcome } = event
         const { operator, resource, to, verb } = call
         if (resource === mirrordOperators.plural) return undefined
+        // Tokens are renewed for ever.
+        if (isOfKind(call, "tokens") && outcome === "ok") return undefined
         // A failed session is deleted after its retention, and an abandoned session after its TTL.
         if (
           verb === "delete" &&

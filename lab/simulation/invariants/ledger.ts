@@ -87,11 +87,12 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
         if (process === undefined || hasSessions) return []
         const held = [...holdings].filter(([kind]) => kind !== leftovers).map(([kind, count]) => `${kind}: ${count}`)
         // Fibers that never end: the primary pays debts and looks after each cluster; a cluster that is away is also
-        // listed again and again.
+        // listed again and again, and the token of a member is renewed.
         const asPrimary =
           name === world.primary.name
             ? 1 +
               world.plan.clusters.length +
+              [...world.clusters.values()].filter(({ tokens }) => tokens.isPlanned).length +
               [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
             : 0
         // A leader renews its Lease and looks after its label; a standby only looks at the Lease.

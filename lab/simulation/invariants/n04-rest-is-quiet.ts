@@ -9,6 +9,7 @@ import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { heartbeatInterval } from "../../../src/domain/session/heartbeat.ts"
+import { isOfKind } from "../story/call-kind.ts"
 import type { PortCall } from "../world/world-event.ts"
 import { isAway } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
@@ -39,8 +40,9 @@ export const restIsQuiet: Invariant = {
         const { resource, to, verb } = call
         const name = aboutOf(call)
         if (verb !== "create" && verb !== "patch" && verb !== "delete") return undefined
-        // A leader renews its Lease for as long as it leads.
+        // A leader renews its Lease for as long as it leads, and a primary its members' tokens.
         if (resource === "subjectaccessreviews" || resource === leases.plural) return undefined
+        if (isOfKind(call, "tokens") || isOfKind(call, "secrets")) return undefined
         // A member ends a child that never served; a session that left it out tries again with a new child.
         if ((resource === mirrordClusterSessions.plural || resource === events.plural) && isLeftOut(world(), name))
           return undefined

@@ -51,7 +51,7 @@ const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
 /** Strands that are woven into some stories, each with acts of its own beside usual acts. */
-type Woven = "copies" | "fleetCopies" | "policies" | "fleet"
+type Woven = "copies" | "fleetCopies" | "policies" | "fleet" | "tokens"
 const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
   copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors"]),
   fleetCopies: strand("copies", [
@@ -67,14 +67,16 @@ const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
     "heal"
   ]),
   policies: strand("policies", ["steal", "mirror", "request"]),
-  fleet: strand("fleet", ["steal", "request", "leave", "crash", "tick"])
+  fleet: strand("fleet", ["steal", "request", "leave", "crash", "tick"]),
+  tokens: strand("tokens", ["request", "crash", "tick", "errors", "cut", "heal"])
 }
 /** How often a woven strand begins, and how many acts it has. */
 const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
   copies: [false, false, false, false, true, false],
   fleetCopies: [false, false, false, false, false, false, true, false],
   policies: [false, false, true, false, false, false],
-  fleet: [false, false, false, true, false, false]
+  fleet: [false, false, false, true, false, false],
+  tokens: [false, false, false, true, false, false, false]
 }
 const leastWoven = 4
 /** Most sessions on copies. */
@@ -290,19 +292,38 @@ const calmFleet = (cluster: string, random: RandomStream): ReadonlyArray<string>
   return [...begin, ...refused, `configure add ${cluster}`, "tick 20s", ...moved]
 }
 
+/** Tokens of the members: of the shortest life, or of a longer one that the member does not grant again. */
+const tokenSetup = ({ clusters, primary }: Setup, random: RandomStream): ReadonlyArray<string> => {
+  const life = random.pick(["10m", "10m", "15m", "20m at most 10m"])
+  return clusters
+    .filter((name) => name !== primary)
+    .map((name) => {
+      const clock = random.pick(["", "", "", " clock +3m", " clock -3m"])
+      return `tokens ${name} for ${life}${clock}`
+    })
+}
+
+/** The end of a strand of tokens: they are renewed while nothing else is wrong, and by an operator that starts anew. */
+const calmTokens = (member: string, primary: string, random: RandomStream): ReadonlyArray<string> => {
+  const begin = ["heal all", "tick 14m"]
+  const changed = random.pick(["new", "helm", "forgotten"])
+  const restarted = random.chance(0.6) ? [`crash operator ${primary}`, "tick 90s"] : []
+  return [...begin, `token ${member} ${changed}`, "tick 12m", ...restarted, "session t1", "tick 8s", "steal t1 85"]
+}
+
 /**
  * Weaves a strand into a story whose other lines stay as they are. The acts of copies over many clusters and of the
  * fleet are about all clusters; those of other strands are about one, the first that is no primary, without which there
- * are no copies. A strand of copies has sessions of its own; the others are about the story's.
+ * are neither copies nor tokens. A strand of copies has sessions of its own; the others are about the story's.
  */
 const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: ReadonlyArray<WovenAct>) => {
   const [first] = woven
   if (first === undefined) return { lines, setup: [] }
   const other = setup.clusters.find((name) => name !== setup.primary)
-  if (of === "copies" && other === undefined) return { lines, setup: [] }
+  if ((of === "copies" || of === "tokens") && other === undefined) return { lines, setup: [] }
   const home = other ?? setup.primary
   const isOfCopies = of === "copies" || of === "fleetCopies"
-  const isOfAll = of === "fleetCopies" || of === "fleet"
+  const isOfAll = of === "fleetCopies" || of === "fleet" || of === "tokens"
   const sessions = isOfCopies ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
   const about = isOfAll ? setup : { ...setup, clusters: [home] as const, copiesAt: home }
   const prefix = of === "fleetCopies" ? "f" : "c"
@@ -321,11 +342,15 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
       ...lines.flatMap((line, i) => [...(before[i] ?? []), line]),
       ...after,
       ...(of === "policies" ? calmPolicy(home, setup.primary, calm) : []),
-      ...(of === "fleet" ? calmFleet(calm.pick(setup.clusters), calm) : [])
+      ...(of === "fleet" ? calmFleet(calm.pick(setup.clusters), calm) : []),
+      ...(of === "tokens" ? calmTokens(home, setup.primary, calm) : [])
     ],
-    setup: (isOfCopies ? about.clusters : []).flatMap((cluster) =>
-      copiedWorkloads.map((workload) => `workload ${cluster} ${workload}`)
-    )
+    setup:
+      of === "tokens"
+        ? tokenSetup(setup, calm)
+        : (isOfCopies ? about.clusters : []).flatMap((cluster) =>
+            copiedWorkloads.map((workload) => `workload ${cluster} ${workload}`)
+          )
   }
 }
 
@@ -356,7 +381,8 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       policies: wovenArbitrary("policies"),
       ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false),
       fleetCopies: wovenArbitrary("fleetCopies"),
-      fleet: wovenArbitrary("fleet")
+      fleet: wovenArbitrary("fleet"),
+      tokens: wovenArbitrary("tokens")
     })
     .map(({ acts: seeds, begin, elected, ephemeral, nodes, seed, setup: drawn, weights, ...woven }) => {
       const setup = withEphemeralAgents({ ...withReplicas(drawn, elected), nodes }, ephemeral)
@@ -376,9 +402,10 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       const withPolicies = weave("policies", withFleetCopies.lines, setup, woven.policies)
       // A cluster that leaves the fleet keeps the copies that it has, so the rules about copies would not hold there.
       const fleet = woven.fleetCopies.length > 0 ? [] : woven.fleet
-      const { lines } = weave("fleet", withPolicies.lines, setup, fleet)
+      const withFleet = weave("fleet", withPolicies.lines, setup, fleet)
+      const { lines, setup: tokens } = weave("tokens", withFleet.lines, setup, woven.tokens)
       const workloads = new Set([...withCopies.setup, ...withFleetCopies.setup])
-      return { seed, lines: [...setup.lines, ...workloads, ...lines] }
+      return { seed, lines: [...setup.lines, ...workloads, ...tokens, ...lines] }
     })
 
 /** The random story of a seed, the same every time. The seed of its world is the same text. */

@@ -38,6 +38,8 @@ export interface RunOptions {
    * invariants must.
    */
   readonly faults?: FaultPlan
+  /** Hears everything that happens, beside the invariants. */
+  readonly observe?: (event: TimedEvent) => void
 }
 
 const expectation: Pick<Violation, "id" | "sentence"> = { id: "expect", sentence: "What the story expects holds." }
@@ -83,6 +85,7 @@ export const runStory = (story: Story, options: RunOptions = {}): StoryResult =>
   const observing = checkers.flatMap(([invariant, { on }]) => (on === undefined ? [] : [{ invariant, on }]))
   const observe = (event: TimedEvent): void => {
     if (options.events === true) events.push(event)
+    options.observe?.(event)
     hash?.update(eventText(event))
     const text = describeEvent(event)
     if (text !== undefined) transcript.push(`  ${seconds(event.at)} ${text}`)

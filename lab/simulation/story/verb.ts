@@ -73,8 +73,11 @@ export type Verb = {
         readonly ofElected?: true
         /** Only for stories with faults between operators and agents. */
         readonly ofNodes?: true
-        /** Only for what is woven into some stories: copies of targets, policies, or other clusters in the fleet. */
-        readonly woven?: "copies" | "policies" | "fleet"
+        /**
+         * Only for what is woven into some stories: copies of targets, policies, other clusters in the fleet, or tokens
+         * that end.
+         */
+        readonly woven?: "copies" | "policies" | "fleet" | "tokens"
       }
     }
 )

@@ -53,6 +53,8 @@ import { stop } from "./verbs/stop.ts"
 import { swizzle } from "./verbs/swizzle.ts"
 import { tick } from "./verbs/tick.ts"
 import { timeout } from "./verbs/timeout.ts"
+import { token } from "./verbs/token.ts"
+import { tokens } from "./verbs/tokens.ts"
 import { ttl } from "./verbs/ttl.ts"
 import { unsubscribe } from "./verbs/unsubscribe.ts"
 import { watch } from "./verbs/watch.ts"
@@ -64,6 +66,7 @@ export const verbs: ReadonlyArray<Verb> = [
   primary,
   replicas,
   ephemeral,
+  tokens,
   workload,
   start,
   ttl,
@@ -114,6 +117,7 @@ export const verbs: ReadonlyArray<Verb> = [
   meddle,
   policy,
   configure,
+  token,
   identity,
   claim
 ]

@@ -37,11 +37,19 @@ export interface ConnectOutcome {
   readonly refused: (code: number | undefined, reason: string, message: string) => void
 }
 
+/** A connect request of another operator. */
+export interface LinkOptions {
+  /** Time between two pings, ms. */
+  readonly pulse: number
+  /** The token that it carries, if the API server is to know its sender by one. */
+  readonly bearer?: string
+}
+
 /** The host, as a replica on it sees it. */
 export interface ReplicaHost {
   /** Calls that left this operator so far. */
   readonly calls: number
   readonly countCall: () => void
   /** Connects to the replica that serves. The returned function gives the attempt up. */
-  readonly connect: (from: PipeEnd, request: ConnectRequest, outcome: ConnectOutcome, pulse?: number) => () => void
+  readonly connect: (from: PipeEnd, request: ConnectRequest, outcome: ConnectOutcome, link?: LinkOptions) => () => void
 }

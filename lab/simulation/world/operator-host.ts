@@ -13,7 +13,7 @@ import type { Answer, Commit } from "../../memory/memory-objects.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import type { Place } from "./network.ts"
-import type { ConnectOutcome, OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
+import type { ConnectOutcome, LinkOptions, OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
 import { OperatorReplica } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
 
@@ -268,7 +268,7 @@ export class OperatorHost implements ReplicaHost {
   }
 
   /** A connect request as this cluster's aggregation layer passes it on. The returned function abandons the request. */
-  connect(from: PipeEnd, request: ConnectRequest, outcome: ConnectOutcome, pulse?: number): () => void {
+  connect(from: PipeEnd, request: ConnectRequest, outcome: ConnectOutcome, link?: LinkOptions): () => void {
     const { kernel, network, server } = this.#options
     let isOver = false
     let left = (): void => {}
@@ -290,6 +290,7 @@ export class OperatorHost implements ReplicaHost {
     network.send(from.place, this.place, () => {
       if (isOver) return
       if (server.isDown) return refuse(undefined, "", "connection refused")
+      if (link?.bearer !== undefined && !server.accepts(link.bearer)) return refuse(401, "Unauthorized", "Unauthorized")
       const { facade, process } = this.#endpoint()
       if (process === undefined || facade === undefined)
         return refuse(503, "ServiceUnavailable", "no endpoints available for service mirrord-operator")
@@ -313,7 +314,7 @@ export class OperatorHost implements ReplicaHost {
           what: `session ${request.sessionId ?? ""}`,
           left: from,
           right: { place: this.place, process },
-          ...(pulse === undefined ? {} : { pulse })
+          ...(link === undefined ? {} : { pulse: link.pulse })
         })
         network.send(
           this.place,

@@ -3,7 +3,7 @@
  * replica gets requests is decided in `operator-host.ts`.
  */
 
-import { Effect, Exit, Fiber } from "effect"
+import { Effect, Exit, Fiber, Redacted } from "effect"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
@@ -170,11 +170,18 @@ export class OperatorReplica {
     const replica: Omit<ReplicaOptions, "operator"> = {
       connector: {
         own: this.#access(process, server),
-        member: ({ name: cluster }) =>
+        member: ({ name: cluster }, credentials) =>
           Effect.sync(() => {
             const member = this.#options.member(cluster)
             if (member === undefined) throw new Error(`the world has no cluster ${cluster}`)
-            return { ...this.#access(process, member.server), reauthenticate: () => {} }
+            let current = credentials
+            const token = (): string => (current._tag === "BearerToken" ? Redacted.value(current.token) : "")
+            return {
+              ...this.#access(process, member.server, token),
+              reauthenticate: (next) => {
+                current = next
+              }
+            }
           })
       },
       agents: (api) =>
@@ -343,11 +350,12 @@ export class OperatorReplica {
       })
   }
 
-  #access(process: SimProcess, server: ApiServer): ClusterAccess {
+  #access(process: SimProcess, server: ApiServer, token?: () => string): ClusterAccess {
     const own = this.#options.server.place
     const caller: ApiCaller = {
       process,
       place: server.place === own ? this.node : own,
+      ...(token === undefined ? {} : { token }),
       call: (call) => this.#call(process, call),
       crash: (detail) => this.crash(detail)
     }
@@ -375,11 +383,12 @@ export class OperatorReplica {
           if (fault?._tag === "Fail") return refused(fault.code, fault.reason, `injected ${fault.reason}`)
           const host = server.place === own ? this.#host : this.#options.member(server.place)?.host
           if (host === undefined) return refused(undefined, "", "no such cluster")
+          const bearer = token?.()
           const abandon = host.connect(
             { place: own, process },
             linkedConnectRequest({ user: envoy, groups: [], extra: {} }, request),
             { opened: (channel) => resume(Effect.succeed(channel)), refused },
-            linkPulse
+            { pulse: linkPulse, ...(bearer === undefined ? {} : { bearer }) }
           )
           return Effect.sync(abandon)
         })

@@ -8,6 +8,7 @@ import { Cause, Effect, Result, Stream } from "effect"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../../src/app/api/status.ts"
 import { selectedPrimary } from "../../../src/domain/copy-target/copy-order.ts"
+import { at } from "../../../src/domain/json.ts"
 import { copyTargets } from "../../../src/domain/resources/copy-target.ts"
 import { namespaces, subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -23,6 +24,7 @@ import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
+import type { AccountTokens } from "./account-tokens.ts"
 import type { CallFault } from "./call-faults.ts"
 import { Flow, type Network, type Place } from "./network.ts"
 import { WatchInbox } from "./watch-inbox.ts"
@@ -35,11 +37,15 @@ const watchSilence = 300_000
 /** When the server ends a watch by itself, and how often it sends a bookmark, ms. */
 const watchEnds = 290_000
 const bookmarkEvery = 60_000
+/** The shortest lifetime of a token that may be asked for, s. */
+const shortestLifetime = 600
 
 /** The caller of a request: a process of an operator, and where it runs. */
 export interface ApiCaller {
   readonly process: SimProcess
   readonly place: Place
+  /** The bearer token that is sent now; without one the server knows the caller by other means. */
+  readonly token?: () => string
   /** Numbers a call and says what goes wrong with it; a caller that dies of the fault gets no answer. */
   readonly call: (call: Omit<PortCall, "index" | "operator">) => {
     readonly call: PortCall
@@ -61,6 +67,8 @@ export interface ApiServerOptions {
   ) => void
   /** The user as which operators call, who may create `MirrordClusterSession`s, as a SubjectAccessReview says. */
   readonly envoy: string
+  /** The tokens that it has granted. */
+  readonly tokens: AccountTokens
 }
 
 interface CopyList {
@@ -108,6 +116,11 @@ export class ApiServer {
     )
   }
 
+  /** Whether the server knows the bearer of a token now. */
+  accepts(token: string): boolean {
+    return this.#options.tokens.accepts(token)
+  }
+
   /** Stops the server: connections are refused; watches, and sessions' connections to the operator behind it, break. */
   stop(): void {
     this.#down = true
@@ -129,7 +142,7 @@ export class ApiServer {
 
   /** The API as one caller sees it from its place. */
   access(caller: ApiCaller): KubeApi {
-    const { cluster, emit, kernel, network } = this.#options
+    const { cluster, emit, kernel, network, tokens } = this.#options
     const request = <A>(
       call: Omit<PortCall, "index" | "operator" | "to">,
       serve: Serve<A>
@@ -137,6 +150,11 @@ export class ApiServer {
       Effect.callback<A, KubeError>((resume) => {
         const { call: numbered, fault } = caller.call({ ...call, to: cluster })
         if (caller.process.state === "dead") return
+        const token = caller.token?.()
+        const authenticated: Serve<A> = (answer, staleBy) =>
+          token === undefined || tokens.accepts(token)
+            ? serve(answer, staleBy)
+            : answer(Result.fail(this.objects.error(call.verb, "Unauthorized", "Unauthorized", 401)))
         if (fault?._tag === "Slow") this.#thinks(fault.ms)
         let isOver = false
         const finish = (result: Answer<A>): void => {
@@ -155,7 +173,7 @@ export class ApiServer {
         network.send(caller.place, this.place, () => {
           // A caller that gave up before the packet got through has closed the connection.
           if ((isOver || caller.process.state === "dead") && timeout === connectTimeout) return
-          this.#serve(call.verb, fault, serve, back, () => caller.crash(`after call ${numbered.index}`))
+          this.#serve(call.verb, fault, authenticated, back, () => caller.crash(`after call ${numbered.index}`))
         })
         return Effect.sync(() => {
           isOver = true
@@ -204,6 +222,7 @@ export class ApiServer {
         request(plain("create", ref, { name: (object as KubeObject).metadata?.name, namespace }, object), (answer) => {
           if (ref.plural === subjectAccessReviews.plural) answer(Result.succeed(this.#review(object)))
           else if (ref.plural === copyTargets.plural) this.#orderCopy(object, namespace, answer)
+          else if (ref.plural.startsWith("serviceaccounts/")) answer(this.#grant(object))
           else answer(objects.create(ref, object, namespace, kernel.now))
         }),
       mergePatch: (ref, name, patch, options) =>
@@ -397,6 +416,17 @@ export class ApiServer {
     const isOfPrimaries = spec.resourceAttributes.resource === mirrordClusterSessions.plural
     const allowed = !isOfPrimaries || spec.user === this.#options.envoy
     return { metadata: { name: "" }, status: { allowed } }
+  }
+
+  /** A TokenRequest. */
+  #grant(object: object): Answer<KubeObject> {
+    const seconds = at(object, "spec", "expirationSeconds")
+    if (typeof seconds !== "number" || seconds < shortestLifetime)
+      return Result.fail(
+        this.objects.error("create", "Invalid", "may not specify a duration less than 10 minutes", 422)
+      )
+    const status = { token: this.#options.tokens.grant(seconds * 1_000) }
+    return Result.succeed({ metadata: { name: "" }, status })
   }
 
   #unreachable(operation: string, detail: string): KubeError {

@@ -7,12 +7,11 @@
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
-import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
-import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { type Cancel, Kernel } from "../kernel/kernel.ts"
+import { AccountTokens, type TokenPlan } from "./account-tokens.ts"
 import type { FaultPlan } from "./call-faults.ts"
 import type { CopyWish } from "./copy-request.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
@@ -25,6 +24,7 @@ import { PrimaryFiles } from "./primary-files.ts"
 import { ApiServer } from "./sim-api-server.ts"
 import { type ClientShape, SimClient } from "./sim-client.ts"
 import { SimKubelet, type WorkloadPlan } from "./sim-kubelet.ts"
+import { TokenSecrets } from "./token-secrets.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
 
 /** Every secret of a world contains this text; it may appear nowhere but in Secrets (failures.md §1.8). */
@@ -60,6 +60,8 @@ export interface WorldPlan {
   readonly replicas: Readonly<Record<string, number>>
   /** Clusters whose agents are ephemeral containers. In all others they are Jobs. */
   readonly ephemeralAgents: ReadonlyArray<string>
+  /** By member: how its tokens end. The tokens of all others never do. */
+  readonly tokens: Readonly<Record<string, TokenPlan>>
 }
 
 export const usualPlan = {
@@ -69,7 +71,8 @@ export const usualPlan = {
   pingInterval: 30_000,
   primary: "primary",
   replicas: {},
-  ephemeralAgents: []
+  ephemeralAgents: [],
+  tokens: {}
 } as const
 
 /** A cluster of the world: its API server, its nodes, its operator. */
@@ -78,6 +81,7 @@ export interface SimCluster {
   readonly server: ApiServer
   readonly kubelet: SimKubelet
   readonly host: OperatorHost
+  readonly tokens: AccountTokens
 }
 
 /** The start of a session by a user. */
@@ -111,6 +115,8 @@ export class World {
   readonly files: PrimaryFiles
   readonly clusters = new Map<string, SimCluster>()
   readonly clients = new Map<string, SimClient>()
+  /** The Secrets with the members' tokens. */
+  readonly tokenSecrets: TokenSecrets
   readonly requests: Array<EnteredRequest> = []
   /** Faults of operators' calls; the first plan with a fault for a call is heard. */
   readonly faultPlans: Array<FaultPlan> = []
@@ -131,7 +137,13 @@ export class World {
       if (pods > 0) kubelet.deploy("myapp", pods)
       for (const workload of workloads) kubelet.deployOther(workload)
     }
-    this.#writeCredentials()
+    this.#writeUserAuthority()
+    const members = plan.clusters.filter(({ name }) => name !== plan.primary)
+    this.tokenSecrets = new TokenSecrets({
+      objects: this.primary.server.objects,
+      members: new Map(members.map(({ name }) => [name, this.cluster(name).tokens])),
+      now: () => this.now
+    })
     // Not at once: the maker of the world may want to see the first calls, or to let them fail.
     for (const { host } of this.clusters.values())
       this.kernel.after(0, () => {
@@ -194,6 +206,7 @@ export class World {
     return (
       isQuiet &&
       this.network.isWell &&
+      this.tokenSecrets.isWell &&
       [...this.clusters.values()].every(({ host, kubelet, server }) => host.isWell && server.isWell && kubelet.isWell)
     )
   }
@@ -205,6 +218,7 @@ export class World {
     this.#comingFaults.clear()
     this.network.healAll()
     this.files.mend()
+    this.tokenSecrets.heal()
     for (const { host, kubelet, server } of this.clusters.values()) {
       server.start()
       server.objects.setMuted(false)
@@ -270,6 +284,11 @@ export class World {
   #makeCluster(name: string): void {
     const { emit, kernel, network } = this
     network.setNeighbours(name, nodesOf(name))
+    const tokens = new AccountTokens(
+      this.plan.tokens[name],
+      { subject: envoy, secret: `${canary}-token-of-${name}` },
+      () => kernel.now
+    )
     const server = new ApiServer({
       kernel,
       network,
@@ -282,7 +301,8 @@ export class World {
         emit(event)
       },
       askOperator: (use, answer) => host.answer(use, answer),
-      envoy
+      envoy,
+      tokens
     })
     const kubelet = new SimKubelet({ kernel, server, emit })
     const host: OperatorHost = new OperatorHost({
@@ -303,7 +323,7 @@ export class World {
         return undefined
       }
     })
-    this.clusters.set(name, { name, server, kubelet, host })
+    this.clusters.set(name, { name, server, kubelet, host, tokens })
   }
 
   #dialAgent(kubelet: SimKubelet, cluster: string, from: PipeEnd, ip: string): DialledAgent {
@@ -353,23 +373,11 @@ export class World {
     }
   }
 
-  #writeCredentials(): void {
+  #writeUserAuthority(): void {
     const { certificatePem, keyPem } = userAuthority()
     for (const { server } of this.clusters.values()) {
       const data = { "tls.crt": encodeBase64Text(certificatePem), "tls.key": encodeBase64Text(keyPem) }
       server.objects.write(secrets, userAuthoritySecret, { data }, operatorNamespace, this.now)
-    }
-    for (const { name } of this.plan.clusters) {
-      if (name === this.plan.primary) continue
-      const labels = { [credentialsLabel]: "true" }
-      const data = { bearerToken: encodeBase64Text(`${canary}-token-of-${name}`) }
-      this.primary.server.objects.write(
-        secrets,
-        credentialsSecretName(clusterName(name), sha256Hex),
-        { metadata: { labels }, data },
-        operatorNamespace,
-        this.now
-      )
     }
   }
 }

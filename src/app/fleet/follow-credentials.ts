@@ -78,7 +78,7 @@ interface State extends FollowedMember {
   readonly keeping: Tries
   /** Of refused tokens. */
   readonly log: LogOnce
-  /** Of pairs that cannot be used in place of a good one. */
+  /** Of pairs and tokens that cannot be used in place of good ones. */
   readonly toldSpoilt: LogOnce
   /** Of the steps towards the end of credentials. */
   readonly toldEnd: LogOnce
@@ -86,10 +86,14 @@ interface State extends FollowedMember {
   current: Result.Result<MemberCredentials, string> | undefined
   engaged: MemberAccess | undefined
   tokens: NewestCredentials["tokens"]
-  /** The last token that this process got from the member, and whether its Secret holds it. */
+  /** The last token that this process got from the member or found kept, and whether its Secret holds it. */
   granted: { readonly token: MemberToken; readonly isKept: boolean } | undefined
   /** Tokens whose bearer the member did not know; none again when it has refused all. */
   refused: ReadonlyArray<MemberToken>
+  /** The last token of the user's Secret with which the member has answered. */
+  good: MemberToken | undefined
+  /** Since when the token of the user's Secret is the one in `tokens`, epoch ms. */
+  firstSince: number
 }
 
 const renewalCounter = (outcome: "succeeded" | "failed") => counter("braid_credential_renewals_total", { outcome })
@@ -124,6 +128,23 @@ const forgetFailures = ({ renewing, tokens }: State, before: State["tokens"]): v
   succeeded(renewing)
 }
 
+/** Notes that the token of the user's Secret is a good one, if the member has answered since it came. */
+const noteGood = (state: State): void => {
+  const { connection, firstSince, tokens } = state
+  const known = connection.state
+  if (tokens !== undefined && known._tag === "Connected" && known.lastCheck.askedAt > firstSince)
+    state.good = tokens.first
+}
+
+/** Remembers a kept token that is used, as its Secret may be deleted; a Secret that is gone is to be made again. */
+const rememberKept = (state: State): void => {
+  const { granted, refreshed, secretOf, tokens } = state
+  if (tokens === undefined || isSameToken(tokens.first, tokens.used)) return
+  if (granted === undefined) state.granted = { token: tokens.used, isKept: true }
+  else if (isSameToken(granted.token, tokens.used) && secretOf(refreshed) === undefined)
+    state.granted = { ...granted, isKept: false }
+}
+
 /** Tells of another token in the user's Secret that is not used: Helm writes the first one back with each upgrade. */
 const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect.Effect<void> => {
   const isNews = tokens !== undefined && before !== undefined && !isSameToken(before.first, tokens.first)
@@ -153,22 +174,27 @@ const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, stri
     const { cloud, granted, member, refused, tokens } = state
     const auth = cloudAuth(member())
     forgetOtherCloud(cloud, auth)
+    noteGood(state)
     if (auth !== undefined) {
       state.tokens = undefined
+      state.good = undefined
       forgetFailures(state, tokens)
       state.connection.ending = undefined
       return cloudCredentials(cloud)
     }
-    const learnt = { granted: granted?.token, refused }
-    const newest = newestCredentials(member(), state, learnt, yield* Clock.currentTimeMillis)
-    if (Result.isSuccess(newest)) state.toldSpoilt.reset()
-    else {
+    const now = yield* Clock.currentTimeMillis
+    const newest = newestCredentials(member(), state, { granted: granted?.token, refused, good: state.good }, now)
+    if (Result.isFailure(newest)) {
       const kept = lastGood(state)
       if (kept !== undefined) return yield* Effect.as(tellOfSpoilt(state, newest.failure), kept)
-    }
+    } else if (newest.success.spoilt === undefined) state.toldSpoilt.reset()
+    else yield* tellOfSpoilt(state, newest.success.spoilt)
     state.tokens = Result.getOrUndefined(newest)?.tokens
+    if (state.tokens === undefined) state.good = undefined
+    else if (tokens === undefined || !isSameToken(tokens.first, state.tokens.first)) state.firstSince = now
     state.connection.ending = Result.getOrUndefined(newest)?.ending
     forgetFailures(state, tokens)
+    rememberKept(state)
     yield* tellOfOlder(state, tokens)
     return Result.map(newest, ({ credentials }) => credentials)
   })
@@ -368,7 +394,9 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       engaged: undefined,
       tokens: undefined,
       granted: undefined,
-      refused: []
+      refused: [],
+      good: undefined,
+      firstSince: now
     }
     followed.connection.credentials = () => credentialState(state)
     followed.connection.unauthorized = (askedAt) => {

@@ -100,9 +100,11 @@ export const readCredentials = (
   }
 }
 
+const holds = (secret: KubeObject | undefined, keys: ReadonlyArray<string>): boolean =>
+  keys.every((key) => (decodeBase64(at(secret, "data", key)) ?? "").trim() !== "")
+
 /** Whether a Secret holds a certificate and a key, usable or not; else somebody has taken them away. */
-export const holdsPair = (secret: KubeObject | undefined): boolean =>
-  ["tls.crt", "tls.key"].every((key) => (decodeBase64(at(secret, "data", key)) ?? "").trim() !== "")
+export const holdsPair = (secret: KubeObject | undefined): boolean => holds(secret, ["tls.crt", "tls.key"])
 
 /** A token that could be used, with what is known of it. */
 export interface MemberToken extends TokenCandidate {
@@ -131,9 +133,11 @@ export interface LearntTokens {
   readonly granted: MemberToken | undefined
   /** Tokens whose bearer the member did not know. */
   readonly refused: ReadonlyArray<MemberToken>
+  /** The last token of the user's Secret with which the member has answered. */
+  readonly good: MemberToken | undefined
 }
 
-export const nothingLearnt: LearntTokens = { granted: undefined, refused: [] }
+export const nothingLearnt: LearntTokens = { granted: undefined, refused: [], good: undefined }
 
 /** The credentials to use. */
 export interface NewestCredentials {
@@ -142,6 +146,8 @@ export interface NewestCredentials {
   readonly tokens: { readonly first: MemberToken; readonly used: MemberToken } | undefined
   /** When they end, if nobody renews them. */
   readonly ending: EndingCredentials | undefined
+  /** A clause about the user's Secret, if it holds a token that cannot be used in place of a good one. */
+  readonly spoilt: string | undefined
 }
 
 /** Whether the operator renews the member's token: a kubeconfig is its author's to renew. */
@@ -190,33 +196,75 @@ const endingToken = (
 export const isSameToken = (one: MemberToken, other: MemberToken): boolean =>
   Redacted.value(one.token) === Redacted.value(other.token)
 
+const isAmong = (tokens: ReadonlyArray<MemberToken>, token: MemberToken): boolean =>
+  tokens.some((other) => isSameToken(token, other))
+
+/** The token to use where that of the user's Secret is the first. */
+const newestToken = (
+  member: MemberConfiguration,
+  { refreshed, secret, secretOf }: MemberSecrets,
+  { first: token, learnt }: { readonly first: MemberToken; readonly learnt: LearntTokens },
+  now: number
+): Omit<NewestCredentials, "spoilt"> => {
+  const { granted, refused } = learnt
+  const kept = isRenewed(member)
+    ? Result.getOrUndefined(readCredentials(member, refreshed, secretOf(refreshed)))
+    : undefined
+  const judged = (other: MemberToken): MemberToken => (isAmong(refused, other) ? { ...other, isRefused: true } : other)
+  const first = judged(token)
+  const others = [granted, kept?._tag === "BearerToken" ? memberToken(kept.token) : undefined]
+  const used = usedToken(first, others.filter((other) => other !== undefined).map(judged), now)
+  return {
+    credentials: { _tag: "BearerToken", token: used.token },
+    tokens: { first, used },
+    ending: endingToken(member, used, first, secret)
+  }
+}
+
+/** A clause about a token that cannot be used, or that the member does not know. */
+const whySpoilt = (
+  read: Result.Result<MemberCredentials, string>,
+  refused: ReadonlyArray<MemberToken>,
+  secret: string
+): string | undefined => {
+  if (Result.isFailure(read)) return read.failure
+  return read.success._tag === "BearerToken" && isAmong(refused, memberToken(read.success.token))
+    ? `the cluster does not know the token in its Secret ${secret}; write the output of \`kubectl create token\` there`
+    : undefined
+}
+
 /**
  * The credentials of the user's Secret, or a newer token that the operator got by itself: granted to this process, or
- * kept by one before it. The failure says what is wrong with the user's Secret. `now`: epoch ms.
+ * kept by one before it. A token that cannot be used replaces no good one: it is somebody's slip. The failure says what
+ * is wrong with the user's Secret. `now`: epoch ms.
  */
 export const newestCredentials = (
   member: MemberConfiguration,
-  { refreshed, secret, secretOf }: MemberSecrets,
-  { granted, refused }: LearntTokens,
+  secrets: MemberSecrets,
+  learnt: LearntTokens,
   now: number
-): Result.Result<NewestCredentials, string> =>
-  Result.map(readCredentials(member, secret, secretOf(secret)), (credentials) => {
+): Result.Result<NewestCredentials, string> => {
+  const { secret, secretOf } = secrets
+  const read = readCredentials(member, secret, secretOf(secret))
+  const { good, refused } = learnt
+  const spoilt = whySpoilt(read, refused, secret)
+  const isKept = spoilt !== undefined && isRenewed(member) && holds(secretOf(secret), ["bearerToken"])
+  // A good token that the member has refused as well is no better than one that can be sent.
+  const isBetter = good !== undefined && (Result.isFailure(read) || !isAmong(refused, good))
+  const first = isKept && isBetter ? good : undefined
+  if (first !== undefined) return Result.succeed({ ...newestToken(member, secrets, { first, learnt }, now), spoilt })
+  return Result.map(read, (credentials): NewestCredentials => {
     if (credentials._tag !== "BearerToken")
-      return { credentials, tokens: undefined, ending: endingCertificate(member, credentials, secret) }
-    const kept = isRenewed(member)
-      ? Result.getOrUndefined(readCredentials(member, refreshed, secretOf(refreshed)))
-      : undefined
-    const judged = (token: MemberToken): MemberToken =>
-      refused.some((other) => isSameToken(token, other)) ? { ...token, isRefused: true } : token
-    const first = judged(memberToken(credentials.token))
-    const others = [granted, kept?._tag === "BearerToken" ? memberToken(kept.token) : undefined]
-    const used = usedToken(first, others.filter((token) => token !== undefined).map(judged), now)
-    return {
-      credentials: { _tag: "BearerToken", token: used.token },
-      tokens: { first, used },
-      ending: endingToken(member, used, first, secret)
-    }
+      return {
+        credentials,
+        tokens: undefined,
+        ending: endingCertificate(member, credentials, secret),
+        spoilt: undefined
+      }
+    const own = memberToken(credentials.token)
+    return { ...newestToken(member, secrets, { first: own, learnt }, now), spoilt: undefined }
   })
+}
 
 const isSame = (left: MemberCredentials, right: MemberCredentials): boolean => {
   if (left._tag === "BearerToken")

@@ -31,6 +31,11 @@ const overdueSpread = 10_000
 const earliest = 10_000
 /** Clocks that differ by less are taken for equal, ms. */
 const clockTolerance = 60_000
+/**
+ * A token whose age only its claims tell is renewed so much earlier, ms: the member's clock may be ahead. A token of
+ * ten minutes would else end before its renewal by a clock that is three minutes ahead.
+ */
+const clockMargin = 600_000
 
 /** The time from issue to end, if the claims tell one. */
 const lifetimeOf = (claims: TokenClaims | undefined): number | undefined => {
@@ -60,7 +65,7 @@ const dueAt = ({ claims, grantedAt }: TokenCandidate, share: number, now: number
     return Math.max(now, grantedAt + Math.max(earliest, (lifetime ?? shortestLifetime) * (latest - spread * share)))
   // A token that is issued in the future has an unknown age: the clocks differ.
   if (lifetime === undefined || issuedAt === undefined || issuedAt > now + clockTolerance) return now
-  return Math.max(now, issuedAt + lifetime * (latest - spread * share))
+  return Math.max(now, issuedAt + lifetime * (latest - spread * share) - clockMargin)
 }
 
 /** When an operator that starts now renews this member's token at the earliest: many may be overdue. */

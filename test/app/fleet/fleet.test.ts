@@ -856,6 +856,50 @@ describe("a member's token", () => {
     })
   )
 
+  it.effect("that is kept outlives its Secret, which is made again at once", () =>
+    Effect.gen(function* () {
+      const { begin, kept, primary, used } = yield* startGranting(jwt(-10 * hour, -hour))
+      const token = jwt(-hour, 9 * hour, { jti: "kept" })
+      giveCredentials(primary, "cluster-a", token, "-refreshed")
+      const reach = yield* begin
+      yield* pass(1)
+      expect(used.at(-1)).toBe(token)
+      primary.erase(secrets, `${secretName}-refreshed`, operatorNamespace)
+      yield* pass(10)
+      expect([used.at(-1), kept(), reach()?.reachable]).toEqual([token, token, true])
+    })
+  )
+
+  it.effect("stays in use, and is renewed, where somebody writes one that cannot be used in its place", () =>
+    Effect.gen(function* () {
+      const unknown = jwt(0, 20 * hour, { sub: "ann" })
+      for (const slip of [unknown, "two words"]) {
+        const first = jwt(0, 10 * hour)
+        const { asked, begin, primary, refuseTokens, used } = yield* startGranting(first)
+        refuseTokens((token) => token === unknown)
+        const reach = yield* begin
+        yield* pass(10)
+        giveCredentials(primary, "cluster-a", slip)
+        yield* pass(10)
+        expect([used.at(-1), reach()?.reachable]).toEqual([first, true])
+        yield* hours(17)
+        expect([asked.length, used.at(-1) === first, reach()?.reachable]).toEqual([2, false, true])
+        // Another good one counts from now on.
+        const next = jwt(17 * hour, 27 * hour)
+        giveCredentials(primary, "cluster-a", next)
+        yield* pass(10)
+        expect([used.at(-1), reach()?.reachable]).toEqual([next, true])
+        // An empty one is no slip: the access is taken away.
+        giveCredentials(primary, "cluster-a", "")
+        yield* pass(10)
+        expect(reach()?.error).toContain("has no bearerToken")
+        giveCredentials(primary, "cluster-a", "two words")
+        yield* pass(10)
+        expect(reach()?.error).toContain("key bearerToken of its Secret mirrord-cluster-cluster-a is unusable")
+      }
+    })
+  )
+
   it.effect("without an end, or of another kind, is never renewed", () =>
     Effect.gen(function* () {
       for (const first of [jwt(0, hour, { exp: undefined }), jwt(0, 9 * hour, { sub: "ann" })]) {

@@ -31,8 +31,15 @@ const at = (used: TokenCandidate, now: number, share = 0, first = used) => {
 
 describe("the renewal of a token", () => {
   it("comes between 70 and 80 % of the lifetime that it was granted", () => {
-    expect(at(token(0, 10 * hour), hour)).toBe(8 * hour)
-    expect(at(token(0, 10 * hour), hour, 1)).toBeCloseTo(7 * hour)
+    expect(at(token(0, 10 * hour, 0), hour)).toBe(8 * hour)
+    expect(at(token(0, 10 * hour, 0), hour, 1)).toBeCloseTo(7 * hour)
+  })
+
+  it("comes ten minutes earlier where only the claims tell its age, as the member's clock may be ahead", () => {
+    expect(at(token(0, 10 * hour), hour)).toBe(8 * hour - hour / 6)
+    expect(at(token(0, 10 * hour), hour, 1)).toBeCloseTo(7 * hour - hour / 6)
+    // Issued 5 minutes ago by a clock that is 4 minutes ahead: it ends in 5 minutes, not in 9.
+    expect(at(token(hour - 60_000, hour + 540_000), hour)).toBe(hour)
   })
 
   it("counts from the grant by this operator's clock, whatever the member's clock says", () => {
@@ -41,7 +48,7 @@ describe("the renewal of a token", () => {
   })
 
   it("counts from the issue if this operator's clock was set back since the grant", () => {
-    expect(at(token(0, hour, 2 * hour), 0.1 * hour)).toBe(0.8 * hour)
+    expect(at(token(0, hour, 2 * hour), 0.1 * hour)).toBe(0.8 * hour - hour / 6)
   })
 
   it("is due at once for tokens of the future, ended ones, those that do not tell their age, and absurd ones", () => {

@@ -5,6 +5,8 @@
 
 import { Result } from "effect"
 import type { FaultPlan } from "../../world/call-faults.ts"
+import type { PortCall } from "../../world/world-event.ts"
+import { callKinds, isOfKind } from "../call-kind.ts"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
 import { exactly, nameWord, nothingMore, oneOf, wholeNumber } from "../words.ts"
@@ -19,9 +21,10 @@ const callsAhead = (word: string | undefined): Result.Result<number, string> =>
 
 export const crash: Verb = {
   name: "crash",
-  usage: "crash operator <cluster> [at call +<n> before|after] | crash agent <cluster>",
+  usage: "crash operator <cluster> [at call +<n> before|after [of tokens|secrets]] | crash agent <cluster>",
   summary:
-    "An operator dies as by SIGKILL and is started again after 3 s: now, or around its n-th call from now on; or " +
+    "An operator dies as by SIGKILL and is started again after 3 s: now, or around its n-th call from now on, of all " +
+    "or of those that ask for tokens or write Secrets; or " +
     "one agent of a cluster dies.",
   kind: "act",
   read: ([first, second, ...rest]) =>
@@ -50,13 +53,20 @@ export const crash: Verb = {
       yield* exactly(rest[1], "call")
       const ahead = yield* callsAhead(rest[2])
       const when = yield* oneOf(rest[3], ["before", "after"])
-      yield* nothingMore(rest.slice(4))
+      if (rest[4] !== undefined) yield* exactly(rest[4], "of")
+      const kind = rest[4] === undefined ? undefined : yield* oneOf(rest[5], callKinds)
+      yield* nothingMore(rest.slice(kind === undefined ? 4 : 6))
       return (run) =>
         withCluster(run, cluster, ({ host }) => {
           const index = host.calls + ahead - 1
-          run.fault("operator crash", `the operator of ${cluster} will die ${when} call ${index}`)
-          const plan: FaultPlan = (call) =>
-            call.operator === cluster && call.index === index ? { _tag: "Crash", when } : undefined
+          const which = kind === undefined ? `call ${index}` : `call ${ahead} of ${kind}`
+          run.fault("operator crash", `the operator of ${cluster} will die ${when} ${which}`)
+          let left = ahead
+          const isMeant: (call: PortCall) => boolean =
+            kind === undefined
+              ? (call) => call.operator === cluster && call.index === index
+              : (call) => call.operator === cluster && isOfKind(call, kind) && --left === 0
+          const plan: FaultPlan = (call) => (isMeant(call) ? { _tag: "Crash", when } : undefined)
           // Nothing is wrong until the crash, and the crash is seen by everybody.
           run.world.faultPlans.push(Object.assign(plan, { isOver: () => true }))
         })

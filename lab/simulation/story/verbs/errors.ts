@@ -2,6 +2,7 @@
 
 import { Result } from "effect"
 import { type CallFault, errorKinds, type FaultPlan } from "../../world/call-faults.ts"
+import { callKinds, isOfKind, type CallKind } from "../call-kind.ts"
 import { aDuration } from "../draws.ts"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
@@ -22,7 +23,7 @@ const percentage = (word: string): Result.Result<number, string> =>
 
 export const errors: Verb = {
   name: "errors",
-  usage: "errors <cluster> <kind> for <duration>|<n> calls [<p>%] [from <cluster>] [on <verb>]",
+  usage: "errors <cluster> <kind> for <duration>|<n> calls [<p>%] [from <cluster>] [on <verb>] [of tokens|secrets]",
   summary: `What operators ask of a cluster fails: ${kinds.join(", ")}.`,
   kind: "act",
   read: ([first, second, third, limit, ...rest]) =>
@@ -37,9 +38,11 @@ export const errors: Verb = {
       let probability = 1
       let from: string | undefined
       let verb: (typeof callVerbs)[number] | undefined
+      let kind: CallKind | undefined
       for (let word = left.shift(); word !== undefined; word = left.shift()) {
         if (word === "from") from = yield* nameWord(left.shift(), "a cluster's name")
         else if (word === "on") verb = yield* oneOf(left.shift(), callVerbs)
+        else if (word === "of") kind = yield* oneOf(left.shift(), callKinds)
         else probability = yield* percentage(word)
       }
       return (run) =>
@@ -51,7 +54,7 @@ export const errors: Verb = {
           run.fault(`call ${second}`, `calls to ${cluster} go wrong: ${second}`)
           const isOver = (): boolean => world.now >= until || calls <= 0
           const plan: FaultPlan = (call) => {
-            if (call.to !== cluster || isOver()) return undefined
+            if (call.to !== cluster || isOver() || !isOfKind(call, kind)) return undefined
             if ((from !== undefined && call.operator !== from) || (verb !== undefined && call.verb !== verb))
               return undefined
             if (probability < 1 && !random.chance(probability)) return undefined

@@ -55,6 +55,7 @@ describe("parseStory", () => {
     expect(Result.isSuccess(read) && read.success.plan).toEqual({
       ephemeralAgents: [],
       replicas: {},
+      tokens: {},
       seed: "7",
       sessionStart: "all",
       sessionTtlSecs: 5,

@@ -1,0 +1,32 @@
+/**
+ * N22 (failures.md §3.23). Tokens that were made together are not renewed together, so that a primary of many members
+ * asks for them over a time. Two may meet by chance, three do not.
+ */
+
+import { isOfKind } from "../story/call-kind.ts"
+import type { Invariant } from "./invariant.ts"
+
+/** Requests within so many ms are at once. */
+const atOnce = 20
+const tooMany = 3
+
+export const renewalsAreSpread: Invariant = {
+  id: "N22",
+  sentence: "The tokens of three members are not asked for at once.",
+  begin: () => {
+    /** By operator: the members that were asked within the last moment, and when. */
+    const asked = new Map<string, Map<string, number>>()
+    return {
+      on: (event) => {
+        if (event._tag !== "Called" || !isOfKind(event.call, "tokens")) return undefined
+        const { operator, to } = event.call
+        const members = asked.get(operator) ?? new Map<string, number>()
+        asked.set(operator, members.set(to, event.at))
+        const now = [...members].filter(([, at]) => event.at - at <= atOnce).map(([member]) => member)
+        return now.length >= tooMany
+          ? `The operator of ${operator} asks for the tokens of ${now.join(", ")} within ${atOnce} ms.`
+          : undefined
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/** N20 to N22 and L4: what an operator does about tokens that end, by events made by hand. */
+
+import { describe, expect, it } from "vitest"
+import { credentialsFresh } from "../../../../lab/simulation/invariants/l04-credentials-fresh.ts"
+import { tokensInTime } from "../../../../lab/simulation/invariants/n20-tokens-in-time.ts"
+import { renewalIsQuiet } from "../../../../lab/simulation/invariants/n21-renewal-is-quiet.ts"
+import { renewalsAreSpread } from "../../../../lab/simulation/invariants/n22-renewals-are-spread.ts"
+import { usualPlan, World } from "../../../../lab/simulation/world/world.ts"
+import { asked, at, called, children, find } from "./fixture.ts"
+
+const minute = 60_000
+
+/** A world in which nothing is wrong, and the tokens of a and b end. */
+const makeWorld = (): World => {
+  const plan = { lifetime: 10 * minute, longest: Infinity, skew: 0 }
+  const world = new World({
+    ...usualPlan,
+    seed: "test",
+    clusters: [
+      { name: "a", pods: 1 },
+      { name: "b", pods: 1 }
+    ],
+    defaultCluster: "a",
+    tokens: { a: plan, b: plan }
+  })
+  world.pass(1_000)
+  expect(world.isWell).toBe(true)
+  return world
+}
+
+const fault = (ms: number) => at(ms, { _tag: "Fault", kind: "cut", text: "" })
+const tokenOf = (to: string) => ({ verb: "create", resource: "serviceaccounts/envoy/token", to }) as const
+
+describe("N20", () => {
+  const refused = asked(10 * minute, { verb: "list", to: "a" }, "Unauthorized")
+  it("finds a token that is refused, unless something was wrong a moment ago or is wrong", () => {
+    expect(find(tokensInTime, refused, makeWorld())).toContain("a does not know the operator of primary")
+    expect(find(tokensInTime, [fault(5 * minute), ...refused], makeWorld())).toBeUndefined()
+    expect(find(tokensInTime, [fault(0), ...refused], makeWorld())).toContain("a does not know")
+    const world = makeWorld()
+    world.tokenSecrets.delete("b")
+    const step = at(10 * minute, { _tag: "Step", text: "" })
+    expect(find(tokensInTime, [step, ...refused], world)).toBeUndefined()
+  })
+
+  it("takes refusals that began in a fault, until the cluster knows the operator again", () => {
+    const later = asked(20 * minute, { verb: "list", to: "a" }, "Unauthorized")
+    const known = asked(11 * minute, { verb: "list", to: "a" })
+    expect(find(tokensInTime, [fault(5 * minute), ...refused, ...later], makeWorld())).toBeUndefined()
+    expect(find(tokensInTime, [fault(5 * minute), ...refused, ...known, ...later], makeWorld())).toContain("a does not")
+  })
+
+  it("says nothing of a cluster whose tokens never end", () => {
+    expect(find(tokensInTime, asked(0, { verb: "list", to: "primary" }, "Unauthorized"), makeWorld())).toBeUndefined()
+  })
+})
+
+describe("N21", () => {
+  const listed = (ms: number) => called(ms, { verb: "list", resource: children, to: "a" })
+  const granted = asked(10 * minute, tokenOf("a"))
+  it("finds a list that follows from a token", () => {
+    expect(find(renewalIsQuiet, [...granted, listed(10 * minute + 5)], makeWorld())).toContain("5 ms after its token")
+    expect(find(renewalIsQuiet, [...granted, listed(11 * minute)], makeWorld())).toBeUndefined()
+  })
+
+  it("takes one that follows from a fault, a restart, or another cluster's token", () => {
+    const started = at(9 * minute, { _tag: "Operator", cluster: "primary", process: "p", change: "started" })
+    for (const before of [fault(9 * minute), started])
+      expect(find(renewalIsQuiet, [before, ...granted, listed(10 * minute + 5)], makeWorld())).toBeUndefined()
+    const other = asked(10 * minute, tokenOf("b"))
+    expect(find(renewalIsQuiet, [...other, listed(10 * minute + 5)], makeWorld())).toBeUndefined()
+  })
+})
+
+describe("N22", () => {
+  it("finds three members that are asked at once, and not two", () => {
+    const first = [called(0, tokenOf("a")), called(10, tokenOf("b")), called(15, tokenOf("a"))]
+    expect(find(renewalsAreSpread, first)).toBeUndefined()
+    expect(find(renewalsAreSpread, [...first, called(20, tokenOf("c"))])).toContain("a, b, c within 20 ms")
+    expect(find(renewalsAreSpread, [...first, called(50, tokenOf("c"))])).toBeUndefined()
+  })
+})
+
+describe("L4", () => {
+  it("takes the refusals of tokens that somebody has spoilt, until they are put right", () => {
+    const refused = [0, 70_000].flatMap((ms) => asked(ms, { verb: "list", to: "a" }, "Unauthorized"))
+    const world = makeWorld()
+    world.tokenSecrets.spoil("a", "nobody's")
+    expect(find(credentialsFresh, refused, world)).toBeUndefined()
+    world.heal()
+    expect(find(credentialsFresh, refused, world)).toContain("has been refused for 70 s")
+  })
+})

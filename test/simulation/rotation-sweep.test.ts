@@ -1,0 +1,17 @@
+/** The primary dies at every point of a renewal: no credential is lost, and no cluster. */
+
+import { describe, expect, it } from "vitest"
+import { rotationRuns, testRotationSweep } from "./swept-rotation.ts"
+
+const runs = rotationRuns().filter(({ name }) => / crash (before|after)$/.test(name))
+
+describe("sweep of a renewal", () => {
+  it("has every call of two renewals of each member", () => {
+    const calls = (what: string) => runs.filter(({ name }) => name.includes(what)).length / 2
+    expect(calls("(create serviceaccounts/")).toBe(4)
+    expect(calls("(create secrets ")).toBe(2)
+    expect(calls("(patch secrets ")).toBe(2)
+  })
+
+  testRotationSweep(runs)
+})
