@@ -1,0 +1,67 @@
+/**
+ * Lives of members' tokens under virtual time, with every fault that can hit a renewal: whether an operation of a user
+ * fails, and how many tokens a primary asks for at once. The stories are made in ../simulation/rotation-story.ts.
+ */
+
+import { rotationStory } from "../simulation/rotation-story.ts"
+import { runRotations } from "../simulation/run-rotations.ts"
+
+/** Worlds of so many members each, for so many virtual hours: a world of all members at once would take hours. */
+const whole = { worlds: 10, clusters: 5, hours: 26 }
+const short = { worlds: 2, clusters: 5, hours: 3 }
+
+/** Members whose first tokens are of the same second, and end together. */
+const together = 50
+
+/** Tokens of one hour, that are renewed in peace, or are overdue when the primary comes back. */
+const spreadStory = (isRestarted: boolean) => {
+  const members = Array.from({ length: together }, (_, i) => `c${i + 1}`)
+  return {
+    seed: "spread",
+    lines: [
+      ...members.map((name, i) => `cluster ${name}${i === 0 ? " default" : ""}`),
+      ...members.map((name) => `tokens ${name} for 1h`),
+      "tick 100m",
+      ...(isRestarted ? ["leave operator primary", "tick 30m", "return operator primary", "tick 2m"] : [])
+    ]
+  }
+}
+
+export const credentials = function* (isShort: boolean): Generator<string> {
+  const { clusters, hours, worlds } = isShort ? short : whole
+  const start = performance.now()
+  const sum = { lifetimes: 0, rotations: 0, refused: 0, operations: 0, virtualMs: 0 }
+  const faults: Record<string, number> = {}
+  const failures: Array<string> = []
+  for (let seed = 1; seed <= worlds; seed++) {
+    const { operations, story } = rotationStory(String(seed), { clusters, hours })
+    const found = runRotations(story)
+    sum.lifetimes += clusters + found.granted
+    sum.rotations += found.granted
+    sum.refused += found.refused
+    sum.operations += operations
+    sum.virtualMs += found.virtualMs
+    for (const [kind, count] of Object.entries(found.faults)) faults[kind] = (faults[kind] ?? 0) + count
+    if (found.failure !== undefined) failures.push(found.failure)
+    yield (
+      `  world ${seed} of ${worlds} (${clusters} members): ${found.granted} rotations, ${operations} operations, ` +
+        `${(found.virtualMs / 3_600_000).toFixed(1)} h${found.failure === undefined ? "" : ", broken"}`
+    )
+  }
+  const seconds = (performance.now() - start) / 1_000
+  yield (
+    `${worlds} worlds of ${clusters} members, ${(sum.virtualMs / worlds / 3_600_000).toFixed(1)} virtual hours each: ` +
+      `${sum.lifetimes} token lifetimes, ${sum.rotations} rotations, ${sum.refused} requests for tokens failed; ` +
+      `${sum.operations} operations of users, ${failures.length} failed`
+  )
+  yield `  ${(sum.virtualMs / 1_000 / seconds).toFixed(0)} × real time; faults: ${Object.entries(faults)
+    .map(([kind, count]) => `${kind} ${count}`)
+    .join(", ")}`
+  const [calm, overdue] = [false, true].map((isRestarted) => runRotations(spreadStory(isRestarted)))
+  yield (
+    `${together} members in one world, whose tokens of 1 h were made in one second: at most ${calm?.peak} requests ` +
+      `for tokens in a second; ${overdue?.peak} when all are overdue`
+  )
+  for (const found of [calm, overdue]) if (found?.failure !== undefined) failures.push(found.failure)
+  if (failures.length > 0) throw new Error(failures.join("\n\n"))
+}
