@@ -37,6 +37,8 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
     rmSync(folder, { recursive: true, force: true })
     throw new Error("the packaged Chromium cannot be started", { cause: error })
   } finally {
-    process.env = kept
+    // Not another object in its place: the tests after this one would still have the variables.
+    for (const name of Object.keys(process.env)) if (kept[name] === undefined) delete process.env[name]
+    Object.assign(process.env, kept)
   }
 }
