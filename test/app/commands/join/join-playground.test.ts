@@ -1,0 +1,268 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Exit, Layer, Logger, Scope } from "effect"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { parse, stringify } from "yaml"
+import type { EmbeddedCluster } from "../../../../lab/cluster/embedded-cluster.ts"
+import type { Playground } from "../../../../lab/playground/local-cluster.ts"
+import { startPlayground } from "../../../../lab/playground/playground.ts"
+import { topology } from "../../../../lab/playground/topology.ts"
+import { memberRights } from "../../../../src/domain/doctor/needed-rights.ts"
+import { asObjects, asString, at } from "../../../../src/domain/json.ts"
+import { subnetOf } from "../../../address-plan.ts"
+import { ApiClient, type Credentials } from "../../../lab/cluster/api-client.ts"
+import { type BraidRun, runBraid } from "../../../support/run-braid.ts"
+import { grant } from "../doctor/grant.ts"
+import { mergedKubeconfig } from "./merged-kubeconfig.ts"
+
+/** However slow this machine is, ms. */
+const patience = 600_000
+const namespace = "mirrord"
+const configMap = "/api/v1/namespaces/mirrord/configmaps/mirrord-configmap"
+const secretOf = (cluster: string) => `/api/v1/namespaces/mirrord/secrets/mirrord-cluster-${cluster}`
+
+const clientOf = ({ caPem, kubeconfigPath, server }: EmbeddedCluster): ApiClient => {
+  const user = at(asObjects(at(parse(readFileSync(kubeconfigPath, "utf8")), "users"))[0], "user")
+  const pem = (field: string) => Buffer.from(asString(at(user, field)) ?? "", "base64").toString("utf8")
+  const credentials: Credentials = { cert: pem("client-certificate-data"), key: pem("client-key-data") }
+  return new ApiClient(server, caPem, credentials)
+}
+
+describe("a cluster joins a fleet that runs", () => {
+  let directory = ""
+  let kubeconfig = ""
+  let playground: Playground
+  let primary: ApiClient
+  const scope = Scope.makeUnsafe()
+  const cluster = (name: string): EmbeddedCluster => {
+    const found = playground.clusters.find(({ description }) => description.name === name)
+    if (found === undefined) throw new Error(`no cluster ${name}`)
+    return found.cluster
+  }
+  const braid = (...args: ReadonlyArray<string>): Promise<BraidRun> =>
+    runBraid([...args, "--kubeconfig", kubeconfig, "--context", "primary"])
+  const joining = (...args: ReadonlyArray<string>): Promise<BraidRun> =>
+    braid("join", "cluster-b", "--timeout-secs", "300", ...args)
+  const text = async (key: string): Promise<string> =>
+    asString(at((await primary.get(configMap)).body, "data", key)) ?? ""
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), "braid-join-"))
+    playground = await Effect.runPromise(
+      startPlayground({
+        topology: topology("management", subnetOf("clusters that join")),
+        directory,
+        sessionTtlSecs: 60,
+        remoteSessionTimeoutSecs: 60,
+        progress: () => Effect.void
+      }).pipe(Scope.provide(scope), Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
+    )
+    kubeconfig = mergedKubeconfig(
+      join(directory, "all.kubeconfig"),
+      playground.clusters.map(({ cluster: { kubeconfigPath, name } }) => ({ name, kubeconfigPath }))
+    )
+    for (const name of ["cluster-a", "cluster-b"])
+      cluster(name).apply(
+        grant("mirrord-operator-envoy", memberRights)
+          .map((object) => stringify(object))
+          .join("---\n")
+      )
+    await Effect.runPromise(playground.setMembers(["cluster-a"]))
+    primary = clientOf(cluster("primary"))
+    const files = ["multicluster-config.yaml", "clusters-config.yaml"]
+    const data = Object.fromEntries(files.map((name) => [name, readFileSync(join(directory, name), "utf8")]))
+    cluster("primary").apply(
+      stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mirrord-configmap", namespace }, data })
+    )
+    // As a kubelet does with a mounted ConfigMap.
+    const ref = { group: "", version: "v1", resource: "configmaps" }
+    cluster("primary").store.watch(ref, { namespace }, ({ object }) => {
+      const list = object.metadata.name === "mirrord-configmap" ? at(object, "data", "clusters-config.yaml") : undefined
+      if (typeof list === "string") writeFileSync(join(directory, "clusters-config.yaml"), list)
+    })
+    expect((await primary.call("DELETE", secretOf("cluster-b"))).code).toBe(200)
+  }, patience)
+  afterAll(async () => {
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    rmSync(directory, { recursive: true, force: true })
+  }, patience)
+
+  it(
+    "is tried and told all that is needed, and nothing is written or secret",
+    async () => {
+      const before = await text("clusters-config.yaml")
+      const run = await joining()
+      expect(run.errors).toBe("")
+      expect(run.output).toContain("  ok    operator        The upgrade of a link reaches the operator.\n")
+      expect(run.output).toContain(
+        "Nothing was written. --apply does this:\n" +
+          "  making Secret mirrord/mirrord-cluster-cluster-b\n" +
+          "  adding cluster cluster-b to clusters-config.yaml of ConfigMap mirrord/mirrord-configmap\n"
+      )
+      expect(run.output).toContain('\n  bearerToken: ""\n')
+      expect(run.code).toBe(0)
+      expect(await text("clusters-config.yaml")).toBe(before)
+      expect((await primary.get(secretOf("cluster-b"))).code).toBe(404)
+    },
+    patience
+  )
+
+  it(
+    "is told as YAML with its credentials if that is asked for, and they work",
+    async () => {
+      const run = await joining("--show-secrets", "-o", "yaml")
+      const told = parse(run.output) as unknown
+      const token = Buffer.from(asString(at(told, "manifest", "data", "bearerToken")) ?? "", "base64").toString("utf8")
+      const { caPem, server } = cluster("cluster-b")
+      expect(at(told, "values", "primary", "operator", "multiCluster", "clusters", "cluster-b")).toEqual({
+        server,
+        caData: Buffer.from(caPem).toString("base64"),
+        authType: "bearerToken"
+      })
+      const seen = await new ApiClient(server, caPem, { token }).get("/api/v1/namespaces/kube-system")
+      expect(seen.code).toBe(200)
+      expect((await primary.get(secretOf("cluster-b"))).code).toBe(404)
+    },
+    patience
+  )
+
+  it(
+    "is refused before anything is written, with a sentence",
+    async () => {
+      const before = await text("clusters-config.yaml")
+      const member = (name: string) => ["--member-context", name, "--apply"]
+      const refused = async (args: ReadonlyArray<string>, sentence: string): Promise<void> => {
+        const run = await braid("join", ...args, "--timeout-secs", "300")
+        expect(`${run.output}${run.errors}`).toContain(sentence)
+        expect(run.code).toBe(1)
+      }
+      await refused(["itself", ...member("primary")], "Cluster itself cannot join: it is the primary's own cluster: ")
+      await refused(["copy", ...member("cluster-a")], "Cluster copy cannot join: it is cluster cluster-a: ")
+      await refused(["primary", ...member("cluster-b")], "the name collides with clusterName primary")
+      await refused(["cluster-c", "--apply"], 'The kubeconfig has no context "cluster-c"')
+      await refused(
+        ["cluster-b", "--apply", "--server", "https://127.0.0.1:1"],
+        "Nothing was written: first put right what failed."
+      )
+      await refused(
+        ["cluster-b", "--apply", "--member-namespace", "default"],
+        "There is no service account default/mirrord-operator-envoy in cluster cluster-b."
+      )
+      const lease = {
+        apiVersion: "coordination.k8s.io/v1",
+        kind: "Lease",
+        metadata: { name: "mirrord-operator-primary", namespace },
+        spec: { holderIdentity: "another-primary" }
+      }
+      cluster("cluster-b").apply(stringify(lease))
+      await refused(["cluster-b", "--apply"], "this cluster serves the primary another-primary, and not ")
+      const leases = "/apis/coordination.k8s.io/v1/namespaces/mirrord/leases/mirrord-operator-primary"
+      expect((await clientOf(cluster("cluster-b")).call("DELETE", leases)).code).toBe(200)
+      expect(await text("clusters-config.yaml")).toBe(before)
+      for (const name of ["itself", "copy", "cluster-b"]) expect((await primary.get(secretOf(name))).code).toBe(404)
+    },
+    patience
+  )
+
+  it(
+    "may use a client certificate, which is tried",
+    async () => {
+      const path = join(directory, "certificate.kubeconfig")
+      await Effect.runPromise(cluster("cluster-b").userKubeconfig({ user: "the-primary", path }))
+      const user = at(asObjects(at(parse(readFileSync(path, "utf8")), "users"))[0], "user")
+      const pair = (["certificate", "key"] as const).map((part) => {
+        const file = join(directory, `client-${part}.pem`)
+        writeFileSync(file, Buffer.from(asString(at(user, `client-${part}-data`)) ?? "", "base64"))
+        return [`--client-${part}`, file]
+      })
+      const args = ["--provider", "mtls", ...pair.flat()]
+      const without = await joining(...args)
+      expect(without.output).toMatch(/\n {2}FAIL {2}permissions {5}the-primary may not /u)
+      expect(without.code).toBe(1)
+      const api = "rbac.authorization.k8s.io"
+      cluster("cluster-b").apply(
+        stringify({
+          apiVersion: `${api}/v1`,
+          kind: "ClusterRoleBinding",
+          metadata: { name: "the-primary" },
+          roleRef: { apiGroup: api, kind: "ClusterRole", name: "mirrord-operator-envoy-cluster" },
+          subjects: [{ kind: "User", name: "the-primary", apiGroup: api }]
+        })
+      )
+      const run = await joining(...args)
+      expect(run.output).toContain("  ok    operator        The upgrade of a link reaches the operator.\n")
+      expect(run.output).toContain("\n      name: the-primary\n")
+      expect(run.output).not.toContain("PRIVATE KEY")
+      expect(run.code).toBe(0)
+    },
+    patience
+  )
+
+  it(
+    "is told as written in part by a person who may not write the list",
+    async () => {
+      const path = join(directory, "half.kubeconfig")
+      await Effect.runPromise(cluster("primary").userKubeconfig({ user: "half", path }))
+      const api = "rbac.authorization.k8s.io"
+      const rule = (group: string, resources: ReadonlyArray<string>, verbs: ReadonlyArray<string>) => ({
+        apiGroups: [group],
+        resources,
+        verbs
+      })
+      cluster("primary").apply(
+        [
+          {
+            apiVersion: `${api}/v1`,
+            kind: "ClusterRole",
+            metadata: { name: "half" },
+            rules: [
+              rule("", ["configmaps", "namespaces"], ["get"]),
+              rule("", ["secrets"], ["get", "create"]),
+              rule("apps", ["deployments"], ["get"])
+            ]
+          },
+          {
+            apiVersion: `${api}/v1`,
+            kind: "ClusterRoleBinding",
+            metadata: { name: "half" },
+            roleRef: { apiGroup: api, kind: "ClusterRole", name: "half" },
+            subjects: [{ kind: "User", name: "half", apiGroup: api }]
+          }
+        ]
+          .map((object) => stringify(object))
+          .join("---\n")
+      )
+      const args = ["join", "cluster-b", "--apply", "--kubeconfig", path, "--member-kubeconfig", kubeconfig]
+      const run = await runBraid([...args, "--timeout-secs", "300"])
+      expect(run.errors).toMatch(
+        /^braid: Adding cluster cluster-b to clusters-config\.yaml of ConfigMap mirrord\/mirrord-configmap failed: .* Done before that: Secret mirrord\/mirrord-cluster-cluster-b was made\.\n/u
+      )
+      expect([run.code, run.output]).toEqual([1, ""])
+    },
+    patience
+  )
+
+  it(
+    "is connected to when all is written, and a second time nothing is written",
+    async () => {
+      const run = await joining("--apply", "--wait")
+      expect([run.code, run.errors]).toEqual([0, ""])
+      expect(run.output).toContain(
+        "\nCluster cluster-b was added to clusters-config.yaml of ConfigMap mirrord/mirrord-configmap.\n" +
+          "The primary is connected to cluster cluster-b, operator 3.250.0+braid."
+      )
+      const secret = (await primary.get(secretOf("cluster-b"))).body
+      const list = (await primary.get(configMap)).body
+      const again = await joining("--apply", "--wait")
+      expect([again.code, again.errors]).toEqual([0, ""])
+      expect(again.output).toContain("Nothing had to be written.")
+      const token = Buffer.from(asString(at(secret, "data", "bearerToken")) ?? "", "base64").toString("utf8")
+      for (const part of token.split(".").slice(1)) expect(run.output + again.output).not.toContain(part)
+      expect(await primary.get(secretOf("cluster-b"))).toMatchObject({ body: secret })
+      expect(await primary.get(configMap)).toMatchObject({ body: list })
+    },
+    patience
+  )
+})
