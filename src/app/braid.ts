@@ -140,6 +140,20 @@ const status = Command.make("status", overviewFlags, (options) =>
   )
 ).pipe(Command.withDescription("Shows the operator of a cluster and, of a primary, how its clusters are."))
 
+const clusters = Command.make(
+  "clusters",
+  { ...overviewFlags, namespace: operatorNamespace("Namespace of the operator") },
+  (options) =>
+    runs(
+      () => import("./commands/overview/clusters-command.ts"),
+      ({ runClusters }) => runClusters(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Lists the clusters of a primary: whether each is ready, its credentials, its sessions, why not."
+  )
+)
+
 const stopSessions = Command.make(
   "stop",
   {
@@ -226,7 +240,7 @@ const join = Command.make(
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, doctor, status, sessions, logs, join, cleanup])
+  Command.withSubcommands([operator, doctor, status, clusters, sessions, logs, join, cleanup])
 )
 
 Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))

@@ -30,6 +30,25 @@ const clientOf = ({ caPem, kubeconfigPath, server }: EmbeddedCluster): ApiClient
   return new ApiClient(server, caPem, credentials)
 }
 
+const rbac = "rbac.authorization.k8s.io"
+const rule = (group: string, resources: ReadonlyArray<string>, verbs: ReadonlyArray<string>): object => ({
+  apiGroups: [group],
+  resources,
+  verbs
+})
+const boundTo = (user: string, role: string): object => ({
+  apiVersion: `${rbac}/v1`,
+  kind: "ClusterRoleBinding",
+  metadata: { name: user },
+  roleRef: { apiGroup: rbac, kind: "ClusterRole", name: role },
+  subjects: [{ kind: "User", name: user, apiGroup: rbac }]
+})
+/** A user with exactly some rights. */
+const roleOf = (user: string, rules: ReadonlyArray<object>): ReadonlyArray<object> => [
+  { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name: user }, rules },
+  boundTo(user, user)
+]
+
 describe("a cluster joins a fleet that runs", () => {
   let directory = ""
   let kubeconfig = ""
@@ -181,16 +200,7 @@ describe("a cluster joins a fleet that runs", () => {
       const without = await joining(...args)
       expect(without.output).toMatch(/\n {2}FAIL {2}permissions {5}the-primary may not /u)
       expect(without.code).toBe(1)
-      const api = "rbac.authorization.k8s.io"
-      cluster("cluster-b").apply(
-        stringify({
-          apiVersion: `${api}/v1`,
-          kind: "ClusterRoleBinding",
-          metadata: { name: "the-primary" },
-          roleRef: { apiGroup: api, kind: "ClusterRole", name: "mirrord-operator-envoy-cluster" },
-          subjects: [{ kind: "User", name: "the-primary", apiGroup: api }]
-        })
-      )
+      cluster("cluster-b").apply(stringify(boundTo("the-primary", "mirrord-operator-envoy-cluster")))
       const run = await joining(...args)
       expect(run.output).toContain("  ok    operator        The upgrade of a link reaches the operator.\n")
       expect(run.output).toContain("\n      name: the-primary\n")
@@ -205,32 +215,12 @@ describe("a cluster joins a fleet that runs", () => {
     async () => {
       const path = join(directory, "half.kubeconfig")
       await Effect.runPromise(cluster("primary").userKubeconfig({ user: "half", path }))
-      const api = "rbac.authorization.k8s.io"
-      const rule = (group: string, resources: ReadonlyArray<string>, verbs: ReadonlyArray<string>) => ({
-        apiGroups: [group],
-        resources,
-        verbs
-      })
       cluster("primary").apply(
-        [
-          {
-            apiVersion: `${api}/v1`,
-            kind: "ClusterRole",
-            metadata: { name: "half" },
-            rules: [
-              rule("", ["configmaps", "namespaces"], ["get"]),
-              rule("", ["secrets"], ["get", "create"]),
-              rule("apps", ["deployments"], ["get"])
-            ]
-          },
-          {
-            apiVersion: `${api}/v1`,
-            kind: "ClusterRoleBinding",
-            metadata: { name: "half" },
-            roleRef: { apiGroup: api, kind: "ClusterRole", name: "half" },
-            subjects: [{ kind: "User", name: "half", apiGroup: api }]
-          }
-        ]
+        roleOf("half", [
+          rule("", ["configmaps", "namespaces"], ["get"]),
+          rule("", ["secrets"], ["get", "create"]),
+          rule("apps", ["deployments"], ["get"])
+        ])
           .map((object) => stringify(object))
           .join("---\n")
       )
@@ -262,6 +252,48 @@ describe("a cluster joins a fleet that runs", () => {
       for (const part of token.split(".").slice(1)) expect(run.output + again.output).not.toContain(part)
       expect(await primary.get(secretOf("cluster-b"))).toMatchObject({ body: secret })
       expect(await primary.get(configMap)).toMatchObject({ body: list })
+    },
+    patience
+  )
+
+  it(
+    "is listed with its credentials and their end",
+    async () => {
+      const run = await braid("clusters")
+      expect([run.code, run.errors]).toEqual([0, ""])
+      expect(run.output).toMatch(
+        /^NAME +READY +ROLE +AUTH +EXPIRES +VERSION +SESSIONS +REASON\ncluster-a +(True|False) +default +bearerToken +in 29d[^\n]*\ncluster-b +(True|False) +member +bearerToken +in 23h[^\n]*\nprimary +True +primary +- +- +3\.250\.0\+braid\S+ +0 +-\n$/u
+      )
+      const rows = JSON.parse((await braid("clusters", "-o", "json")).output) as unknown
+      expect(rows).toContainEqual(
+        expect.objectContaining({
+          name: "cluster-b",
+          role: "member",
+          auth: "bearerToken",
+          expires: expect.stringMatching(/^\d{4}-\d\d-\d\dT/u),
+          sessions: 0
+        })
+      )
+      const member = await runBraid(["clusters", "--kubeconfig", kubeconfig, "--context", "cluster-b"])
+      expect(member.output).toBe("The operator of this cluster is no primary: it has no other clusters.\n")
+    },
+    patience
+  )
+
+  it(
+    "is listed in part for a person who may read the operator's object alone",
+    async () => {
+      const path = join(directory, "viewer.kubeconfig")
+      await Effect.runPromise(cluster("primary").userKubeconfig({ user: "viewer", path }))
+      cluster("primary").apply(
+        roleOf("viewer", [rule("operator.metalbear.co", ["mirrordoperators"], ["get"])])
+          .map((object) => stringify(object))
+          .join("---\n")
+      )
+      const run = await runBraid(["clusters", "--kubeconfig", path])
+      expect(run.code).toBe(0)
+      expect(run.output).toMatch(/\ncluster-b +(True|False) +- +- +- /u)
+      expect(run.errors).toMatch(/^braid: The Deployment mirrord-operator in namespace mirrord may not be read, so /u)
     },
     patience
   )
