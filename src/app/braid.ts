@@ -199,7 +199,7 @@ const memberFlags = {
     Flag.withDefault("mirrord"),
     Flag.withDescription("Namespace of the member's operator")
   ),
-  apply: off("apply", "Write what is needed; otherwise it is only printed")
+  apply: off("apply", "Do it; otherwise it is only printed")
 }
 
 const nameOfCluster = (description: string) => Argument.String("name").pipe(Argument.withDescription(description))
@@ -238,9 +238,28 @@ const join = Command.make(
   )
 )
 
+const leave = Command.make(
+  "leave",
+  {
+    ...memberFlags,
+    name: nameOfCluster("Name of the cluster in the fleet"),
+    force: off("force", "Leave although sessions use the cluster, or although it cannot be reached")
+  },
+  (options) =>
+    runs(
+      () => import("./commands/join/leave-command.ts"),
+      ({ runLeave }) => runLeave(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Takes a cluster out of a primary's fleet: its entry, Secrets and identity at the primary, and its Lease for this " +
+      "primary. Prints what it would remove; --apply removes it."
+  )
+)
+
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, doctor, status, clusters, sessions, logs, join, cleanup])
+  Command.withSubcommands([operator, doctor, status, clusters, sessions, logs, join, leave, cleanup])
 )
 
 Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))

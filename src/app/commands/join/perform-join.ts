@@ -26,7 +26,7 @@ export interface Write {
 }
 
 /** The text of a file in the ConfigMap of a primary. */
-const listText = (clusters: JsonObject): string => stringify(clusters, { lineWidth: 0 })
+export const listText = (clusters: JsonObject): string => stringify(clusters, { lineWidth: 0 })
 
 /** Carries writes out in order. The failure of one ends them, and names those that were done. */
 export const perform = (writes: ReadonlyArray<Write>): Effect.Effect<ReadonlyArray<string>, Unanswered> => {

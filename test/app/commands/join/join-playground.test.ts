@@ -73,7 +73,7 @@ describe("a cluster joins a fleet that runs", () => {
       startPlayground({
         topology: topology("management", subnetOf("clusters that join")),
         directory,
-        sessionTtlSecs: 60,
+        sessionTtlSecs: 3_600,
         remoteSessionTimeoutSecs: 60,
         progress: () => Effect.void
       }).pipe(Scope.provide(scope), Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
@@ -294,6 +294,67 @@ describe("a cluster joins a fleet that runs", () => {
       expect(run.code).toBe(0)
       expect(run.output).toMatch(/\ncluster-b +(True|False) +- +- +- /u)
       expect(run.errors).toMatch(/^braid: The Deployment mirrord-operator in namespace mirrord may not be read, so /u)
+    },
+    patience
+  )
+
+  it(
+    "stays while a session uses it, and leaves when it is told to",
+    async () => {
+      const leaving = (...args: ReadonlyArray<string>): Promise<BraidRun> => braid("leave", "cluster-b", ...args)
+      const member = clientOf(cluster("cluster-b"))
+      const lease = "/apis/coordination.k8s.io/v1/namespaces/mirrord/leases/mirrord-operator-primary"
+      const uid = at((await primary.get("/api/v1/namespaces/kube-system")).body, "metadata", "uid")
+      cluster("cluster-b").apply(
+        stringify({
+          apiVersion: "coordination.k8s.io/v1",
+          kind: "Lease",
+          metadata: { name: "mirrord-operator-primary", namespace },
+          spec: { holderIdentity: uid }
+        })
+      )
+      const parents = "/apis/operator.metalbear.co/v1alpha/mirrordmulticlustersessions"
+      const session = {
+        apiVersion: "operator.metalbear.co/v1alpha",
+        kind: "MirrordMultiClusterSession",
+        metadata: { name: "mc-00000000000000ff" },
+        spec: {
+          owner: { userId: "u", username: "ann", hostname: "laptop", k8sUsername: "ann" },
+          namespace: "default",
+          target: { apiVersion: "apps/v1", kind: "Deployment", name: "myapp", container: "myapp" },
+          targetAlias: "deployment.myapp.container.myapp",
+          clusters: ["cluster-a", "cluster-b"],
+          primaryCluster: "primary"
+        }
+      }
+      expect((await primary.post(parents, session)).code).toBe(201)
+      const list = await text("clusters-config.yaml")
+      const used = await leaving("--apply")
+      expect(used.errors).toContain("braid: A session uses cluster cluster-b: mc-00000000000000ff; end them")
+      expect([used.code, used.output]).toEqual([1, ""])
+      const wrong = await leaving("--apply", "--force", "--member-context", "cluster-a")
+      expect(wrong.errors).toContain("The context leads to another cluster than cluster-b: ")
+      const standing = await braid("leave", "cluster-a", "--apply", "--force")
+      expect(standing.errors).toContain("Cluster cluster-a is the default cluster;")
+
+      const planned = await leaving("--force")
+      expect(planned.code).toBe(0)
+      expect(await text("clusters-config.yaml")).toBe(list)
+      expect((await member.get(lease)).code).toBe(200)
+
+      const done = await leaving("--force", "--apply")
+      expect([done.code, done.errors]).toEqual([0, ""])
+      expect(done.output).toContain("Sessions go on without cluster cluster-b, and their parts there end by themselves")
+      expect(asObjects(at(parse(await text("clusters-config.yaml")), "clusters")).map(({ name }) => name)).toEqual([
+        "cluster-a"
+      ])
+      expect((await primary.get(secretOf("cluster-b"))).code).toBe(404)
+      expect((await member.get(lease)).code).toBe(404)
+      const pins = await primary.get("/api/v1/namespaces/mirrord/configmaps/mirrord-operator-cluster-identities")
+      expect(Object.keys(at(pins.body, "data") as object)).not.toContain("cluster-b")
+
+      const again = await leaving("--force", "--apply")
+      expect([again.code, again.output]).toEqual([0, "Nothing of cluster cluster-b is in the fleet.\n"])
     },
     patience
   )
