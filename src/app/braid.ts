@@ -252,8 +252,8 @@ const leave = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Takes a cluster out of a primary's fleet: its entry, Secrets and identity at the primary, and its Lease for this " +
-      "primary. Prints what it would remove; --apply removes it."
+    "Takes a cluster out of a primary's fleet: its entry, Secrets and identity at the primary, and the Lease that it " +
+      "keeps for this primary. Prints what it would remove; --apply removes it."
   )
 )
 
