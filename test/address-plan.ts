@@ -41,6 +41,8 @@ const networks = {
   "real client, ends of sessions": [166, 3],
   "real client, features": [170, 4],
   "real client, certificates": [174, 3],
+  "clusters that join": [73, 3],
+  "clusters that join, kubernetes": [10, 6],
   "kubelet, pod network and probes": [200, 40]
 } as const satisfies Readonly<Record<string, readonly [first: number, count: number]>>
 

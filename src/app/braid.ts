@@ -56,20 +56,25 @@ const clusterFlags = {
 const operatorNamespace = (description: string) =>
   Flag.String("namespace").pipe(Flag.withAlias("n"), Flag.withDefault("mirrord"), Flag.withDescription(description))
 
+const seconds = (name: string, usual: number, description: string) =>
+  Flag.Int(name).pipe(
+    Flag.filter(
+      (found) => found >= 1,
+      (found) => `--${name}: found ${found}; give at least 1`
+    ),
+    Flag.withDefault(usual),
+    Flag.withDescription(description)
+  )
+
+const timeoutSecs = seconds("timeout-secs", 10, "How long connecting, and each answer, may take")
+
 const doctor = Command.make(
   "doctor",
   {
     ...clusterFlags,
     cluster: optionalText("cluster", "Look at this cluster only"),
     namespace: operatorNamespace("Namespace of the operator, with a kubeconfig"),
-    timeoutSecs: Flag.Int("timeout-secs").pipe(
-      Flag.filter(
-        (seconds) => seconds >= 1,
-        (seconds) => `--timeout-secs: found ${seconds}; give at least 1`
-      ),
-      Flag.withDefault(10),
-      Flag.withDescription("How long connecting, and each answer, may take")
-    ),
+    timeoutSecs,
     output: Flag.Literals("output", ["text", "json"]).pipe(
       Flag.withAlias("o"),
       Flag.withDefault("text"),
@@ -135,6 +140,17 @@ const status = Command.make("status", overviewFlags, (options) =>
   )
 ).pipe(Command.withDescription("Shows the operator of a cluster and, of a primary, how its clusters are."))
 
+const clusters = Command.make("clusters", overviewFlags, (options) =>
+  runs(
+    () => import("./commands/overview/clusters-command.ts"),
+    ({ runClusters }) => runClusters(options)
+  )
+).pipe(
+  Command.withDescription(
+    "Lists the clusters of a primary: whether each is ready, its credentials, its sessions, why not."
+  )
+)
+
 const stopSessions = Command.make(
   "stop",
   {
@@ -163,9 +179,84 @@ const sessions = Command.make("sessions", overviewFlags, (options) =>
   Command.withSubcommands([stopSessions])
 )
 
+const off = (name: string, description: string) =>
+  Flag.Boolean(name).pipe(Flag.withDefault(false), Flag.withDescription(description))
+
+/** Flags of the commands that are about a primary and one other cluster. */
+const memberFlags = {
+  ...overviewFlags,
+  context: optionalText("context", "Context of the primary; otherwise the current one"),
+  namespace: operatorNamespace("Namespace of the primary's operator"),
+  memberKubeconfig: optionalText(
+    "member-kubeconfig",
+    "Path of the member's kubeconfig; otherwise that of --kubeconfig"
+  ),
+  memberContext: optionalText("member-context", "Context of the member; otherwise the one with the cluster's name"),
+  memberNamespace: Flag.String("member-namespace").pipe(
+    Flag.withDefault("mirrord"),
+    Flag.withDescription("Namespace of the member's operator")
+  ),
+  apply: off("apply", "Do it; otherwise it is only printed")
+}
+
+const nameOfCluster = (description: string) => Argument.String("name").pipe(Argument.withDescription(description))
+
+const join = Command.make(
+  "join",
+  {
+    ...memberFlags,
+    name: nameOfCluster("Name of the cluster in the fleet; for eks that of the EKS cluster"),
+    provider: Flag.Literals("provider", ["token", "mtls", "eks", "aks"]).pipe(
+      Flag.withDefault("token"),
+      Flag.withDescription("How the primary proves who it is to the member")
+    ),
+    server: optionalText("server", "URL of the member's API server, as the primary reaches it"),
+    caFile: optionalText("ca-file", "File with the CA of that API server, PEM"),
+    clientCertificate: optionalText("client-certificate", "File with the primary's certificate, for mtls"),
+    clientKey: optionalText("client-key", "File with its key, without a passphrase"),
+    region: optionalText("region", "AWS region of the cluster, for eks"),
+    tenantId: optionalText("tenant-id", "Azure tenant, for aks, if it is not that of the operator's pod"),
+    clientId: optionalText("client-id", "Azure client, for aks, if it is not that of the operator's pod"),
+    group: optionalText("group", "Group of the EKS access entry, or object id of the Entra group"),
+    showSecrets: off("show-secrets", "Print the credentials as well"),
+    wait: off("wait", "Wait until the primary is connected to the cluster; with --apply"),
+    waitSecs: seconds("wait-secs", 300, "How long to wait; a kubelet takes up to two minutes alone"),
+    timeoutSecs
+  },
+  (options) =>
+    runs(
+      () => import("./commands/join/join-command.ts"),
+      ({ runJoin }) => runJoin(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Makes a cluster a member of a primary's fleet: tries its credentials and prints what both sides need; --apply " +
+      "writes it. The chart must run in both."
+  )
+)
+
+const leave = Command.make(
+  "leave",
+  {
+    ...memberFlags,
+    name: nameOfCluster("Name of the cluster in the fleet"),
+    force: off("force", "Leave although sessions use the cluster, or although it cannot be reached")
+  },
+  (options) =>
+    runs(
+      () => import("./commands/join/leave-command.ts"),
+      ({ runLeave }) => runLeave(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Takes a cluster out of a primary's fleet: its entry, Secrets and identity at the primary, and the Lease that it " +
+      "keeps for this primary. Prints what it would remove; --apply removes it."
+  )
+)
+
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, doctor, status, sessions, logs, cleanup])
+  Command.withSubcommands([operator, doctor, status, clusters, sessions, logs, join, leave, cleanup])
 )
 
 Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))

@@ -27,3 +27,12 @@ export const readCertificate = (certificate: Uint8Array | string): CertificateFa
     return undefined
   }
 }
+
+/** The common name of a certificate's subject, by which an API server calls its user; nothing if there is none. */
+export const commonNameOf = (certificate: string): string | undefined => {
+  try {
+    return new X509Certificate(certificate).subjectName.getField("CN")[0]
+  } catch {
+    return undefined
+  }
+}

@@ -52,7 +52,11 @@ const knownPins = ({ data, metadata }: KubeObject): KnownPins => ({
   isKept: true
 })
 
-const readPins = ({ api, namespace }: PinsOptions): Effect.Effect<KnownPins, KubeError> =>
+/** Reads the pins of a primary. */
+export const readPins = ({
+  api,
+  namespace
+}: Pick<PinsOptions, "api" | "namespace">): Effect.Effect<KnownPins, KubeError> =>
   api.get(configMaps, pinsName, namespace).pipe(
     Effect.map(knownPins),
     Effect.catch((error) =>

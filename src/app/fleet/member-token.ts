@@ -52,25 +52,33 @@ export interface RenewedMember {
   readonly access: MemberAccess
 }
 
+/** Asks a cluster for a token of an account. Nothing: the answer holds none. */
+export const requestToken = (
+  api: KubeApi,
+  account: ServiceAccount,
+  expirationSeconds: number
+): Effect.Effect<Redacted.Redacted | undefined, KubeError> => {
+  const body = {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    metadata: { name: account.name },
+    spec: { expirationSeconds }
+  }
+  return Effect.map(api.create(tokensOf(account), body, account.namespace), (answer) => {
+    const text = at(answer, "status", "token")
+    return typeof text === "string" && text !== "" ? Redacted.make(text) : undefined
+  })
+}
+
 /** Asks for a token, and tries it before anybody uses it. Fails with a clause that names what went wrong. */
 export const grantToken = (
   { access, connector, member }: RenewedMember,
   { account, expirationSeconds }: Extract<TokenRenewal, { readonly _tag: "At" }>
 ): Effect.Effect<MemberToken, string> =>
   Effect.gen(function* () {
-    const body = {
-      apiVersion: "authentication.k8s.io/v1",
-      kind: "TokenRequest",
-      metadata: { name: account.name },
-      spec: { expirationSeconds }
-    }
-    const answer = yield* inTime(
-      "the member grants no token",
-      access.api.create(tokensOf(account), body, account.namespace)
-    )
-    const text = at(answer, "status", "token")
-    if (typeof text !== "string" || text === "") return yield* Effect.fail("the member's answer holds no token")
-    const granted = memberToken(Redacted.make(text), yield* Clock.currentTimeMillis)
+    const token = yield* inTime("the member grants no token", requestToken(access.api, account, expirationSeconds))
+    if (token === undefined) return yield* Effect.fail("the member's answer holds no token")
+    const granted = memberToken(token, yield* Clock.currentTimeMillis)
     const tried = Effect.scoped(
       Effect.flatMap(connector.member(member, { _tag: "BearerToken", token: granted.token }), ({ api }) =>
         isAccepted(api)

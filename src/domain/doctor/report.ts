@@ -56,7 +56,7 @@ const longestText = 4_096
 const printable = (text: string): string => cleanText(text, longestText)
 
 /** One line for each finding, and one for its fix. Of the same fix twice in a row only the last is printed. */
-const linesOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>
+export const findingLines = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>
   findings.flatMap(({ check, fix, message, status }, index) => [
     `  ${marks[status].padEnd(4)}  ${check.padEnd(widestCheck)}  ${printable(message)}`,
     ...(fix === undefined || findings[index + 1]?.fix === fix
@@ -80,10 +80,10 @@ const summary = (report: DoctorReport): string => {
 
 /** The report for a person. The summary comes last, where a terminal shows it. */
 export const reportLines = (report: DoctorReport): ReadonlyArray<string> => [
-  ...linesOf(report.findings),
+  ...findingLines(report.findings),
   ...report.clusters.flatMap(({ findings, isDefault, name, part }) => [
     `${name} (${part === "own" ? "the operator's own cluster" : "member"}${isDefault ? ", default" : ""})`,
-    ...linesOf(findings),
+    ...findingLines(findings),
     ""
   ]),
   summary(report)

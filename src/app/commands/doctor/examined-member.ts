@@ -64,6 +64,49 @@ const placeOf = (member: MemberConfiguration, namespace: string) =>
 const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/u.test(text) ? "" : "."}`
 
+/** A member without credentials: its address and its CA. */
+const unauthenticated = (member: MemberConfiguration, isDefault: boolean): Omit<ExaminedCluster, "credentials"> => {
+  const config = new KubeConfig()
+  config.loadFromOptions({
+    clusters: [
+      {
+        name: member.name,
+        server: member.server,
+        ...(member.certificateAuthority === undefined
+          ? {}
+          : { caData: Buffer.from(member.certificateAuthority, "utf8").toString("base64") })
+      }
+    ],
+    users: [{ name: "nobody" }],
+    contexts: [{ name: member.name, cluster: member.name, user: "nobody" }],
+    currentContext: member.name
+  })
+  return {
+    name: member.name,
+    part: "member",
+    isDefault,
+    role: { _tag: "Single" },
+    namespace: member.namespace ?? "mirrord",
+    agentNamespace: "",
+    kept: noParts,
+    problems: member.problems,
+    config,
+    account: undefined
+  }
+}
+
+/** A member with credentials that are at hand. `from`: their place, for sentences. */
+export const memberWith = (
+  member: MemberConfiguration,
+  isDefault: boolean,
+  credentials: MemberCredentials,
+  from: string
+): ExaminedCluster => ({
+  ...unauthenticated(member, isDefault),
+  credentials: describe(credentials, from),
+  config: memberConfig(member, credentials)
+})
+
 /** A member, with the credentials that its Secrets beside the primary's operator hold. */
 export const examinedMember = (
   member: MemberConfiguration,
@@ -78,33 +121,7 @@ export const examinedMember = (
     }
     const place = placeOf(member, namespace)
     const from = `Secret ${place.selection.namespace}/${names.secret}`
-    const config = new KubeConfig()
-    config.loadFromOptions({
-      clusters: [
-        {
-          name: member.name,
-          server: member.server,
-          ...(member.certificateAuthority === undefined
-            ? {}
-            : { caData: Buffer.from(member.certificateAuthority, "utf8").toString("base64") })
-        }
-      ],
-      users: [{ name: "nobody" }],
-      contexts: [{ name: member.name, cluster: member.name, user: "nobody" }],
-      currentContext: member.name
-    })
-    const cluster = {
-      name: member.name,
-      part: "member",
-      isDefault,
-      role: { _tag: "Single" },
-      namespace: member.namespace ?? "mirrord",
-      agentNamespace: "",
-      kept: noParts,
-      problems: member.problems,
-      config,
-      account: undefined
-    } as const
+    const cluster = unauthenticated(member, isDefault)
     if (member.auth._tag === "Eks" || member.auth._tag === "Aks")
       return { ...cluster, ...(yield* cloudCredentials(member, member.auth, installation)) }
     const found = yield* Effect.result(findSecrets(own, place.selection))
@@ -123,9 +140,5 @@ export const examinedMember = (
     }
     const { credentials, tokens } = newest.success
     const isRenewed = tokens !== undefined && tokens.used !== tokens.first
-    return {
-      ...cluster,
-      credentials: describe(credentials, isRenewed ? `Secret ${namespace}/${names.refreshed}` : from),
-      config: memberConfig(member, credentials)
-    }
+    return memberWith(member, isDefault, credentials, isRenewed ? `Secret ${namespace}/${names.refreshed}` : from)
   })

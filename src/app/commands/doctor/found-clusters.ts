@@ -60,14 +60,22 @@ const looks: Readonly<Record<ClusterProvider, { readonly at: (search: Installati
     }
   }
 
+const chosen = ({ search }: Installation) => [...new Set(search.providers)].map((provider) => looks[provider])
+
+/** All clusters that the operator finds now. */
+export const foundClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ProvidedCluster>, KubeError> =>
+  Effect.map(
+    Effect.forEach(chosen(installation), ({ look }) => look(installation)),
+    (found) => found.flat()
+  )
+
 export const withFoundClusters = (installation: Installation): Effect.Effect<Installation> =>
   Effect.gen(function* () {
-    const { fleet, search } = installation
+    const { fleet } = installation
     if (fleet === undefined) return installation
-    const seen = yield* Effect.forEach([...new Set(search.providers)], (provider) => {
-      const { at, look } = looks[provider]
-      return Effect.map(Effect.result(look(installation)), (found) => ({ what: at(installation), found }))
-    })
+    const seen = yield* Effect.forEach(chosen(installation), ({ at, look }) =>
+      Effect.map(Effect.result(look(installation)), (found) => ({ what: at(installation), found }))
+    )
     const unread = seen.flatMap(({ found, what }) => {
       if (Result.isSuccess(found)) return []
       const fix = "Use a kubeconfig that may list them, or run this as the operator: helm test."

@@ -50,6 +50,16 @@ export interface Installation {
   readonly search: ClusterSearch
   readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
+  /** Where the configuration of a primary stands, as a person's kubeconfig shows it. */
+  readonly sources?: FleetSources
+}
+
+/** The objects that hold the configuration of a primary. */
+export interface FleetSources {
+  readonly configMap: KubeObject
+  readonly documents: FleetDocuments
+  /** Key of the list of clusters; nothing if the operator was told of none. */
+  readonly clustersKey: string | undefined
 }
 
 /** The reason why no cluster can be examined. */
@@ -134,19 +144,22 @@ const environment = (deployment: KubeObject): ReadonlyMap<string, string> => {
 const documentIn = (configMap: KubeObject, env: ReadonlyMap<string, string>, variable: string): ConfigurationDocument =>
   documentOf(asString(at(configMap, "data", basename(env.get(variable) ?? ""))) ?? "")
 
-const configurationOf = (
+const sourcesOf = (
   configMap: KubeObject,
   env: ReadonlyMap<string, string>,
   settings: Pick<FleetDocuments, "findsClusters" | "managementOnly">
-) =>
-  parseFleetConfiguration(
-    {
+): FleetSources => {
+  const list = env.get("MIRRORD_CLUSTERS_CONFIG")
+  return {
+    configMap,
+    documents: {
       multiCluster: documentIn(configMap, env, "MIRRORD_MULTICLUSTER_CONFIG"),
       clusters: documentIn(configMap, env, "MIRRORD_CLUSTERS_CONFIG"),
       ...settings
     },
-    sha256Hex
-  )
+    clustersKey: list === undefined ? undefined : basename(list)
+  }
+}
 
 /** The shape of agents. A file that the operator refuses counts as empty here: its log says what is wrong with it. */
 const agentPartsOf = (
@@ -243,9 +256,10 @@ export const installationByKubeConfig = (
       }
     if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [] }
     const findsClusters = search.providers.length > 0
-    const fleet = configurationOf(configMap.success, env, { findsClusters, managementOnly })
+    const sources = sourcesOf(configMap.success, env, { findsClusters, managementOnly })
+    const fleet = parseFleetConfiguration(sources.documents, sha256Hex)
     return Result.isSuccess(fleet)
-      ? { ...installed, fleet: fleet.success, search: searchWithin(search, namespace), findings: [] }
+      ? { ...installed, fleet: fleet.success, search: searchWithin(search, namespace), sources, findings: [] }
       : yield* Effect.fail(
           noInstallation(
             "kubeconfig",

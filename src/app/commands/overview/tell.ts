@@ -7,6 +7,7 @@
 import { Effect } from "effect"
 import { stringify } from "yaml"
 import { cleanText, cleanTexts, textLimits } from "../../../domain/clean-text.ts"
+import { asObject } from "../../../domain/json.ts"
 import type { Unanswered } from "./ask-cluster.ts"
 
 /** The form of the output: a table for people, JSON or YAML for programs. */
@@ -15,19 +16,27 @@ export type Output = "table" | "json" | "yaml"
 /** The finding of a command in both forms: `value` for programs, `lines` for people. */
 export interface Told {
   readonly value: object
+  /** More fields of `value`, which are a person's own: they are printed whole. */
+  readonly own?: object
   readonly lines: ReadonlyArray<string>
   /** Problems that `value` and `lines` leave out, for standard error. */
   readonly notes: ReadonlyArray<string>
 }
 
-export const toldText = (output: Output, { lines, value }: Told): string => {
+/** All that a program gets. Texts of others are made harmless. */
+const printedValue = ({ own, value }: Told): unknown => {
+  const clean = cleanTexts(value)
+  return own === undefined ? clean : { ...asObject(clean), ...own }
+}
+
+export const toldText = (output: Output, told: Told): string => {
   switch (output) {
     case "table":
-      return lines.join("\n")
+      return told.lines.join("\n")
     case "json":
-      return JSON.stringify(cleanTexts(value), null, 2)
+      return JSON.stringify(printedValue(told), null, 2)
     case "yaml":
-      return stringify(cleanTexts(value), { lineWidth: 0 }).trimEnd()
+      return stringify(printedValue(told), { lineWidth: 0 }).trimEnd()
   }
 }
 

@@ -17,4 +17,9 @@ describe("a finding of others' texts", () => {
     const value = { name: "Größe 🎉", list: [1, null, true], none: undefined }
     expect(toldText("json", { value, lines: [], notes: [] })).toBe(JSON.stringify(value, null, 2))
   })
+  it("has the person's own fields whole", () => {
+    const own = { pem: "-----\n".repeat(1_000) }
+    const told = { value: { user: "ann" }, own, lines: [], notes: [] }
+    expect(JSON.parse(toldText("json", told))).toEqual({ user: "ann", ...own })
+  })
 })
