@@ -238,7 +238,8 @@ export const connectInput: fc.Arbitrary<HttpInput> = fc
     }
   })
 
-const paths = [
+/** A path of each route; a test compares. */
+export const paths: ReadonlyArray<string> = [
   "/health",
   "/livez",
   "/readyz",
@@ -248,15 +249,25 @@ const paths = [
   ...[
     "mirrordoperators",
     "mirrordoperators/operator",
+    "mirrordoperators/operator/ping",
     "mirrordoperators/nope",
+    "mirrordclusters",
+    "mirrordclusters/cluster-a",
+    "events",
     "mirrordclusteroperatorusercredentials",
     "mirrordoperators/operator/certificate",
     "sessions",
+    "sessions/inactive",
+    "sessions/mc-0000000000000000",
     "namespaces/default/sessions",
+    "namespaces/default/sessions/mc-0000000000000000",
     "targets",
     "namespaces/default/targets",
+    "namespaces/default/targets/deployment.myapp",
+    "namespaces/default/targets/deployment.myapp/port-locks",
     "copytargets",
     "namespaces/default/copytargets",
+    "namespaces/default/copytargets/nope",
     "proxy/namespaces/default/targets/deployment.myapp",
     "branchcredentials"
   ].map((path) => `${operatorApiRoot}/${path}`)

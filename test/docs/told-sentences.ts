@@ -8,11 +8,17 @@ import { join } from "node:path"
 import { sentencesOf } from "./refusal-texts.ts"
 
 /** The rooms that speak of one session to its user. */
-const rooms =
-  /^(?:domain\/(?:target|session|policy|routing|copy-target)|app\/(?:sessions|relay|policies|copy-targets))\//u
+const rooms = new RegExp(
+  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|app/(?:sessions|relay|policies|copy-targets)/|" +
+    "adapters/(?:pod/|x509/user-certificates))",
+  "u"
+)
 
 /** Files whose texts are not sentences by themselves, each with the reason. */
 const others: Readonly<Record<string, string>> = {
+  "domain/agent/agent-configuration.ts": "mistakes in the settings of agents, with which nothing starts",
+  "domain/agent/agent-fields.ts": "the same",
+  "domain/agent/check-field.ts": "the same",
   "domain/routing/table.ts": "the reasons of the routing table",
   "domain/policy/policy-rules.ts": "mistakes in the fields of policies, in a refusal that says where",
   "domain/policy/readable-rules.ts": "the same",
@@ -134,6 +140,11 @@ const parts: ReadonlySet<string> = new Set([
   "it has both spec.template and spec.workloadRef",
   "none is allowed",
   "session id … is not an unsigned 64-bit number",
+  "an earlier run of the container",
+  "for no name",
+  "no reason given",
+  // The name of an authority.
+  "braid user certificates",
   // A condition of the operator.
   "The operator runs with the configuration of its files.",
   "All clusters that were found are in the fleet.",

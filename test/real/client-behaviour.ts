@@ -88,12 +88,14 @@ export const clientBehaviour = (where: string, use: UsePlayground): void =>
 
       it("the default cluster is cut off and healed: the client waits, and comes back", async () => {
         await begin()
-        await whileNoticedCut(real, "cluster-a", () =>
-          eventually("both workloads answer by themselves", () => {
+        await whileNoticedCut(real, "cluster-a", async () => {
+          const cut = new Promise<void>((resolve) => setTimeout(resolve, 20_000))
+          await eventually("both workloads answer by themselves", () => {
             for (const cluster of ["cluster-a", "cluster-b"])
               expect(requests.answers(cluster).at(-1), cluster).toBe("workload")
           })
-        )
+          await cut
+        })
         await isServedAfterReturn()
       })
 

@@ -12,7 +12,7 @@ import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
 import { asObject } from "../../src/domain/json.ts"
 import { applyObjects } from "./cluster-writes.ts"
-import { restartOperator } from "./disturbances.ts"
+import { whileKilled } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
   describeReal,
@@ -140,7 +140,7 @@ export const fleetCopyTargets = (where: string, use: UsePlayground): void =>
       it("operators are killed in the middle, the primary's and the member's: the copies go on, and end", async () => {
         const app = exec("deployment/myapp", { scale_down: true }, layerApp, "--steal", "80", "--respond", "laptop")
         await app.waitForEvent("subscribed", undefined, 90_000)
-        for (const cluster of both) await restartOperator(real, cluster)
+        for (const cluster of both) await whileKilled(real, cluster, async () => {})
         await fleetIs(real.playground())
         await servedByLaptop("/two")
         for (const cluster of both) expect(workload(cluster)).toEqual({ replicas: 0, from: "1" })

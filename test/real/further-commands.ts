@@ -78,10 +78,19 @@ export const furtherCommands = (where: string, use: UsePlayground): void =>
       it.each(["session stop", "kill"])("%s ends the session with the id that session list shows", async (words) => {
         const app = run(cluster, ["exec", ...target, "--", layerApp, "--mirror", "7000"])
         await app.waitForEvent("subscribed")
-        const [, id = ""] = /\| ([0-9A-F]+) +\| \d+ +\|/.exec(await ends(run(cluster, ["session", "list"]), 0)) ?? []
+        const list = () => ends(run(cluster, ["session", "list"]), 0)
+        const [, id = ""] = /\| ([0-9A-F]+) +\| \d+ +\|/.exec(await list()) ?? []
+        // It has a client.
+        await ends(run(cluster, ["operator", "session", "retain-active"]), 0)
+        expect(await list()).toContain(` ${id} `)
         expect(await ends(run(cluster, [...words.split(" "), id]), 0)).toContain(`Killed session ${id}`)
         // layer-app ends with 3 when its session is lost.
         expect(await app.ended(), app.stderr()).toBe(3)
+      })
+
+      it("queues status says that queue splitting is not enabled", async () => {
+        const output = await ends(run(cluster, ["queues", "status"], "json"), 0)
+        expect(output).toContain("Can't list queuesplits, assuming they're not enabled on this cluster.")
       })
 
       it("ui start serves those who have its token, and ui stop ends it", async () => {
@@ -91,11 +100,37 @@ export const furtherCommands = (where: string, use: UsePlayground): void =>
         expect(await status({})).toBe(401)
         // This build of the client holds no pages.
         expect(await status({ "x-auth-token": token })).toBe(404)
+        const app = run(cluster, ["exec", ...target, "--", layerApp, "--mirror", "7000"])
+        await app.waitForEvent("subscribed")
+        await eventually("the list of the page has the session once", async () => {
+          const answer = await fetch(`${page}api/operator-sessions`, { headers: { "x-auth-token": token } })
+          expect(await answer.json()).toMatchObject({
+            sessions: [{ namespace: "default", target: { kind: "deployment", name: "myapp" } }]
+          })
+        })
         expect(await ends(run(cluster, ["ui", "stop"]), 0)).toContain("Sent stop command to UI server")
+        app.stop()
       })
     })
 
     describe("at a cluster by itself", () => {
+      it("a CI job with an API key has a session until `ci stop`", async () => {
+        const [key = ""] = /mci-v1:[\w-]+/.exec(await ends(run(single, ["ci", "api-key"], "json"), 0)) ?? []
+        const user = { home: real.home("ci-of-one"), kubeconfig: users.get(single)?.kubeconfig ?? "" }
+        const asJob = (args: ReadonlyArray<string>): RunningCommand => {
+          const environment = { MIRRORD_CI_API_KEY: key }
+          const command = runClient({ file: mirrord, args, ...user, environment, progress: "off" })
+          commands.push(command)
+          return command
+        }
+        const program = [layerApp, "--steal", "80:^x-user: ci$", "--respond", "ci"]
+        await ends(asJob(["ci", "start", ...target, "--", ...program]), 0)
+        const ask = () => request(entry(single), "/job", { "x-user": "ci" })
+        await eventually("the job serves", async () => expect(await ask()).toBe("ci /job\n"))
+        await ends(asJob(["ci", "stop"]), 0)
+        await eventually("the workload serves again", async () => expect(await ask()).toContain(`hello from ${single}`))
+      })
+
       it("diagnose latency measures a hundred answers", async () => {
         const output = await ends(run(single, ["diagnose", "latency"], "json"), 0)
         expect(output.match(/\d+\/100 iterations completed/g)).toHaveLength(100)

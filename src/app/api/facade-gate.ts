@@ -29,7 +29,7 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     problems,
     describe: read(Effect.flatMap(behind, (facade) => facade.describe)),
     issueCertificate: (csr) => read(Effect.flatMap(behind, (facade) => facade.issueCertificate(csr))),
-    listSessions: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listSessions(namespace))),
+    listSessions: (...which) => read(Effect.flatMap(behind, (facade) => facade.listSessions(...which))),
     listClusters: read(Effect.flatMap(behind, (facade) => facade.listClusters)),
     cluster: (name) => read(Effect.flatMap(behind, (facade) => facade.cluster(name))),
     listTargets: (namespace) => read(Effect.flatMap(behind, (facade) => facade.listTargets(namespace))),

@@ -85,8 +85,11 @@ export class OperatorFacade extends Context.Service<
     readonly problems: Effect.Effect<ReadonlyArray<string>>
     /** Signs a user's certificate request; PEM in, PEM out. */
     readonly issueCertificate: (csr: string) => Effect.Effect<string, ApiError>
-    /** `Session` objects (operator-api.md §4.2), all or those of a namespace. */
-    readonly listSessions: (namespace: string | undefined) => Effect.Effect<ReadonlyArray<object>, ApiError>
+    /** `Session` objects (operator-api.md §4.2), all or those of a namespace and of a session key. */
+    readonly listSessions: (
+      namespace: string | undefined,
+      key?: string
+    ) => Effect.Effect<ReadonlyArray<object>, ApiError>
     /** The clusters of a primary's fleet; none for other operators. */
     readonly listClusters: Effect.Effect<ReadonlyArray<ServedCluster>, ApiError>
     readonly cluster: (name: string) => Effect.Effect<ServedCluster, ApiError>

@@ -20,6 +20,7 @@ import { clusterColumns, type ServedCluster } from "../../domain/fleet/cluster-o
 import { asObject, at } from "../../domain/json.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { printedTable, wantsTable } from "../../domain/resources/printed-table.ts"
+import { selectedKey } from "../../domain/session/session-selector.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
@@ -112,7 +113,10 @@ const success = (message: string) => json(successBody(message))
 const listSessions = Effect.gen(function* () {
   yield* authenticated
   const namespace = (yield* HttpRouter.params)["namespace"]
-  const items = yield* (yield* OperatorFacade).listSessions(namespace)
+  const { url } = yield* HttpServerRequest.HttpServerRequest
+  const selector = new URL(url, "http://operator").searchParams.get("fieldSelector")
+  const key = yield* Effect.mapError(Effect.fromResult(selectedKey(selector)), badRequest)
+  const items = yield* (yield* OperatorFacade).listSessions(namespace, key)
   return yield* json({ apiVersion: operatorGroupVersion, kind: "SessionList", metadata: {}, items })
 })
 

@@ -169,7 +169,8 @@ const facadeOf = (operator: Operator): Facade => {
     ...copyTargetRequests(reception),
     describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
-    listSessions: (namespace) => Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, namespace, now)),
+    listSessions: (namespace, key) =>
+      Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, { namespace, key }, now)),
     listClusters,
     cluster: (name) => Effect.flatMap(listClusters, (clusters) => clusterNamed(clusters, name)),
     listTargets: (namespace) => targets.list(namespace),
@@ -245,9 +246,14 @@ const describe = (operator: Operator, now: number): object => {
   })
 }
 
-const listSessions = ({ capabilities }: Operator, namespace: string | undefined, now: number): ReadonlyArray<object> =>
+const listSessions = (
+  { capabilities }: Operator,
+  { key, namespace }: { readonly namespace: string | undefined; readonly key?: string | undefined },
+  now: number
+): ReadonlyArray<object> =>
   shownSessions(capabilities, now)
     .filter(({ info }) => namespace === undefined || info.namespace === namespace)
+    .filter(({ info }) => key === undefined || info.key === key)
     .map(({ info }) => sessionObject(info))
 
 const portLocks = (

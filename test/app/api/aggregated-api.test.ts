@@ -110,7 +110,7 @@ const start = async (options: StartOptions = {}) => {
       csr.includes("BEGIN CERTIFICATE REQUEST")
         ? Effect.succeed("PEM")
         : Effect.fail(badRequest("spec.csr: it is not PEM.")),
-    listSessions: (namespace) => Effect.sync(() => (fake.seen.push(["list", namespace]), [{ kind: "Session" }])),
+    listSessions: (...which) => Effect.sync(() => (fake.seen.push(["list", ...which]), [{ kind: "Session" }])),
     listClusters: Effect.succeed([servedCluster("a"), servedCluster("b")]),
     cluster: (name) => (name === "a" ? Effect.succeed(servedCluster(name)) : Effect.fail(notFound(`no ${name}`))),
     listTargets: (namespace) => Effect.sync(() => (fake.seen.push(["targets", namespace]), [{ kind: "Target" }])),
@@ -495,6 +495,12 @@ describe("requests", () => {
   it("sessions are listed, deleted one by one in every form of their id, all at once, or if inactive", async () => {
     const { call, fake } = await start()
     expect((await call("GET", `${root}/namespaces/shop/sessions`)).body["items"]).toHaveLength(1)
+    const selected = String.raw`${root}/sessions?fieldSelector=spec.session.key%3Da\,b`
+    expect((await call("GET", selected)).body["items"]).toHaveLength(1)
+    expect((await call("GET", `${root}/sessions?fieldSelector=spec.user%3Da`)).body).toMatchObject({
+      code: 400,
+      message: 'The field selector is "spec.user=a"; sessions are selected by spec.session.key=KEY alone.'
+    })
     expect((await call("DELETE", `${root}/sessions/4DBE`)).body).toMatchObject({ kind: "Status", status: "Success" })
     expect((await call("DELETE", `${root}/namespaces/shop/sessions/mc-1?x=1`)).status).toBe(200)
     expect((await call("DELETE", `${root}/sessions`)).status).toBe(200)
@@ -504,7 +510,8 @@ describe("requests", () => {
       message: "3 sessions are being stopped."
     })
     expect(fake.seen).toEqual([
-      ["list", "shop"],
+      ["list", "shop", undefined],
+      ["list", undefined, "a,b"],
       ["delete", "4DBE", "dev"],
       ["delete", "mc-1", "dev"],
       ["delete", "All", "dev"],

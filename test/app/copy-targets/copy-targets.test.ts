@@ -3,6 +3,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Result, Scope } from "effect"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { at } from "../../../src/domain/json.ts"
 import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
@@ -126,6 +127,19 @@ describe("a copy that replaces its target", () => {
       assert.strictEqual(one, other)
       assert.lengthOf(copied.copies(), 1)
       assert.deepStrictEqual(copied.workload(), scaledDownFor(one ?? ""))
+    })
+  )
+
+  it.effect("has the spec that was sent, session key included: by it the client finds its copy again", () =>
+    Effect.gen(function* () {
+      const wish = { ...usualSpec, session_key: "one" }
+      const { copied, copy, name } = yield* withCopy(wish)
+      assert.deepStrictEqual(at(copy, "spec"), wish)
+      const listed = yield* copied.facade.listCopyTargets({ namespace: "default" })
+      assert.deepStrictEqual(
+        listed.map((one) => [at(one, "metadata", "name"), at(one, "spec")]),
+        [[name, wish]]
+      )
     })
   )
 

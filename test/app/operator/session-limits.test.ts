@@ -333,7 +333,7 @@ describe("a session that was stopped", () => {
         const { operator } = cluster
         if (operator === undefined) throw new Error("no operator")
         const [used, left] = [
-          { ...wanted, sessionId: "1" },
+          { ...wanted, sessionId: "1", query: `${wanted.query}&key=mine` },
           { ...wanted, sessionId: "2" }
         ]
         const client = yield* session(cluster, used)
@@ -350,6 +350,8 @@ describe("a session that was stopped", () => {
         assert.strictEqual(refusedWith(yield* connectTo(cluster, left)).code, 410)
         opened(yield* connectTo(cluster, used))
         assert.lengthOf(yield* operator.listSessions(undefined), 1)
+        assert.lengthOf(yield* operator.listSessions(undefined, "mine"), 1)
+        assert.lengthOf(yield* operator.listSessions(undefined, "another key"), 0)
         assert.strictEqual(yield* operator.deleteSessions("All", caller), 1)
         yield* client.leave
         for (let i = 0; i < 8; i++) yield* pass("1 second")
