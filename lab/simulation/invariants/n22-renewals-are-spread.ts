@@ -9,6 +9,8 @@ import type { Invariant } from "./invariant.ts"
 /** Requests within so many ms are at once. */
 const atOnce = 20
 const tooMany = 3
+/** Tokens that were put right together may be asked for together: nothing is judged for so many ms after a fault. */
+const afterFault = 60_000
 
 export const renewalsAreSpread: Invariant = {
   id: "N22",
@@ -16,14 +18,16 @@ export const renewalsAreSpread: Invariant = {
   begin: () => {
     /** By operator: the members that were asked within the last moment, and when. */
     const asked = new Map<string, Map<string, number>>()
+    let lastFault = -Infinity
     return {
       on: (event) => {
+        if (event._tag === "Fault") lastFault = event.at
         if (event._tag !== "Called" || !isOfKind(event.call, "tokens")) return undefined
         const { operator, to } = event.call
         const members = asked.get(operator) ?? new Map<string, number>()
         asked.set(operator, members.set(to, event.at))
         const now = [...members].filter(([, at]) => event.at - at <= atOnce).map(([member]) => member)
-        return now.length >= tooMany
+        return now.length >= tooMany && event.at - lastFault > afterFault
           ? `The operator of ${operator} asks for the tokens of ${now.join(", ")} within ${atOnce} ms.`
           : undefined
       }
