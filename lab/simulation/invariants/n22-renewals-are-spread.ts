@@ -10,7 +10,7 @@ import type { Invariant } from "./invariant.ts"
 const atOnce = 20
 const tooMany = 3
 /** Tokens that were put right together may be asked for together: nothing is judged for so many ms after a fault. */
-const afterFault = 60_000
+const afterFault = 2_000
 
 export const renewalsAreSpread: Invariant = {
   id: "N22",
