@@ -41,6 +41,7 @@ const networks = {
   "real client, ends of sessions": [166, 3],
   "real client, features": [170, 4],
   "real client, certificates": [174, 3],
+  "braid doctor": [56, 3],
   "clusters that join": [73, 3],
   "clusters that join, kubernetes": [10, 6],
   "kubelet, pod network and probes": [200, 40]

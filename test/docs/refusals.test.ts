@@ -78,7 +78,7 @@ describe("docs/refusals.md, failures and what is told", () => {
   const lines = tellings.split("\n").filter((line) => /^\| (?:\d|–)/u.test(line))
   const listed = lines.map((line) => tellingForm.exec(line)).map((row) => row?.[1] ?? row?.[2])
 
-  it("has each sentence about targets, sessions, copies, traffic and policies, and no other one", () => {
+  it("has each sentence of the rooms that speak to users, and no other one", () => {
     const refused = page.split("\n").flatMap((line) => /^\| \d{3} \| (`+)(.+?)\1 \| /u.exec(line)?.[2] ?? [])
     // Missing: give each a row, or name it among the parts of sentences. Lost: nothing says this any more.
     const told = toldSentences(source, new Set(refused))

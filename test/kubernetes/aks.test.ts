@@ -2,20 +2,18 @@ import { createPublicKey, type KeyObject } from "node:crypto"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { files, tokenIssuer } from "../../lab/playground/kubernetes/control-plane.ts"
 import { makeAksTokens } from "../../src/adapters/azure/aks-tokens.ts"
-import { makeClusterConnector } from "../../src/adapters/kubernetes/cluster-connector.ts"
 import { clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { at } from "../../src/domain/json.ts"
 import { configMaps } from "../../src/domain/resources/core-kinds.ts"
 import type { ClusterConnector, MemberAccess } from "../../src/ports/cluster-connector.ts"
-import { LinkRefused } from "../../src/ports/member-link.ts"
 import { aksServer, type EntraStandIn, startEntraStandIn } from "../support/entra-stand-in.ts"
 import { eventually } from "../support/eventually.ts"
+import { linklessConnector } from "../support/linkless-connector.ts"
 import { untilTrue } from "../support/until-true.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
@@ -75,13 +73,7 @@ describeKubernetes("an AKS cluster: kube-apiserver that trusts the tokens of Mic
     })
     issuerKey = createPublicKey(await readFile(join(plane.directory, files.accountKey)))
     await plane.apply(account)
-    const own = new KubeConfig()
-    own.loadFromFile(plane.kubeconfigPath)
-    connector = await Effect.runPromise(
-      makeClusterConnector(own, "primary", (_config, { cluster }) =>
-        Effect.fail(new LinkRefused({ cluster, reason: "", detail: "none" }))
-      ).pipe(Scope.provide(scope))
-    )
+    connector = await Effect.runPromise(linklessConnector(plane.kubeconfigPath).pipe(Scope.provide(scope)))
     await writeServiceAccountToken("api://AzureADTokenExchange")
   })
   afterAll(async () => {

@@ -2,19 +2,17 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer, type Server } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Fiber, Scope, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { createAuthority } from "../../lab/cluster/http/pki.ts"
 import { kubeconfigYaml } from "../../lab/cluster/kubeconfig.ts"
 import { makeEksTokens } from "../../src/adapters/aws/eks-tokens.ts"
-import { makeClusterConnector } from "../../src/adapters/kubernetes/cluster-connector.ts"
 import { clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { configMaps } from "../../src/domain/resources/core-kinds.ts"
 import type { ClusterConnector, MemberAccess } from "../../src/ports/cluster-connector.ts"
-import { LinkRefused } from "../../src/ports/member-link.ts"
 import { eventually } from "../support/eventually.ts"
+import { linklessConnector } from "../support/linkless-connector.ts"
 import { listenLocally } from "../support/listen-locally.ts"
 import { authenticate, type StsIdentity } from "../support/sts-stand-in.ts"
 import { untilTrue } from "../support/until-true.ts"
@@ -102,13 +100,7 @@ describeKubernetes("an EKS cluster: kube-apiserver with token authentication by 
     vi.stubEnv("AWS_ACCESS_KEY_ID", role.accessKeyId)
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", role.secretAccessKey)
     vi.stubEnv("AWS_SESSION_TOKEN", role.sessionToken)
-    const own = new KubeConfig()
-    own.loadFromFile(plane.kubeconfigPath)
-    connector = await Effect.runPromise(
-      makeClusterConnector(own, "primary", (_config, { cluster }) =>
-        Effect.fail(new LinkRefused({ cluster, reason: "", detail: "none" }))
-      ).pipe(Scope.provide(scope))
-    )
+    connector = await Effect.runPromise(linklessConnector(plane.kubeconfigPath).pipe(Scope.provide(scope)))
   })
   afterAll(async () => {
     vi.unstubAllEnvs()

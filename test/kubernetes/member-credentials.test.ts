@@ -6,11 +6,9 @@
 
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Fiber, Redacted, Scope, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createAuthority, type KeyPair } from "../../lab/cluster/http/pki.ts"
-import { makeClusterConnector } from "../../src/adapters/kubernetes/cluster-connector.ts"
 import { makeFleet } from "../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { encodeBase64Text } from "../../src/domain/credentials/base64.ts"
@@ -23,8 +21,8 @@ import { at } from "../../src/domain/json.ts"
 import { configMaps, secrets } from "../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { ClusterConnector, type MemberCredentials } from "../../src/ports/cluster-connector.ts"
-import { LinkRefused } from "../../src/ports/member-link.ts"
 import { configurationOf, operatorNamespace } from "../support/fleet.ts"
+import { linklessConnector } from "../support/linkless-connector.ts"
 import { untilTrue } from "../support/until-true.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
@@ -92,13 +90,7 @@ describeKubernetes("members' credentials that change", (assets) => {
     })
     await plane.apply(await manifests())
     await plane.apply("apiVersion: operator.metalbear.co/v1\nkind: MirrordOperator\nmetadata: { name: operator }\n")
-    const own = new KubeConfig()
-    own.loadFromFile(plane.kubeconfigPath)
-    connector = await Effect.runPromise(
-      makeClusterConnector(own, "primary", (_config, { cluster }) =>
-        Effect.fail(new LinkRefused({ cluster, reason: "", detail: "none" }))
-      ).pipe(Scope.provide(scope))
-    )
+    connector = await Effect.runPromise(linklessConnector(plane.kubeconfigPath).pipe(Scope.provide(scope)))
   })
   afterAll(async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))

@@ -3,6 +3,7 @@ import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import { clusterObject, type ServedCluster } from "../../src/domain/fleet/cluster-object.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
+import { kubeconfigKey, type ProvidedCluster } from "../../src/domain/fleet/provided-clusters.ts"
 import { secrets } from "../../src/domain/resources/core-kinds.ts"
 import { usualBounds } from "../../src/domain/session/session-bounds.ts"
 import { protectedNamespaces } from "../../src/domain/target/protected-namespaces.ts"
@@ -70,3 +71,16 @@ export const servedCluster = (name: string): ServedCluster =>
     },
     0
   )
+
+/** A cluster that was found by the Secret of its name. */
+export const foundCluster = (name: string): ProvidedCluster => ({
+  from: `Secret ${operatorNamespace}/${name}`,
+  name,
+  member: {
+    server: `https://${name}`,
+    namespace: undefined,
+    certificateAuthority: undefined,
+    auth: { _tag: "Kubeconfig", secret: name, namespace: operatorNamespace, key: kubeconfigKey, fingerprint: "f" },
+    problems: []
+  }
+})

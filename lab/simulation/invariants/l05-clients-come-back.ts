@@ -50,13 +50,6 @@ const isOfNothing = (world: World, { isOfOneCluster, wish }: SimClient): boolean
   workloadsOf(world).some(({ kubelet }) => !kubelet.hasWorkload(wish.kind, wish.name))
 
 /**
- * Whether a copy over many clusters was asked for before the primary has seen that its default cluster is well again.
- * Such a request is not held, and says that it may be made again.
- */
-const isEarlyCopy = ({ isOfOneCluster, wish }: SimClient, message: string): boolean =>
-  wish !== undefined && !isOfOneCluster && message.includes("The copies of targets in the default cluster")
-
-/**
  * Whether the leader of an elected operator may not act yet, because it could not renew its Lease for a while. In such
  * a time a primary has taken the cluster for lost.
  */
@@ -94,11 +87,11 @@ export const clientsComeBack: Invariant = {
             const { client } = event
             if (known.has(client)) return undefined
             known.add(client)
-            const { sessionId } = world().client(client)
-            // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute.
-            const { ephemeralAgents } = world().plan
-            if (!world().isWell || isLeaseLate(world()) || (isFaulty && ephemeralAgents.length > 0))
-              troubled.add(sessionId)
+            const { isOfOneCluster, sessionId, wish } = world().client(client)
+            // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute. And a
+            // copy over many clusters is not waited for until the primary has seen that its default is well again.
+            const isSlow = world().plan.ephemeralAgents.length > 0 || (wish !== undefined && !isOfOneCluster)
+            if (!world().isWell || isLeaseLate(world()) || (isFaulty && isSlow)) troubled.add(sessionId)
             if (!troubled.has(sessionId)) hopeful.add(client)
             return undefined
           }
@@ -123,9 +116,7 @@ export const clientsComeBack: Invariant = {
             const code = refusals.get(client)
             const isAnswer =
               code === undefined ? isOfNothing(world(), world().client(client)) : answersOfSubstance.has(code)
-            return isAnswer || isEarlyCopy(world().client(client), message)
-              ? undefined
-              : `${client} was refused although nothing was wrong: ${message}.`
+            return isAnswer ? undefined : `${client} was refused although nothing was wrong: ${message}.`
           }
           default:
             return undefined

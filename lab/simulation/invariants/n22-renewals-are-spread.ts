@@ -5,29 +5,30 @@
 
 import { isOfKind } from "../story/call-kind.ts"
 import type { Invariant } from "./invariant.ts"
+import { LastTrouble } from "./last-trouble.ts"
 
 /** Requests within so many ms are at once. */
 const atOnce = 20
 const tooMany = 3
-/** Tokens that were put right together may be asked for together: nothing is judged for so many ms after a fault. */
-const afterFault = 2_000
+/** Tokens that were put right together may be asked for together: nothing is judged for so many ms after trouble. */
+const afterTrouble = 2_000
 
 export const renewalsAreSpread: Invariant = {
   id: "N22",
   sentence: "The tokens of three members are not asked for at once.",
-  begin: () => {
+  begin: (world) => {
     /** By operator: the members that were asked within the last moment, and when. */
     const asked = new Map<string, Map<string, number>>()
-    let lastFault = -Infinity
+    const trouble = new LastTrouble(world)
     return {
       on: (event) => {
-        if (event._tag === "Fault") lastFault = event.at
+        trouble.on(event)
         if (event._tag !== "Called" || !isOfKind(event.call, "tokens")) return undefined
         const { operator, to } = event.call
         const members = asked.get(operator) ?? new Map<string, number>()
         asked.set(operator, members.set(to, event.at))
         const now = [...members].filter(([, at]) => event.at - at <= atOnce).map(([member]) => member)
-        return now.length >= tooMany && event.at - lastFault > afterFault
+        return now.length >= tooMany && event.at - trouble.at > afterTrouble
           ? `The operator of ${operator} asks for the tokens of ${now.join(", ")} within ${atOnce} ms.`
           : undefined
       }

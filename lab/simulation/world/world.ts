@@ -121,6 +121,7 @@ export class World {
   /** Faults of operators' calls; the first plan with a fault for a call is heard. */
   readonly faultPlans: Array<FaultPlan> = []
   readonly #observers: Array<(event: TimedEvent) => void> = []
+  #healedAt = -Infinity
   readonly #comingFaults = new Set<Cancel>()
   #connections = 0
 
@@ -211,8 +212,14 @@ export class World {
     )
   }
 
+  /** When {@link heal} was called last, by the kernel's clock. */
+  get healedAt(): number {
+    return this.#healedAt
+  }
+
   /** Ends all faults: links, servers, clocks and operators are well again. Things removed for good stay away. */
   heal(): void {
+    this.#healedAt = this.now
     this.faultPlans.length = 0
     for (const cancel of this.#comingFaults) cancel()
     this.#comingFaults.clear()

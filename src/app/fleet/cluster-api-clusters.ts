@@ -7,7 +7,7 @@
  * provided-clusters.ts).
  */
 
-import { Effect, Exit, Queue, Scope } from "effect"
+import { Effect, Exit, Queue, Schedule, Scope } from "effect"
 import {
   clusterApiClusters,
   clusterApiKey,
@@ -22,7 +22,12 @@ import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { awaitFirstList, tellEvery } from "./await-first-list.ts"
-import { FoundClusters, type ProvidedClusters } from "./found-clusters.ts"
+import { FoundClusters, type ProvidedClusters, type SecretUse } from "./found-clusters.ts"
+
+export const clusterApiSecretUse: SecretUse = {
+  key: clusterApiKey,
+  from: (name, namespace) => `Cluster ${namespace}/${name}`
+}
 
 /** The place of the `Cluster` objects. `api`: of the operator's own cluster. */
 interface Place {
@@ -43,23 +48,16 @@ export const servedClusterApi = ({ api, namespace }: Place): Effect.Effect<Clust
     return undefined
   })
 
-/** Asks until there is an answer, and with `whenInstalled` until there is a version. */
-const awaitVersion = (place: Place, whenInstalled: boolean): Effect.Effect<ClusterApiVersion | undefined> => {
-  const log = new LogOnce()
+/** The same, asked again until there is an answer. Undefined is told as well. */
+const answeredVersion = (place: Place, log: LogOnce): Effect.Effect<ClusterApiVersion | undefined> => {
   const tell = (problem: string) =>
     log.tell(problem, logWarning("clusters of Cluster API are not known", { namespace: place.namespace, problem }))
-  const ask = servedClusterApi(place).pipe(
-    Effect.tap((version) => (version === undefined ? tell("Cluster API is not installed") : Effect.void)),
-    Effect.map((version) => ({ version, isOver: version !== undefined || !whenInstalled })),
-    Effect.catch(({ message }) => Effect.as(tell(message), { version: undefined, isOver: false }))
+  return servedClusterApi(place).pipe(
+    Effect.tapError(({ message }) => tell(message)),
+    Effect.retry(Schedule.spaced(tellEvery)),
+    Effect.orDie,
+    Effect.tap((version) => (version === undefined ? tell("Cluster API is not installed") : Effect.void))
   )
-  return Effect.gen(function* () {
-    for (;;) {
-      const { isOver, version } = yield* ask
-      if (isOver) return version
-      yield* Effect.sleep(tellEvery)
-    }
-  })
 }
 
 /** The Secret of one cluster, which is followed while the scope lives. */
@@ -118,13 +116,12 @@ const follow = (place: Place, version: ClusterApiVersion, found: FoundClusters) 
 export const clusterApi = (api: KubeApi, namespace: string): Effect.Effect<ProvidedClusters, never, Scope.Scope> =>
   Effect.gen(function* () {
     const place = { api, namespace }
-    const found = new FoundClusters(clusterApiKey)
-    const version = yield* awaitVersion(place, false)
-    if (version === undefined) {
-      const later = Effect.flatMap(awaitVersion(place, true), (installed) =>
-        installed === undefined ? Effect.void : follow(place, installed, found)
-      )
-      yield* Effect.forkScoped(Effect.delay(later, tellEvery))
-    } else yield* follow(place, version, found)
+    const found = new FoundClusters(clusterApiSecretUse)
+    const log = new LogOnce()
+    const begin = (version: ClusterApiVersion | undefined): Effect.Effect<void, never, Scope.Scope> =>
+      version === undefined
+        ? Effect.asVoid(Effect.forkScoped(Effect.delay(Effect.flatMap(answeredVersion(place, log), begin), tellEvery)))
+        : follow(place, version, found)
+    yield* Effect.flatMap(answeredVersion(place, log), begin)
     return found
   })

@@ -1,5 +1,6 @@
 /**
- * The providers: how a primary finds clusters by itself. Another provider is one file and one row here.
+ * The providers: how a primary finds clusters by itself. Another provider is one file, one row here and one for `braid
+ * doctor` (commands/doctor/found-clusters.ts).
  *
  * Not here: who joins the fleet (domain/fleet/provided-clusters.ts).
  */

@@ -34,19 +34,27 @@ export const readKubeconfigSecret = (secret: KubeObject, key: string): Result.Re
     (problem) => `key ${key} of its Secret ${secret.metadata.name} is unusable: ${problem}`
   )
 
-/** The cluster that a Secret is for, whatever it holds. `name`: of the cluster. `key`: of the kubeconfig. */
-export const providedBy = (secret: KubeObject, name: string, key: string): ProvidedCluster => {
-  const { name: secretName, namespace } = secret.metadata
+/** A provider's use of Secrets. */
+export interface SecretUse {
+  /** Key of the kubeconfig. */
+  readonly key: string
+  /** The object that a cluster is found by, of this name and namespace. */
+  readonly from: (name: string, namespace: string) => string
+}
+
+/** The cluster that a Secret is for, whatever it holds. `name`: of the cluster. */
+export const providedBy = (secret: KubeObject, name: string, { from, key }: SecretUse): ProvidedCluster => {
+  const { name: secretName, namespace = "" } = secret.metadata
   const read = readKubeconfigSecret(secret, key)
   const fingerprint = sha256Hex(textOf(secret, key)).slice(0, 16)
   return {
-    from: `Secret ${namespace}/${secretName}`,
+    from: from(name, namespace),
     name,
     member: {
       server: Result.isSuccess(read) ? read.success.server : "",
       namespace: undefined,
       certificateAuthority: Result.isSuccess(read) ? read.success.certificateAuthority : undefined,
-      auth: { _tag: "Kubeconfig", secret: secretName, namespace: namespace ?? "", key, fingerprint },
+      auth: { _tag: "Kubeconfig", secret: secretName, namespace, key, fingerprint },
       problems: Result.isSuccess(read) ? [] : [`${read.failure}.`]
     }
   }
@@ -56,11 +64,10 @@ export const providedBy = (secret: KubeObject, name: string, key: string): Provi
 export class FoundClusters implements ProvidedClusters {
   readonly #found = new Map<string, { readonly cluster: ProvidedCluster; readonly secret: KubeObject }>()
   readonly #listeners = new Set<() => void>()
-  readonly #key: string
+  readonly #use: SecretUse
 
-  /** `key`: of the kubeconfig in the Secrets. */
-  constructor(key: string) {
-    this.#key = key
+  constructor(use: SecretUse) {
+    this.#use = use
   }
 
   readonly all = (): ReadonlyArray<ProvidedCluster> => [...this.#found.values()].map(({ cluster }) => cluster)
@@ -73,7 +80,7 @@ export class FoundClusters implements ProvidedClusters {
   /** Takes a cluster's Secret as it is now; `undefined`: the cluster is found no more. */
   set(name: string, secret: KubeObject | undefined): void {
     if (secret === undefined) this.#found.delete(name)
-    else this.#found.set(name, { cluster: providedBy(secret, name, this.#key), secret })
+    else this.#found.set(name, { cluster: providedBy(secret, name, this.#use), secret })
     for (const listener of this.#listeners) listener()
   }
 }

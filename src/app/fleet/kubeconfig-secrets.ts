@@ -12,10 +12,15 @@ import { secrets } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { makeReflector } from "../kernel/reflector.ts"
 import { awaitFirstList } from "./await-first-list.ts"
-import { FoundClusters, type ProvidedClusters } from "./found-clusters.ts"
+import { FoundClusters, type ProvidedClusters, type SecretUse } from "./found-clusters.ts"
 
 /** The Secrets with kubeconfigs. `namespace`: that of the operator. */
 export const kubeconfigSelection = (namespace: string) => ({ namespace, labelSelector: `${kubeconfigLabel}=true` })
+
+export const kubeconfigSecretUse: SecretUse = {
+  key: kubeconfigKey,
+  from: (name, namespace) => `Secret ${namespace}/${name}`
+}
 
 /** Follows the Secrets of the operator's namespace while the scope lives; completes when they are known. */
 export const kubeconfigSecrets = (
@@ -23,7 +28,7 @@ export const kubeconfigSecrets = (
   namespace: string
 ): Effect.Effect<ProvidedClusters, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const found = new FoundClusters(kubeconfigKey)
+    const found = new FoundClusters(kubeconfigSecretUse)
     const reflector = yield* makeReflector(
       api,
       secrets,

@@ -88,7 +88,7 @@ const providedProblem = ({ provided, request }: JoinFacts, sha256Hex: Sha256Hex)
   return other === undefined
     ? undefined
     : `The name ${request.name} collides with that of cluster ${other.name}, which is found by ${other.from}; give ` +
-        "another name, or delete that Secret."
+        "another name, or delete that."
 }
 
 /** The reason why the cluster is not the one that may have this name, or serves another primary. */

@@ -79,7 +79,7 @@ const refusals = (facts: LeaveFacts, fleet: FleetConfiguration, slug: string): R
   const found = provided.find((cluster) => cluster.name === name)
   if (name === fleet.clusterName) return [`Cluster ${name} is the primary itself, which cannot leave its fleet.`]
   if (found !== undefined && !isHere(facts, fleet))
-    return [`Cluster ${name} is found by ${found.from}; it leaves the fleet when that Secret is deleted.`]
+    return [`Cluster ${name} is found by ${found.from}; it leaves the fleet when that is deleted.`]
   if (fleet.defaultCluster === name)
     return [
       `Cluster ${name} is the default cluster; first name another one in operator.multiCluster.defaultCluster and ` +

@@ -1,12 +1,11 @@
 import { readFile } from "node:fs/promises"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Redacted, Scope } from "effect"
-import { makeClusterConnector } from "../../../src/adapters/kubernetes/cluster-connector.ts"
 import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { grantToken } from "../../../src/app/fleet/member-token.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../src/domain/fleet/configuration.ts"
-import { LinkRefused } from "../../../src/ports/member-link.ts"
+import { linklessConnector } from "../../support/linkless-connector.ts"
 import type { KubeApiServer } from "./kube-api-suite.ts"
 
 const rbac = `
@@ -46,12 +45,10 @@ export const connectKubeApi = async (
     await cluster.apply(await readFile(new URL(`../../../crds/${file}.yaml`, import.meta.url), "utf8"))
   }
   await cluster.apply(rbac)
-  const local = new KubeConfig()
-  local.loadFromFile(cluster.kubeconfigPath)
+  const config = new KubeConfig()
+  config.loadFromFile(cluster.kubeconfigPath)
   const connector = await Effect.runPromise(
-    makeClusterConnector(local, "local", (_config, { cluster: name }) =>
-      Effect.fail(new LinkRefused({ cluster: name, reason: "", detail: "none" }))
-    ).pipe(Scope.provide(scope))
+    linklessConnector(cluster.kubeconfigPath, "local").pipe(Scope.provide(scope))
   )
   const configuration: MemberConfiguration = {
     name: clusterName("member"),
@@ -73,7 +70,7 @@ export const connectKubeApi = async (
   return {
     server: {
       admin,
-      logs: await Effect.runPromise(makeKubeApi(local, "local").pipe(Scope.provide(scope))),
+      logs: await Effect.runPromise(makeKubeApi(config, "local").pipe(Scope.provide(scope))),
       unknown: (await member(token.unknown)).api,
       reader: (await member(token.reader)).api,
       changing: {

@@ -39,7 +39,7 @@ describe("the clusters of Cluster API", () => {
       const { found, names } = yield* start({ ...api, list })
       expect(names()).toEqual(["a https://a"])
       expect(found.all()[0]).toMatchObject({
-        from: "Secret clusters/a-kubeconfig",
+        from: "Cluster clusters/a",
         member: { auth: { secret: "a-kubeconfig", namespace: "clusters", key: "value" } }
       })
       expect(found.secret("a")?.metadata.name).toBe("a-kubeconfig")

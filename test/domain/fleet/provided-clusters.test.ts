@@ -2,22 +2,11 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterNamesCollide } from "../../../src/domain/fleet/cluster-name.ts"
-import { type ProvidedCluster, withProvided } from "../../../src/domain/fleet/provided-clusters.ts"
-import { configurationOf } from "../../support/fleet.ts"
+import { withProvided } from "../../../src/domain/fleet/provided-clusters.ts"
+import { configurationOf, foundCluster } from "../../support/fleet.ts"
 
-const found = (name: string): ProvidedCluster => ({
-  from: `Secret mirrord/${name}`,
-  name,
-  member: {
-    server: `https://${name}`,
-    namespace: undefined,
-    certificateAuthority: undefined,
-    auth: { _tag: "Kubeconfig", secret: name, namespace: "mirrord", key: "kubeconfig", fingerprint: "f" },
-    problems: []
-  }
-})
 const configured = configurationOf(["a", "c"])
-const add = (...names: ReadonlyArray<string>) => withProvided(configured, names.map(found), sha256Hex)
+const add = (...names: ReadonlyArray<string>) => withProvided(configured, names.map(foundCluster), sha256Hex)
 const names = ({ configuration }: ReturnType<typeof add>) => configuration.members.map(({ name }) => name)
 
 describe("a fleet with clusters that were found", () => {

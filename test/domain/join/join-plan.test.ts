@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { parseFleetConfiguration } from "../../../src/domain/fleet/parse-configuration.ts"
 import { type JoinFacts, planJoin } from "../../../src/domain/join/join-plan.ts"
+import { foundCluster } from "../../support/fleet.ts"
 import { documents, facts, request } from "./joining.ts"
 
 const plan = (more: Partial<JoinFacts> = {}) => planJoin(facts(more), sha256Hex)
@@ -15,17 +16,6 @@ const entryOf = (more: Partial<JoinFacts>) => {
   const made = plan(more)
   return made._tag === "Join" ? made.entry : made
 }
-const provided = (name: string): JoinFacts["provided"][number] => ({
-  from: `Secret mirrord/${name}`,
-  name,
-  member: {
-    server: `https://${name}`,
-    namespace: undefined,
-    certificateAuthority: undefined,
-    auth: { _tag: "Kubeconfig", secret: name, namespace: "mirrord", key: "kubeconfig", fingerprint: "f" },
-    problems: []
-  }
-})
 
 describe("a cluster that is to join", () => {
   it("gets an entry at the end of the list, and the others stay as they are", () => {
@@ -51,9 +41,9 @@ describe("a cluster that is to join", () => {
   })
 
   it("is refused under the name of a cluster that the primary finds by itself", () => {
-    expect(refusal({ provided: [provided("c")] })).toBe(
+    expect(refusal({ provided: [foundCluster("c")] })).toBe(
       "The name c collides with that of cluster c, which is found by Secret mirrord/c; give another name, or delete " +
-        "that Secret."
+        "that."
     )
   })
 

@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { type LeaveFacts, type LeaveStep, planLeave } from "../../../src/domain/join/leave-plan.ts"
+import { foundCluster } from "../../support/fleet.ts"
 import { documents } from "./joining.ts"
 
 const facts = (more: Partial<LeaveFacts> = {}): LeaveFacts => ({
@@ -85,15 +86,8 @@ describe("a cluster that leaves", () => {
   })
 
   it("cannot if it was found by a Secret", () => {
-    const member = {
-      server: "https://f",
-      namespace: undefined,
-      certificateAuthority: undefined,
-      auth: { _tag: "Kubeconfig", secret: "f", namespace: "mirrord", key: "kubeconfig", fingerprint: "f" },
-      problems: []
-    } as const
-    expect(refusal({ name: "f", provided: [{ from: "Secret mirrord/f", name: "f", member }] })).toBe(
-      "Cluster f is found by Secret mirrord/f; it leaves the fleet when that Secret is deleted."
+    expect(refusal({ name: "f", provided: [foundCluster("f")] })).toBe(
+      "Cluster f is found by Secret mirrord/f; it leaves the fleet when that is deleted."
     )
   })
 })

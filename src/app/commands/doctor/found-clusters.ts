@@ -7,23 +7,13 @@
 
 import { Effect, Result } from "effect"
 import { failed } from "../../../domain/doctor/finding.ts"
-import {
-  clusterApiClusters,
-  clusterApiKey,
-  clusterApiSecret,
-  isProvisioned
-} from "../../../domain/fleet/cluster-api.ts"
-import {
-  type ClusterProvider,
-  kubeconfigKey,
-  type ProvidedCluster,
-  withProvided
-} from "../../../domain/fleet/provided-clusters.ts"
+import { clusterApiClusters, clusterApiSecret, isProvisioned } from "../../../domain/fleet/cluster-api.ts"
+import { type ClusterProvider, type ProvidedCluster, withProvided } from "../../../domain/fleet/provided-clusters.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { KubeError } from "../../../ports/kube-api.ts"
-import { servedClusterApi } from "../../fleet/cluster-api-clusters.ts"
+import { clusterApiSecretUse, servedClusterApi } from "../../fleet/cluster-api-clusters.ts"
 import { providedBy } from "../../fleet/found-clusters.ts"
-import { kubeconfigSelection } from "../../fleet/kubeconfig-secrets.ts"
+import { kubeconfigSecretUse, kubeconfigSelection } from "../../fleet/kubeconfig-secrets.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Installation } from "./installation.ts"
 
@@ -39,7 +29,7 @@ const clusterApiNow: Look = ({ own, search: { clusterApiNamespace: namespace } }
     const { items } = yield* own.list(clusterApiClusters(version), { namespace })
     const found = yield* Effect.forEach(items.filter(isProvisioned), ({ metadata: { name } }) =>
       Effect.map(own.list(secrets, { namespace, name: clusterApiSecret(name) }), ({ items: [secret] }) =>
-        secret === undefined ? [] : [providedBy(secret, name, clusterApiKey)]
+        secret === undefined ? [] : [providedBy(secret, name, clusterApiSecretUse)]
       )
     )
     return found.flat()
@@ -51,7 +41,7 @@ const looks: Readonly<Record<ClusterProvider, { readonly at: (search: Installati
       at: ({ namespace }) => `The Secrets with kubeconfigs in namespace ${namespace}`,
       look: ({ namespace, own }) =>
         Effect.map(own.list(secrets, kubeconfigSelection(namespace)), ({ items }) =>
-          items.map((secret) => providedBy(secret, secret.metadata.name, kubeconfigKey))
+          items.map((secret) => providedBy(secret, secret.metadata.name, kubeconfigSecretUse))
         )
     },
     clusterApi: {

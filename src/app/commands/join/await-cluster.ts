@@ -4,7 +4,7 @@
  * Not here: what its object says (domain/join/awaited-cluster.ts).
  */
 
-import { Effect, Schedule } from "effect"
+import { Clock, Effect } from "effect"
 import { type Awaited, awaitedCluster } from "../../../domain/join/awaited-cluster.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import { readOperator } from "../overview/read-operator.ts"
@@ -12,14 +12,17 @@ import { readOperator } from "../overview/read-operator.ts"
 /** Time between two looks at the operator's object. */
 const lookEvery = "1 second"
 
+/** Asks once at least, and for no longer than this. */
 export const awaitCluster = (api: KubeApi, name: string, waitSecs: number): Effect.Effect<Awaited> =>
-  readOperator(api).pipe(
-    Effect.map(({ status }) => awaitedCluster(status, name)),
-    // An operator that starts anew is away for a moment.
-    Effect.catch(({ message }) => Effect.succeed<Awaited>({ _tag: "Waiting", why: message })),
-    Effect.repeat({
-      until: ({ _tag }) => _tag !== "Waiting",
-      times: waitSecs,
-      schedule: Schedule.spaced(lookEvery)
-    })
-  )
+  Effect.gen(function* () {
+    const end = (yield* Clock.currentTimeMillis) + waitSecs * 1_000
+    for (;;) {
+      const awaited = yield* readOperator(api).pipe(
+        Effect.map(({ status }) => awaitedCluster(status, name)),
+        // An operator that starts anew is away for a moment.
+        Effect.catch(({ message }) => Effect.succeed<Awaited>({ _tag: "Waiting", why: message }))
+      )
+      if (awaited._tag !== "Waiting" || (yield* Clock.currentTimeMillis) >= end) return awaited
+      yield* Effect.sleep(lookEvery)
+    }
+  })

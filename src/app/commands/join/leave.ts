@@ -119,7 +119,9 @@ const writeOf = (step: LeaveStep, { cluster, found, primary }: Places): Readonly
     case "FreeMember": {
       if (cluster === undefined) return []
       const place = `Lease ${cluster.namespace}/${primaryLeaseName} of the cluster with context ${cluster.context}`
-      const call = cluster.api.delete(leases, primaryLeaseName, { namespace: cluster.namespace })
+      const uid = cluster.leaseUid
+      const options = { namespace: cluster.namespace, ...(uid === undefined ? {} : { uid }) }
+      const call = cluster.api.delete(leases, primaryLeaseName, options)
       return [{ doing: `deleting ${place}`, done: `${place} was deleted.`, call: unlessGone(call) }]
     }
   }

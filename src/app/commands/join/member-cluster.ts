@@ -16,7 +16,7 @@ import type { KubeApi } from "../../../ports/kube-api.ts"
 import { clusterUid } from "../../kernel/cluster-uid.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
 import { userKubeConfig } from "../user-kube-config.ts"
-import { failedDoing } from "./primary.ts"
+import { failedDoing, orNothing } from "./primary.ts"
 
 export interface MemberChoice {
   /** The cluster's name in the fleet; its context unless one is given. */
@@ -37,6 +37,8 @@ export interface MemberCluster {
   readonly uid: string | undefined
   /** UID of the primary that it serves; nothing while it serves none. */
   readonly holder: string | undefined
+  /** UID of the Lease that says so. */
+  readonly leaseUid: string | undefined
 }
 
 /** The member, by a context of its own. */
@@ -56,14 +58,19 @@ export const findMember = ({
       }))
     )
     const api = yield* makeKubeApi(config, name)
-    const holder = api.get(leases, primaryLeaseName, memberNamespace).pipe(
-      Effect.map((lease) => asString(at(lease, "spec", "holderIdentity")) ?? ""),
-      Effect.catch((error) => (error.reason === "NotFound" ? Effect.undefined : Effect.fail(error)))
-    )
-    const known = yield* Effect.mapError(Effect.all({ uid: clusterUid(api), holder }), (error) =>
+    const lease = orNothing(api.get(leases, primaryLeaseName, memberNamespace))
+    const known = yield* Effect.mapError(Effect.all({ uid: clusterUid(api), lease }), (error) =>
       failedDoing(`looking at cluster ${name} with context ${context}`, error)
     )
-    return { api, config, context, namespace: memberNamespace, ...known }
+    return {
+      api,
+      config,
+      context,
+      namespace: memberNamespace,
+      uid: known.uid,
+      holder: known.lease === undefined ? undefined : (asString(at(known.lease, "spec", "holderIdentity")) ?? ""),
+      leaseUid: known.lease?.metadata.uid
+    }
   })
 
 /** Address and CA of an API server, as the primary will use them. */

@@ -8,6 +8,7 @@ import { stringify } from "yaml"
 import { startPlayground } from "../../../../lab/playground/playground.ts"
 import { topology } from "../../../../lab/playground/topology.ts"
 import { memberRights, noParts, ownRights } from "../../../../src/domain/doctor/needed-rights.ts"
+import { subnetOf } from "../../../address-plan.ts"
 import { runBraid } from "../../../support/run-braid.ts"
 import { grant } from "./grant.ts"
 
@@ -22,7 +23,7 @@ it(
       const { doctor, status } = await Effect.runPromise(
         Effect.gen(function* () {
           const { clusters, primary } = yield* startPlayground({
-            topology: topology("management", 118),
+            topology: topology("management", subnetOf("braid doctor")),
             directory,
             sessionTtlSecs: 60,
             remoteSessionTimeoutSecs: 60,

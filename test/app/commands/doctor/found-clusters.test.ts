@@ -41,7 +41,7 @@ describe("the clusters that an operator finds", () => {
       const { members, problems } = yield* look(api)
       expect(members).toEqual(["a https://a", "b https://b", "c https://c"])
       expect(problems).toEqual([
-        "Cluster b of Secret clusters/b-kubeconfig is not used: its name collides with that of cluster b of Secret " +
+        "Cluster b of Cluster clusters/b is not used: its name collides with that of cluster b of Secret " +
           "mirrord/b; rename one of the two."
       ])
     })

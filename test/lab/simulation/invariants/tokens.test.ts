@@ -74,10 +74,27 @@ describe("N21", () => {
 
 describe("N22", () => {
   it("finds three members that are asked at once, and not two", () => {
+    const world = makeWorld()
     const first = [called(0, tokenOf("a")), called(10, tokenOf("b")), called(15, tokenOf("a"))]
-    expect(find(renewalsAreSpread, first)).toBeUndefined()
-    expect(find(renewalsAreSpread, [...first, called(20, tokenOf("c"))])).toContain("a, b, c within 20 ms")
-    expect(find(renewalsAreSpread, [...first, called(50, tokenOf("c"))])).toBeUndefined()
+    expect(find(renewalsAreSpread, first, world)).toBeUndefined()
+    expect(find(renewalsAreSpread, [...first, called(20, tokenOf("c"))], world)).toContain("a, b, c within 20 ms")
+    expect(find(renewalsAreSpread, [...first, called(50, tokenOf("c"))], world)).toBeUndefined()
+  })
+})
+
+describe("N22, as N21", () => {
+  it("judges nothing while something is wrong, or has just been put right", () => {
+    const world = makeWorld()
+    const ask = () => {
+      const calls = ["a", "b", "c"].map((member, turn) => called(world.now + turn, tokenOf(member)))
+      return find(renewalsAreSpread, calls, world)
+    }
+    world.tokenSecrets.spoil("a", "nobody's")
+    expect(ask()).toBeUndefined()
+    world.heal()
+    expect(ask()).toBeUndefined()
+    world.pass(minute)
+    expect(ask()).toContain("a, b, c within 20 ms")
   })
 })
 
