@@ -2,6 +2,9 @@
  * Benchmark of many sessions at once: what each costs in memory, what a MiB costs in processor time, how much later an
  * echo comes than over a direct connection, and what is left when all have ended. It fails if anything is left that the
  * sessions held. The operators are started as the image starts them, in cgroups of the chart's limit.
+ *
+ * Requests come in, too, because only connections that come in have mapped ids: each goes to a session that steals it,
+ * and is mirrored to all others.
  */
 
 import { createServer, connect as dial, type Socket } from "node:net"
@@ -9,8 +12,9 @@ import { setTimeout as pause } from "node:timers/promises"
 import { connectOut, type RawSession } from "../../lab/client/raw-session.ts"
 import { roundEvery } from "../../src/domain/session/agent-health.ts"
 import { download, source } from "../charts/attacks.ts"
-import { leaks } from "./memory/leaks.ts"
+import { least, leaks } from "./memory/leaks.ts"
 import { clusterNames, type ClusterName, type Left, Operators, roles } from "./memory/operators.ts"
+import { leaveUnanswered, stealRequests, visit } from "./memory/stolen-requests.ts"
 
 const kibibyte = 1024
 const mebibyte = 1024 * 1024
@@ -22,8 +26,15 @@ const downloadSize = 256 * kibibyte
 const echoesBetween = 40
 /** Direct connections that are measured at the same time. */
 const direct = 10
+/** Every tenth session steals the requests of its user. */
+const stealing = 10
 /** Time for what the start and the end of sessions leave behind, ms; an agent's watch stays for up to three rounds. */
 const settle = 3 * roundEvery + 6_000
+/** Looks at an operator at rest, and the pause between two of them, ms: connections come and go at rest, too. */
+const looksAtRest = 6
+const lookEvery = 5_000
+/** Looks after the last session, until nothing is left. */
+const mostLooks = 24
 
 /** Times of echoes in ms, and the bytes of all traffic. */
 interface Figures {
@@ -127,12 +138,38 @@ const everywhere = async <A>(look: (cluster: ClusterName) => Promise<A> | A): Pr
 const row = (head: string, cells: ReadonlyArray<string | number>): string =>
   ["", head.padEnd(30), ...cells.map((cell) => String(cell).padStart(16))].join(" ").trimEnd()
 
+/** The state of the operator in each cluster. */
+type Found = ReadonlyMap<ClusterName, Left>
+
 interface Looks {
-  readonly atRest: ReadonlyMap<ClusterName, Left>
-  readonly busy: ReadonlyMap<ClusterName, Left>
-  readonly after: ReadonlyMap<ClusterName, Left>
+  readonly atRest: Found
+  readonly busy: Found
+  readonly after: Found
   readonly cpu: ReadonlyMap<ClusterName, number>
 }
+
+/** Looks again and again, as often as `most` says and until it `suffices`. The result is the last, with the least. */
+const leastOf = async (
+  look: () => Promise<Found>,
+  most: number,
+  suffices: (found: Found) => boolean = () => false
+): Promise<Found> => {
+  let found = await look()
+  for (let looked = 1; looked < most && !suffices(found); looked++) {
+    await pause(lookEvery)
+    const before = found
+    found = new Map([...(await look())].map(([name, left]) => [name, least(left, before.get(name) ?? left)]))
+  }
+  return found
+}
+
+/** Things in the operators that were not there before. */
+const leftIn = (atRest: Found, after: Found): ReadonlyArray<string> =>
+  clusterNames.flatMap((name) => {
+    const rests = { before: atRest.get(name), after: after.get(name) }
+    if (rests.before === undefined || rests.after === undefined) return [`${roles[name]}: nothing is known of it`]
+    return leaks({ before: rests.before, after: rests.after }).map((leak) => `${roles[name]}: ${leak}`)
+  })
 
 const tables = function* ({ after, atRest, busy, cpu }: Looks, { bytes }: Figures, count: number) {
   yield row("", ["rss", "heap", "CPU ms per MiB"])
@@ -160,8 +197,7 @@ const tables = function* ({ after, atRest, busy, cpu }: Looks, { bytes }: Figure
 const holdingsTable = function* ({ after, busy }: Looks) {
   const held = (look: Looks["busy"], name: ClusterName) => look.get(name)?.holdings ?? {}
   const found = clusterNames.flatMap((name) => [busy, after].flatMap((look) => Object.keys(held(look, name))))
-  // Only connections that come in have mapped ids; those of this bench go out.
-  const kinds = new Set(["mapped ids", ...found])
+  const kinds = new Set(found)
   yield "held for sessions, while they run and after the last one:"
   yield row(
     "",
@@ -175,12 +211,11 @@ const holdingsTable = function* ({ after, busy }: Looks) {
 }
 
 /** Throws if anything is left that must not be: of a session's objects, or in the memory of an operator. */
-const judge = ({ after, atRest }: Looks, count: number, objects: number): void => {
-  const found = clusterNames.flatMap((name) => {
-    const rests = { before: atRest.get(name), after: after.get(name) }
-    if (rests.before === undefined || rests.after === undefined) return [`${roles[name]}: nothing is known of it`]
-    return leaks({ before: rests.before, after: rests.after }, count).map((leak) => `${roles[name]}: ${leak}`)
-  })
+const judge = ({ after, atRest, busy }: Looks, objects: number): void => {
+  for (const name of clusterNames)
+    if (!(Number(busy.get(name)?.holdings["mapped ids"]) > 0))
+      throw new Error(`sessions: the ${roles[name]} had no mapped ids, so that nothing is proved of them`)
+  const found = leftIn(atRest, after)
   const left = objects === 0 ? found : [`objects of sessions and agents: ${objects}`, ...found]
   if (left.length > 0) throw new Error(`sessions: after the last session there is left: ${left.join("; ")}`)
 }
@@ -193,22 +228,29 @@ export async function* sessions(isShort = false): AsyncGenerator<string> {
   const ports = { echo: echo.port, source: downloads.port }
   const figures: Figures = { through: [], directly: [], bytes: 0 }
   const collect = () => everywhere((name) => operators.collected(name))
+  const users = Array.from({ length: count / stealing }, (_, index) => `session-${index}`)
   try {
     await operators.start(10)
     // The first sessions pay for what all share.
     await operators.open(5)
     await operators.end()
     await pause(settle)
-    const atRest = await collect()
+    const atRest = await leastOf(collect, looksAtRest)
     await operators.open(count)
     await operators.replaceEnded()
+    await Promise.all(
+      operators.sessions.slice(0, users.length).map((session, index) => stealRequests(session, users[index] ?? ""))
+    )
     const before = await everywhere((name) => operators.cpu(name))
     const until = performance.now() + seconds * 1_000
     await Promise.all([
       ...operators.sessions.map((session) => useSession(session, ports, figures, until)),
-      ...Array.from({ length: direct }, () => useSocket(ports.echo, figures, until))
+      ...Array.from({ length: direct }, () => useSocket(ports.echo, figures, until)),
+      visit(operators.entries(), users, until)
     ])
     const cpu = await everywhere((name) => operators.cpu(name) - (before.get(name) ?? 0))
+    const [thief] = operators.sessions
+    if (thief !== undefined) await leaveUnanswered(operators.entries(), thief, users[0] ?? "")
     const busy = await collect()
     await operators.end()
     await pause(settle)
@@ -222,10 +264,11 @@ export async function* sessions(isShort = false): AsyncGenerator<string> {
       const sorted = times.toSorted((a, b) => a - b)
       yield row(what, [at(sorted, 0.5).toFixed(2), at(sorted, 0.99).toFixed(2)])
     }
-    const looks = { atRest, busy, cpu, after: await collect() }
-    yield* tables(looks, figures, count)
-    yield* holdingsTable(looks)
-    judge(looks, count, operators.objects())
+    const after = await leastOf(collect, mostLooks, (found) => leftIn(atRest, found).length === 0)
+    const seen = { atRest, busy, cpu, after }
+    yield* tables(seen, figures, count)
+    yield* holdingsTable(seen)
+    judge(seen, operators.objects())
   } finally {
     echo.close()
     downloads.close()

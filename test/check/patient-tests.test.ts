@@ -57,6 +57,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "app/metrics/exposition.test.ts": { clock: "how long a scrape took, which is printed" },
   "app/operator/own-certificate-suite.ts": { clock: "when certificates end" },
   "bench/memory.ts": { sleep: "between looks at memory, and until a start's leftovers are gone" },
+  "bench/memory/stolen-requests.ts": { sleep: "between two requests" },
   "bench/relay/product.ts": { sleep: "between collections of garbage" },
   "bench/relay/relays.ts": { sleep: "between looks whether a relay listens" },
   "bench/sessions.ts": { sleep: "between two echoes, and until a start's leftovers are gone" },

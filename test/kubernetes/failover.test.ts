@@ -16,7 +16,6 @@ describeKubernetes("on real control planes", (assets) => {
         primaryReplicas: 2,
         sessionTtlSecs: 30
       }),
-    clientCount: 3,
     removePod: async (real, name) => {
       const kubeconfig = `--kubeconfig=${real.playground().primary.cluster.kubeconfigPath}`
       await promisify(execFile)(programsIn(assets).kubectl, [

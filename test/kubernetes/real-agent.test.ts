@@ -10,6 +10,7 @@ import { earlierAgents } from "../real/earlier-agents.ts"
 import { useKubernetesPlayground } from "../real/harness.ts"
 import { describePodNetworks } from "../real/namespaces/describe-pod-networks.ts"
 import { usePodWorldOnKubernetes } from "../real/namespaces/pod-world.ts"
+import { stealCases } from "../real/namespaces/steal-cases.ts"
 import { stealsHttps } from "../real/namespaces/steals-https.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
@@ -18,12 +19,9 @@ const network = "real agent on kubernetes"
 describeKubernetes("on real control planes", (assets) => {
   describePodNetworks(
     "the real agent in the target's network namespace",
-    ["mirrord", "agent"],
-    ({ agent, mirrord }) => {
-      const world = usePodWorldOnKubernetes(assets, agent, { network, agentTls: true })
-
-      it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
-        stealsHttps(world, mirrord))
+    ["mirrord", "agent", "layerApp"],
+    ({ agent, ...programs }) => {
+      stealCases(usePodWorldOnKubernetes(assets, agent, { network, agentTls: true }), programs)
     }
   )
 

@@ -241,34 +241,31 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
         }
       )
 
-      it("names are resolved, and TCP and UDP connections made, in the default cluster", async () => {
-        const udp = createSocket("udp4")
-        udp.on("message", (bytes, { address, port }) => udp.send(`udp saw ${bytes.toString()}`, port, address))
-        await new Promise<void>((resolve) => udp.bind(0, "127.0.0.1", resolve))
-        const actions = [
-          "--resolve",
-          "myapp.default.svc",
-          "--connect",
-          "myapp.default.svc:7000",
-          "--udp",
-          `127.0.0.1:${udp.address().port}`
-        ]
-        const app = run(["exec", ...target], { program: [layerApp, ...actions] })
-        try {
-          expect(await app.ended(), app.stderr()).toBe(0)
-        } finally {
-          udp.close()
-        }
-        const { addresses } = await app.waitForEvent("resolve")
+      it("names are resolved, and TCP and UDP connections made to them, in the default cluster", async () => {
+        const name = "myapp.default.svc"
+        const lookup = run(["exec", ...target], { program: [layerApp, "--resolve", name, "--connect", `${name}:7000`] })
+        expect(await lookup.ended(), lookup.stderr()).toBe(0)
+        const { addresses } = await lookup.waitForEvent("resolve")
         expect(addresses).toEqual([expect.stringMatching(/^[0-9.]+$/)])
-        expect(await app.waitForEvent("connect", ({ protocol }) => protocol === "tcp")).toMatchObject({
-          peer: `${String(Array.isArray(addresses) ? addresses[0] : "")}:7000`,
+        const address = String(Array.isArray(addresses) ? addresses[0] : "")
+        expect(await lookup.waitForEvent("connect")).toMatchObject({
+          protocol: "tcp",
+          peer: `${address}:7000`,
           // The greeting, and the answer to the ping if it came before the greeting was read.
           reply: expect.stringMatching(/^hello from cluster-a\n(cluster-a: ping\n)?$/)
         })
-        expect(await app.waitForEvent("connect", ({ protocol }) => protocol === "udp")).toMatchObject({
-          reply: "udp saw ping\n"
-        })
+        const udp = createSocket("udp4")
+        udp.on("message", (bytes, { address: from, port }) => udp.send(`udp saw ${bytes.toString()}`, port, from))
+        await new Promise<void>((resolve) => udp.bind(0, address, resolve))
+        const { port } = udp.address()
+        try {
+          const app = run(["exec", ...target], { program: [layerApp, "--udp", `${name}:${port}`] })
+          expect(await app.ended(), app.stderr()).toBe(0)
+          const answer = { protocol: "udp", peer: `${address}:${port}`, reply: "udp saw ping\n" }
+          expect(await app.waitForEvent("connect")).toMatchObject(answer)
+        } finally {
+          udp.close()
+        }
       })
 
       it("a CI job with an API key has a session and asks for no certificate, until `ci stop`", async () => {

@@ -28,6 +28,8 @@ import {
 } from "./replicas.ts"
 import { agents, children, nothingLeft, parents, workloadClusters } from "./sessions.ts"
 
+/** Number of real clients. */
+const clientCount = 30
 /** Clients that start at the same time; more would overload two cores. */
 const startedAtOnce = 4
 /**
@@ -48,8 +50,6 @@ const longestMs = 900_000
 export interface FailoverOptions<Real extends AnyRealPlayground> {
   /** Two replicas of the primary's operator, and sessions that live for half a minute without a client. */
   readonly use: () => Real
-  /** Number of real clients. */
-  readonly clientCount: number
   /** Removes an operator's pod at once, as the loss of its node does. */
   readonly removePod: (real: Real, name: string) => Promise<void>
 }
@@ -60,7 +60,7 @@ export interface FailoverOptions<Real extends AnyRealPlayground> {
  */
 export const failoverCases = <Real extends AnyRealPlayground>(
   where: string,
-  { clientCount, removePod, use }: FailoverOptions<Real>
+  { removePod, use }: FailoverOptions<Real>
 ): void =>
   describeReal(
     `two replicas of the primary's operator, ${where}`,

@@ -13,7 +13,6 @@ failoverCases("embedded clusters", {
       primaryReplicas: 2,
       sessionTtlSecs: 30
     }),
-  clientCount: 30,
   removePod: async (real, name) => {
     real
       .playground()

@@ -3,222 +3,30 @@
  * with network namespaces of their own, in a fleet of a primary and three clusters with two pods each.
  */
 
-import { execFile } from "node:child_process"
-import * as http2 from "node:http2"
-import * as https from "node:https"
-import { promisify } from "node:util"
-import { afterEach, expect, it } from "vitest"
-import { selfSigned } from "../lab/cluster/node/self-signed.ts"
-import { listenLocally } from "../support/listen-locally.ts"
-import { eventually, type RunningCommand } from "./harness.ts"
+import { expect, it } from "vitest"
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { machineNetwork } from "./namespaces/machine-network.ts"
 import { agentRules } from "./namespaces/pod-rules.ts"
-import { allGivenBack, answerOf, answers, beginSession, visit } from "./namespaces/pod-sessions.ts"
-import { startLocalServer, usePodWorld } from "./namespaces/pod-world.ts"
-import { overTls, stealsHttps } from "./namespaces/steals-https.ts"
-import { tools } from "./namespaces/tools.ts"
+import { usePodWorld } from "./namespaces/pod-world.ts"
+import { stealCases } from "./namespaces/steal-cases.ts"
 import { nothingLeft } from "./sessions.ts"
-
-const run = promisify(execFile)
 
 describePodNetworks(
   "the real agent in the target's network namespace",
   ["mirrord", "agent", "layerApp"],
-  ({ agent, layerApp, mirrord }) => {
+  ({ agent, ...programs }) => {
     const before = machineNetwork()
     const world = usePodWorld(agent, {
       network: "real client, real agent in the target's network",
       topology: "three-workloads"
     })
-    const { pods, real, served } = world
-    const cleanUp: Array<() => void> = []
-    afterEach(() => {
-      for (const clean of cleanUp.splice(0)) clean()
-    })
 
-    /** A command of the client, once its session is ready in all clusters; it ends with the test at the latest. */
-    const session = async (
-      args: ReadonlyArray<string>,
-      incoming?: Readonly<Record<string, unknown>>
-    ): Promise<RunningCommand> => {
-      const command = await beginSession(real, mirrord, args, incoming)
-      cleanUp.push(() => command.stop())
-      return command
-    }
-    const local = async () => {
-      const server = await startLocalServer()
-      cleanUp.push(server.close)
-      return server
-    }
-    const givenBack = (): Promise<void> => allGivenBack(pods())
-    const requestsTo = (app: RunningCommand): ReadonlyArray<string> =>
-      app
-        .events()
-        .filter(({ event }) => event === "request")
-        .map(({ method, path }) => `${String(method)} ${String(path)}`)
-
-    it("port-forward -R steals a port: the local process answers requests to any pod of any cluster", async () => {
-      const server = await local()
-      const forward = await session(["port-forward", "-R", `80:${server.port}`], { mode: "steal" })
-      const clusters = ["cluster-a", "cluster-b", "cluster-c"]
-      expect(pods().map(({ cluster }) => cluster)).toEqual(clusters.flatMap((cluster) => [cluster, cluster]))
-      for (const pod of pods()) {
-        const path = `/to-${pod.name}`
-        await answers(pod, `local ${path} `, (signal) => visit(pod, path, {}, signal))
-        expect(server.received).toContain(`GET ${path}`)
-        expect(await agentRules(pod.pid)).not.toEqual([])
-      }
-      forward.stop()
-      await givenBack()
-    })
-
-    it("exec steals a port; environment and outgoing connections are those of a pod of the default", async () => {
-      const actions = ["--env", "CLUSTER", "--env", "POD", "--connect", "127.0.0.1:80", "--steal", "80"]
-      const app = await session(["exec", "--", layerApp, ...actions, "--respond", "from the laptop"])
-      const [first] = pods()
-      expect(await app.waitForEvent("env", ({ name }) => name === "CLUSTER")).toMatchObject({ value: "cluster-a" })
-      const { value } = await app.waitForEvent("env", ({ name }) => name === "POD")
-      expect(pods().map(({ name }) => name)).toContain(value)
-      const reply = expect.stringMatching(/^HTTP\/1\.1 400/)
-      expect(await app.waitForEvent("connect")).toMatchObject({ port: 80, reply })
-      expect(await app.waitForEvent("subscribed")).toMatchObject({ mode: "steal", port: 80, ok: true })
-      for (const pod of pods()) expect(await visit(pod, `/at-${pod.name}`)).toBe(`from the laptop /at-${pod.name}\n`)
-      // A process of the pod itself, such as a sidecar, is redirected on another way than traffic from outside.
-      const inside = "fetch('http://127.0.0.1/inside').then((answer) => answer.text()).then(console.log)"
-      const enter = ["--target", String(first?.pid), "--net", process.execPath, "-e", inside]
-      expect((await run(tools.nsenter, enter)).stdout).toBe("from the laptop /inside\n\n")
-      await app.waitForEvent("request", ({ path }) => path === "/inside")
-      expect(requestsTo(app)).toEqual([...pods().map(({ name }) => `GET /at-${name}`), "GET /inside"])
-      app.stop("SIGTERM")
-      await givenBack()
-    })
-
-    it("a mirrored request is seen by the local process and answered by the pod", async () => {
-      const app = await session(["exec", "--", layerApp, "--mirror", "80"])
-      const dump = await session(["dump", "-p", "80"])
-      expect(await app.waitForEvent("subscribed")).toMatchObject({ mode: "mirror", port: 80, ok: true })
-      for (const pod of pods()) {
-        const path = `/mirrored-${pod.name}`
-        await eventually(`the dump of a request to ${pod.name}`, async () => {
-          expect(await visit(pod, path, {}, AbortSignal.timeout(5_000))).toBe(answerOf(pod, path))
-          expect(dump.stdout()).toContain(path)
-        })
-        await app.waitForEvent("request", (event) => event["path"] === path)
-        expect(await served(pod)).toContain(`GET ${path}`)
-      }
-      app.stop()
-      dump.stop()
-      await givenBack()
-    })
-
-    it("a filter by header steals the requests that match; the others reach their pod undisturbed", async () => {
-      const app = await session(["exec", "--", layerApp, "--steal", "80:^x-user: ann$", "--respond", "for ann"])
-      expect(await app.waitForEvent("subscribed")).toMatchObject({ mode: "steal", port: 80, ok: true })
-      for (const pod of pods()) {
-        const match = `/match-${pod.name}`
-        const other = `/other-${pod.name}`
-        const none = `/none-${pod.name}`
-        expect(await visit(pod, match, { "x-user": "ann" })).toBe(`for ann ${match}\n`)
-        await app.waitForEvent("request", ({ path }) => path === match)
-        expect(await visit(pod, other, { "x-user": "bob" })).toBe(answerOf(pod, other))
-        expect(await visit(pod, none)).toBe(answerOf(pod, none))
-        const seen = await served(pod)
-        expect(seen).toEqual(expect.arrayContaining([`GET ${other}`, `GET ${none}`]))
-        expect(seen).not.toContain(`GET ${match}`)
-      }
-      expect(requestsTo(app)).toEqual(pods().map(({ name }) => `GET /match-${name}`))
-      app.stop()
-      await givenBack()
-    })
-
-    it.each([
-      {
-        what: "by path",
-        http_filter: { path_filter: "^/api/" },
-        stolen: [["/api/1", {}]],
-        left: [["/shop/api/1", {}]]
-      },
-      {
-        what: "by header and path together",
-        http_filter: { all_of: [{ header: "^x-user: ann$" }, { path: "^/api/" }] },
-        stolen: [["/api/2", { "x-user": "ann" }]],
-        left: [
-          ["/api/2", { "x-user": "bob" }],
-          ["/shop/2", { "x-user": "ann" }]
-        ]
-      },
-      {
-        what: "by either of two filters",
-        http_filter: { any_of: [{ header: "^x-user: ann$" }, { path: "^/api/" }] },
-        stolen: [
-          ["/api/3", { "x-user": "bob" }],
-          ["/shop/3", { "x-user": "ann" }]
-        ],
-        left: [["/shop/3", { "x-user": "bob" }]]
-      }
-    ] as const)("a filter $what steals what matches in every cluster, and nothing else", async (given) => {
-      const { left, stolen } = given
-      const server = await local()
-      const incoming = { mode: "steal", http_filter: given.http_filter }
-      const forward = await session(["port-forward", "-R", `80:${server.port}`], incoming)
-      for (const pod of pods()) {
-        for (const [path, headers] of stolen) {
-          await answers(pod, `local ${path} `, (signal) => visit(pod, path, headers, signal))
-        }
-        for (const [path, headers] of left) expect(await visit(pod, path, headers)).toBe(answerOf(pod, path))
-      }
-      forward.stop()
-      await givenBack()
-    })
-
-    it("a request over HTTP/2 is stolen like any other", async () => {
-      const app = await session(["exec", "--", layerApp, "--steal", "8080:^x-user: ann$", "--respond", "for ann"])
-      expect(await app.waitForEvent("subscribed")).toMatchObject({ mode: "steal", port: 8080, ok: true })
-      for (const pod of pods()) {
-        const connection = http2.connect(`http://${pod.ip}:8080`)
-        cleanUp.push(() => connection.destroy())
-        expect(await overHttp2(connection, { ":path": "/2", "x-user": "ann" })).toBe("for ann /2\n")
-        expect(await overHttp2(connection, { ":path": "/2", "x-user": "bob" })).toBe(answerOf(pod, "/2"))
-        connection.close()
-      }
-      app.stop()
-      await givenBack()
-    })
-
-    it("a connection over TLS is stolen whole: the local process shows its own certificate", async () => {
-      const tls = await selfSigned()
-      const server = https.createServer(tls, (_request, response) => response.end("local, over TLS"))
-      cleanUp.push(() => server.close())
-      const port = await listenLocally(server)
-      const forward = await session(["port-forward", "-R", `443:${port}`], { mode: "steal" })
-      for (const pod of pods()) {
-        await answers(pod, "local, over TLS", (signal) => overTls(pod, { ca: tls.cert }, signal))
-      }
-      forward.stop()
-      await givenBack()
-    })
-
-    it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
-      stealsHttps(world, mirrord))
+    stealCases(world, programs)
 
     it("leaves no session, no agent and no rule behind, and the machine's own network as it was", async () => {
-      await nothingLeft(real)
-      for (const pod of pods()) expect(await agentRules(pod.pid)).toEqual([])
+      await nothingLeft(world.real)
+      for (const pod of world.pods()) expect(await agentRules(pod.pid)).toEqual([])
       expect(machineNetwork()).toEqual(before)
     })
   }
 )
-
-const overHttp2 = (connection: http2.ClientHttp2Session, headers: http2.OutgoingHttpHeaders): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const stream = connection.request(headers)
-    let body = ""
-    stream.setEncoding("utf8")
-    stream.on("data", (text: string) => {
-      body += text
-    })
-    stream.once("end", () => resolve(body)).once("error", reject)
-    connection.once("error", reject)
-    stream.end()
-  })

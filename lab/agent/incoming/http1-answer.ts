@@ -24,6 +24,8 @@ export class Http1Answer implements HttpAnswer {
     } else {
       this.#response = response
     }
+    // Each session that sees the request listens.
+    this.#response.setMaxListeners(0)
   }
 
   get started(): boolean {

@@ -24,6 +24,7 @@ export interface KnownRules<Rules> {
   readonly inNamespace: (namespace: string) => ReadonlyArray<Rules>
   /** Why it is not known which rules there are, one sentence each. */
   readonly problems: () => ReadonlyArray<string>
+  /** Completes when it is known which rules there are, so without {@link problems}. */
   readonly started: Effect.Effect<void>
   /** Completes at the next change after the one with this number; its own number is the result. */
   readonly changedAfter: (number: number) => Effect.Effect<number>
@@ -36,6 +37,12 @@ export const titleOf = (
   { kind }: Pick<ResourceDescriptor<unknown>, "kind">,
   { metadata: { name, namespace } }: KubeObject
 ): string => `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`
+
+/**
+ * Pause between two looks whether the rules are known. An API server that has just started refuses everything until it
+ * has read its roles, so that a list which was read before may be refused for some seconds.
+ */
+const lookAgainAfter = "250 millis"
 
 /** Reasons for which a list that was read before does not count any more: nobody tells of changes. */
 const isRefused = ({ problem }: Reflector): boolean => {
@@ -78,6 +85,11 @@ export const makeKnownRules = <T, Rules extends object>(
     const reflectors = yield* Effect.forEach(source.kinds, (kind) =>
       Effect.map(follow(kind), (reflector) => ({ kind, reflector }))
     )
+    const problems = (): ReadonlyArray<string> =>
+      reflectors.flatMap(({ kind, reflector }) => problemOf(kind, reflector))
+    const known: Effect.Effect<void> = Effect.suspend(() =>
+      problems().length === 0 ? Effect.void : Effect.andThen(Effect.sleep(lookAgainAfter), known)
+    )
     return {
       inNamespace: (namespace) =>
         reflectors.flatMap(({ kind, reflector }) =>
@@ -86,8 +98,8 @@ export const makeKnownRules = <T, Rules extends object>(
             .filter(({ metadata }) => metadata.namespace === undefined || metadata.namespace === namespace)
             .map((object) => rulesOf(kind, object))
         ),
-      problems: () => reflectors.flatMap(({ kind, reflector }) => problemOf(kind, reflector)),
-      started: Effect.forEach(reflectors, ({ reflector }) => reflector.awaitSynced, { discard: true }),
+      problems,
+      started: known,
       changes: () => changes,
       changedAfter: (number) =>
         Effect.callback<number>((resume) => {

@@ -5,6 +5,7 @@ import { Effect, Fiber } from "effect"
 import type { TlsSubject } from "../../../src/app/api/capability.ts"
 import { makeTlsCapability } from "../../../src/app/policies/tls-capability.ts"
 import { pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterPolicies, mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import {
   mirrordClusterTlsStealConfigs,
   mirrordTlsStealConfigs
@@ -44,6 +45,11 @@ const subject: TlsSubject = {
     mesh: undefined
   }
 }
+
+const isRule = (plural: string): boolean =>
+  [mirrordTlsStealConfigs, mirrordClusterTlsStealConfigs, mirrordPolicies, mirrordClusterPolicies].some(
+    (rule) => rule.plural === plural
+  )
 
 const portsOf = ({ agentTls }: MemoryCluster) => agentTls.map((ports) => ports.map((each) => each.port))
 
@@ -175,6 +181,29 @@ describe("the agents of a single cluster", () => {
         (yield* Fiber.join(asked)).map((each) => each.port),
         [443]
       )
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("wait for an API server that refuses everything until it has read its roles", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const cluster = memberOf(world, "a")
+      const certificate = yield* certificateOf(cluster)
+      const refused = new KubeError({
+        cluster: "a",
+        operation: "list",
+        reason: "Forbidden",
+        code: 403,
+        detail: "no right"
+      })
+      let isStarting = true
+      cluster.api.before = ({ plural, verb }) =>
+        isStarting && isRule(plural) && (verb === "list" || verb === "watch") ? Effect.fail(refused) : Effect.void
+      cluster.api.endWatches()
+      yield* pass("2 seconds")
+      const connecting = yield* Effect.forkChild(connectTo(cluster, request(certificate)), { startImmediately: true })
+      isStarting = false
+      opened(yield* Fiber.join(connecting))
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 

@@ -6,15 +6,22 @@ export interface Rests {
   readonly after: Left
 }
 
-/**
- * Things of ended sessions that an operator still has; empty if there are none. `sessions`: how many there were.
- * Connections to API servers come and go at rest too, so that sockets count only if there is one for every second
- * session. Memory and timers are not judged: they depend on the machine.
- */
-export const leaks = ({ after, before }: Rests, sessions: number): ReadonlyArray<string> => [
-  ...Object.entries(after.holdings).flatMap(([kind, count]) => {
-    const usual = before.holdings[kind] ?? 0
-    return count > usual ? [`${kind}: ${count}, before ${usual}`] : []
-  }),
-  ...(after.sockets - before.sockets >= sessions / 2 ? [`sockets: ${after.sockets}, before ${before.sockets}`] : [])
-]
+/** The least of what several looks at an operator have seen: what comes and goes at rest is not there at every look. */
+export const least = (one: Left, other: Left): Left => ({
+  ...one,
+  sockets: Math.min(one.sockets, other.sockets),
+  timers: Math.min(one.timers, other.timers)
+})
+
+/** Things of ended sessions that an operator still has; empty if there are none. Memory depends on the machine. */
+export const leaks = ({ after, before }: Rests): ReadonlyArray<string> => {
+  const counted = ({ holdings, sockets, timers }: Left): Readonly<Record<string, number>> => ({
+    ...holdings,
+    sockets,
+    timers
+  })
+  const usual = counted(before)
+  return Object.entries(counted(after)).flatMap(([kind, count]) =>
+    count > (usual[kind] ?? 0) ? [`${kind}: ${count}, before ${usual[kind] ?? 0}`] : []
+  )
+}

@@ -98,6 +98,11 @@ export class Operators {
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
+  /** The URLs at which requests enter the workloads. */
+  entries(): ReadonlyArray<string> {
+    return this.#playground?.clusters.flatMap(({ entry }) => entry ?? []) ?? []
+  }
+
   /** Opens more sessions, a few at a time. */
   async open(count: number): Promise<ReadonlyArray<RawSession>> {
     const opened: Array<RawSession> = []
