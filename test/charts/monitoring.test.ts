@@ -165,6 +165,15 @@ describeHelm("monitoring", (helm) => {
     })
   })
 
+  it("is there, or not, by the variable that a user gives", async () => {
+    const extraEnv = (value: string) => ({ OPERATOR_METRICS_ENABLED: value })
+    const on = await chart.render({ values: { ...all, operator: { extraEnv: extraEnv("true") } } })
+    expect(on.names.toSorted()).toEqual(rendered.names.toSorted())
+    expect(asList(on.container["ports"])).toContainEqual({ name: "metrics", containerPort: 9000 })
+    const off = await chart.render({ values: { ...all, operator: { metrics: true, extraEnv: extraEnv("false") } } })
+    expect(off.names.filter((name) => /ServiceMonitor|PrometheusRule|metrics|dashboard/u.test(name))).toEqual([])
+  })
+
   it("is not there while metrics are off, and NOTES say so", async () => {
     const values = { ...all, operator: { metrics: false } }
     const off = await chart.render({ values })

@@ -446,6 +446,28 @@ export const refusals: ReadonlyArray<Refusal> = [
     ]
   },
   {
+    name: "metrics on the port of the API",
+    values: { operator: { metrics: true, port: 9000 } },
+    sentences: [
+      "operator: OPERATOR_METRICS_ADDR and OPERATOR_ADDR have the same port, 9000; give metrics another port."
+    ]
+  },
+  {
+    name: "addresses of its own that share a port",
+    values: {
+      operator: {
+        extraEnv: {
+          OPERATOR_METRICS_ENABLED: "true",
+          OPERATOR_METRICS_ADDR: "[::]:7000",
+          OPERATOR_ADDR: "0.0.0.0:7000"
+        }
+      }
+    },
+    sentences: [
+      "operator: OPERATOR_METRICS_ADDR and OPERATOR_ADDR have the same port, 7000; give metrics another port."
+    ]
+  },
+  {
     name: "a serving certificate without its key",
     values: { operator: { extraEnv: { OPERATOR_TLS_CERT_PATH: "/tls/tls.crt" } } },
     sentences: [

@@ -308,6 +308,9 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (printf "operator.extraEnv: %s is set, but %s is not; set both, or neither for %s." (first $set) (first $missing) (last $pair)) -}}
   {{- end -}}
 {{- end -}}
+{{- if and (include "braid.servesMetrics" .) (eq (include "braid.apiPort" .) (include "braid.metricsPort" .)) (ne (include "braid.metricsPort" .) "0") -}}
+  {{- $mistakes = append $mistakes (printf "operator: OPERATOR_METRICS_ADDR and OPERATOR_ADDR have the same port, %s; give metrics another port." (include "braid.metricsPort" .)) -}}
+{{- end -}}
 {{- if $mistakes -}}{{- fail (printf "the values cannot be used:\n%s" (join "\n" $mistakes)) -}}{{- end -}}
 {{- end -}}
 

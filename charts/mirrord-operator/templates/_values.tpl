@@ -159,11 +159,17 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 
 {{- define "braid.isPrimary" -}}{{- include "braid.on" .Values.operator.multiCluster.enabled -}}{{- end -}}
 {{- define "braid.servesMetrics" -}}
-{{- $metrics := .Values.operator.metrics -}}
+{{- $metrics := .Values.operator.extraEnv.OPERATOR_METRICS_ENABLED -}}
+{{- if or (include "braid.isStructure" $metrics) (eq (include "braid.text" $metrics) "") -}}{{- $metrics = .Values.operator.metrics -}}{{- end -}}
 {{- if kindIs "string" $metrics -}}
   {{- if has $metrics (include "braid.trueWords" . | splitList " ") -}}true{{- end -}}
 {{- else -}}{{- include "braid.on" $metrics -}}
 {{- end -}}
+{{- end -}}
+{{/* The port of the API: the value's, or that of the user's own address. */}}
+{{- define "braid.apiPort" -}}
+{{- $own := include "braid.text" .Values.operator.extraEnv.OPERATOR_ADDR -}}
+{{- regexFind "[0-9]+$" $own | default (include "braid.text" .Values.operator.port) -}}
 {{- end -}}
 {{/* The port of metrics: 9000, or that of the user's own address. */}}
 {{- define "braid.metricsPort" -}}

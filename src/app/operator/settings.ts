@@ -308,12 +308,22 @@ const halfPair = (
   return [{ file: "environment", field: missing, value: "nothing", cure, message }]
 }
 
+/** The mistake of metrics on the port of the API: one of the two could not listen. Port 0 is any that is free. */
+const portMistakes = ({ address, metrics, metricsAddress }: Environment): ReadonlyArray<ConfigurationMistake> => {
+  const { port } = splitAddress(address)
+  if (!metrics || port === 0 || splitAddress(metricsAddress).port !== port) return []
+  const message = `OPERATOR_METRICS_ADDR and OPERATOR_ADDR have the same port, ${port}; give metrics another port.`
+  const cure = "give metrics another port"
+  return [{ file: "environment", field: "OPERATOR_METRICS_ADDR", value: metricsAddress, cure, message }]
+}
+
 /** The mistakes that are seen only when variables are looked at together. */
 const mistakesTogether = (env: Environment): ReadonlyArray<ConfigurationMistake> => {
   const { certificatePath, keyPath, leaseDuration, podName, podUid, renewDeadline, retryPeriod } = env
   const problem = leaseTimesProblem({ leaseDuration, renewDeadline, retryPeriod })
   return [
     ...(problem === undefined ? [] : [leaseMistake(problem)]),
+    ...portMistakes(env),
     ...halfPair(
       { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },
       "a certificate that is made at each start"

@@ -83,6 +83,16 @@ describe("settings", () => {
     )
   })
 
+  it("refuse metrics on the port of the API, unless the system chooses both", async () => {
+    const both = (address: string) => ({ OPERATOR_METRICS_ENABLED: "true", OPERATOR_METRICS_ADDR: address })
+    const { message } = await refusal({ ...both("[::]:9000"), OPERATOR_ADDR: "0.0.0.0:9000" })
+    expect(message).toContain(
+      "OPERATOR_METRICS_ADDR and OPERATOR_ADDR have the same port, 9000; give metrics another port."
+    )
+    expect(Exit.isSuccess(await read({ ...both("127.0.0.1:0"), OPERATOR_ADDR: "127.0.0.1:0" }))).toBe(true)
+    expect(Exit.isSuccess(await read({ OPERATOR_ADDR: "0.0.0.0:9000" }))).toBe(true)
+  })
+
   it("say how agents' pods run and are pulled, and refuse names that no object can have", async () => {
     const agentsOf = async (env: Readonly<Record<string, string>>) => {
       const exit = await read(env)
