@@ -195,10 +195,12 @@ const variables = {
   OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: truths,
   OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY: truths,
   OPERATOR_MULTI_CLUSTER_PROVIDERS: mostly(
-    fc.constantFrom("kubeconfigSecrets", "kubeconfigSecrets,clusterApi"),
+    fc.constantFrom("kubeconfigSecrets", "kubeconfigSecrets,clusterApi", "kubeconfigFile", "kubeconfigDirectory"),
     fc.constantFrom("kubeconfigs", "kubeconfigSecrets, clusterApi", ",", true)
   ),
   OPERATOR_CLUSTER_API_NAMESPACE: mostly(fc.constantFrom("clusters", "a-1"), fc.constantFrom("a.b", "a,b", "-", true)),
+  OPERATOR_KUBECONFIG_FILE: words,
+  OPERATOR_KUBECONFIG_DIRECTORY: words,
   PRIMARY_MANAGEMENT_ONLY: truths,
   OPERATOR_AGENT_PORT: ports,
   OPERATOR_AGENT_CONNECTION_TLS: truths,
@@ -379,7 +381,10 @@ const publishedEnvironment = ({
   sessionsPerUser
 }: Values): Readonly<Record<string, unknown>> => {
   const truth = (value: unknown): string => (typeof value === "string" && value !== "" ? value : String(isSet(value)))
+  const ofMetrics = /:(\d+)$/u.exec(String(extraEnv["OPERATOR_METRICS_ADDR"] ?? ""))?.[1] ?? "9000"
   const own: Readonly<Record<string, unknown>> = {
+    // Without metrics nobody reads it.
+    OPERATOR_METRICS_FALLBACK_ADDR: `0.0.0.0:${ofMetrics}`,
     OPERATOR_POD_NAME: { fieldRef: { fieldPath: "metadata.name" } },
     OPERATOR_POD_UID: { fieldRef: { fieldPath: "metadata.uid" } },
     MIRRORD_OPERATOR_NAMESPACE: { fieldRef: { fieldPath: "metadata.namespace" } },

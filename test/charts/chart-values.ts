@@ -88,6 +88,8 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.multiCluster.sessionStart": "all",
   "operator.multiCluster.providers": ["kubeconfigSecrets", "clusterApi"],
   "operator.multiCluster.clusterApiNamespace": "clusters",
+  "operator.multiCluster.kubeconfigFileSecret": "contexts",
+  "operator.multiCluster.kubeconfigDirectorySecret": "kubeconfigs",
   "operator.multiCluster.clusters": { a: { server: "https://other.example.com", authType: "mtls" } },
   "bounds.connections": 500,
   "bounds.requestsPerUser": 20,

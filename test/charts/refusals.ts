@@ -300,7 +300,8 @@ export const refusals: ReadonlyArray<Refusal> = [
     name: "a provider that does not exist",
     values: primary({ providers: ["kubeconfigSecrets", "capi"] }),
     sentences: [
-      `${where}.providers[1]: this provider does not exist (found "capi"); write kubeconfigSecrets or clusterApi.`
+      `${where}.providers[1]: this provider does not exist (found "capi"); write kubeconfigSecrets, ` +
+        "kubeconfigFile, kubeconfigDirectory or clusterApi."
     ]
   },
   {
@@ -443,6 +444,14 @@ export const refusals: ReadonlyArray<Refusal> = [
         `(found "60s"); leave it out for 15.`,
       "operator.extraEnv.OPERATOR_LEASE_RENEW_DEADLINE_SECS: it must be a whole number of seconds from 1 to " +
         "86400 (found 86401); leave it out for 10."
+    ]
+  },
+  {
+    name: "kubeconfigs in files without a Secret",
+    values: primary({ providers: ["kubeconfigFile", "kubeconfigDirectory"], kubeconfigDirectorySecret: "a_b" }),
+    sentences: [
+      `${where}.kubeconfigDirectorySecret: it must be the name of a Secret (found "a_b"); write its name.`,
+      `${where}.kubeconfigFileSecret: provider kubeconfigFile needs a Secret (found nothing); write its name.`
     ]
   },
   {

@@ -4,12 +4,15 @@
  * change costs there.
  */
 
-import { readFile, writeFile } from "node:fs/promises"
+import { mkdtemp, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Effect, Exit, Fiber, Redacted, Scope, Stream } from "effect"
+import { Effect, Equal, Exit, Fiber, Redacted, Scope, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { createAuthority, type KeyPair } from "../../lab/cluster/http/pki.ts"
-import { makeFleet } from "../../src/app/fleet/fleet.ts"
+import { kubeconfigYaml } from "../../lab/cluster/kubeconfig.ts"
+import { changeFleet } from "../../src/app/fleet/change-fleet.ts"
+import { type FleetOptions, makeFleet } from "../../src/app/fleet/fleet.ts"
+import { filesIn, followFiles } from "../../src/app/fleet/kubeconfig-files.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { encodeBase64Text } from "../../src/domain/credentials/base64.ts"
 import { credentialsLabel } from "../../src/domain/credentials/cluster-auth.ts"
@@ -52,6 +55,12 @@ subjects: [{ kind: ServiceAccount, name: ${name}, namespace: ${operatorNamespace
 ---`
   )
   .join("\n")}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: { name: envoys }
+roleRef: { apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: envoy }
+subjects: [{ apiGroup: rbac.authorization.k8s.io, kind: Group, name: envoys }]
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: { name: envoy }
@@ -140,15 +149,17 @@ describeKubernetes("members' credentials that change", (assets) => {
   }
 
   /** A primary's fleet of one member; `seen` are the children that it is told of. */
-  const startFleet = async (member: MemberConfiguration) => {
+  const startFleet = async (member: MemberConfiguration, kubeconfig?: FleetOptions["kubeconfig"]) => {
     const own = await Effect.runPromise(Scope.make())
     const seen: Array<string> = []
     const nothing = (): void => {}
+    const configuration = configurationOf([member.name], { members: [member] })
     const fleet = await Effect.runPromise(
       makeFleet({
-        configuration: configurationOf([member.name], { members: [member] }),
+        configuration,
         namespace: operatorNamespace,
         sha256Hex,
+        kubeconfig,
         ownHealth: { _tag: "Connected", operatorVersion: "1", fingerprint: undefined, parametersInHeader: false },
         events: {
           joined: nothing,
@@ -164,6 +175,8 @@ describeKubernetes("members' credentials that change", (assets) => {
     const cluster = () => fleet.clusters.get(member.name)
     return {
       seen,
+      change: (next: MemberConfiguration) =>
+        Effect.runPromise(changeFleet(fleet, configuration, { ...configuration, members: [next] })),
       reach: () => cluster()?.reach(),
       isReady: () => cluster()?.health()?.health._tag === "Connected" && cluster()?.children()?.synced() === true,
       end: () => Effect.runPromise(Scope.close(own, Exit.void))
@@ -250,6 +263,42 @@ describeKubernetes("members' credentials that change", (assets) => {
         expect(due / hour).toBeLessThanOrEqual(0.8)
       }
       expect(await requestsOf(subjectOf("long"))).toMatchObject({ "create serviceaccounts/token": 1 })
+      await end()
+    })
+  })
+
+  describe("a kubeconfig in a directory", () => {
+    it("is used while it is there, and another one in its place costs no list and no watch", async () => {
+      const folder = await mkdtemp(join(plane.directory, "kubeconfigs-"))
+      const write = async (user: string): Promise<void> => {
+        const { cert: certPem, key: keyPem } = await plane.credentialsFor(user, ["envoys"])
+        const { caPem, server } = plane
+        const text = kubeconfigYaml({ cluster: "any", server, caPem, user, credentials: { certPem, keyPem } })
+        await writeFile(join(folder, "found.yaml"), text)
+      }
+      await write("file-one")
+      const found = await Effect.runPromise(followFiles(filesIn(folder)).pipe(Scope.provide(scope)))
+      const member = (): MemberConfiguration => {
+        const [cluster] = found.all()
+        if (cluster === undefined) throw new Error("no cluster is found")
+        return { ...cluster.member, name: clusterName(cluster.name) }
+      }
+      const before = member()
+      expect([before.name, before.server, before.problems]).toEqual(["found", plane.server, []])
+      const { change, end, isReady, seen } = await startFleet(before, found.kubeconfig)
+      await untilTrue("the member is ready", isReady)
+      const read = ["list mirrordclustersessions", "watch mirrordclustersessions"]
+      const asked = await requestsOf("file-one")
+      expect(read.map((what) => asked[what] ?? 0)).not.toContain(0)
+      await write("file-two")
+      await untilTrue("the other kubeconfig is read", () => !Equal.equals(member(), before))
+      await change(member())
+      await makeChild("found")
+      await untilTrue("the watch goes on", () => seen.includes("found"))
+      const probe = "get mirrordoperators"
+      await untilTrue("the other user asks", async () => ((await requestsOf("file-two"))[probe] ?? 0) > 0)
+      const [one, two] = [await requestsOf("file-one"), await requestsOf("file-two")]
+      expect(read.map((what) => [one[what], two[what]])).toEqual(read.map((what) => [asked[what], undefined]))
       await end()
     })
   })

@@ -498,7 +498,8 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground, pin
         }
         const list = run(["session", "list"])
         expect(await list.ended(10_000), list.stderr()).toBe(0)
-        for (const id of ids) expect(list.stdout()).toContain(` ${id.replace(/^0+/, "").toUpperCase()} `)
+        for (const id of ids)
+          expect(list.stdout().split(` ${id.replace(/^0+/, "").toUpperCase()} `), "once, not twice").toHaveLength(2)
         // Both have a client, so both go on.
         const retain = run(["operator", "session", "retain-active"])
         expect(await retain.ended(10_000), retain.stderr()).toBe(0)

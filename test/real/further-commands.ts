@@ -82,7 +82,7 @@ export const furtherCommands = (where: string, use: UsePlayground): void =>
         const [, id = ""] = /\| ([0-9A-F]+) +\| \d+ +\|/.exec(await list()) ?? []
         // It has a client.
         await ends(run(cluster, ["operator", "session", "retain-active"]), 0)
-        expect(await list()).toContain(` ${id} `)
+        expect((await list()).split(` ${id} `), "once, not twice").toHaveLength(2)
         expect(await ends(run(cluster, [...words.split(" "), id]), 0)).toContain(`Killed session ${id}`)
         // layer-app ends with 3 when its session is lost.
         expect(await app.ended(), app.stderr()).toBe(3)

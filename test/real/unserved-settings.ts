@@ -13,7 +13,7 @@ const queues = {
 } as const
 
 /** Splits for which the client asks for a copy of the target with them, as no feature says that it need not. */
-const withCopy = ["SQS message_filter", "Kafka message_filter", "Kafka jq_filter"]
+const withCopy = ["SQS message_filter", "Kafka message_filter", "Kafka jq_filter", "Kafka without a filter"]
 
 const filters = { message_filter: { user: "^ann$" }, jq_filter: '.user == "ann"' } as const
 
@@ -24,16 +24,25 @@ interface Unserved {
   readonly sentence: string
 }
 
+const queueConfig = (queue_type: string, more: object): object => ({
+  feature: { split_queues: { orders: { queue_type, ...more } } }
+})
+
 export const unservedQueues: ReadonlyArray<Unserved> = Object.entries(queues).flatMap(
-  ([queue_type, [name, ...kinds]]) =>
-    kinds.map((kind) => {
+  ([queue_type, [name, ...kinds]]) => {
+    const rowOf = (kind: string, more: object, without: string): Unserved => {
       const what = `${queue_type} ${kind}`
-      return {
-        what,
-        config: { feature: { split_queues: { orders: { queue_type, [kind]: filters[kind] } } } },
-        sentence: `does not serve queue splitting ${withCopy.includes(what) ? "(spec.split_queues)" : `for ${name} `}`
-      }
-    })
+      const asked = withCopy.includes(what) ? "(spec.split_queues)" : without
+      return { what, config: queueConfig(queue_type, more), sentence: `does not serve queue splitting ${asked}` }
+    }
+    return [
+      ...kinds.map((kind) => rowOf(kind, { [kind]: filters[kind] }, `for ${name} `)),
+      // For RabbitMQ the client itself wants a filter.
+      ...(queue_type === "RMQ"
+        ? []
+        : [rowOf("without a filter", { queue_mode: "mirror" }, "(connect parameter queue_modes)")])
+    ]
+  }
 )
 
 const notEnabled = (name: string): string => `Feature \`${name} branching\` is not enabled on the mirrord operator`

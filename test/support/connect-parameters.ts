@@ -31,7 +31,7 @@ export const parameterRows: Readonly<Record<ConnectParameterName, readonly [valu
     temporal_jq_filters: [jq, "queue splitting for Temporal"],
     bullmq_splits: [split, "queue splitting for BullMQ"],
     bullmq_jq_filters: [jq, "queue splitting for BullMQ"],
-    queue_modes: ['{"orders":"mirror"}', undefined],
+    queue_modes: ['{"orders":"mirror"}', "queue splitting"],
     branch_name: ["main", undefined],
     mysql_branch_names: [names, "database branches"],
     pg_branch_names: [names, "database branches"],

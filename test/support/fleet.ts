@@ -80,7 +80,11 @@ export const foundCluster = (name: string): ProvidedCluster => ({
     server: `https://${name}`,
     namespace: undefined,
     certificateAuthority: undefined,
-    auth: { _tag: "Kubeconfig", secret: name, namespace: operatorNamespace, key: kubeconfigKey, fingerprint: "f" },
+    auth: {
+      _tag: "Kubeconfig",
+      place: { _tag: "Secret", name, namespace: operatorNamespace, key: kubeconfigKey },
+      fingerprint: "f"
+    },
     problems: []
   }
 })

@@ -137,6 +137,12 @@
 {{- with $operator.multiCluster.clusterApiNamespace }}
 - {name: OPERATOR_CLUSTER_API_NAMESPACE, value: {{ . | quote }}}
 {{- end }}
+{{- if $operator.multiCluster.kubeconfigFileSecret }}
+- {name: OPERATOR_KUBECONFIG_FILE, value: /kubeconfigs/file/config}
+{{- end }}
+{{- if $operator.multiCluster.kubeconfigDirectorySecret }}
+- {name: OPERATOR_KUBECONFIG_DIRECTORY, value: /kubeconfigs/directory}
+{{- end }}
 {{- if $operator.multiCluster.clusters }}
 - {name: MIRRORD_CLUSTERS_CONFIG, value: /mirrord-config/clusters-config.yaml}
 {{- end }}

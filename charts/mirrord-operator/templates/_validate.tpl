@@ -98,14 +98,25 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".providers") "providers must be a list" $multi.providers "write for example [kubeconfigSecrets]")) -}}
   {{- else -}}
     {{- range $index, $found := $multi.providers -}}
-      {{- if not (has $found (list "kubeconfigSecrets" "clusterApi")) -}}
-        {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.providers[%d]" $at $index) "this provider does not exist" $found "write kubeconfigSecrets or clusterApi")) -}}
+      {{- if not (has $found (list "kubeconfigSecrets" "kubeconfigFile" "kubeconfigDirectory" "clusterApi")) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.providers[%d]" $at $index) "this provider does not exist" $found "write kubeconfigSecrets, kubeconfigFile, kubeconfigDirectory or clusterApi")) -}}
       {{- end -}}
     {{- end -}}
   {{- end -}}
   {{- $capi := $multi.clusterApiNamespace -}}
   {{- if or (include "braid.isStructure" $capi) (and (include "braid.text" $capi) (not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" (include "braid.text" $capi)))) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".clusterApiNamespace") "it must be the name of a namespace" $capi "write its name, or leave it out for the operator's")) -}}
+  {{- end -}}
+  {{- range $provider, $variable := dict "kubeconfigFile" "OPERATOR_KUBECONFIG_FILE" "kubeconfigDirectory" "OPERATOR_KUBECONFIG_DIRECTORY" -}}
+    {{- $field := print $provider "Secret" -}}
+    {{- $secret := index $multi $field -}}
+    {{- if $secret -}}
+      {{- if or (not (kindIs "string" $secret)) (include "braid.objectNamesProblem" (list $secret)) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at "." $field) "it must be the name of a Secret" $secret "write its name")) -}}
+      {{- end -}}
+    {{- else if and (kindIs "slice" $multi.providers) (has $provider $multi.providers) (not (index $operator.extraEnv $variable)) -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at "." $field) (print "provider " $provider " needs a Secret") $secret "write its name")) -}}
+    {{- end -}}
   {{- end -}}
   {{- range rest $flagged -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.clusters.%s.isDefault" $at .) (printf "%s is marked as default although %s is already" . (first $flagged)) true "leave isDefault at one cluster only")) -}}
@@ -255,8 +266,8 @@ lists it. Outputs nothing.
       {{- $problem = list "it must be names of namespaces, separated by commas without blanks" "write for example kube-system" -}}
     {{- end -}}
   {{- else if eq $name "OPERATOR_MULTI_CLUSTER_PROVIDERS" -}}
-    {{- if not (regexMatch "^(kubeconfigSecrets|clusterApi)(,(kubeconfigSecrets|clusterApi))*$" $text) -}}
-      {{- $problem = list "it must be names of providers, separated by commas without blanks" "write kubeconfigSecrets or clusterApi" -}}
+    {{- if not (regexMatch "^(kubeconfigSecrets|kubeconfigFile|kubeconfigDirectory|clusterApi)(,(kubeconfigSecrets|kubeconfigFile|kubeconfigDirectory|clusterApi))*$" $text) -}}
+      {{- $problem = list "it must be names of providers, separated by commas without blanks" "write kubeconfigSecrets, kubeconfigFile, kubeconfigDirectory or clusterApi" -}}
     {{- end -}}
   {{- else if eq $name "OPERATOR_CLUSTER_API_NAMESPACE" -}}
     {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" $text) -}}

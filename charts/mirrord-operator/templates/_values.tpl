@@ -231,6 +231,16 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- if not (or (include "braid.hasTlsSecret" .) $apiService.caBundle (include "braid.on" $apiService.insecureSkipTLSVerify)) -}}true{{- end -}}
 {{- end -}}
 
+{{/* The Secrets with kubeconfigs that are mounted, by the names of their volumes, as JSON. */}}
+{{- define "braid.kubeconfigSecrets" -}}
+{{- $mounted := dict -}}
+{{- if include "braid.isPrimary" . -}}
+  {{- with .Values.operator.multiCluster.kubeconfigFileSecret -}}{{- $_ := set $mounted "file" . -}}{{- end -}}
+  {{- with .Values.operator.multiCluster.kubeconfigDirectorySecret -}}{{- $_ := set $mounted "directory" . -}}{{- end -}}
+{{- end -}}
+{{- toJson $mounted -}}
+{{- end -}}
+
 {{- define "braid.hasTlsSecret" -}}
 {{- include "braid.on" .Values.tls.useExistingSecret -}}
 {{- include "braid.on" (index .Values.tls.data "tls.key") -}}

@@ -17,12 +17,12 @@ import {
   isProvisioned
 } from "../../domain/fleet/cluster-api.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
-import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { awaitFirstList, tellEvery } from "./await-first-list.ts"
-import { FoundClusters, type ProvidedClusters, type SecretUse } from "./found-clusters.ts"
+import { FoundClusters, inSecret, type ProvidedClusters, type SecretUse } from "./found-clusters.ts"
 
 export const clusterApiSecretUse: SecretUse = {
   key: clusterApiKey,
@@ -65,10 +65,9 @@ const followSecret = ({ api, namespace }: Place, cluster: string, found: FoundCl
   Effect.gen(function* () {
     const name = clusterApiSecret(cluster)
     yield* Effect.addFinalizer(() => Effect.sync(() => found.set(cluster, undefined)))
-    return yield* makeReflector(api, secrets, (secret, deleted) => found.set(cluster, deleted ? undefined : secret), {
-      namespace,
-      name
-    })
+    const take = (secret: KubeObject, deleted: boolean): void =>
+      found.set(cluster, deleted ? undefined : inSecret(secret, cluster, clusterApiSecretUse))
+    return yield* makeReflector(api, secrets, take, { namespace, name })
   })
 
 interface Followed {
@@ -116,7 +115,7 @@ const follow = (place: Place, version: ClusterApiVersion, found: FoundClusters) 
 export const clusterApi = (api: KubeApi, namespace: string): Effect.Effect<ProvidedClusters, never, Scope.Scope> =>
   Effect.gen(function* () {
     const place = { api, namespace }
-    const found = new FoundClusters(clusterApiSecretUse)
+    const found = new FoundClusters()
     const log = new LogOnce()
     const begin = (version: ClusterApiVersion | undefined): Effect.Effect<void, never, Scope.Scope> =>
       version === undefined

@@ -10,6 +10,7 @@ import type { ClusterProvider, ClusterSearch } from "../../domain/fleet/provided
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { clusterApi } from "./cluster-api-clusters.ts"
 import type { ProvidedClusters } from "./found-clusters.ts"
+import { contextsIn, filesIn, followFiles } from "./kubeconfig-files.ts"
 import { kubeconfigSecrets } from "./kubeconfig-secrets.ts"
 
 /** `api`: of the operator's own cluster. `namespace`: the operator's. */
@@ -21,6 +22,8 @@ type Provide = (
 
 const providers: Readonly<Record<ClusterProvider, Provide>> = {
   kubeconfigSecrets,
+  kubeconfigFile: (_api, _namespace, search) => followFiles(contextsIn(search.kubeconfigFile)),
+  kubeconfigDirectory: (_api, _namespace, search) => followFiles(filesIn(search.kubeconfigDirectory)),
   clusterApi: (api, _namespace, { clusterApiNamespace }) => clusterApi(api, clusterApiNamespace)
 }
 

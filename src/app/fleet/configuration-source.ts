@@ -10,7 +10,6 @@ import type { ConfigurationMistake, FleetConfiguration } from "../../domain/flee
 import { needsRestart } from "../../domain/fleet/difference.ts"
 import { type FleetDocuments, parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import type { FleetFiles } from "../../ports/fleet-files.ts"
-import type { KubeObject } from "../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { untilDone } from "../kernel/until-done.ts"
@@ -29,8 +28,8 @@ export interface ProvidedVerdict {
   readonly refused: () => ReadonlyArray<string>
   /** Since when some are not, or all are, epoch ms. */
   readonly since: () => number
-  /** The Secret that a cluster was found by. `name`: of the cluster. */
-  readonly secret: (name: string) => KubeObject | undefined
+  /** The text of the kubeconfig that a cluster was found by. `name`: of the cluster. */
+  readonly kubeconfig: (name: string) => string | undefined
 }
 
 export interface ConfigurationSource {

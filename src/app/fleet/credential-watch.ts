@@ -23,7 +23,7 @@ export const secretNamesOf = ({ member }: WorkloadCluster, sha256Hex: Sha256Hex)
   member === undefined || member.problems.length > 0
     ? undefined
     : {
-        secret: member.auth._tag === "Kubeconfig" ? member.auth.secret : credentialsSecretName(member.name, sha256Hex),
+        secret: credentialsSecretName(member.name, sha256Hex),
         refreshed: refreshedSecretName(member.name, sha256Hex)
       }
 

@@ -12,7 +12,6 @@ import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { CloudTokens, type MakeCloudToken } from "../../ports/cloud-tokens.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
-import type { KubeObject } from "../../ports/kube-api.ts"
 import {
   type ClusterConnection,
   type ConnectionEvents,
@@ -68,8 +67,8 @@ export interface FleetOptions {
   /** How this operator describes itself. */
   readonly ownHealth: ConnectedOperator
   readonly events: FleetEvents
-  /** The Secret that a cluster was found by. `name`: of the cluster. */
-  readonly providedSecret?: ((name: string) => KubeObject | undefined) | undefined
+  /** The text of the kubeconfig that a cluster was found by. `name`: of the cluster. */
+  readonly kubeconfig?: ((name: string) => string | undefined) | undefined
 }
 
 /** A cluster's connection, and the scope that ends when the cluster leaves. */
@@ -116,10 +115,8 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
         member: () => connection.cluster.member ?? member,
         namespace,
         ...names,
-        secretOf: (name) =>
-          connection.cluster.member?.auth._tag === "Kubeconfig" && name === names.secret
-            ? options.providedSecret?.(member.name)
-            : secretOf(credentials, name),
+        secretOf: (name) => secretOf(credentials, name),
+        kubeconfig: () => options.kubeconfig?.(member.name),
         changes: yield* openInbox(credentials, names),
         share: shareOf(member.name, sha256Hex)
       })

@@ -9,7 +9,7 @@
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
-import type { CloudAuth } from "../../domain/credentials/cluster-auth.ts"
+import { type CloudAuth, kubeconfigTitle } from "../../domain/credentials/cluster-auth.ts"
 import { endingClause, endStep, invalidClause, nextEndStep } from "../../domain/credentials/credential-end.ts"
 import {
   firstRenewal,
@@ -247,11 +247,12 @@ const whyUnauthorized = ({ cloud, connection, member, secret, tokens }: State, n
   const { claims } = tokens.used
   const until = claims?.validity.until
   if (until === undefined || until > now) return undefined
-  const place = member().auth._tag === "Kubeconfig" ? "the kubeconfig" : "key bearerToken"
+  const { auth } = member()
+  const place = auth._tag === "Kubeconfig" ? kubeconfigTitle(auth.place) : `key bearerToken of Secret ${secret}`
   const { name, namespace } = claims?.account ?? { name: "mirrord-operator-envoy", namespace: "<namespace>" }
   return (
     `the token of this cluster ended at ${momentText(until)}; run \`kubectl create token ${name} -n ${namespace} ` +
-    `--duration 24h\` there, and write the result to ${place} of Secret ${secret} beside the operator`
+    `--duration 24h\` there, and write the result to ${place} beside the operator`
   )
 }
 

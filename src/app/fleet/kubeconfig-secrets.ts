@@ -12,7 +12,7 @@ import { secrets } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { makeReflector } from "../kernel/reflector.ts"
 import { awaitFirstList } from "./await-first-list.ts"
-import { FoundClusters, type ProvidedClusters, type SecretUse } from "./found-clusters.ts"
+import { FoundClusters, inSecret, type ProvidedClusters, type SecretUse } from "./found-clusters.ts"
 
 /** The Secrets with kubeconfigs. `namespace`: that of the operator. */
 export const kubeconfigSelection = (namespace: string) => ({ namespace, labelSelector: `${kubeconfigLabel}=true` })
@@ -28,11 +28,14 @@ export const kubeconfigSecrets = (
   namespace: string
 ): Effect.Effect<ProvidedClusters, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const found = new FoundClusters(kubeconfigSecretUse)
+    const found = new FoundClusters()
     const reflector = yield* makeReflector(
       api,
       secrets,
-      (secret, deleted) => found.set(secret.metadata.name, deleted ? undefined : secret),
+      (secret, deleted) => {
+        const { name } = secret.metadata
+        found.set(name, deleted ? undefined : inSecret(secret, name, kubeconfigSecretUse))
+      },
       kubeconfigSelection(namespace)
     )
     yield* awaitFirstList(reflector, "kubeconfig Secrets")

@@ -5,7 +5,7 @@
 
 import { Redacted, Result } from "effect"
 import { type PairFields, readClientPair } from "../../adapters/x509/client-certificate.ts"
-import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
+import { credentialsLabel, type KubeconfigPlace, kubeconfigTitle } from "../../domain/credentials/cluster-auth.ts"
 import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import { readPem } from "../../domain/credentials/pem.ts"
 import { readTokenClaims } from "../../domain/credentials/token-claims.ts"
@@ -15,7 +15,7 @@ import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import { at } from "../../domain/json.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
-import { readKubeconfigSecret } from "./found-clusters.ts"
+import { readFoundKubeconfig } from "./found-clusters.ts"
 
 const decodeBase64 = (text: unknown): string | undefined =>
   typeof text === "string" ? Buffer.from(text, "base64").toString("utf8") : undefined
@@ -55,12 +55,12 @@ const kubeconfigFields: PairFields = { certificate: "client-certificate-data", k
 /** A certificate and its key, if they can be used. */
 const checkedPair = (
   pair: ClientCertificate,
-  secretName: string,
+  place: string,
   fields?: PairFields
 ): Result.Result<ClientCertificate, string> => {
   const { certificatePem, keyPem } = pair
   return Result.mapBoth(readClientPair({ certificatePem, keyPem: Redacted.value(keyPem) }, fields), {
-    onFailure: (problem) => `its Secret ${secretName} is unusable: ${problem}`,
+    onFailure: (problem) => `${place} is unusable: ${problem}`,
     onSuccess: () => pair
   })
 }
@@ -84,20 +84,27 @@ export const readCredentials = (
         const certificatePem = yield* pemOf(data, "tls.crt", secretName)
         const keyPem = yield* pemOf(data, "tls.key", secretName)
         const pair = { _tag: "ClientCertificate", certificatePem, keyPem: Redacted.make(keyPem) } as const
-        return yield* checkedPair(pair, secretName)
+        return yield* checkedPair(pair, `its Secret ${secretName}`)
       })
     case "Kubeconfig":
-      return Result.flatMap(
-        readKubeconfigSecret(secret, member.auth.key),
-        ({ credentials }): Result.Result<MemberCredentials, string> =>
-          credentials._tag === "BearerToken"
-            ? Result.succeed(credentials)
-            : checkedPair(credentials, secretName, kubeconfigFields)
-      )
+      return Result.fail("this cluster was found by its kubeconfig, which holds its credentials")
     case "Eks":
     case "Aks":
       return Result.fail("this authType needs no Secret; its tokens are made by the operator")
   }
+}
+
+/** The credentials in the kubeconfig that the cluster was found by; the failure says what is wrong with it. */
+const kubeconfigCredentials = (
+  place: KubeconfigPlace,
+  text: string | undefined
+): Result.Result<MemberCredentials, string> => {
+  if (text === undefined) return Result.fail(`${kubeconfigTitle(place)} is gone; put it there again`)
+  return Result.flatMap(readFoundKubeconfig(place, text), ({ credentials }): Result.Result<MemberCredentials, string> =>
+    credentials._tag === "BearerToken"
+      ? Result.succeed(credentials)
+      : checkedPair(credentials, kubeconfigTitle(place), kubeconfigFields)
+  )
 }
 
 const holds = (secret: KubeObject | undefined, keys: ReadonlyArray<string>): boolean =>
@@ -125,6 +132,8 @@ export interface MemberSecrets {
   readonly refreshed: string
   /** A Secret with credentials as it is now. */
   readonly secretOf: (name: string) => KubeObject | undefined
+  /** The text of the kubeconfig that the cluster was found by, as it is now. */
+  readonly kubeconfig: () => string | undefined
 }
 
 /** Knowledge of a member's tokens that this process has, and no Secret. */
@@ -153,9 +162,9 @@ export interface NewestCredentials {
 /** Whether the operator renews the member's token: a kubeconfig is its author's to renew. */
 export const isRenewed = ({ auth }: MemberConfiguration): boolean => auth._tag === "BearerToken"
 
-/** The place in a Secret for other credentials. `keys`: those that hold them, if the Secret holds no kubeconfig. */
-const placeOf = ({ auth }: MemberConfiguration, keys: string): string =>
-  auth._tag === "Kubeconfig" ? "in a kubeconfig" : `as ${keys}`
+/** The place of the member's credentials, for sentences. `secret`: of one that is configured. */
+const placeOf = ({ auth }: MemberConfiguration, secret: string): string =>
+  auth._tag === "Kubeconfig" ? kubeconfigTitle(auth.place) : `Secret ${secret}`
 
 const endingCertificate = (
   member: MemberConfiguration,
@@ -164,9 +173,11 @@ const endingCertificate = (
 ): EndingCredentials | undefined =>
   Result.getOrUndefined(
     Result.map(readClientPair({ certificatePem, keyPem: Redacted.value(keyPem) }), (validity) => ({
-      what: `the client certificate in Secret ${secret}`,
+      what: `the client certificate in ${placeOf(member, secret)}`,
       validity,
-      cure: `put another one that the cluster trusts, and its key, there ${placeOf(member, "tls.crt and tls.key")}`
+      cure:
+        "put another one that the cluster trusts, and its key, there" +
+        (member.auth._tag === "Kubeconfig" ? "" : " as tls.crt and tls.key")
     }))
   )
 
@@ -180,7 +191,7 @@ const endingToken = (
   const { validity } = used.claims
   if (!isRenewed(member))
     return {
-      what: `the token in the kubeconfig of Secret ${secret}`,
+      what: `the token in ${placeOf(member, secret)}`,
       validity,
       cure: "put another kubeconfig there; the operator renews only the tokens of configured clusters"
     }
@@ -245,7 +256,11 @@ export const newestCredentials = (
   now: number
 ): Result.Result<NewestCredentials, string> => {
   const { secret, secretOf } = secrets
-  const read = readCredentials(member, secret, secretOf(secret))
+  const { auth } = member
+  const read =
+    auth._tag === "Kubeconfig"
+      ? kubeconfigCredentials(auth.place, secrets.kubeconfig())
+      : readCredentials(member, secret, secretOf(secret))
   const { good, refused } = learnt
   const spoilt = whySpoilt(read, refused, secret)
   const isKept = spoilt !== undefined && isRenewed(member) && holds(secretOf(secret), ["bearerToken"])

@@ -5,15 +5,14 @@
  */
 
 import { Clock, Effect, type Scope } from "effect"
-import { withProvided } from "../../domain/fleet/provided-clusters.ts"
-import type { KubeObject } from "../../ports/kube-api.ts"
+import { type ProvidedFleet, withProvided } from "../../domain/fleet/provided-clusters.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { ConfigurationSource } from "./configuration-source.ts"
 import type { ProvidedClusters } from "./found-clusters.ts"
 
-/** The Secret of a cluster, which belongs to the first that has found it. */
-const firstOf = (found: ReadonlyArray<ProvidedClusters>, name: string): KubeObject | undefined =>
-  found.map(({ secret }) => secret(name)).find((secret) => secret !== undefined)
+/** The kubeconfig of a cluster, which belongs to the first that has found it. */
+const firstOf = (found: ReadonlyArray<ProvidedClusters>, name: string): string | undefined =>
+  found.map(({ kubeconfig }) => kubeconfig(name)).find((text) => text !== undefined)
 
 /** Follows both while the scope lives. */
 export const makeProvidedSource = (
@@ -23,12 +22,11 @@ export const makeProvidedSource = (
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const listeners = new Set<() => void>()
-    const fleet = () =>
-      withProvided(
-        files.known(),
-        found.flatMap(({ all }) => all()),
-        sha256Hex
-      )
+    const fleet = (): ProvidedFleet => {
+      const all = found.flatMap(({ all: now }) => now())
+      const { configuration, refused } = withProvided(files.known(), all, sha256Hex)
+      return { configuration, refused: [...found.flatMap(({ problems }) => problems()), ...refused] }
+    }
     let known = fleet()
     let since = clock.currentTimeMillisUnsafe()
     const changed = (): void => {
@@ -44,7 +42,7 @@ export const makeProvidedSource = (
     return {
       known: () => known.configuration,
       verdict: files.verdict,
-      provided: { refused: () => known.refused, since: () => since, secret: (name) => firstOf(found, name) },
+      provided: { refused: () => known.refused, since: () => since, kubeconfig: (name) => firstOf(found, name) },
       listen: (listener) => {
         listeners.add(listener)
         return () => void listeners.delete(listener)

@@ -187,14 +187,21 @@ export const clusterSearch = Config.all({
     Config.map((names) => names.split(",").filter(isProvider)),
     Config.withDefault<ReadonlyArray<ClusterProvider>>([])
   ),
-  clusterApiNamespace: Config.option(Config.schema(Namespace, "OPERATOR_CLUSTER_API_NAMESPACE"))
+  clusterApiNamespace: Config.option(Config.schema(Namespace, "OPERATOR_CLUSTER_API_NAMESPACE")),
+  kubeconfigFile: text("OPERATOR_KUBECONFIG_FILE"),
+  kubeconfigDirectory: text("OPERATOR_KUBECONFIG_DIRECTORY")
 })
 
 /** The search of an operator in this namespace. */
 export const searchWithin = (
-  { clusterApiNamespace, providers }: Config.Success<typeof clusterSearch>,
+  { clusterApiNamespace, kubeconfigDirectory, kubeconfigFile, providers }: Config.Success<typeof clusterSearch>,
   namespace: string
-): ClusterSearch => ({ providers, clusterApiNamespace: Option.getOrElse(clusterApiNamespace, () => namespace) })
+): ClusterSearch => ({
+  providers,
+  clusterApiNamespace: Option.getOrElse(clusterApiNamespace, () => namespace),
+  kubeconfigFile: Option.getOrElse(kubeconfigFile, () => ""),
+  kubeconfigDirectory: Option.getOrElse(kubeconfigDirectory, () => "")
+})
 
 const environment = Config.all({
   address: Config.schema(Address, "OPERATOR_ADDR").pipe(Config.withDefault("[::]:443")),
@@ -317,6 +324,20 @@ const portMistakes = ({ address, metrics, metricsAddress }: Environment): Readon
   return [{ file: "environment", field: "OPERATOR_METRICS_ADDR", value: metricsAddress, cure, message }]
 }
 
+/** The mistakes of providers that have no path to look at. */
+const pathMistakes = ({ search }: Environment): ReadonlyArray<ConfigurationMistake> =>
+  (
+    [
+      ["kubeconfigFile", "OPERATOR_KUBECONFIG_FILE"],
+      ["kubeconfigDirectory", "OPERATOR_KUBECONFIG_DIRECTORY"]
+    ] as const
+  ).flatMap(([provider, field]) => {
+    if (!search.providers.includes(provider) || Option.isSome(search[provider])) return []
+    const cure = "write its path"
+    const message = `OPERATOR_MULTI_CLUSTER_PROVIDERS has ${provider}, but ${field} is not set; ${cure}.`
+    return [{ file: "environment", field, value: "nothing", cure, message }]
+  })
+
 /** The mistakes that are seen only when variables are looked at together. */
 const mistakesTogether = (env: Environment): ReadonlyArray<ConfigurationMistake> => {
   const { certificatePath, keyPath, leaseDuration, podName, podUid, renewDeadline, retryPeriod } = env
@@ -324,6 +345,7 @@ const mistakesTogether = (env: Environment): ReadonlyArray<ConfigurationMistake>
   return [
     ...(problem === undefined ? [] : [leaseMistake(problem)]),
     ...portMistakes(env),
+    ...pathMistakes(env),
     ...halfPair(
       { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },
       "a certificate that is made at each start"

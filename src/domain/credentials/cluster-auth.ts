@@ -4,12 +4,17 @@
  * Not here: reading the credentials and using them (app/fleet/member-credentials.ts).
  */
 
-/** The key of a Secret with a kubeconfig. */
-export interface KubeconfigPlace {
-  /** Name of the Secret. */
-  readonly secret: string
-  readonly namespace: string
-  readonly key: string
+/** The place of a kubeconfig. */
+export type KubeconfigPlace =
+  /** A key of a Secret. */
+  | { readonly _tag: "Secret"; readonly name: string; readonly namespace: string; readonly key: string }
+  /** A file of the operator's pod, and the context in it that counts; without one its current context. */
+  | { readonly _tag: "File"; readonly path: string; readonly context: string | undefined }
+
+/** A kubeconfig's place in a sentence about its cluster. */
+export const kubeconfigTitle = (place: KubeconfigPlace): string => {
+  if (place._tag === "Secret") return `the kubeconfig of Secret ${place.name}`
+  return place.context === undefined ? `the kubeconfig ${place.path}` : `context ${place.context} of ${place.path}`
 }
 
 /**
@@ -32,7 +37,7 @@ export type ClusterAuth =
    * The user of the kubeconfig that the cluster was found by (fleet/kubeconfig.ts): its place, and its fingerprint, so
    * that another one is noticed.
    */
-  | ({ readonly _tag: "Kubeconfig"; readonly fingerprint: string } & KubeconfigPlace)
+  | { readonly _tag: "Kubeconfig"; readonly fingerprint: string; readonly place: KubeconfigPlace }
 
 export type EksAuth = Extract<ClusterAuth, { readonly _tag: "Eks" }>
 export type AksAuth = Extract<ClusterAuth, { readonly _tag: "Aks" }>

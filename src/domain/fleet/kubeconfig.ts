@@ -1,5 +1,5 @@
 /**
- * Reads a kubeconfig as the address of a cluster and the credentials for it: those of its current context.
+ * Reads a kubeconfig as the address of a cluster and the credentials for it: those of one context.
  *
  * Only what stands in the text itself is used. A file, a program, a proxy or a cluster without TLS that it names would
  * be the operator's own, so each is refused with a sentence.
@@ -108,16 +108,29 @@ const valueOf = (document: ConfigurationDocument): Result.Result<JsonObject, str
       ? Result.fail("it is no kubeconfig: it has no clusters; write the output of `kubectl config view --raw --minify`")
       : Result.succeed(config)
   }
-  const why = document._tag === "Absent" ? "it is empty" : `it is no YAML: ${document.reason}`
+  const why =
+    document._tag === "Absent"
+      ? "it is empty"
+      : document._tag === "NotYaml"
+        ? `it is no YAML: ${document.reason}`
+        : `it cannot be read: ${document.reason}`
   return Result.fail(`${why}; write the output of \`kubectl config view --raw --minify\``)
 }
 
-/** Reads the current context. The failure is a clause that names the field, without any credential. */
-export const readKubeconfig = (document: ConfigurationDocument): Result.Result<KubeconfigCluster, string> =>
+/** The names of all contexts. The failure is a clause. */
+export const contextsOf = (document: ConfigurationDocument): Result.Result<ReadonlyArray<string>, string> =>
+  Result.map(valueOf(document), (config) => asObjects(config["contexts"]).flatMap(({ name }) => asString(name) ?? []))
+
+/**
+ * Reads a context, or the current one. The failure is a clause that names the field, without any credential.
+ */
+export const readKubeconfig = (
+  document: ConfigurationDocument,
+  contextName?: string
+): Result.Result<KubeconfigCluster, string> =>
   Result.gen(function* () {
     const config = yield* valueOf(document)
-    const current = asString(config["current-context"]) ?? ""
-    const context = yield* named(config, "context", current)
+    const context = yield* named(config, "context", contextName ?? asString(config["current-context"]) ?? "")
     const cluster = yield* named(config, "cluster", asString(context["cluster"]) ?? "")
     yield* refusal(cluster, refusedOfCluster)
     const server = asString(cluster["server"])?.trim() ?? ""

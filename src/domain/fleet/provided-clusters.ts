@@ -16,7 +16,7 @@ import {
 import type { FleetConfiguration, MemberConfiguration } from "./configuration.ts"
 
 /** The ways to find clusters; `operator.multiCluster.providers` chooses some. */
-export const clusterProviders = ["kubeconfigSecrets", "clusterApi"] as const
+export const clusterProviders = ["kubeconfigSecrets", "kubeconfigFile", "kubeconfigDirectory", "clusterApi"] as const
 export type ClusterProvider = (typeof clusterProviders)[number]
 
 /** How a primary looks for clusters. */
@@ -25,6 +25,10 @@ export interface ClusterSearch {
   readonly providers: ReadonlyArray<ClusterProvider>
   /** Namespace of the `Cluster` objects of Cluster API. */
   readonly clusterApiNamespace: string
+  /** Path of the kubeconfig whose contexts are clusters. */
+  readonly kubeconfigFile: string
+  /** Path of the directory of kubeconfigs. */
+  readonly kubeconfigDirectory: string
 }
 
 /** Label of the Secrets that hold kubeconfigs; its value is `"true"`. It is the label of multicluster-runtime. */

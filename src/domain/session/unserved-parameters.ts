@@ -36,6 +36,7 @@ const redis = splittingOf("Redis Pub/Sub")
 const temporal = splittingOf("Temporal")
 const bull = splittingOf("BullMQ")
 const queues = splittingOf("temporary queues of another operator")
+const anySplit: UnservedFeature = { ...queues, name: "queue splitting" }
 
 /** Every parameter: the feature that it asks for, or `Served` where it asks for nothing that is missing. */
 const features: Readonly<Record<ConnectParameterName, UnservedFeature | "Served">> = {
@@ -60,8 +61,8 @@ const features: Readonly<Record<ConnectParameterName, UnservedFeature | "Served"
   temporal_jq_filters: temporal,
   bullmq_splits: bull,
   bullmq_jq_filters: bull,
-  // Says how the queues of the splits are read, and asks for nothing by itself.
-  queue_modes: "Served",
+  // The client sends it alone for a split without a filter.
+  queue_modes: anySplit,
   branch_name: "Served",
   mysql_branch_names: branches,
   pg_branch_names: branches,
@@ -102,7 +103,11 @@ export const unservedFeatures = (values: Partial<ConnectParameterValues>): Reado
       ? [{ parameter, feature }]
       : []
   )
-  return [...new Set(wanted.map(({ feature }) => feature))].map((feature) => {
+  const missing = new Set(wanted.map(({ feature }) => feature))
+  // The feature that says which queues they are says it all.
+  if ([...missing].some((feature) => feature !== anySplit && feature.setting === anySplit.setting))
+    missing.delete(anySplit)
+  return [...missing].map((feature) => {
     const { danger, name, setting } = feature
     const parameters = wanted.filter((one) => one.feature === feature).map(({ parameter }) => parameter)
     return (

@@ -40,9 +40,9 @@ describe("the clusters of Cluster API", () => {
       expect(names()).toEqual(["a https://a"])
       expect(found.all()[0]).toMatchObject({
         from: "Cluster clusters/a",
-        member: { auth: { secret: "a-kubeconfig", namespace: "clusters", key: "value" } }
+        member: { auth: { place: { name: "a-kubeconfig", namespace: "clusters", key: "value" } } }
       })
-      expect(found.secret("a")?.metadata.name).toBe("a-kubeconfig")
+      expect(found.kubeconfig("a")).toBe(kubeconfigOf("a"))
       // Beside them are the keys of the clusters' authorities, which are nobody's business.
       expect(asked).toEqual(["a-kubeconfig", "without-secret-kubeconfig"])
     })
@@ -63,7 +63,9 @@ describe("the clusters of Cluster API", () => {
       expect([names(), changes]).toEqual([["a https://a"], 1])
       writeClusterKubeconfig(api, "a", kubeconfigOf("a", { exec: { command: "rm" } }))
       yield* pass(1)
-      expect(names()[0]).toMatch(/key value of its Secret a-kubeconfig is unusable: it has exec; the operator runs no/u)
+      expect(names()[0]).toMatch(
+        /the kubeconfig of Secret a-kubeconfig is unusable: it has exec; the operator runs no/u
+      )
       api.write(
         clusterApiClusters("v1beta2"),
         "a",

@@ -46,7 +46,7 @@ const start = (primary = new MemoryKubeApi("primary")) =>
       namespace: operatorNamespace,
       sha256Hex,
       ownHealth,
-      providedSecret: found.secret,
+      kubeconfig: found.kubeconfig,
       events: {
         joined: () => {},
         left: () => {},
@@ -116,11 +116,13 @@ describe("a cluster that was found by its kubeconfig", () => {
       yield* follow
       expect(reach()).toMatchObject({
         reachable: false,
-        error: expect.stringMatching(/^key kubeconfig of its Secret b is unusable: it has exec; the operator runs no/u)
+        error: expect.stringMatching(/^the kubeconfig of Secret b is unusable: it has exec; the operator runs no/u)
       })
       writeKubeconfig(primary, "b", kubeconfigOf("b", yield* certificateUser(false)))
       yield* follow
-      expect(reach()?.error).toMatch(/its Secret b is unusable: the key in client-key-data does not belong to/u)
+      expect(reach()?.error).toMatch(
+        /the kubeconfig of Secret b is unusable: the key in client-key-data does not belong to/u
+      )
       writeKubeconfig(primary, "b")
       yield* follow
       expect(reach()?.reachable).toBe(true)

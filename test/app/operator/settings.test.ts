@@ -83,6 +83,17 @@ describe("settings", () => {
     )
   })
 
+  it("refuse ways to find clusters by files that are not said to be anywhere", async () => {
+    const { message } = await refusal({ OPERATOR_MULTI_CLUSTER_PROVIDERS: "kubeconfigFile,kubeconfigDirectory" })
+    for (const [provider, variable] of [
+      ["kubeconfigFile", "OPERATOR_KUBECONFIG_FILE"],
+      ["kubeconfigDirectory", "OPERATOR_KUBECONFIG_DIRECTORY"]
+    ] as const)
+      expect(message).toContain(
+        `OPERATOR_MULTI_CLUSTER_PROVIDERS has ${provider}, but ${variable} is not set; write its path.`
+      )
+  })
+
   it("refuse metrics on the port of the API, unless the system chooses both", async () => {
     const both = (address: string) => ({ OPERATOR_METRICS_ENABLED: "true", OPERATOR_METRICS_ADDR: address })
     const { message } = await refusal({ ...both("[::]:9000"), OPERATOR_ADDR: "0.0.0.0:9000" })

@@ -35,6 +35,12 @@ describe("features that the operator does not serve", () => {
     expect(found.join(" ")).toContain("database branches (connect parameter pg_branch_names, branch_db_names)")
   })
 
+  it("are told by the name of the queues where another parameter has it", () => {
+    const modes = ["queue_modes", '{"orders":"mirror"}'] as const
+    expect(refusals([modes, ["sqs_splits", split]])).toEqual(refusals([["sqs_splits", split]]))
+    expect(refusals([modes, ["pg_branch_names", '["ann-branch"]']])).toHaveLength(2)
+  })
+
   it("are not asked for by empty lists and maps", () => {
     const empty: ReadonlyArray<readonly [string, string]> = [
       ["sqs_splits", "{}"],
@@ -50,6 +56,7 @@ describe("features that the operator does not serve", () => {
     expect(refusals([["sqs_jq_filters", any], up])).toEqual([])
     expect(refusals([["sqs_jq_filters", any]])).toHaveLength(1)
     expect(refusals([["sqs_jq_filters", '{"*":".a","orders":".b"}'], up])).toHaveLength(1)
+    expect(refusals([["queue_modes", '{"*":"mirror"}'], up])).toEqual([])
   })
 
   it("do not depend on the order of the parameters", () => {

@@ -6,6 +6,7 @@
 
 import { KubeConfig } from "@kubernetes/client-node"
 import { Clock, Effect, Redacted, Result } from "effect"
+import { readText } from "../../../adapters/files/kubeconfig-files.ts"
 import { memberConfig } from "../../../adapters/kubernetes/cluster-connector.ts"
 import { readCertificate } from "../../../adapters/x509/read-certificate.ts"
 import { credentialsLabel } from "../../../domain/credentials/cluster-auth.ts"
@@ -17,6 +18,7 @@ import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject, Selection } from "../../../ports/kube-api.ts"
+import { textUnder } from "../../fleet/found-clusters.ts"
 import { newestCredentials, nothingLearnt } from "../../fleet/member-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { cloudCredentials } from "./cloud-credentials.ts"
@@ -37,7 +39,7 @@ const describe = (credentials: MemberCredentials, from: string): CredentialFacts
 }
 
 /** The keys of a member's Secret. */
-const keysOf = ({ auth: { _tag } }: MemberConfiguration): string =>
+const keysOf = ({ _tag }: MemberConfiguration["auth"]): string =>
   _tag === "Mtls" ? "keys tls.crt and tls.key" : "key bearerToken"
 
 /** Finds Secrets as the operator does: it has no right to get a Secret by name, but to list it. */
@@ -50,16 +52,37 @@ const findSecrets = (own: KubeApi, selection: Selection) =>
   )
 
 /** The place of a member's Secrets, and the cure if they are not there or unusable. `namespace`: the operator's. */
-const placeOf = (member: MemberConfiguration, namespace: string) =>
-  member.auth._tag === "Kubeconfig"
+const placeOf = ({ auth, ...member }: MemberConfiguration, namespace: string) => {
+  const own = credentialsSecretName(member.name, sha256Hex)
+  if (auth._tag !== "Kubeconfig")
+    return {
+      secret: own,
+      from: `Secret ${namespace}/${own}`,
+      selection: { namespace, labelSelector: `${credentialsLabel}=true` },
+      fix: `Make it in namespace ${namespace}, with the label ${credentialsLabel}=true and the ${keysOf(auth)}.`
+    }
+  const { place } = auth
+  return place._tag === "Secret"
     ? {
-        selection: { namespace: member.auth.namespace, name: member.auth.secret },
-        fix: `Write another kubeconfig under the key ${member.auth.key}.`
+        secret: place.name,
+        from: `Secret ${place.namespace}/${place.name}`,
+        selection: { namespace: place.namespace, name: place.name },
+        fix: `Write another kubeconfig under the key ${place.key}.`
       }
-    : {
-        selection: { namespace, labelSelector: `${credentialsLabel}=true` },
-        fix: `Make it in namespace ${namespace}, with the label ${credentialsLabel}=true and the ${keysOf(member)}.`
-      }
+    : { secret: own, from: place.path, selection: undefined, fix: "Write another kubeconfig there." }
+}
+
+/** The text of the kubeconfig that a member was found by; nothing if it is gone, or was not found by any. */
+const kubeconfigText = (
+  { auth }: MemberConfiguration,
+  secretOf: (name: string) => KubeObject | undefined
+): Effect.Effect<string | undefined> => {
+  if (auth._tag !== "Kubeconfig") return Effect.succeed(undefined)
+  const { place } = auth
+  if (place._tag === "File") return Effect.map(readText(place.path), Result.getOrUndefined)
+  const secret = secretOf(place.name)
+  return Effect.succeed(secret === undefined ? undefined : textUnder(secret, place.key))
+}
 
 const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/u.test(text) ? "" : "."}`
@@ -115,16 +138,14 @@ export const examinedMember = (
 ): Effect.Effect<ExaminedCluster> =>
   Effect.gen(function* () {
     const { namespace, own } = installation
-    const names = {
-      secret: member.auth._tag === "Kubeconfig" ? member.auth.secret : credentialsSecretName(member.name, sha256Hex),
-      refreshed: refreshedSecretName(member.name, sha256Hex)
-    }
-    const place = placeOf(member, namespace)
-    const from = `Secret ${place.selection.namespace}/${names.secret}`
+    const { fix: cure, from, secret, selection } = placeOf(member, namespace)
+    const names = { secret, refreshed: refreshedSecretName(member.name, sha256Hex) }
     const cluster = unauthenticated(member, isDefault)
     if (member.auth._tag === "Eks" || member.auth._tag === "Aks")
       return { ...cluster, ...(yield* cloudCredentials(member, member.auth, installation)) }
-    const found = yield* Effect.result(findSecrets(own, place.selection))
+    const found = yield* Effect.result(
+      selection === undefined ? Effect.succeed(() => undefined) : findSecrets(own, selection)
+    )
     if (Result.isFailure(found)) {
       const { detail, reason } = found.failure
       const fix =
@@ -134,9 +155,11 @@ export const examinedMember = (
       return { ...cluster, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
     }
     const now = yield* Clock.currentTimeMillis
-    const newest = newestCredentials(member, { ...names, secretOf: found.success }, nothingLearnt, now)
+    const text = yield* kubeconfigText(member, found.success)
+    const secrets = { ...names, secretOf: found.success, kubeconfig: () => text }
+    const newest = newestCredentials(member, secrets, nothingLearnt, now)
     if (Result.isFailure(newest)) {
-      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(newest.failure), fix: place.fix } }
+      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(newest.failure), fix: cure } }
     }
     const { credentials, tokens } = newest.success
     const isRenewed = tokens !== undefined && tokens.used !== tokens.first

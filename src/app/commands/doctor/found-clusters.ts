@@ -6,21 +6,36 @@
  */
 
 import { Effect, Result } from "effect"
-import { failed } from "../../../domain/doctor/finding.ts"
+import { failed, warning } from "../../../domain/doctor/finding.ts"
 import { clusterApiClusters, clusterApiSecret, isProvisioned } from "../../../domain/fleet/cluster-api.ts"
 import { type ClusterProvider, type ProvidedCluster, withProvided } from "../../../domain/fleet/provided-clusters.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { KubeError } from "../../../ports/kube-api.ts"
 import { clusterApiSecretUse, servedClusterApi } from "../../fleet/cluster-api-clusters.ts"
-import { providedBy } from "../../fleet/found-clusters.ts"
+import { inSecret, providedBy } from "../../fleet/found-clusters.ts"
+import { contextsIn, filesIn, type ReadFiles } from "../../fleet/kubeconfig-files.ts"
 import { kubeconfigSecretUse, kubeconfigSelection } from "../../fleet/kubeconfig-secrets.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Installation } from "./installation.ts"
 
+/** The error of an API server. That of files is `Invalid`, and its detail is a sentence. */
+type LookError = Pick<KubeError, "detail" | "reason">
+
 /** The clusters that a provider finds now. */
 type Look = (
   installation: Pick<Installation, "own" | "namespace" | "search">
-) => Effect.Effect<ReadonlyArray<ProvidedCluster>, KubeError>
+) => Effect.Effect<ReadonlyArray<ProvidedCluster>, LookError>
+
+/** The clusters of files. All that is wrong with them is one failure. */
+const filesNow = (read: ReadFiles): ReturnType<Look> =>
+  read.pipe(
+    Effect.mapError((detail) => ({ detail, reason: "Invalid" as const })),
+    Effect.flatMap(({ clusters, problems }) =>
+      problems.length === 0
+        ? Effect.succeed([...clusters].map(([name, found]) => providedBy(name, found)))
+        : Effect.fail({ detail: problems.join(" "), reason: "Invalid" as const })
+    )
+  )
 
 const clusterApiNow: Look = ({ own, search: { clusterApiNamespace: namespace } }) =>
   Effect.gen(function* () {
@@ -29,50 +44,94 @@ const clusterApiNow: Look = ({ own, search: { clusterApiNamespace: namespace } }
     const { items } = yield* own.list(clusterApiClusters(version), { namespace })
     const found = yield* Effect.forEach(items.filter(isProvisioned), ({ metadata: { name } }) =>
       Effect.map(own.list(secrets, { namespace, name: clusterApiSecret(name) }), ({ items: [secret] }) =>
-        secret === undefined ? [] : [providedBy(secret, name, clusterApiSecretUse)]
+        secret === undefined ? [] : [providedBy(name, inSecret(secret, name, clusterApiSecretUse))]
       )
     )
     return found.flat()
   })
 
-const looks: Readonly<Record<ClusterProvider, { readonly at: (search: Installation) => string; readonly look: Look }>> =
-  {
-    kubeconfigSecrets: {
-      at: ({ namespace }) => `The Secrets with kubeconfigs in namespace ${namespace}`,
-      look: ({ namespace, own }) =>
-        Effect.map(own.list(secrets, kubeconfigSelection(namespace)), ({ items }) =>
-          items.map((secret) => providedBy(secret, secret.metadata.name, kubeconfigSecretUse))
-        )
-    },
-    clusterApi: {
-      at: ({ search: { clusterApiNamespace } }) => `The clusters of Cluster API in namespace ${clusterApiNamespace}`,
-      look: clusterApiNow
-    }
+interface Looking {
+  /** The place, the beginning of a sentence. */
+  readonly at: (installation: Installation) => string
+  /** Whether only the operator's pod has the place. */
+  readonly isInPod?: true
+  readonly look: Look
+}
+
+const looks: Readonly<Record<ClusterProvider, Looking>> = {
+  kubeconfigSecrets: {
+    at: ({ namespace }) => `The Secrets with kubeconfigs in namespace ${namespace}`,
+    look: ({ namespace, own }) =>
+      Effect.map(own.list(secrets, kubeconfigSelection(namespace)), ({ items }) =>
+        items.map((secret) => {
+          const { name } = secret.metadata
+          return providedBy(name, inSecret(secret, name, kubeconfigSecretUse))
+        })
+      )
+  },
+  kubeconfigFile: {
+    at: ({ search: { kubeconfigFile } }) => `The kubeconfig ${kubeconfigFile}`,
+    isInPod: true,
+    look: ({ search: { kubeconfigFile } }) => filesNow(contextsIn(kubeconfigFile))
+  },
+  kubeconfigDirectory: {
+    at: ({ search: { kubeconfigDirectory } }) => `The kubeconfigs in ${kubeconfigDirectory}`,
+    isInPod: true,
+    look: ({ search: { kubeconfigDirectory } }) => filesNow(filesIn(kubeconfigDirectory))
+  },
+  clusterApi: {
+    at: ({ search: { clusterApiNamespace } }) => `The clusters of Cluster API in namespace ${clusterApiNamespace}`,
+    look: clusterApiNow
   }
+}
 
-const chosen = ({ search }: Installation) => [...new Set(search.providers)].map((provider) => looks[provider])
+/** The chosen ways to look; `seen`: those that can be gone from where the installation is seen. */
+const chosen = ({ search, seenFrom }: Installation) => {
+  const all = [...new Set(search.providers)].map((provider) => looks[provider])
+  const isSeen = ({ isInPod }: Looking): boolean => isInPod === undefined || seenFrom === "operator"
+  return { seen: all.filter(isSeen), unseen: all.filter((one) => !isSeen(one)) }
+}
 
-/** All clusters that the operator finds now. */
-export const foundClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ProvidedCluster>, KubeError> =>
+/** All clusters that the operator finds now, as far as they can be seen from here. */
+export const foundClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ProvidedCluster>, LookError> =>
   Effect.map(
-    Effect.forEach(chosen(installation), ({ look }) => look(installation)),
+    Effect.forEach(chosen(installation).seen, ({ look }) => look(installation)),
     (found) => found.flat()
   )
+
+/** Files are told of in sentences of their own. `what`: the place, the beginning of a sentence. */
+const told = (what: string, { detail, reason }: LookError): string =>
+  reason === "Invalid" ? detail : `${what} cannot be read: ${detail}.`
 
 export const withFoundClusters = (installation: Installation): Effect.Effect<Installation> =>
   Effect.gen(function* () {
     const { fleet } = installation
     if (fleet === undefined) return installation
-    const seen = yield* Effect.forEach(chosen(installation), ({ at, look }) =>
+    const ways = chosen(installation)
+    const unseen = ways.unseen.map(({ at }) =>
+      warning(
+        "configuration",
+        `${at(installation)} can be read in the operator's pod alone, so its clusters are not examined.`,
+        "Run this as the operator: helm test."
+      )
+    )
+    const seen = yield* Effect.forEach(ways.seen, ({ at, look }) =>
       Effect.map(Effect.result(look(installation)), (found) => ({ what: at(installation), found }))
     )
     const unread = seen.flatMap(({ found, what }) => {
       if (Result.isSuccess(found)) return []
-      const fix = "Use a kubeconfig that may list them, or run this as the operator: helm test."
-      return [failed("configuration", `${what} cannot be read: ${found.failure.detail}.`, fix)]
+      const fix =
+        found.failure.reason === "Invalid"
+          ? "Put the Secret right that is mounted there."
+          : "Use a kubeconfig that may list them, or run this as the operator: helm test."
+      return [failed("configuration", told(what, found.failure), fix)]
     })
     const provided = seen.flatMap(({ found }) => (Result.isSuccess(found) ? found.success : []))
     const { configuration, refused } = withProvided(fleet, provided, sha256Hex)
-    const told = refused.map((problem) => failed("configuration", problem, "Rename one of the two clusters."))
-    return { ...installation, fleet: configuration, findings: [...installation.findings, ...unread, ...told] }
+    const clashes = refused.map((problem) => failed("configuration", problem, "Rename one of the two clusters."))
+    return {
+      ...installation,
+      fleet: configuration,
+      findings: [...installation.findings, ...unseen, ...unread, ...clashes]
+    }
   })

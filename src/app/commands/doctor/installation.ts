@@ -75,7 +75,12 @@ const noInstallation = (seenFrom: Installation["seenFrom"], findings: ReadonlyAr
   findings
 })
 
-const noSearch: ClusterSearch = { providers: [], clusterApiNamespace: "" }
+const noSearch: ClusterSearch = {
+  providers: [],
+  clusterApiNamespace: "",
+  kubeconfigFile: "",
+  kubeconfigDirectory: ""
+}
 
 const correctValues =
   "Correct operator.multiCluster in the chart's values, upgrade the release and restart the operator."

@@ -131,7 +131,12 @@ const knownSecret = ({ member, primary }: CredentialsSearch): Effect.Effect<Know
       [names.refreshed, yield* read(names.refreshed)]
     ])
     const secretOf = (name: string) => found.get(name)
-    const newest = newestCredentials(member, { ...names, secretOf }, nothingLearnt, yield* Clock.currentTimeMillis)
+    const newest = newestCredentials(
+      member,
+      { ...names, secretOf, kubeconfig: () => undefined },
+      nothingLearnt,
+      yield* Clock.currentTimeMillis
+    )
     const object = secretOf(names.secret)
     return {
       object,

@@ -110,7 +110,7 @@ const makeOwnFleet = (
       credentialsEnding: (cluster, clause) => recordOn(cluster, credentialsEndEvent(cluster, clause)),
       identityRefused: (cluster, problem) => recordOn(cluster, identityRefusedEvent(cluster, problem))
     },
-    providedSecret: source?.provided?.secret
+    kubeconfig: source?.provided?.kubeconfig
   })
 }
 

@@ -284,7 +284,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       expect(finding("found-program", "configuration")).toMatchObject({
         status: "failed",
         message: expect.stringMatching(
-          /key kubeconfig of its Secret found-program is unusable: it has exec; the operator runs no program/u
+          /the kubeconfig of Secret found-program is unusable: it has exec; the operator runs no program/u
         )
       })
     })

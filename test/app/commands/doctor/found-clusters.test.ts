@@ -1,27 +1,42 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
-import { describe, expect } from "vitest"
+import { describe, expect, onTestFinished } from "vitest"
 import { withFoundClusters } from "../../../../src/app/commands/doctor/found-clusters.ts"
+import type { Installation } from "../../../../src/app/commands/doctor/installation.ts"
 import { noParts } from "../../../../src/domain/doctor/needed-rights.ts"
+import type { ClusterSearch } from "../../../../src/domain/fleet/provided-clusters.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
 import { clustersNamespace, writeCluster, writeClusterKubeconfig } from "../../../support/cluster-api.ts"
 import { it } from "../../../support/effect-it.ts"
 import { configurationOf, operatorNamespace } from "../../../support/fleet.ts"
-import { writeKubeconfig } from "../../../support/kubeconfig.ts"
+import { kubeconfigOf, writeKubeconfig } from "../../../support/kubeconfig.ts"
 import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
 
 /** The clusters of an installation that looks for them in both ways, and what is wrong with it. */
-const look = (own: MemoryKubeApi) =>
+const look = (
+  own: MemoryKubeApi,
+  search: Partial<ClusterSearch> = {},
+  seenFrom: Installation["seenFrom"] = "operator"
+) =>
   Effect.map(
     withFoundClusters({
-      seenFrom: "operator",
+      seenFrom,
       config: new KubeConfig(),
       own,
       namespace: operatorNamespace,
       agentNamespace: operatorNamespace,
       kept: noParts,
       fleet: configurationOf(["a"]),
-      search: { providers: ["kubeconfigSecrets", "clusterApi"], clusterApiNamespace: clustersNamespace },
+      search: {
+        providers: ["kubeconfigSecrets", "clusterApi"],
+        clusterApiNamespace: clustersNamespace,
+        kubeconfigFile: "",
+        kubeconfigDirectory: "",
+        ...search
+      },
       account: undefined,
       findings: []
     }),
@@ -43,6 +58,29 @@ describe("the clusters that an operator finds", () => {
       expect(problems).toEqual([
         "Cluster b of Cluster clusters/b is not used: its name collides with that of cluster b of Secret " +
           "mirrord/b; rename one of the two."
+      ])
+    })
+  )
+
+  it.effect("are those of files, where the operator itself looks; a person is told that they are not examined", () =>
+    Effect.gen(function* () {
+      const folder = mkdtempSync(join(tmpdir(), "kubeconfigs-"))
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+      writeFileSync(join(folder, "b.yaml"), kubeconfigOf("b"))
+      const kubeconfigFile = join(folder, "missing")
+      const search: Partial<ClusterSearch> = {
+        providers: ["kubeconfigDirectory", "kubeconfigFile"],
+        kubeconfigDirectory: folder,
+        kubeconfigFile
+      }
+      const seen = yield* look(new MemoryKubeApi("primary"), search)
+      expect(seen.members).toEqual(["a https://a", "b https://b"])
+      expect(seen.problems).toEqual([`The kubeconfig ${kubeconfigFile} is not used: it does not exist.`])
+      const unseen = yield* look(new MemoryKubeApi("primary"), search, "kubeconfig")
+      expect(unseen.members).toEqual(["a https://a"])
+      expect(unseen.problems).toEqual([
+        `The kubeconfigs in ${folder} can be read in the operator's pod alone, so its clusters are not examined.`,
+        `The kubeconfig ${kubeconfigFile} can be read in the operator's pod alone, so its clusters are not examined.`
       ])
     })
   )
