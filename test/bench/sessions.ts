@@ -33,7 +33,7 @@ const settle = 3 * roundEvery + 6_000
 /** Looks at an operator at rest, and the pause between two of them, ms: connections come and go at rest, too. */
 const looksAtRest = 6
 const lookEvery = 5_000
-/** Looks after the last session, until nothing is left. The watch of an agent that owes an answer stays for 40 rounds. */
+/** Looks after the last session, until nothing is left; watches of agents that owe an answer stay for 40 rounds. */
 const mostLooks = Math.ceil((45 * roundEvery) / lookEvery)
 
 /** Times of echoes in ms, and the bytes of all traffic. */
