@@ -190,7 +190,7 @@ const attachUser = (
 
 /** Traces a connect: that of a primary in its trace, that of a user in the trace of a known session. */
 const tracedConnect =
-  ({ cluster, controller }: MemberSessionsOptions, request: ConnectRequest, name: string) =>
+  ({ controller }: MemberSessionsOptions, request: ConnectRequest, name: string) =>
   <A, E, R>(attaching: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.suspend(() => {
       const known = controller.session(name)
@@ -205,8 +205,7 @@ const tracedConnect =
           "braid.role": "member",
           "braid.target": request.target,
           "braid.reconnect": isUser ? known !== undefined : undefined,
-          "k8s.namespace.name": request.namespace,
-          "k8s.cluster.name": cluster
+          "k8s.namespace.name": request.namespace
         }
       })(attaching)
     })

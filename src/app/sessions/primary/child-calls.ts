@@ -104,7 +104,6 @@ export const createChild = (
   })
   const notCreated = (error: KubeError): Effect.Effect<CallEnd, KubeError> =>
     Effect.flatMap(Clock.currentTimeMillis, (at) => {
-      if (error.reason === "AlreadyExists") return Effect.succeed("TellsWatch")
       const failure = refusal(error)
       if (failure === undefined) return Effect.fail(error)
       answers.set(key, { _tag: "Refused", at, failure })
@@ -117,6 +116,8 @@ export const createChild = (
     state.askedForChildren.add(turn.object.metadata.uid ?? "")
     return currentTraceparent.pipe(
       Effect.flatMap((traceparent) => api.create(mirrordClusterSessions, body(traceparent))),
+      Effect.asVoid,
+      Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error))),
       traced({
         name: "child create",
         kind: "client",
