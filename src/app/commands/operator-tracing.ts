@@ -15,7 +15,7 @@ import type { Settings } from "../operator/settings.ts"
 
 const droppedSpans = counter("braid_spans_dropped_total", {})
 
-/** What every span of this process says of it; variables of the user come first. */
+/** Attributes of every span of this process; variables of the user come first. */
 const resourceOf = ({ candidacy, fleet, namespace, tracing }: Settings): Readonly<Record<string, string>> => ({
   "service.version": version,
   "k8s.namespace.name": namespace,

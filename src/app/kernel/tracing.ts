@@ -82,7 +82,7 @@ const finishSpan = ({ clock }: Tracing, span: Tracer.Span, exit: Exit.Exit<unkno
 const hexDigits = (count: 16 | 32): Effect.Effect<string> =>
   Effect.map(Effect.all(Array.from({ length: count / 8 }, () => Random.nextInt)), (words) => {
     const text = words.map((word) => (word >>> 0).toString(16).padStart(8, "0")).join("")
-    // An id of zeros is invalid (W3C Trace Context §3.2.2.3).
+    // An id of zeros is invalid (W3C Trace Context, trace-id).
     return /[1-9a-f]/u.test(text) ? text : text.replace(/0$/u, "1")
   })
 
@@ -133,8 +133,8 @@ export const traced =
     )
 
 /**
- * Runs `beside` along a phase that is traced, only to trace it as well, and ends it with the phase. What happened at
- * the same moment as the phase's end is still seen.
+ * Runs `beside` along a phase that is traced, only to trace it as well, and ends it with the phase. It still sees
+ * things that happen at the moment of the phase's end.
  */
 export const tracedBeside =
   (beside: Effect.Effect<unknown>) =>

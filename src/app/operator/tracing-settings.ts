@@ -36,13 +36,13 @@ export const tracingEnvironment = Config.all({
 type Environment = Config.Success<typeof tracingEnvironment>
 
 /** A variable and what it holds. */
-interface Named<A> {
+interface Named {
   readonly name: string
-  readonly value: A
+  readonly value: string
 }
 
 /** The first variable that is set; an empty one counts as unset, as OpenTelemetry has it. */
-const firstSet = (variables: Readonly<Record<string, Option.Option<string>>>): Named<string> | undefined => {
+const firstSet = (variables: Readonly<Record<string, Option.Option<string>>>): Named | undefined => {
   for (const [name, value] of Object.entries(variables))
     if (Option.isSome(value) && value.value !== "") return { name, value: value.value }
   return undefined
@@ -58,27 +58,45 @@ const mistake = (field: string, value: string, cure: string): ConfigurationMista
 
 type Read<A> = Result.Result<A, ConfigurationMistake>
 
-/** Where traces go; nothing: nowhere. An address may hold a password, so it is not repeated. */
-const readUrl = (env: Environment): Read<string> | undefined => {
-  const found = firstSet({
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: env.tracesEndpoint,
-    OTLP_TRACES_URL: env.publishedEndpoint,
-    OTEL_EXPORTER_OTLP_ENDPOINT: env.endpoint
-  })
-  if (found === undefined) return undefined
-  const url = URL.parse(found.value)
-  const isUsable = url !== null && /^https?:$/u.test(url.protocol) && url.username === "" && url.password === ""
-  if (!isUsable)
-    return Result.fail(
-      mistake(
-        found.name,
-        "no address of a collector",
-        "set it to an http or https URL without a user, such as http://collector:4318"
-      )
-    )
-  // The OTLP exporter specification: only the common address gets the signal's path.
-  if (found.name === "OTEL_EXPORTER_OTLP_ENDPOINT") url.pathname = `${url.pathname.replace(/\/$/u, "")}/v1/traces`
-  return Result.succeed(url.href)
+const allMistakes = (read: Readonly<Record<string, Read<unknown>>>): ReadonlyArray<ConfigurationMistake> =>
+  Object.values(read).flatMap((one) => (Result.isFailure(one) ? [one.failure] : []))
+
+/** Without a user: passwords belong into headers. The chart checks the same. */
+const collectorUrl = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?(?:\/[!-~]*)?$/iu
+
+/** The URL of one variable; nothing where it is not set. The text may hold a password, so it is not repeated. */
+const readUrl = (name: string, value: Option.Option<string>): Read<URL | undefined> => {
+  const text = Option.getOrElse(value, () => "")
+  if (text === "") return Result.succeed(undefined)
+  const url = collectorUrl.test(text) ? URL.parse(text) : null
+  const cure = "set it to an http or https URL without a user, such as http://collector:4318"
+  return url === null ? Result.fail(mistake(name, "no address of a collector", cure)) : Result.succeed(url)
+}
+
+const withTracesPath = (url: URL): string => {
+  const whole = new URL(url)
+  whole.pathname = `${url.pathname.replace(/\/$/u, "")}/v1/traces`
+  return whole.href
+}
+
+/**
+ * Where traces go; nothing: nowhere. Only the common address gets the signal's path (OTLP exporter specification), and
+ * the published chart's where it has none.
+ */
+const readEndpoint = ({ endpoint, publishedEndpoint, tracesEndpoint }: Environment) => {
+  const read = {
+    traces: readUrl("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", tracesEndpoint),
+    published: readUrl("OTLP_TRACES_URL", publishedEndpoint),
+    common: readUrl("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+  }
+  return Result.all(read).pipe(
+    Result.map(({ common, published, traces }) => {
+      if (traces !== undefined) return traces.href
+      if (published !== undefined) return published.pathname === "/" ? withTracesPath(published) : published.href
+      return common === undefined ? undefined : withTracesPath(common)
+    }),
+    Result.mapError(() => allMistakes(read))
+  )
 }
 
 const readHeaders = (env: Environment): Read<OtlpSettings["headers"]> => {
@@ -129,17 +147,20 @@ const readSampler = (env: Environment): Read<Sampler> => {
   )
 }
 
-/** The settings of traces; nothing while they are off. */
+/** The settings of traces; nothing while they are off. Addresses are checked in any case. */
 export const readTracing = (
   env: Environment
-): Result.Result<TracingSettings | undefined, ReadonlyArray<ConfigurationMistake>> => {
-  const url = env.disabled ? undefined : readUrl(env)
-  if (url === undefined) return Result.succeed(undefined)
-  const read = { url, headers: readHeaders(env), protocol: readProtocol(env), resource: readResource(env) }
-  const sampler = readSampler(env)
-  return Result.mapError(
-    Result.map(Result.all({ ...read, sampler }), ({ sampler: kept, ...otlp }) => ({ otlp, sampler: kept })),
-    () =>
-      [...Object.values<Read<unknown>>(read), sampler].flatMap((one) => (Result.isFailure(one) ? [one.failure] : []))
-  )
-}
+): Result.Result<TracingSettings | undefined, ReadonlyArray<ConfigurationMistake>> =>
+  Result.flatMap(readEndpoint(env), (url) => {
+    if (url === undefined || env.disabled) return Result.succeed(undefined)
+    const read = {
+      headers: readHeaders(env),
+      protocol: readProtocol(env),
+      resource: readResource(env),
+      sampler: readSampler(env)
+    }
+    return Result.all(read).pipe(
+      Result.map(({ sampler, ...otlp }) => ({ otlp: { url, ...otlp }, sampler })),
+      Result.mapError(() => allMistakes(read))
+    )
+  })

@@ -18,6 +18,7 @@ import { ownerLabel, parentName, traceparentAnnotation } from "../../../domain/s
 import { type SessionId, sessionIdName } from "../../../domain/session/session-id.ts"
 import { sessionSpec } from "../../../domain/session/session-spec.ts"
 import { fromKubeTarget, isSameTarget } from "../../../domain/target/kube-target.ts"
+import { traceparentOf } from "../../../domain/tracing/traceparent.ts"
 import { Agents } from "../../../ports/agents.ts"
 import { mayDriveSessions } from "../../api/access-review.ts"
 import { askedBy } from "../../api/asked-by.ts"
@@ -26,7 +27,7 @@ import { type ApiError, badRequest, forbidden, internalError, ofAnotherTarget } 
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
-import { currentTraceparent, traced } from "../../kernel/tracing.ts"
+import { CurrentTracing, currentTraceparent, traced } from "../../kernel/tracing.ts"
 import { type ClientIdentity, clientIdentity, makeSessionLockTable } from "../../relay/session-locks.ts"
 import { type AgentUser, makeAgentLockTable } from "./agent-lock-table.ts"
 import { attachClient, type MemberSessionsOptions, type MemberSessionsState, notInTime } from "./client-attachment.ts"
@@ -188,18 +189,22 @@ const attachUser = (
     })
   })
 
-/** Traces a connect: that of a primary in its trace, that of a user in the trace of a known session. */
+/**
+ * Traces a connect in the trace of its session; that of a user begins one where there is none. `name`: of the session,
+ * or of its parent.
+ */
 const tracedConnect =
-  ({ controller }: MemberSessionsOptions, request: ConnectRequest, name: string) =>
+  (options: MemberSessionsOptions, request: ConnectRequest, name: string) =>
   <A, E, R>(attaching: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.suspend(() => {
-      const known = controller.session(name)
+    Effect.flatMap(CurrentTracing, (tracing) => {
+      if (tracing === undefined) return attaching
       const isUser = request.certificate !== undefined
+      const known = isUser ? options.controller.session(name) : findChild(options, name)
       return traced({
         name: "session connect",
         kind: "server",
         isRoot: isUser,
-        within: known?.metadata.annotations?.[traceparentAnnotation] ?? request.traceparent,
+        within: traceparentOf(known?.metadata.annotations?.[traceparentAnnotation], request.traceparent),
         attributes: {
           "braid.session": name,
           "braid.role": "member",

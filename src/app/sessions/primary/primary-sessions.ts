@@ -18,6 +18,7 @@ import { ownerLabel, parentFinalizer, parentName, traceparentAnnotation } from "
 import type { SessionId } from "../../../domain/session/session-id.ts"
 import { parentSpec } from "../../../domain/session/session-spec.ts"
 import { parseTargetName } from "../../../domain/target/target-path.ts"
+import { traceparentOf } from "../../../domain/tracing/traceparent.ts"
 import { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection, ConnectRequest } from "../../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, ofAnotherTarget } from "../../api/status.ts"
@@ -169,7 +170,7 @@ export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySes
         name: "session connect",
         kind: "server",
         isRoot: true,
-        within: known?.metadata.annotations?.[traceparentAnnotation] ?? request.traceparent,
+        within: traceparentOf(known?.metadata.annotations?.[traceparentAnnotation], request.traceparent),
         attributes: {
           "braid.session": name,
           "braid.role": "primary",
