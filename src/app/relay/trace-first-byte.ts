@@ -7,6 +7,9 @@ import { Deferred, Effect, type Scope } from "effect"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { CurrentTracing, traced } from "../kernel/tracing.ts"
 
+/** A client that got nothing for so long, in ms, will be heard of otherwise; no span lasts as long as a session. */
+const longestWait = 60_000
+
 /** Calls `told` when the channel first sends, and takes itself away before. */
 const onFirstSend = (channel: FrameChannel, told: () => void): void => {
   const { send } = channel
@@ -33,5 +36,5 @@ export const traceFirstByte = (
     const first = Deferred.makeUnsafe<void>()
     onFirstSend(client, () => Deferred.doneUnsafe(first, Effect.void))
     const wait = traced({ name: "first byte", within, attributes: { "braid.session": session } })(Deferred.await(first))
-    return Effect.asVoid(Effect.forkScoped(wait))
+    return Effect.asVoid(Effect.forkScoped(Effect.timeoutOption(wait, longestWait)))
   })
