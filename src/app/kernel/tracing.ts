@@ -38,8 +38,6 @@ export interface TracedPhase {
   readonly within?: string | undefined
   /** Whether the phase begins a trace where there is none. Otherwise it is not traced then. */
   readonly isRoot?: boolean
-  /** When it began, epoch ns by the tracing's clock, if that was before now. */
-  readonly since?: bigint | undefined
 }
 
 /** The error of a phase, as an exporter shows it: without a stack, and without the parts of the error. */
@@ -102,7 +100,7 @@ const begin = (tracing: Tracing, phase: TracedPhase): Effect.Effect<Tracer.Span 
       parent,
       annotations: Context.empty(),
       links: [],
-      startTime: phase.since ?? tracing.clock.currentTimeNanosUnsafe(),
+      startTime: tracing.clock.currentTimeNanosUnsafe(),
       kind: phase.kind ?? "internal",
       root: Option.isNone(parent),
       sampled
