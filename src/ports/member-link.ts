@@ -24,6 +24,8 @@ export interface LinkRequest {
    * (docs/member-link.md).
    */
   readonly term?: string
+  /** The trace that the link belongs to, as W3C `traceparent`. */
+  readonly traceparent?: string | undefined
 }
 
 /** The member's answer when it is not 101. `code` is absent when there was no answer. */

@@ -180,6 +180,18 @@ const namespaceNames = mostly(
   fc.constantFrom("a, b", ",a", "Kube", "a.b", "-a", "x".repeat(64), 1.5)
 )
 const words = fc.constantFrom("x", "a b", 5, true)
+const collectors = mostly(
+  fc.constantFrom("http://collector:4318", "https://[::1]/v1/traces?a=b", "HTTP://a.b:65535/", "http://127.0.0.1"),
+  fc.constantFrom(
+    "collector:4318",
+    "http://user:word@collector",
+    "http://a:65536",
+    "grpc://a",
+    "http://",
+    "http://a/ b",
+    5
+  )
+)
 /**
  * Each variable that the operator reads, with what people may write for it. Only paths of the chart's files: helm does
  * not see others.
@@ -247,6 +259,19 @@ const variables = {
       '{"AGENT_OPERATOR_CERT_ENV":"x"}'
     )
   ),
+  OTEL_SDK_DISABLED: truths,
+  OTLP_TRACES_URL: collectors,
+  OTEL_EXPORTER_OTLP_ENDPOINT: collectors,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collectors,
+  // The operator alone judges these: they come from Secrets, or from other installers.
+  OTEL_EXPORTER_OTLP_HEADERS: fc.constantFrom("a=b", "a=b,c=d"),
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: fc.constantFrom("a=b"),
+  OTEL_EXPORTER_OTLP_PROTOCOL: fc.constantFrom("http/json", "http/protobuf"),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: fc.constantFrom("http/json"),
+  OTEL_SERVICE_NAME: words,
+  OTEL_RESOURCE_ATTRIBUTES: fc.constantFrom("a=b"),
+  OTEL_TRACES_SAMPLER: fc.constantFrom("always_on", "traceidratio"),
+  OTEL_TRACES_SAMPLER_ARG: fc.constantFrom("0.5", 1),
   OPERATOR_AGENT_CONFIG: fc.constantFrom("/mirrord-config/agent-config.yaml"),
   MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),
   MIRRORD_CLUSTERS_CONFIG: fc.constantFrom("/mirrord-config/clusters-config.yaml", "")
@@ -528,8 +553,12 @@ describeHelm("helm and the operator", (helm) => {
   })
 
   it("are compared over every variable that the operator reads", () => {
-    const source = readFileSync(new URL("../../src/app/operator/settings.ts", import.meta.url), "utf8")
-    const read = new Set(Array.from(source.matchAll(/"([A-Z]+(?:_[A-Z]+)+)"/gu), ([, name]) => name))
+    const sources = ["settings.ts", "tracing-settings.ts"].map((file) =>
+      readFileSync(new URL(`../../src/app/operator/${file}`, import.meta.url), "utf8")
+    )
+    const read = new Set(
+      sources.flatMap((source) => Array.from(source.matchAll(/"([A-Z]+(?:_[A-Z]+)+)"/gu), ([, name]) => name))
+    )
     expect(Object.keys(variables).toSorted()).toEqual([...read].toSorted())
   })
 })

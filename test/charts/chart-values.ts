@@ -81,6 +81,7 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.port": 8443,
   "operator.maxSessionTimeSeconds": 7200,
   "operator.noPodTargetsSessionTimeoutMillis": 90000,
+  "operator.otelTraceExportUrl": "http://collector:4318",
   "operator.imagePullSecrets": [{ name: "registry" }],
   "tls.apiService.insecureSkipTLSVerify": true,
   "operator.extraEnv": { OPERATOR_LEASE_DURATION_SECS: "20" },

@@ -25,6 +25,21 @@ const leaseTimes = (problem: string): string =>
 
 export const refusals: ReadonlyArray<Refusal> = [
   {
+    name: "a collector that is no URL, and one with a password",
+    values: {
+      operator: {
+        otelTraceExportUrl: "collector:4317",
+        extraEnv: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://user@collector:4318" }
+      }
+    },
+    sentences: [
+      "operator.otelTraceExportUrl: it must be an http or https URL without a user " +
+        '(found "collector:4317"); write for example http://collector:4318.',
+      "operator.extraEnv.OTEL_EXPORTER_OTLP_ENDPOINT: it must be an http or https URL without a user " +
+        '(found "http://user@collector:4318"); write for example http://collector:4318.'
+    ]
+  },
+  {
     name: "a cluster without authType",
     values: primary({ clusters: { a: { server } } }),
     sentences: [`${where}.clusters.a.authType: a does not say how to authenticate (found nothing); ${authTypes}`]

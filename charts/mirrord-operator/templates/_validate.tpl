@@ -198,6 +198,9 @@ lists it. Outputs nothing.
     {{- end -}}
   {{- end -}}
 {{- end -}}
+{{- with include "braid.collectorProblem" $operator.otelTraceExportUrl -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.otelTraceExportUrl" . $operator.otelTraceExportUrl "write for example http://collector:4318")) -}}
+{{- end -}}
 {{- $truths := include "braid.truths" . | splitList " " -}}
 {{- range $field := list "jsonLog" "metrics" "requireFrontProxyClientCert" -}}
   {{- if not (has (include "braid.bool" (index $operator $field)) $truths) -}}
@@ -223,7 +226,7 @@ lists it. Outputs nothing.
     {{- $_ := unset $seconds $name -}}
   {{- else if eq $text "" -}}
     {{- /* The operator takes it for one that is left out. */ -}}
-  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_METRICS_ENABLED" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY" "PRIMARY_MANAGEMENT_ONLY") -}}
+  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_METRICS_ENABLED" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY" "PRIMARY_MANAGEMENT_ONLY" "OTEL_SDK_DISABLED") -}}
     {{- if not (has $text $truths) -}}
       {{- $problem = list "it must be true or false" "write true or false" -}}
     {{- end -}}
@@ -252,6 +255,10 @@ lists it. Outputs nothing.
   {{- else if has $name (values $bounds) -}}
     {{- with include "braid.boundProblem" $text -}}
       {{- $problem = list . "write for example 100, or leave it out" -}}
+    {{- end -}}
+  {{- else if has $name (list "OTLP_TRACES_URL" "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") -}}
+    {{- with include "braid.collectorProblem" $text -}}
+      {{- $problem = list . "write for example http://collector:4318" -}}
     {{- end -}}
   {{- else if eq $name "OPERATOR_MAX_SESSION_TIME_SECONDS" -}}
     {{- with include "braid.sessionTimeProblem" $text -}}
@@ -416,6 +423,14 @@ it must be a whole number of milliseconds from 1 to 315360000
 {{- $text := include "braid.text" . -}}
 {{- if and . (or (not (regexMatch "^[1-9][0-9]{0,8}$" $text)) (gt (int64 $text) 315360000)) -}}
 it must be a whole number of seconds from 1 to 315360000
+{{- end -}}
+{{- end -}}
+
+{{/* Why a value cannot be the URL of a collector, or nothing: the value, which may be missing or use variables. */}}
+{{- define "braid.collectorProblem" -}}
+{{- $text := include "braid.text" . -}}
+{{- if and . (not (contains "$(" $text)) (or (not (regexMatch "^(?i:https?)://([0-9A-Za-z_.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[!-~]*)?$" $text)) (gt (int (regexFind "[0-9]+$" (regexFind "^[^/]+//[^/]+" $text))) 65535)) -}}
+it must be an http or https URL without a user
 {{- end -}}
 {{- end -}}
 

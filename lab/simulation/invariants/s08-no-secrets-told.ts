@@ -24,6 +24,8 @@ const sink = (event: TimedEvent): readonly [where: string, text: string] | undef
   switch (event._tag) {
     case "Log":
       return [`the log of ${event.process}`, `${event.line.message} ${json(event.line.details)}`]
+    case "Span":
+      return [`a span of ${event.process}`, json(event.span)]
     case "Called":
       // Bodies of operators' writes are checked here, once each; the whole object would be checked again with every
       // heartbeat.

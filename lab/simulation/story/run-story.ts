@@ -38,6 +38,8 @@ export interface RunOptions {
    * invariants must.
    */
   readonly faults?: FaultPlan
+  /** Whether operators trace sessions. */
+  readonly traces?: boolean
   /** Hears everything that happens, beside the invariants. */
   readonly observe?: (event: TimedEvent) => void
 }
@@ -126,7 +128,7 @@ export const runStory = (story: Story, options: RunOptions = {}): StoryResult =>
     settle
   }
   try {
-    world = new World(plan, [observe])
+    world = new World(options.traces === true ? { ...plan, traces: true } : plan, [observe])
     if (options.faults !== undefined) world.faultPlans.push(options.faults)
     for (const act of acts) {
       line = act.line

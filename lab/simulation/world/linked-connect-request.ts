@@ -9,7 +9,7 @@ import type { LinkRequest } from "../../../src/ports/member-link.ts"
 
 export const linkedConnectRequest = (
   caller: Caller,
-  { namespace, query, sessionId, target, term }: LinkRequest
+  { namespace, query, sessionId, target, term, traceparent }: LinkRequest
 ): ConnectRequest => ({
   caller,
   checked: "proxy",
@@ -21,5 +21,6 @@ export const linkedConnectRequest = (
   clientName: undefined,
   clientHostname: undefined,
   term,
+  traceparent,
   query
 })

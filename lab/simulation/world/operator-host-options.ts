@@ -21,6 +21,8 @@ export interface OperatorHostOptions {
   readonly replicas: number | undefined
   /** Whether agents are ephemeral containers. */
   readonly ephemeralAgents: boolean
+  /** Whether sessions are traced. */
+  readonly traces: boolean
   readonly member: (name: string) => { readonly server: ApiServer; readonly host: ReplicaHost } | undefined
   /** Dials an agent's pod in this cluster. */
   readonly dialAgent: (from: PipeEnd, host: string, port: number) => DialledAgent

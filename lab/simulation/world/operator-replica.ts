@@ -3,7 +3,7 @@
  * replica gets requests is decided in `operator-host.ts`.
  */
 
-import { Effect, Exit, Fiber, Redacted } from "effect"
+import { Clock, Context, Effect, Exit, Fiber, Redacted } from "effect"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
@@ -11,6 +11,7 @@ import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { CurrentMeasurements, Measurements } from "../../../src/app/kernel/metrics.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { CurrentTracing, type Tracing } from "../../../src/app/kernel/tracing.ts"
 import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
 import { type ReplicaOptions, runReplica } from "../../../src/app/operator/run-replica.ts"
 import { usualAgentConfiguration } from "../../../src/domain/agent/agent-configuration.ts"
@@ -26,6 +27,7 @@ import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
+import { tellSpans } from "./ended-span.ts"
 import { linkedConnectRequest } from "./linked-connect-request.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
@@ -154,7 +156,7 @@ export class OperatorReplica {
   }
 
   start(): void {
-    const { emit, ephemeralAgents, files, kernel, replicas, server } = this.#options
+    const { emit, ephemeralAgents, files, kernel, replicas, server, traces } = this.#options
     const isThere = replicas === undefined || this.#pod !== undefined
     if (!isThere || this.#process !== undefined || this.#isTerminating) return
     const name = `${this.#name}-${++this.#starts}`
@@ -198,7 +200,8 @@ export class OperatorReplica {
     }).pipe(
       Effect.provideService(CurrentHoldings, holdings),
       // A process that dies takes them with it.
-      Effect.provideService(CurrentMeasurements, new Measurements())
+      Effect.provideService(CurrentMeasurements, new Measurements()),
+      Effect.provideService(CurrentTracing, traces ? this.#tracing(process) : undefined)
     )
     const fiber = process.run(operator, (exit) => {
       if (this.#isTerminating) return this.crash("stopped")
@@ -348,6 +351,13 @@ export class OperatorReplica {
       this.#options.kernel.after(restartAfter, () => {
         if (this.#restarts && !this.#isLost && !this.#isTerminating) this.start()
       })
+  }
+
+  #tracing(process: SimProcess): Tracing {
+    const { emit, server } = this.#options
+    return tellSpans(Context.get(process.context, Clock.Clock), (span) =>
+      emit({ _tag: "Span", cluster: server.place, process: process.name, span })
+    )
   }
 
   #access(process: SimProcess, server: ApiServer, token?: () => string): ClusterAccess {

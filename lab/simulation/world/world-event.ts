@@ -7,6 +7,7 @@ import type { KubeErrorReason } from "../../../src/ports/kube-api.ts"
 import type { ClientEvent } from "../../client/client-output.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import type { LogLine } from "../kernel/sim-process.ts"
+import type { EndedSpan } from "./ended-span.ts"
 
 /** A request of an operator to something outside, with its number among the requests of its cluster's operator. */
 export interface PortCall {
@@ -45,6 +46,8 @@ export type WorldEvent =
     }
   | { readonly _tag: "Committed"; readonly cluster: string; readonly commit: Commit }
   | { readonly _tag: "Log"; readonly process: string; readonly line: LogLine }
+  /** A span that an operator would export. */
+  | { readonly _tag: "Span"; readonly cluster: string; readonly process: string; readonly span: EndedSpan }
   | {
       readonly _tag: "AgentStarted" | "AgentEnded"
       readonly cluster: string

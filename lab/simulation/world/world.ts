@@ -62,6 +62,8 @@ export interface WorldPlan {
   readonly ephemeralAgents: ReadonlyArray<string>
   /** By member: how its tokens end. The tokens of all others never do. */
   readonly tokens: Readonly<Record<string, TokenPlan>>
+  /** Whether operators trace sessions. Traces draw ids, so the world is another one then. */
+  readonly traces: boolean
 }
 
 export const usualPlan = {
@@ -72,7 +74,8 @@ export const usualPlan = {
   primary: "primary",
   replicas: {},
   ephemeralAgents: [],
-  tokens: {}
+  tokens: {},
+  traces: false
 } as const
 
 /** A cluster of the world: its API server, its nodes, its operator. */
@@ -320,6 +323,7 @@ export class World {
       files: name === this.plan.primary ? this.files : undefined,
       replicas: this.plan.replicas[name],
       ephemeralAgents: this.plan.ephemeralAgents.includes(name),
+      traces: this.plan.traces,
       member: (member) => this.clusters.get(member),
       dialAgent: (from, ip) => this.#dialAgent(kubelet, name, from, ip),
       faults: () => (call) => {

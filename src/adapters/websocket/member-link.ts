@@ -11,7 +11,12 @@ import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
 import WebSocket from "ws"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
-import { connectSubprotocol, proxiedTargetPath, termHeader } from "../../domain/resources/operator-api.ts"
+import {
+  connectSubprotocol,
+  proxiedTargetPath,
+  termHeader,
+  traceparentHeader
+} from "../../domain/resources/operator-api.ts"
 import { connectParamsHeader, encodeConnectHeader } from "../../domain/session/connect-request.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
@@ -120,6 +125,7 @@ export const openMemberLink = (
       "user-agent": userAgent,
       "x-session-id": request.sessionId.toString(),
       ...(request.term === undefined ? {} : { [termHeader]: request.term }),
+      ...(request.traceparent === undefined ? {} : { [traceparentHeader]: request.traceparent }),
       ...(request.parametersInHeader ? { [connectParamsHeader]: encodeConnectHeader(request.query) } : {})
     }
     return yield* Effect.callback<FrameChannel, LinkRefused>((resume) => {

@@ -60,6 +60,8 @@ export interface ConnectRequest extends Asker {
   readonly clientVersion: string | undefined
   /** `x-braid-term`: the term of the primary's leader that asks. */
   readonly term?: string | undefined
+  /** `traceparent`, not yet checked: the trace that the client's request belongs to. */
+  readonly traceparent?: string | undefined
   /** The connect parameters, from the header if there is one, else from the URL. Not yet checked. */
   readonly query: string
   /** Once the parameters are read. */

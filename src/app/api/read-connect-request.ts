@@ -6,7 +6,7 @@
 import type { IncomingMessage } from "node:http"
 import { Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
-import { connectSubprotocol, termHeader } from "../../domain/resources/operator-api.ts"
+import { connectSubprotocol, termHeader, traceparentHeader } from "../../domain/resources/operator-api.ts"
 import { connectParamsHeader, decodeConnectHeader } from "../../domain/session/connect-request.ts"
 import type { ConnectRequest } from "./operator-facade.ts"
 import { type ApiError, badRequest } from "./status.ts"
@@ -92,6 +92,7 @@ export const readConnectRequest = (
     clientName: request.headersDistinct["x-client-name"]?.[0],
     clientHostname: request.headersDistinct["x-client-hostname"]?.[0],
     term: single(request, termHeader),
+    traceparent: single(request, traceparentHeader),
     query: unpacked.success
   })
 }

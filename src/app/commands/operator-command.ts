@@ -24,6 +24,7 @@ import { makeProvidedSource } from "../fleet/provided-source.ts"
 import { logError, logInfo } from "../kernel/log.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { CurrentTracing } from "../kernel/tracing.ts"
 import { version } from "../kernel/version.ts"
 import { makeElectedFacade } from "../leadership/elected-facade.ts"
 import { serveMetrics } from "../metrics/serve-metrics.ts"
@@ -36,6 +37,7 @@ import { runReplica } from "../operator/run-replica.ts"
 import { readSettings, type Settings } from "../operator/settings.ts"
 import { userAgentOf } from "../operator/user-agent.ts"
 import { makeCloudTokens } from "./cloud-tokens.ts"
+import { makeOperatorTracing } from "./operator-tracing.ts"
 
 /** For the unfinished messages of all connections, by the container's memory limit. */
 const makeRoom = (): MessageRoom => {
@@ -70,6 +72,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
   Effect.gen(function* () {
     const room = makeRoom()
     makePoolSmall()
+    const tracing = yield* makeOperatorTracing(settings)
     const userAgent = userAgentOf(version, settings.candidacy?.pod)
     const connector = yield* makeClusterConnector(
       ownKubeConfig(),
@@ -89,7 +92,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       requireFrontProxy: settings.requireFrontProxy,
       bounds: settings.requestBounds,
       room
-    }).pipe(Effect.provideService(OperatorFacade, elected.facade))
+    }).pipe(Effect.provideService(OperatorFacade, elected.facade), Effect.provideService(CurrentTracing, tracing))
     if (settings.metrics !== undefined) yield* serveMetrics({ ...settings.metrics, leads: elected.leads })
     yield* logInfo("operator serves", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
     if (settings.candidacy === undefined) {
@@ -117,7 +120,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       agents: (api) => agentsOf(settings, retryingApi(api), room),
       candidacy: settings.candidacy,
       elected
-    }).pipe(Effect.provideService(CloudTokens, makeCloudTokens()))
+    }).pipe(Effect.provideService(CloudTokens, makeCloudTokens()), Effect.provideService(CurrentTracing, tracing))
   })
 
 /** Runs the operator. Exit code 2: the configuration is refused; 1: the operator cannot go on. */

@@ -30,6 +30,7 @@ import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
 import { SessionNotifier } from "../kernel/session-notifier.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
+import { CurrentTracing } from "../kernel/tracing.ts"
 import { makeInterceptions } from "../relay/interceptions.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
 import { admitConnect } from "./admit-connect.ts"
@@ -77,7 +78,10 @@ export const makeOperator = (
 ): Making =>
   Effect.gen(function* () {
     const wall = yield* Clock.Clock
-    const ours = Context.make(Clock.Clock, steadyClock(wall)).pipe(Context.add(CurrentHoldings, yield* CurrentHoldings))
+    const ours = Context.make(Clock.Clock, steadyClock(wall)).pipe(
+      Context.add(CurrentHoldings, yield* CurrentHoldings),
+      Context.add(CurrentTracing, yield* CurrentTracing)
+    )
     const facade = yield* Effect.provideContext(makeFacade(options, capabilities, wall), ours)
     return mapFacade(Effect.succeed(facade), {
       problems: facade.problems,

@@ -23,6 +23,7 @@ import { isObjectName } from "../../domain/target/target-path.ts"
 import type { ListenAddress } from "../api/listen.ts"
 import { type RequestBounds, usualRequestBounds } from "../api/request-bounds.ts"
 import type { Candidacy } from "./run-replica.ts"
+import { readTracing, tracingEnvironment, type TracingSettings } from "./tracing-settings.ts"
 
 /** The configuration keeps the operator from starting; exit code 2. Holds every mistake at once, one sentence each. */
 export class RefusedConfiguration extends Data.TaggedError("RefusedConfiguration")<{
@@ -73,6 +74,8 @@ export interface Settings {
   readonly jsonLog: boolean
   /** Where metrics are served; nothing: nowhere. */
   readonly metrics: MetricsAddress | undefined
+  /** Where traces go; nothing: traces are off. */
+  readonly tracing: TracingSettings | undefined
 }
 
 const splitAddress = (address: string): ListenAddress => {
@@ -217,6 +220,7 @@ const environment = Config.all({
   metrics: Config.Boolean("OPERATOR_METRICS_ENABLED").pipe(Config.withDefault(false)),
   metricsAddress: Config.schema(Address, "OPERATOR_METRICS_ADDR").pipe(Config.withDefault("[::]:9000")),
   metricsFallback: Config.option(Config.schema(Address, "OPERATOR_METRICS_FALLBACK_ADDR")),
+  tracing: tracingEnvironment,
   certificatePath: text("OPERATOR_TLS_CERT_PATH"),
   keyPath: text("OPERATOR_TLS_KEY_PATH"),
   ownCertificate,
@@ -383,9 +387,11 @@ export const readSettings = (
       fleetPaths === undefined ? undefined : parseFleetConfiguration(yield* readFleetFiles(fleetPaths), sha256Hex)
     const file = parseAgentConfiguration(yield* readDocument(Option.getOrUndefined(env.agentFile)), usualAgentImage)
     const together = mistakesTogether(env)
-    if ((fleet !== undefined && Result.isFailure(fleet)) || Result.isFailure(file) || together.length > 0)
+    const tracing = readTracing(env.tracing)
+    const isRefused = Result.isFailure(file) || Result.isFailure(tracing) || together.length > 0
+    if ((fleet !== undefined && Result.isFailure(fleet)) || isRefused)
       return yield* new RefusedConfiguration({
-        mistakes: [...mistakesOf(fleet), ...together, ...mistakesOf(file)]
+        mistakes: [...mistakesOf(fleet), ...together, ...mistakesOf(tracing), ...mistakesOf(file)]
       })
     const { certificatePath, keyPath, leaseDuration, podName, podUid, renewDeadline, retryPeriod } = env
     const times = { leaseDuration, renewDeadline, retryPeriod }
@@ -401,6 +407,7 @@ export const readSettings = (
       requireFrontProxy: env.requireFrontProxy,
       jsonLog: env.jsonLog,
       metrics: metricsAddressOf(env),
+      tracing: tracing.success,
       ownCertificate: env.ownCertificate,
       certificate: Option.getOrUndefined(certificate),
       agents,

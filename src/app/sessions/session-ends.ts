@@ -5,11 +5,14 @@
 
 import { Clock, Effect, Exit } from "effect"
 import { type ObjectMeta, timeOf } from "../../domain/resources/object-meta.ts"
+import { traceparentAnnotation } from "../../domain/session/names.ts"
 import type { AuditedSession, SessionAct } from "../../domain/session/session-act.ts"
 import { audit, countEnd } from "../kernel/audit.ts"
+import { traced } from "../kernel/tracing.ts"
 
 type OwnEnd = Exclude<Extract<SessionAct, { readonly act: "ended" }>, { readonly cause: "Deleted" }>
-type Identity = Pick<ObjectMeta, "name" | "uid" | "creationTimestamp">
+type Identity = Pick<ObjectMeta, "name" | "uid" | "creationTimestamp" | "annotations">
+type AnyEnd = Extract<SessionAct, { readonly act: "ended" }>
 
 /**
  * How many ends are remembered. The watch shows an end within moments of its deletion, so older entries are not needed.
@@ -20,6 +23,8 @@ const mostRemembered = 10_000
 interface End {
   /** When its session began, by the API server's clock; epoch ms. */
   readonly createdAt: number | undefined
+  /** The trace that it belongs to. */
+  readonly traceparent: string | undefined
   isTold: boolean
   /** Own deletions under way. */
   pending: number
@@ -56,12 +61,19 @@ export class SessionEnds {
       return known.pending > 0 ? Effect.void : this.#tellDeleted(known, about)
     })
 
-  readonly #tell = (known: End, act: SessionAct): Effect.Effect<void> => {
+  readonly #tell = (known: End, act: AnyEnd): Effect.Effect<void> => {
     if (known.isTold) return Effect.void
     known.isTold = true
     const { createdAt } = known
     const counted = (now: number) => (createdAt === undefined ? Effect.void : countEnd(now - createdAt, act))
-    return Effect.andThen(Effect.flatMap(Clock.currentTimeMillis, counted), audit(act))
+    return Effect.flatMap(Clock.currentTimeMillis, counted).pipe(
+      Effect.andThen(audit(act)),
+      traced({
+        name: "session end",
+        within: known.traceparent,
+        attributes: { "braid.session": act.session, "k8s.namespace.name": act.namespace, "braid.cause": act.cause }
+      })
+    )
   }
 
   readonly #tellDeleted = (known: End, about: AuditedSession): Effect.Effect<void> =>
@@ -72,10 +84,16 @@ export class SessionEnds {
       message: "Its object was deleted. Who did that is in the API server's audit log."
     })
 
-  #endOf({ creationTimestamp, name, uid = name }: Identity): End {
+  #endOf({ annotations, creationTimestamp, name, uid = name }: Identity): End {
     const known = this.#ends.get(uid)
     if (known !== undefined) return known
-    const fresh: End = { createdAt: timeOf(creationTimestamp), isTold: false, pending: 0, seen: undefined }
+    const fresh: End = {
+      createdAt: timeOf(creationTimestamp),
+      traceparent: annotations?.[traceparentAnnotation],
+      isTold: false,
+      pending: 0,
+      seen: undefined
+    }
     this.#ends.set(uid, fresh)
     const [oldest] = this.#ends.keys()
     if (this.#ends.size > mostRemembered && oldest !== undefined) this.#ends.delete(oldest)

@@ -118,6 +118,11 @@ export const metricCatalogue = {
     labels: ["controller", "outcome"],
     help: "Turns of controllers; a turn that failed or met a conflict is repeated."
   },
+  braid_spans_dropped_total: {
+    type: "counter",
+    labels: [],
+    help: "Spans of traces that no collector took: it was away or too slow, or refused them."
+  },
   braid_event_loop_lag_seconds: {
     type: "gauge",
     labels: ["percentile"],

@@ -13,6 +13,8 @@ export const operatorApiRoot = `/apis/${operatorGroupVersion}`
 export const connectSubprotocol = "v4.channel.k8s.io"
 /** Which leader of a primary asks, on the link to a member. */
 export const termHeader = "x-braid-term"
+/** Which trace a request belongs to (W3C Trace Context). */
+export const traceparentHeader = "traceparent"
 
 /** Path to connect to a target, of which the API server checks the right to connect (operator-api.md §7.1). */
 export const proxiedTargetPath = (namespace: string, target: string): string =>

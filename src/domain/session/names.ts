@@ -47,5 +47,11 @@ export const childAnnotations = {
   remoteSessionTimeoutSecs: "operator.metalbear.co/remote-session-timeout-secs"
 } as const
 
+/**
+ * Annotation on a session's object that names its trace: W3C `traceparent`. Only operators that trace write and read
+ * it.
+ */
+export const traceparentAnnotation = "operator.metalbear.co/traceparent"
+
 /** Label on everything that an operator makes; hides it from `mirrord ls` (published-chart.md §1.3). */
 export const ownerLabel = { "operator.metalbear.co/owner": "mirrord-operator" } as const

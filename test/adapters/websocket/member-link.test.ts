@@ -107,6 +107,7 @@ describe("the link to a member", () => {
     expect(seen?.headers["sec-websocket-extensions"]).toBeUndefined()
     expect(seen?.headers["x-mirrord-connect-params"]).toBeUndefined()
     expect(seen?.headers["x-braid-term"]).toBeUndefined()
+    expect(seen?.headers["traceparent"]).toBeUndefined()
     expect(seen?.headers["x-client-der"]).toBeUndefined()
     channel.close()
   })
@@ -114,10 +115,14 @@ describe("the link to a member", () => {
   it("puts the parameters into the header where the member reads them there", async () => {
     const { config, requests } = await member((_request, _socket, accept) => accept())
     const channel = await Effect.runPromise(
-      openMemberLink(config, request({ parametersInHeader: true, query: "connect=true&key=ü", term: "3" }))
+      openMemberLink(
+        config,
+        request({ parametersInHeader: true, query: "connect=true&key=ü", term: "3", traceparent: "00-a-b-01" })
+      )
     )
     expect(requests[0]?.url?.endsWith("?connect=true")).toBe(true)
     expect(requests[0]?.headers["x-braid-term"]).toBe("3")
+    expect(requests[0]?.headers["traceparent"]).toBe("00-a-b-01")
     expect(Buffer.from(String(requests[0]?.headers["x-mirrord-connect-params"]), "base64").toString()).toBe(
       "connect=true&key=ü"
     )

@@ -675,7 +675,8 @@ describe("an upgrade", () => {
     await answerOf(
       await upgrade(`${root}/namespaces/my-ns/targets/targetless?connect=true`, {
         "x-mirrord-connect-params": Buffer.from(query).toString("base64"),
-        "x-braid-term": "3"
+        "x-braid-term": "3",
+        traceparent: "00-a-b-01"
       })
     )
     expect(seen[0]).toEqual({
@@ -690,7 +691,7 @@ describe("an upgrade", () => {
       clientHostname: undefined,
       query
     })
-    expect(seen[1]).toMatchObject({ target: "targetless", query, term: "3" })
+    expect(seen[1]).toMatchObject({ target: "targetless", query, term: "3", traceparent: "00-a-b-01" })
     await answerOf(await upgrade(`${root}/proxy/namespaces/my-ns/copytargets/mirrord-copy-x?${query}`))
     expect(seen[2]).toMatchObject({ isCopy: true, checked: "proxy", namespace: "my-ns", target: "mirrord-copy-x" })
   })

@@ -84,4 +84,17 @@ describe("braid operator", () => {
     expect(text).toContain('braid_build_info{version="')
     expect(text).not.toContain("secret-token-of-somebody")
   }, 60_000)
+
+  it("exports traces only where a collector is named, and never tells its headers", async () => {
+    const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" }
+    const { output } = await start({ ...collector, OTEL_EXPORTER_OTLP_HEADERS: "authorization=secret-of-a-collector" })
+    expect(output).toContain("traces are exported")
+    expect(output).not.toContain("secret-of-a-collector")
+    running?.kill("SIGKILL")
+    expect((await start({})).output).not.toContain("traces")
+    running?.kill("SIGKILL")
+    const refused = await start({ ...collector, OTEL_EXPORTER_OTLP_HEADERS: "secret-of-a-collector" })
+    expect(refused.output).toContain("OTEL_EXPORTER_OTLP_HEADERS is no list of headers; set it to name=value pairs")
+    expect(refused.output).not.toContain("secret-of-a-collector")
+  }, 60_000)
 })

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ConfigProvider, Effect, Exit } from "effect"
+import { ConfigProvider, Effect, Exit, Redacted } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
 import { usualRequestBounds } from "../../../src/app/api/request-bounds.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
@@ -368,5 +368,85 @@ describe("settings", () => {
     const exit = await read({ [name]: value })
     const problem = String(Exit.isFailure(exit) ? exit.cause : "")
     for (const part of name.split("_").slice(0, 2)) expect(problem).toContain(part)
+  })
+})
+
+describe("settings of traces", () => {
+  const tracing = async (env: Readonly<Record<string, string>>) => {
+    const exit = await read(env)
+    if (Exit.isFailure(exit)) throw new Error(String(exit.cause))
+    return exit.value.tracing
+  }
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" }
+
+  it("are none without an address, with an empty one, and where OpenTelemetry is off", async () => {
+    expect(await tracing({})).toBeUndefined()
+    expect(await tracing({ OTEL_EXPORTER_OTLP_ENDPOINT: "", OTEL_TRACES_SAMPLER: "nonsense" })).toBeUndefined()
+    expect(await tracing({ ...endpoint, OTEL_SDK_DISABLED: "true" })).toBeUndefined()
+  })
+
+  it("have the usual values of OpenTelemetry", async () =>
+    expect(await tracing(endpoint)).toEqual({
+      otlp: {
+        url: "http://collector:4318/v1/traces",
+        headers: Redacted.make({}),
+        protocol: "http/protobuf",
+        resource: {}
+      },
+      sampler: { followsParent: true, ratio: 1 }
+    }))
+
+  it("take the address for traces as it is, before the published chart's and the common one", async () => {
+    const url = async (env: Readonly<Record<string, string>>) => (await tracing({ ...endpoint, ...env }))?.otlp.url
+    const all = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://t/x", OTLP_TRACES_URL: "http://p:4318" }
+    expect(await url(all)).toBe("https://t/x")
+    expect(await url({ OTLP_TRACES_URL: "http://p:4318" })).toBe("http://p:4318/v1/traces")
+    expect(await url({ OTLP_TRACES_URL: "http://p:4318/own" })).toBe("http://p:4318/own")
+    expect(await url({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://c/base/" })).toBe("http://c/base/v1/traces")
+  })
+
+  it("read headers, attributes, protocol and sampler", async () => {
+    const found = await tracing({
+      ...endpoint,
+      OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20word",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_SERVICE_NAME: "mirror",
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test,service.name=other",
+      OTEL_TRACES_SAMPLER: "parentbased_traceidratio",
+      OTEL_TRACES_SAMPLER_ARG: "0.1"
+    })
+    expect(found).toMatchObject({
+      otlp: {
+        protocol: "http/json",
+        resource: { "deployment.environment.name": "test", "service.name": "mirror" }
+      },
+      sampler: { followsParent: true, ratio: 0.1 }
+    })
+    expect(found === undefined ? undefined : Redacted.value(found.otlp.headers)).toEqual({
+      authorization: "Bearer word"
+    })
+    expect(JSON.stringify(found)).not.toContain("word")
+  })
+
+  it("are refused with a sentence for each mistake, which repeats no secret", async () => {
+    const { message } = await refusal({
+      ...endpoint,
+      OTEL_EXPORTER_OTLP_HEADERS: "secret",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+      OTEL_RESOURCE_ATTRIBUTES: "=",
+      OTEL_TRACES_SAMPLER: "jaeger_remote"
+    })
+    expect(message.split("\n")).toEqual([
+      "OTEL_EXPORTER_OTLP_HEADERS is no list of headers; set it to name=value pairs with commas between them.",
+      'OTEL_EXPORTER_OTLP_PROTOCOL is "grpc"; set it to http/protobuf or http/json.',
+      "OTEL_RESOURCE_ATTRIBUTES is no list of attributes; set it to name=value pairs with commas between them.",
+      'OTEL_TRACES_SAMPLER is "jaeger_remote"; name one of always_on, always_off, traceidratio, ' +
+        "parentbased_always_on, parentbased_always_off, parentbased_traceidratio."
+    ])
+    const { message: address } = await refusal({ OTLP_TRACES_URL: "http://user:secret@collector" })
+    expect(address).toBe(
+      "OTLP_TRACES_URL is no address of a collector; set it to an http or https URL without a user, such as " +
+        "http://collector:4318."
+    )
   })
 })

@@ -24,6 +24,7 @@ import { ApiError, internalError, reconnectNotPossible } from "../../api/status.
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
+import { currentTraceparent } from "../../kernel/tracing.ts"
 import type { ClientConnectionOptions } from "../../relay/client-connection.ts"
 import type { Interceptions } from "../../relay/interceptions.ts"
 import { serveClient } from "../../relay/serve-client.ts"
@@ -34,6 +35,7 @@ import {
   type SessionLocks,
   type SessionLockTable
 } from "../../relay/session-locks.ts"
+import { traceFirstByte } from "../../relay/trace-first-byte.ts"
 import type { Admission } from "../admission.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
 import type { AgentLockTable, AgentUser } from "./agent-lock-table.ts"
@@ -88,6 +90,8 @@ export interface AttachingClient {
   readonly profile: string | undefined
   readonly asked: ReturnType<typeof askedBy>
   readonly term?: string | undefined
+  /** The trace of its request, where it belongs to one. */
+  readonly traceparent?: string | undefined
 }
 
 /** A client that can be served. */
@@ -110,6 +114,8 @@ interface AttachedClient {
   readonly hasYounger: () => boolean
   /** Completes when a later leader of the primary has linked the session. */
   readonly succeeded: Effect.Effect<void>
+  /** The connect of a user, in its trace; a primary traces its own. */
+  readonly traceparent: string | undefined
 }
 
 interface UsableSession {
@@ -237,6 +243,7 @@ const serveAttached = (
   const { client, session, user, wasServed } = attached
   const about = { ...client.asked, ...auditedChild(user.session, session.spec) }
   return audit({ act: wasServed ? "reconnected" : "connected", ...about }).pipe(
+    Effect.andThen(traceFirstByte(channel, user.session, attached.traceparent)),
     Effect.andThen(() => serveClient(relayOptions(state, attached, channel))),
     Effect.flatMap((end) => audit({ act: "disconnected", ...about, message: `${end._tag}: ${end.reason}` }))
   )
@@ -303,7 +310,8 @@ const waitForAgent = (
       locks,
       limits,
       hasYounger,
-      succeeded
+      succeeded,
+      traceparent: client.isUser ? yield* currentTraceparent : undefined
     }
   })
 

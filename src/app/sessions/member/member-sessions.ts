@@ -14,10 +14,11 @@ import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
 import type { StolenPort } from "../../../domain/routing/port-locks.ts"
 import { parentNameOf } from "../../../domain/session/child-owner.ts"
 import { type ConnectParams, parseConnectQuery } from "../../../domain/session/connect-request.ts"
-import { ownerLabel, parentName } from "../../../domain/session/names.ts"
+import { ownerLabel, parentName, traceparentAnnotation } from "../../../domain/session/names.ts"
 import { type SessionId, sessionIdName } from "../../../domain/session/session-id.ts"
 import { sessionSpec } from "../../../domain/session/session-spec.ts"
 import { fromKubeTarget, isSameTarget } from "../../../domain/target/kube-target.ts"
+import { traceparentOf } from "../../../domain/tracing/traceparent.ts"
 import { Agents } from "../../../ports/agents.ts"
 import { mayDriveSessions } from "../../api/access-review.ts"
 import { askedBy } from "../../api/asked-by.ts"
@@ -26,6 +27,7 @@ import { type ApiError, badRequest, forbidden, internalError, ofAnotherTarget } 
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
+import { CurrentTracing, currentTraceparent, traced } from "../../kernel/tracing.ts"
 import { type ClientIdentity, clientIdentity, makeSessionLockTable } from "../../relay/session-locks.ts"
 import { type AgentUser, makeAgentLockTable } from "./agent-lock-table.ts"
 import { attachClient, type MemberSessionsOptions, type MemberSessionsState, notInTime } from "./client-attachment.ts"
@@ -97,13 +99,18 @@ const createSession = (
   spec: MirrordClusterSessionSpec,
   asked: ReturnType<typeof askedBy>
 ): Effect.Effect<void, ApiError> => {
-  const session = {
+  const session = (traceparent: string | undefined) => ({
     apiVersion: apiVersionOf(mirrordClusterSessions),
     kind: mirrordClusterSessions.kind,
-    metadata: { name, labels: ownerLabel },
+    metadata: {
+      name,
+      labels: ownerLabel,
+      ...(traceparent === undefined ? {} : { annotations: { [traceparentAnnotation]: traceparent } })
+    },
     spec
-  }
-  return retryingApi.create(mirrordClusterSessions, session).pipe(
+  })
+  return currentTraceparent.pipe(
+    Effect.flatMap((traceparent) => retryingApi.create(mirrordClusterSessions, session(traceparent))),
     Effect.andThen(audit({ act: "created", ...asked, ...auditedChild(name, spec) })),
     Effect.catch((error) =>
       error.reason === "AlreadyExists"
@@ -182,6 +189,32 @@ const attachUser = (
     })
   })
 
+/**
+ * Traces a connect in the trace of its session; that of a user begins one where there is none. `name`: of the session,
+ * or of its parent.
+ */
+const tracedConnect =
+  (options: MemberSessionsOptions, request: ConnectRequest, name: string) =>
+  <A, E, R>(attaching: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.flatMap(CurrentTracing, (tracing) => {
+      if (tracing === undefined) return attaching
+      const isUser = request.certificate !== undefined
+      const known = isUser ? options.controller.session(name) : findChild(options, name)
+      return traced({
+        name: "session connect",
+        kind: "server",
+        isRoot: isUser,
+        within: traceparentOf(known?.metadata.annotations?.[traceparentAnnotation], request.traceparent),
+        attributes: {
+          "braid.session": name,
+          "braid.role": "member",
+          "braid.target": request.target,
+          "braid.reconnect": isUser ? known !== undefined : undefined,
+          "k8s.namespace.name": request.namespace
+        }
+      })(attaching)
+    })
+
 export const makeMemberSessions = (
   options: MemberSessionsOptions
 ): Effect.Effect<MemberSessions, never, Agents | Scope.Scope> =>
@@ -200,9 +233,11 @@ export const makeMemberSessions = (
     yield* countHolding("agent locks", state.agentLocks.size)
     yield* countHolding("link terms", state.linkTerms.size)
     return {
-      attachChild: (request, id) => attachChild(state, request, id),
-      attachUser: (request, id, owner, params) =>
-        attachUser(state, { request, name: sessionIdName(id), owner, params }),
+      attachChild: (request, id) => tracedConnect(options, request, parentName(id))(attachChild(state, request, id)),
+      attachUser: (request, id, owner, params) => {
+        const name = sessionIdName(id)
+        return tracedConnect(options, request, name)(attachUser(state, { request, name, owner, params }))
+      },
       ports: state.sessionLocks.ports
     }
   })

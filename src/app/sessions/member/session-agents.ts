@@ -15,6 +15,7 @@ import { apiVersionOf, readResource } from "../../../domain/resources/resource-d
 import { type AgentEnd, afterEnd, startingPlacements } from "../../../domain/session/agent-end.ts"
 import type { PodSign } from "../../../domain/session/agent-health.ts"
 import { refreshEvery } from "../../../domain/session/child-plan.ts"
+import { traceparentAnnotation } from "../../../domain/session/names.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
 import type { AgentPlacement } from "../../../domain/target/pod-choice.ts"
@@ -25,6 +26,7 @@ import type { AgentFailed, AgentUnreachable } from "../../../ports/agents.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import { logError, logWarning } from "../../kernel/log.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
+import { traced, traceEvent } from "../../kernel/tracing.ts"
 import type { AgentHold } from "./agent-watch.ts"
 import { grantAgents } from "./grant-agents.ts"
 import {
@@ -164,12 +166,15 @@ const startAgent = (
   const answering = Effect.gen(function* () {
     const tls = yield* tlsOf(state, turn, placement)
     const handle = yield* agents.ensure(placement, owner, tls)
+    yield* traceEvent("agent ready")
     const hold = yield* Effect.map(agents.connect(handle), (channel) => {
       const made = watches.hold(handle, channel)
       opened.add(made)
       return made
     })
+    yield* traceEvent("agent connected")
     yield* Effect.tapError(hold.greet, () => Effect.sync(() => hold.close()))
+    yield* traceEvent("agent answered")
     return { hold, handle }
   })
   return Effect.gen(function* () {
@@ -184,6 +189,11 @@ const startAgent = (
     }
   }).pipe(
     Effect.tapError((error) => logWarning("agent not started", { session: turn.key, problem: error.message })),
+    traced({
+      name: "agent start",
+      within: turn.view.metadata.annotations?.[traceparentAnnotation],
+      attributes: { "braid.session": turn.key, "k8s.pod.name": placement?.podName }
+    }),
     Effect.result
   )
 }

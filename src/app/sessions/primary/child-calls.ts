@@ -9,10 +9,12 @@ import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluste
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
 import { childMarks, childOwner } from "../../../domain/session/child-owner.ts"
+import { traceparentAnnotation } from "../../../domain/session/names.ts"
 import type { SessionAction } from "../../../domain/session/session-action.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../../ports/kube-api.ts"
 import { logWarning } from "../../kernel/log.ts"
+import { currentTraceparent, traced } from "../../kernel/tracing.ts"
 import { recordedPhase } from "../session-sightings.ts"
 import { childKey, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"
 
@@ -91,10 +93,17 @@ export const createChild = (
   const answers = turn.known
   const key = childKey(cluster, child.metadata.name)
   const { kind } = mirrordClusterSessions
-  const body = { apiVersion: apiVersionOf(mirrordClusterSessions), kind, ...child }
+  const { annotations } = child.metadata
+  const body = (traceparent: string | undefined): KubeObject => ({
+    apiVersion: apiVersionOf(mirrordClusterSessions),
+    kind,
+    ...child,
+    ...(traceparent === undefined
+      ? {}
+      : { metadata: { ...child.metadata, annotations: { ...annotations, [traceparentAnnotation]: traceparent } } })
+  })
   const notCreated = (error: KubeError): Effect.Effect<CallEnd, KubeError> =>
     Effect.flatMap(Clock.currentTimeMillis, (at) => {
-      if (error.reason === "AlreadyExists") return Effect.succeed("TellsWatch")
       const failure = refusal(error)
       if (failure === undefined) return Effect.fail(error)
       answers.set(key, { _tag: "Refused", at, failure })
@@ -105,7 +114,19 @@ export const createChild = (
     // more.
     answers.delete(key)
     state.askedForChildren.add(turn.object.metadata.uid ?? "")
-    return api.create(mirrordClusterSessions, body).pipe(Effect.as("TellsWatch" as const), Effect.catch(notCreated))
+    return currentTraceparent.pipe(
+      Effect.flatMap((traceparent) => api.create(mirrordClusterSessions, body(traceparent))),
+      Effect.asVoid,
+      Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error))),
+      traced({
+        name: "child create",
+        kind: "client",
+        within: turn.object.metadata.annotations?.[traceparentAnnotation],
+        attributes: { "braid.session": turn.key, "k8s.cluster.name": cluster }
+      }),
+      Effect.as("TellsWatch" as const),
+      Effect.catch(notCreated)
+    )
   }
   return callAboutChild(state, { session: turn.key, cluster, child: child.metadata.name, use })
 }

@@ -11,10 +11,12 @@ import { type MemberName, memberName } from "../../../domain/routing/member.ts"
 import { connectQuery, forMember } from "../../../domain/session/connect-request.ts"
 import { connectVerdict } from "../../../domain/session/connect-verdict.ts"
 import type { KubeStatus } from "../../../domain/session/failure-status.ts"
+import { traceparentAnnotation } from "../../../domain/session/names.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { LinkRefused } from "../../../ports/member-link.ts"
 import { ApiError, internalError, reconnectNotPossible } from "../../api/status.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
+import { currentTraceparent, traced, tracedBeside } from "../../kernel/tracing.ts"
 import type { Admission } from "../admission.ts"
 import type { PrimarySessionsOptions, UserConnection } from "./user-connection.ts"
 
@@ -87,17 +89,26 @@ export const linkMember = (
     if (known === undefined || access === undefined || !isReady(parent, cluster))
       return Effect.fail({ message: `cluster ${cluster} takes no part in the session now` })
     const health = known.health()?.health
-    const link = access.link({
-      cluster,
-      sessionId: id,
-      namespace: parent.spec.namespace,
-      target: parent.spec.targetAlias,
-      query: connectQuery(forMember(params, { isDefault: known.isDefault })),
-      parametersInHeader: health?._tag === "Connected" && health.parametersInHeader
-    })
+    const link = Effect.flatMap(currentTraceparent, (traceparent) =>
+      access.link({
+        cluster,
+        sessionId: id,
+        namespace: parent.spec.namespace,
+        target: parent.spec.targetAlias,
+        query: connectQuery(forMember(params, { isDefault: known.isDefault })),
+        parametersInHeader: health?._tag === "Connected" && health.parametersInHeader,
+        traceparent
+      })
+    )
     return link.pipe(
       Effect.retry({ while: isByApiServer, times: forbiddenTries, schedule: Schedule.spaced(relinkEvery) }),
-      Effect.tap((channel) => Effect.sync(() => leadsTo.set(channel, known)))
+      Effect.tap((channel) => Effect.sync(() => leadsTo.set(channel, known))),
+      traced({
+        name: "link open",
+        kind: "client",
+        within: parent.metadata.annotations?.[traceparentAnnotation],
+        attributes: { "braid.session": parent.metadata.name, "k8s.cluster.name": cluster }
+      })
     )
   })
 
@@ -111,16 +122,33 @@ const afterFailure = (name: string, { code, message }: LinkFailure): Effect.Effe
   )
 }
 
+/** Waits until the session lets clients in, and traces its start where it has not started yet. */
+const untilAdmitted = (
+  { manager, notifier }: PrimarySessionsOptions,
+  name: string
+): Effect.Effect<Result.Result<MirrordMultiClusterSession, ApiError>> =>
+  Effect.suspend(() => {
+    const admitted = notifier.until(name, () => admission(name, manager.parent(name)))
+    if (admission(name, manager.parent(name)) !== undefined) return admitted
+    const memberStart = (cluster: string) =>
+      traced({ name: "member start", attributes: { "braid.session": name, "k8s.cluster.name": cluster } })(
+        notifier.until(name, () => (isReady(manager.parent(name), cluster) ? { ready: true } : undefined))
+      )
+    const members = manager.parent(name)?.spec.clusters ?? []
+    return admitted.pipe(
+      tracedBeside(Effect.forEach(members, memberStart, { concurrency: "unbounded", discard: true })),
+      traced({ name: "session start", attributes: { "braid.session": name } })
+    )
+  })
+
 /** Links to the default cluster for as long as the session stands; each try reads the parent anew. */
 export const linkDefault = (
   options: PrimarySessionsOptions,
   connection: UserConnection
 ): Effect.Effect<readonly [MirrordMultiClusterSession, FrameChannel], ApiError> =>
   Effect.gen(function* () {
-    const { notifier, manager } = options
     const { name } = connection
-    const admitted = yield* notifier.until(name, () => admission(name, manager.parent(name)))
-    const parent = yield* Effect.fromResult(admitted)
+    const parent = yield* Effect.flatMap(untilAdmitted(options, name), Effect.fromResult)
     const { defaultCluster } = parent.spec
     if (defaultCluster === undefined) return yield* internalError("The session has no default cluster.")
     const channel = yield* linkMember(options, connection, parent, clusterName(defaultCluster)).pipe(

@@ -14,15 +14,17 @@ import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
 import { memberName } from "../../../domain/routing/member.ts"
 import type { ConnectParams } from "../../../domain/session/connect-request.ts"
 import { reconnectNotPossible } from "../../../domain/session/failure-status.ts"
-import { ownerLabel, parentFinalizer, parentName } from "../../../domain/session/names.ts"
+import { ownerLabel, parentFinalizer, parentName, traceparentAnnotation } from "../../../domain/session/names.ts"
 import type { SessionId } from "../../../domain/session/session-id.ts"
 import { parentSpec } from "../../../domain/session/session-spec.ts"
 import { parseTargetName } from "../../../domain/target/target-path.ts"
+import { traceparentOf } from "../../../domain/tracing/traceparent.ts"
 import { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection, ConnectRequest } from "../../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, ofAnotherTarget } from "../../api/status.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
+import { currentTraceparent, traced } from "../../kernel/tracing.ts"
 import { arrive, clientIdentity } from "../../relay/session-locks.ts"
 import { asApiError, closedAtEnd, linkDefault, linkOthers } from "./member-links.ts"
 import { serveUser } from "./serve-user.ts"
@@ -53,10 +55,12 @@ const createParent = (
     const spec = yield* Effect.fromResult(
       Result.mapError(parentSpec(request, owner, params, { clusters, primaryCluster, defaultCluster }), badRequest)
     )
+    const traceparent = yield* currentTraceparent
+    const annotations = traceparent === undefined ? {} : { annotations: { [traceparentAnnotation]: traceparent } }
     const parent = {
       apiVersion: apiVersionOf(mirrordMultiClusterSessions),
       kind: mirrordMultiClusterSessions.kind,
-      metadata: { name, labels: ownerLabel, finalizers: [parentFinalizer] },
+      metadata: { name, labels: ownerLabel, ...annotations, finalizers: [parentFinalizer] },
       spec
     }
     yield* retryingApi(ownApi)
@@ -151,12 +155,31 @@ const attachUser = (
       yield* checkRequest(connection, made.spec)
     }
     const linked = yield* linkConnection(options, connection, wasServed)
-    return { serve: (client) => serveUser(options, linked, client) }
+    const traceparent = yield* currentTraceparent
+    return { serve: (client) => serveUser(options, { ...linked, traceparent }, client) }
   })
 
 export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySessions => ({
   attach: (request, id, owner, params) => {
-    const about = { name: parentName(id), asked: askedBy(request, owner), leadsTo: new WeakMap() }
-    return attachUser(options, { request, id, owner, params, ...about })
+    const name = parentName(id)
+    const about = { name, asked: askedBy(request, owner), leadsTo: new WeakMap() }
+    const attached = attachUser(options, { request, id, owner, params, ...about })
+    return Effect.suspend(() => {
+      const known = options.manager.parent(name)
+      return traced({
+        name: "session connect",
+        kind: "server",
+        isRoot: true,
+        within: traceparentOf(known?.metadata.annotations?.[traceparentAnnotation], request.traceparent),
+        attributes: {
+          "braid.session": name,
+          "braid.role": "primary",
+          "braid.target": request.target,
+          "braid.reconnect": known !== undefined,
+          "k8s.namespace.name": request.namespace,
+          "k8s.cluster.name": options.clusterName
+        }
+      })(attached)
+    })
   }
 })

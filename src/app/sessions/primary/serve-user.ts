@@ -14,6 +14,7 @@ import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
 import type { ClientConnectionOptions, ConnectionEnd } from "../../relay/client-connection.ts"
 import { serveClient } from "../../relay/serve-client.ts"
+import { traceFirstByte } from "../../relay/trace-first-byte.ts"
 import { admission, isReady, linkMember, refusalOf } from "./member-links.ts"
 import type { LinkedConnection, PrimarySessionsOptions } from "./user-connection.ts"
 
@@ -110,6 +111,7 @@ export const serveUser = (
 ): Effect.Effect<void, never, Scope.Scope> => {
   const about = { ...connection.asked, ...auditedParent(connection.name, connection.parent.spec) }
   return audit({ act: connection.wasServed ? "reconnected" : "connected", ...about }).pipe(
+    Effect.andThen(traceFirstByte(client, connection.name, connection.traceparent)),
     Effect.andThen(() => serveClient(relayOptions(options, connection, client))),
     Effect.tap((end) => audit({ act: "disconnected", ...about, message: `${end._tag}: ${end.reason}` })),
     Effect.flatMap((end) => endSession(options, connection, end))

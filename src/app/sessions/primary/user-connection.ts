@@ -70,4 +70,6 @@ export interface LinkedConnection extends UserConnection {
   readonly refusals: ReadonlyArray<string>
   /** Whether the client has connected again since. */
   readonly hasYounger: () => boolean
+  /** The connect, in its trace. */
+  readonly traceparent?: string | undefined
 }

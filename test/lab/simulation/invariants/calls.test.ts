@@ -181,6 +181,11 @@ describe("S8", () => {
         committed("a", mirrordClusterSessions, { ...childObject(child), spec: { namespace: canary } })
       ])
     ).toContain(child)
+    const span = { name: "link open", traceId: "t", spanId: "s", parentSpanId: undefined, startedAt: 0, endedAt: 1 }
+    const told = { ...span, moments: [], failure: `refused: ${canary}`, attributes: {} }
+    expect(find(noSecretsTold, [at(0, { _tag: "Span", cluster: "a", process: "operator-a-1", span: told })])).toContain(
+      "span of operator-a-1"
+    )
   })
   it("lets Secrets have it", () =>
     expect(

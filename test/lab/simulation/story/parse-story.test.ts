@@ -54,6 +54,7 @@ describe("parseStory", () => {
     ])
     expect(Result.isSuccess(read) && read.success.plan).toEqual({
       ephemeralAgents: [],
+      traces: false,
       replicas: {},
       tokens: {},
       seed: "7",

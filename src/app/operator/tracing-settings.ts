@@ -1,0 +1,166 @@
+/**
+ * Reads OpenTelemetry's variables about traces, as far as the operator uses them, and the published chart's
+ * `OTLP_TRACES_URL`. Traces are off without an address of a collector; the other variables are not looked at then.
+ */
+
+import { Config, Option, Redacted, Result } from "effect"
+import type { OtlpSettings } from "../../adapters/otlp/otlp-tracer.ts"
+import type { ConfigurationMistake } from "../../domain/fleet/configuration.ts"
+import { keyValueList } from "../../domain/tracing/key-value-list.ts"
+import { parseSampler, type Sampler } from "../../domain/tracing/sampler.ts"
+
+export interface TracingSettings {
+  readonly otlp: OtlpSettings
+  readonly sampler: Sampler
+}
+
+const text = (name: string) => Config.option(Config.String(name))
+const secret = (name: string) => Config.option(Config.Redacted(name))
+
+/** Variables of traces, unchecked. */
+export const tracingEnvironment = Config.all({
+  disabled: Config.Boolean("OTEL_SDK_DISABLED").pipe(Config.withDefault(false)),
+  tracesEndpoint: text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+  publishedEndpoint: text("OTLP_TRACES_URL"),
+  endpoint: text("OTEL_EXPORTER_OTLP_ENDPOINT"),
+  tracesHeaders: secret("OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
+  headers: secret("OTEL_EXPORTER_OTLP_HEADERS"),
+  tracesProtocol: text("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"),
+  protocol: text("OTEL_EXPORTER_OTLP_PROTOCOL"),
+  serviceName: text("OTEL_SERVICE_NAME"),
+  resource: text("OTEL_RESOURCE_ATTRIBUTES"),
+  sampler: text("OTEL_TRACES_SAMPLER"),
+  samplerArgument: text("OTEL_TRACES_SAMPLER_ARG")
+})
+
+type Environment = Config.Success<typeof tracingEnvironment>
+
+/** A variable and what it holds. */
+interface Named {
+  readonly name: string
+  readonly value: string
+}
+
+/** The first variable that is set; an empty one counts as unset, as OpenTelemetry has it. */
+const firstSet = (variables: Readonly<Record<string, Option.Option<string>>>): Named | undefined => {
+  for (const [name, value] of Object.entries(variables))
+    if (Option.isSome(value) && value.value !== "") return { name, value: value.value }
+  return undefined
+}
+
+const mistake = (field: string, value: string, cure: string): ConfigurationMistake => ({
+  file: "environment",
+  field,
+  value,
+  cure,
+  message: `${field} is ${value}; ${cure}.`
+})
+
+type Read<A> = Result.Result<A, ConfigurationMistake>
+
+const allMistakes = (read: Readonly<Record<string, Read<unknown>>>): ReadonlyArray<ConfigurationMistake> =>
+  Object.values(read).flatMap((one) => (Result.isFailure(one) ? [one.failure] : []))
+
+/** Without a user: passwords belong into headers. The chart checks the same. */
+const collectorUrl = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?(?:\/[!-~]*)?$/iu
+
+/** The URL of one variable; nothing where it is not set. The text may hold a password, so it is not repeated. */
+const readUrl = (name: string, value: Option.Option<string>): Read<URL | undefined> => {
+  const text = Option.getOrElse(value, () => "")
+  if (text === "") return Result.succeed(undefined)
+  const url = collectorUrl.test(text) ? URL.parse(text) : null
+  const cure = "set it to an http or https URL without a user, such as http://collector:4318"
+  return url === null ? Result.fail(mistake(name, "no address of a collector", cure)) : Result.succeed(url)
+}
+
+const withTracesPath = (url: URL): string => {
+  const whole = new URL(url)
+  whole.pathname = `${url.pathname.replace(/\/$/u, "")}/v1/traces`
+  return whole.href
+}
+
+/**
+ * Where traces go; nothing: nowhere. Only the common address gets the signal's path (OTLP exporter specification), and
+ * the published chart's where it has none.
+ */
+const readEndpoint = ({ endpoint, publishedEndpoint, tracesEndpoint }: Environment) => {
+  const read = {
+    traces: readUrl("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", tracesEndpoint),
+    published: readUrl("OTLP_TRACES_URL", publishedEndpoint),
+    common: readUrl("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+  }
+  return Result.all(read).pipe(
+    Result.map(({ common, published, traces }) => {
+      if (traces !== undefined) return traces.href
+      if (published !== undefined) return published.pathname === "/" ? withTracesPath(published) : published.href
+      return common === undefined ? undefined : withTracesPath(common)
+    }),
+    Result.mapError(() => allMistakes(read))
+  )
+}
+
+const readHeaders = (env: Environment): Read<OtlpSettings["headers"]> => {
+  const found = firstSet({
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: Option.map(env.tracesHeaders, Redacted.value),
+    OTEL_EXPORTER_OTLP_HEADERS: Option.map(env.headers, Redacted.value)
+  })
+  if (found === undefined) return Result.succeed(Redacted.make({}))
+  const headers = keyValueList(found.value)
+  return headers === undefined
+    ? Result.fail(mistake(found.name, "no list of headers", "set it to name=value pairs with commas between them"))
+    : Result.succeed(Redacted.make(headers))
+}
+
+const protocols = ["http/protobuf", "http/json"] as const
+
+const readProtocol = (env: Environment): Read<OtlpSettings["protocol"]> => {
+  const found = firstSet({
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: env.tracesProtocol,
+    OTEL_EXPORTER_OTLP_PROTOCOL: env.protocol
+  })
+  const protocol = protocols.find((one) => one === (found?.value ?? "http/protobuf"))
+  return found !== undefined && protocol === undefined
+    ? Result.fail(mistake(found.name, JSON.stringify(found.value.slice(0, 40)), `set it to ${protocols.join(" or ")}`))
+    : Result.succeed(protocol ?? "http/protobuf")
+}
+
+const readResource = ({ resource, serviceName }: Environment): Read<OtlpSettings["resource"]> => {
+  const attributes = keyValueList(Option.getOrElse(resource, () => ""))
+  if (attributes === undefined)
+    return Result.fail(
+      mistake(
+        "OTEL_RESOURCE_ATTRIBUTES",
+        "no list of attributes",
+        "set it to name=value pairs with commas between them"
+      )
+    )
+  const service = firstSet({ OTEL_SERVICE_NAME: serviceName })
+  return Result.succeed({ ...attributes, ...(service === undefined ? {} : { "service.name": service.value }) })
+}
+
+const readSampler = (env: Environment): Read<Sampler> => {
+  const name = firstSet({ OTEL_TRACES_SAMPLER: env.sampler })?.value
+  const argument = firstSet({ OTEL_TRACES_SAMPLER_ARG: env.samplerArgument })?.value
+  const found = { OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument }
+  return Result.mapError(parseSampler(name, argument), ({ cure, field }) =>
+    mistake(field, JSON.stringify(found[field]?.slice(0, 40)), cure)
+  )
+}
+
+/** The settings of traces; nothing while they are off. Addresses are checked in any case. */
+export const readTracing = (
+  env: Environment
+): Result.Result<TracingSettings | undefined, ReadonlyArray<ConfigurationMistake>> =>
+  Result.flatMap(readEndpoint(env), (url) => {
+    if (url === undefined || env.disabled) return Result.succeed(undefined)
+    const read = {
+      headers: readHeaders(env),
+      protocol: readProtocol(env),
+      resource: readResource(env),
+      sampler: readSampler(env)
+    }
+    return Result.all(read).pipe(
+      Result.map(({ sampler, ...otlp }) => ({ otlp: { url, ...otlp }, sampler })),
+      Result.mapError(() => allMistakes(read))
+    )
+  })
