@@ -9,6 +9,7 @@ import { Effect, type Scope } from "effect"
 import type { ClusterProvider, ClusterSearch } from "../../domain/fleet/provided-clusters.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { clusterApi } from "./cluster-api-clusters.ts"
+import { clusterProfilesIn } from "./cluster-profiles.ts"
 import type { ProvidedClusters } from "./found-clusters.ts"
 import { kubeconfigSecrets } from "./kubeconfig-secrets.ts"
 
@@ -21,7 +22,9 @@ type Provide = (
 
 const providers: Readonly<Record<ClusterProvider, Provide>> = {
   kubeconfigSecrets,
-  clusterApi: (api, _namespace, { clusterApiNamespace }) => clusterApi(api, clusterApiNamespace)
+  clusterApi: (api, _namespace, { clusterApiNamespace }) => clusterApi(api, clusterApiNamespace),
+  clusterProfile: (api, _namespace, { accessProviders, clusterProfileNamespace }) =>
+    clusterProfilesIn(api, clusterProfileNamespace, accessProviders)
 }
 
 /** Looks for clusters by all chosen providers while the scope lives; completes when all is known. */

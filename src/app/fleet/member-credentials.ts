@@ -96,7 +96,8 @@ export const readCredentials = (
       )
     case "Eks":
     case "Aks":
-      return Result.fail("this authType needs no Secret; its tokens are made by the operator")
+    case "ExecPlugin":
+      return Result.fail("this authType needs no Secret; its credentials are made by the operator")
   }
 }
 

@@ -12,6 +12,7 @@ import {
   parseAgentConfiguration
 } from "../../domain/agent/agent-configuration.ts"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
+import { type AccessProvider, parseAccessProviders } from "../../domain/fleet/access-providers.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { clusterProviders, type ClusterProvider, type ClusterSearch } from "../../domain/fleet/provided-clusters.ts"
@@ -187,14 +188,21 @@ export const clusterSearch = Config.all({
     Config.map((names) => names.split(",").filter(isProvider)),
     Config.withDefault<ReadonlyArray<ClusterProvider>>([])
   ),
-  clusterApiNamespace: Config.option(Config.schema(Namespace, "OPERATOR_CLUSTER_API_NAMESPACE"))
+  clusterApiNamespace: Config.option(Config.schema(Namespace, "OPERATOR_CLUSTER_API_NAMESPACE")),
+  clusterProfileNamespace: Config.option(Config.schema(Namespace, "OPERATOR_CLUSTER_PROFILE_NAMESPACE"))
 })
 
 /** The search of an operator in this namespace. */
 export const searchWithin = (
-  { clusterApiNamespace, providers }: Config.Success<typeof clusterSearch>,
+  { clusterApiNamespace, clusterProfileNamespace, providers }: Config.Success<typeof clusterSearch>,
+  accessProviders: ReadonlyArray<AccessProvider>,
   namespace: string
-): ClusterSearch => ({ providers, clusterApiNamespace: Option.getOrElse(clusterApiNamespace, () => namespace) })
+): ClusterSearch => ({
+  providers,
+  clusterApiNamespace: Option.getOrElse(clusterApiNamespace, () => namespace),
+  clusterProfileNamespace: Option.getOrElse(clusterProfileNamespace, () => namespace),
+  accessProviders
+})
 
 const environment = Config.all({
   address: Config.schema(Address, "OPERATOR_ADDR").pipe(Config.withDefault("[::]:443")),
@@ -244,6 +252,7 @@ const environment = Config.all({
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
   managementOnly: primaryManagementOnly,
   search: clusterSearch,
+  accessProvidersFile: text("OPERATOR_ACCESS_PROVIDERS"),
   requirePrimary: Config.Boolean("OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY").pipe(Config.withDefault(false))
 })
 
@@ -350,7 +359,8 @@ export const readSettings = (
     const fleet =
       fleetPaths === undefined ? undefined : parseFleetConfiguration(yield* readFleetFiles(fleetPaths), sha256Hex)
     const file = parseAgentConfiguration(yield* readDocument(Option.getOrUndefined(env.agentFile)), usualAgentImage)
-    const together = mistakesTogether(env)
+    const access = parseAccessProviders(yield* readDocument(Option.getOrUndefined(env.accessProvidersFile)))
+    const together = [...mistakesTogether(env), ...mistakesOf(access)]
     if ((fleet !== undefined && Result.isFailure(fleet)) || Result.isFailure(file) || together.length > 0)
       return yield* new RefusedConfiguration({
         mistakes: [...mistakesOf(fleet), ...together, ...mistakesOf(file)]
@@ -374,7 +384,11 @@ export const readSettings = (
       agents,
       agentTls: env.agentTls,
       candidacy: Option.getOrUndefined(Option.map(pod, (known) => ({ pod: known, times }))),
-      search: searchWithin(env.search, env.namespace),
+      search: searchWithin(
+        env.search,
+        Result.getOrElse(access, () => []),
+        env.namespace
+      ),
       requestBounds: env.requestBounds,
       bounds: env.bounds,
       podlessMillis: env.podless,

@@ -112,6 +112,16 @@ const valueOf = (document: ConfigurationDocument): Result.Result<JsonObject, str
   return Result.fail(`${why}; write the output of \`kubectl config view --raw --minify\``)
 }
 
+/** The address and the CA of a `cluster` as kubeconfigs and ClusterProfiles have it; the failure is a clause. */
+export const readClusterFields = (cluster: JsonObject): Result.Result<Omit<KubeconfigCluster, "credentials">, string> =>
+  Result.gen(function* () {
+    yield* refusal(cluster, refusedOfCluster)
+    const server = asString(cluster["server"])?.trim() ?? ""
+    if (!URL.canParse(server) || new URL(server).protocol !== "https:")
+      return yield* Result.fail(`its server is ${quoted(server)}; write the API server's address, with https://`)
+    return { server, certificateAuthority: yield* pemField(cluster, "certificate-authority-data") }
+  })
+
 /** Reads the current context. The failure is a clause that names the field, without any credential. */
 export const readKubeconfig = (document: ConfigurationDocument): Result.Result<KubeconfigCluster, string> =>
   Result.gen(function* () {
@@ -119,14 +129,7 @@ export const readKubeconfig = (document: ConfigurationDocument): Result.Result<K
     const current = asString(config["current-context"]) ?? ""
     const context = yield* named(config, "context", current)
     const cluster = yield* named(config, "cluster", asString(context["cluster"]) ?? "")
-    yield* refusal(cluster, refusedOfCluster)
-    const server = asString(cluster["server"])?.trim() ?? ""
-    if (!URL.canParse(server) || new URL(server).protocol !== "https:")
-      return yield* Result.fail(`its server is ${quoted(server)}; write the API server's address, with https://`)
+    const fields = yield* readClusterFields(cluster)
     const user = yield* named(config, "user", asString(context["user"]) ?? "")
-    return {
-      server,
-      certificateAuthority: yield* pemField(cluster, "certificate-authority-data"),
-      credentials: yield* credentialsOf(user)
-    }
+    return { ...fields, credentials: yield* credentialsOf(user) }
   })

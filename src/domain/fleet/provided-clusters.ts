@@ -5,6 +5,7 @@
  * Not here: finding them (app/fleet/cluster-providers.ts).
  */
 
+import type { AccessProvider } from "./access-providers.ts"
 import {
   clusterName,
   clusterNameProblem,
@@ -16,7 +17,7 @@ import {
 import type { FleetConfiguration, MemberConfiguration } from "./configuration.ts"
 
 /** The ways to find clusters; `operator.multiCluster.providers` chooses some. */
-export const clusterProviders = ["kubeconfigSecrets", "clusterApi"] as const
+export const clusterProviders = ["kubeconfigSecrets", "clusterApi", "clusterProfile"] as const
 export type ClusterProvider = (typeof clusterProviders)[number]
 
 /** How a primary looks for clusters. */
@@ -25,6 +26,10 @@ export interface ClusterSearch {
   readonly providers: ReadonlyArray<ClusterProvider>
   /** Namespace of the `Cluster` objects of Cluster API. */
   readonly clusterApiNamespace: string
+  /** Namespace of the `ClusterProfile` objects. */
+  readonly clusterProfileNamespace: string
+  /** The programs that give credentials for the clusters of `ClusterProfile` objects. */
+  readonly accessProviders: ReadonlyArray<AccessProvider>
 }
 
 /** Label of the Secrets that hold kubeconfigs; its value is `"true"`. It is the label of multicluster-runtime. */

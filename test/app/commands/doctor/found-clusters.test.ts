@@ -21,7 +21,12 @@ const look = (own: MemoryKubeApi) =>
       agentNamespace: operatorNamespace,
       kept: noParts,
       fleet: configurationOf(["a"]),
-      search: { providers: ["kubeconfigSecrets", "clusterApi"], clusterApiNamespace: clustersNamespace },
+      search: {
+        providers: ["kubeconfigSecrets", "clusterApi"],
+        clusterApiNamespace: clustersNamespace,
+        clusterProfileNamespace: "",
+        accessProviders: []
+      },
       account: undefined,
       findings: []
     }),
