@@ -13,6 +13,7 @@ import {
   execInfo,
   readExecCredential
 } from "../../domain/credentials/exec-credential.ts"
+import { momentText } from "../../domain/credentials/validity.ts"
 import type { AccessProvider } from "../../domain/fleet/access-providers.ts"
 import type { CredentialCluster, MakeCredentials, NewCredentials } from "../../ports/credential-maker.ts"
 import type { RunPlugin } from "../../ports/exec-plugin.ts"
@@ -52,6 +53,8 @@ const askPlugin = (
     const skew = (theirs ?? now) - now
     const given = yield* Effect.fromResult(readExecCredential(text, execConfig.apiVersion, now + skew))
     const ownEnd = yield* Effect.fromResult(certificateEnd(given))
+    if (ownEnd !== undefined && ownEnd <= now + skew)
+      return yield* Effect.fail(`its certificate ended already at ${momentText(ownEnd)}, by the cluster's clock`)
     const until = Math.min(given.until ?? Infinity, ownEnd ?? Infinity) - skew
     return { credentials: given.credentials, until }
   })
