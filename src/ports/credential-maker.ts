@@ -28,6 +28,5 @@ export type MakeCredentials = (cluster: CredentialCluster) => Effect.Effect<NewC
 
 /** A program that provides nothing has no identity in a cloud, and runs no plugins. */
 export const CredentialMaker = Context.Reference<MakeCredentials>("braid/ports/CredentialMaker", {
-  defaultValue: () => () =>
-    Effect.fail("this program has no identity in a cloud; use authType bearerToken or mtls")
+  defaultValue: () => () => Effect.fail("this program has no identity in a cloud; use authType bearerToken or mtls")
 })

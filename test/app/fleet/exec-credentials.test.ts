@@ -38,7 +38,7 @@ describe("a cluster of the fleet whose credentials a plugin gives", () => {
     Effect.gen(function* () {
       const { asked, cloud, reach, refuseAll } = yield* startInCloud(auth)
       cloud.lifetime = Infinity
-      // What was made before has an end.
+      // The first token has an end.
       yield* pass(20 * minute)
       const before = asked.length
       yield* pass(3 * 24 * 60 * minute)
