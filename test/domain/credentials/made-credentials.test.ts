@@ -37,6 +37,11 @@ describe("a token for a cluster of a cloud", () => {
     )
   })
 
+  it("without an end, as a plugin may give one, is made anew when it is refused", () => {
+    expect(madeRenewal(token(0, Infinity), 0.5, minute)).toBe(Infinity)
+    expect(madeRenewal(token(0, Infinity, true), 0.5, minute)).toBe(minute)
+  })
+
   it("is not made anew at once again, even if it ends soon or is refused", () => {
     expect(madeRenewal(token(0, minute), 0, 0)).toBe(30_000)
     expect(madeRenewal(token(0, undefined, true), 0, 0)).toBe(30_000)
