@@ -1,12 +1,12 @@
 /**
  * The port by which tokens for clusters of a cloud are made, with the identity that this operator has there.
  *
- * Not here: when a token is made (domain/credentials/cloud-token.ts), and using it (app/fleet).
+ * Not here: the other credentials that are made (credential-maker.ts).
  */
 
-import { Context, Effect, type Redacted } from "effect"
+import type { Effect, Redacted } from "effect"
 import type { CloudAuth } from "../domain/credentials/cluster-auth.ts"
-import type { MemberConfiguration } from "../domain/fleet/configuration.ts"
+import type { CredentialCluster } from "./credential-maker.ts"
 
 /** A token for a cluster. */
 export interface CloudToken {
@@ -15,18 +15,12 @@ export interface CloudToken {
   readonly until: number
 }
 
-/** A cluster of a cloud. `isRefused`: it did not know the bearer of the last token. */
-export interface CloudCluster extends Pick<MemberConfiguration, "name" | "server" | "certificateAuthority"> {
+/** A cluster of a cloud. */
+export interface CloudCluster extends CredentialCluster {
   readonly auth: CloudAuth
-  readonly isRefused?: boolean
 }
 
 /** Makes a token. The failure is a clause with cause and cure, and holds no secret. */
-export type MakeCloudToken<Auth = CloudAuth> = (
+export type MakeCloudToken<Auth extends CloudAuth> = (
   cluster: CloudCluster & { readonly auth: Auth }
 ) => Effect.Effect<CloudToken, string>
-
-/** A program that provides nothing has no identity in a cloud. */
-export const CloudTokens = Context.Reference<MakeCloudToken>("braid/ports/CloudTokens", {
-  defaultValue: () => () => Effect.fail("this program has no identity in a cloud; use authType bearerToken or mtls")
-})

@@ -6,6 +6,7 @@ import { stringify } from "yaml"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { parseAgentConfiguration } from "../../src/domain/agent/agent-configuration.ts"
 import { agentFields, type Shape } from "../../src/domain/agent/agent-fields.ts"
+import { parseAccessProviders } from "../../src/domain/fleet/access-providers.ts"
 import { credentialsSecretName, clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
 import { asArray, asObject } from "../../src/domain/json.ts"
@@ -108,6 +109,35 @@ const cluster = fc.record(
   },
   { requiredKeys: ["authType", "server"] }
 )
+const accessProvider = mostly(
+  fc.record(
+    {
+      name: mostly(fc.constantFrom("a", "b"), fc.constantFrom("", null, 7)),
+      profileSourcedCLIArgsPolicy: fc.constantFrom(null, "Ignore", "Append"),
+      profileSourcedEnvVarsPolicy: fc.constantFrom("Ignore", "Replace"),
+      execConfig: mostly(
+        fc.record(
+          {
+            apiVersion: mostly(fc.constant("client.authentication.k8s.io/v1"), fc.constantFrom(null, "v1", 1)),
+            command: mostly(fc.constantFrom("/p", "p"), fc.constantFrom("./p", "a/b", "", null, 7)),
+            args: mostly(fc.constantFrom(null, [], ["a"], ["1", "yes"]), fc.constantFrom("a", [1], [null])),
+            env: mostly(
+              fc.constantFrom(null, [], [{ name: "A", value: "1" }], [{ name: "A" }]),
+              fc.constantFrom({}, ["A"], [{ name: "A=B", value: "" }], [{ name: "A", value: null }], [{ value: "" }])
+            ),
+            provideClusterInfo: mostly(fc.constantFrom(true, false, null), fc.constantFrom("true", 1)),
+            interactiveMode: mostly(fc.constantFrom("Never", "IfAvailable"), fc.constantFrom("Always", "", 1)),
+            config: fc.constant({})
+          },
+          { requiredKeys: ["apiVersion", "command"] }
+        ),
+        fc.constantFrom(null, "p", [])
+      )
+    },
+    { requiredKeys: ["name", "execConfig"] }
+  ),
+  fc.constantFrom("a", null, [])
+)
 const multiClusters = fc.record(
   {
     clusters: fc.dictionary(names, cluster, { maxKeys: 3 }),
@@ -120,8 +150,15 @@ const multiClusters = fc.record(
     ),
     sessionTtlSecs: mostly(fc.nat(100), fc.constantFrom(0, null, -5, 0.1, "", "90", 1e15)),
     sessionStart: mostly(fc.constantFrom("default", "all"), fc.constantFrom("", null, "any")),
-    providers: fc.constantFrom([], null, ["kubeconfigSecrets"], ["clusterApi", "kubeconfigSecrets"]),
-    clusterApiNamespace: fc.constantFrom(null, "", "clusters", 7)
+    providers: fc.constantFrom(
+      [],
+      null,
+      ["kubeconfigSecrets"],
+      ["clusterApi", "kubeconfigSecrets"],
+      ["clusterProfile"]
+    ),
+    clusterApiNamespace: fc.constantFrom(null, "", "clusters", 7),
+    clusterProfileNamespace: fc.constantFrom(null, "", "inventory", 7)
   },
   { requiredKeys: ["clusters"] }
 )
@@ -207,10 +244,17 @@ const variables = {
   OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: truths,
   OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY: truths,
   OPERATOR_MULTI_CLUSTER_PROVIDERS: mostly(
-    fc.constantFrom("kubeconfigSecrets", "kubeconfigSecrets,clusterApi", "kubeconfigFile", "kubeconfigDirectory"),
+    fc.constantFrom(
+      "kubeconfigSecrets",
+      "kubeconfigSecrets,clusterApi",
+      "kubeconfigFile",
+      "kubeconfigDirectory",
+      "clusterProfile"
+    ),
     fc.constantFrom("kubeconfigs", "kubeconfigSecrets, clusterApi", ",", true)
   ),
   OPERATOR_CLUSTER_API_NAMESPACE: mostly(fc.constantFrom("clusters", "a-1"), fc.constantFrom("a.b", "a,b", "-", true)),
+  OPERATOR_CLUSTER_PROFILE_NAMESPACE: mostly(fc.constantFrom("inventory"), fc.constantFrom("a.b", "-", true)),
   OPERATOR_KUBECONFIG_FILE: words,
   OPERATOR_KUBECONFIG_DIRECTORY: words,
   PRIMARY_MANAGEMENT_ONLY: truths,
@@ -273,6 +317,7 @@ const variables = {
   OTEL_TRACES_SAMPLER: fc.constantFrom("always_on", "traceidratio"),
   OTEL_TRACES_SAMPLER_ARG: fc.constantFrom("0.5", 1),
   OPERATOR_AGENT_CONFIG: fc.constantFrom("/mirrord-config/agent-config.yaml"),
+  OPERATOR_ACCESS_PROVIDERS: fc.constantFrom("/mirrord-config/access-providers.yaml"),
   MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),
   MIRRORD_CLUSTERS_CONFIG: fc.constantFrom("/mirrord-config/clusters-config.yaml", "")
 }
@@ -489,6 +534,7 @@ describeHelm("helm and the operator", (helm) => {
         const files = publishedFiles(multiCluster)
         const file = (name: string): string | undefined => {
           if (name === "agent-config.yaml") return "inject_headers: true\npriority_class: mirrord-agent-pod\n"
+          if (name === "access-providers.yaml") return undefined
           const document = name === "clusters-config.yaml" ? files.clusters : files.multiCluster
           return multiCluster["enabled"] === true && document._tag === "Parsed" ? stringify(document.value) : undefined
         }
@@ -518,6 +564,32 @@ describeHelm("helm and the operator", (helm) => {
         }
       }),
       { numRuns: 80 }
+    )
+    expect(Math.min(accepted, refused)).toBeGreaterThan(0)
+  })
+
+  it("refuse the same access providers, and the operator reads those that helm renders", async () => {
+    let [accepted, refused] = [0, 0]
+    const lists = mostly(fc.array(accessProvider, { maxLength: 2 }), fc.constantFrom({ a: 1 }, "a", 7))
+    await fc.assert(
+      fc.asyncProperty(lists, async (accessProviders) => {
+        const isNone = Array.isArray(accessProviders) && accessProviders.length === 0
+        const wanted = parseAccessProviders(isNone ? { _tag: "Absent" } : parsed({ providers: accessProviders }))
+        const multiCluster = { enabled: true, providers: ["clusterProfile"], accessProviders }
+        const result = await chart.try({ values: { operator: { multiCluster } } })
+        if (result instanceof Rendered) {
+          accepted++
+          expect(Result.isFailure(wanted) ? wanted.failure.map(({ message }) => message) : []).toEqual([])
+          expect(Result.map(await settingsOf(result), ({ search }) => search.accessProviders)).toEqual(wanted)
+        } else {
+          refused++
+          expect(result.sentences.length > 0 ? "sentences" : result.text).toBe("sentences")
+          expect(Result.isFailure(wanted) ? "refused" : `started, but helm says: ${result.sentences.join("; ")}`).toBe(
+            "refused"
+          )
+        }
+      }),
+      { numRuns: 100 }
     )
     expect(Math.min(accepted, refused)).toBeGreaterThan(0)
   })

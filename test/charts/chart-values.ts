@@ -87,10 +87,14 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.extraEnv": { OPERATOR_LEASE_DURATION_SECS: "20" },
   "operator.multiCluster.defaultCluster": "a",
   "operator.multiCluster.sessionStart": "all",
-  "operator.multiCluster.providers": ["kubeconfigSecrets", "clusterApi"],
+  "operator.multiCluster.providers": ["kubeconfigSecrets", "clusterApi", "clusterProfile"],
   "operator.multiCluster.clusterApiNamespace": "clusters",
   "operator.multiCluster.kubeconfigFileSecret": "contexts",
   "operator.multiCluster.kubeconfigDirectorySecret": "kubeconfigs",
+  "operator.multiCluster.clusterProfileNamespace": "inventory",
+  "operator.multiCluster.accessProviders": [
+    { name: "plugin", execConfig: { apiVersion: "client.authentication.k8s.io/v1", command: "/plugins/token" } }
+  ],
   "operator.multiCluster.clusters": { a: { server: "https://other.example.com", authType: "mtls" } },
   "bounds.connections": 500,
   "bounds.requestsPerUser": 20,

@@ -19,7 +19,12 @@ export const settingsFrom = async (
 ): Promise<StartOutcome> => {
   const folder = await mkdtemp(join(tmpdir(), "braid-chart-"))
   try {
-    for (const name of ["multicluster-config.yaml", "clusters-config.yaml", "agent-config.yaml"]) {
+    for (const name of [
+      "multicluster-config.yaml",
+      "clusters-config.yaml",
+      "agent-config.yaml",
+      "access-providers.yaml"
+    ]) {
       const content = file(name)
       if (content !== undefined) await writeFile(join(folder, name), content)
     }

@@ -315,8 +315,8 @@ export const refusals: ReadonlyArray<Refusal> = [
     name: "a provider that does not exist",
     values: primary({ providers: ["kubeconfigSecrets", "capi"] }),
     sentences: [
-      `${where}.providers[1]: this provider does not exist (found "capi"); write kubeconfigSecrets, ` +
-        "kubeconfigFile, kubeconfigDirectory or clusterApi."
+      `${where}.providers[1]: this provider does not exist (found "capi"); write kubeconfigSecrets, kubeconfigFile, ` +
+        "kubeconfigDirectory, clusterApi or clusterProfile."
     ]
   },
   {
@@ -325,6 +325,56 @@ export const refusals: ReadonlyArray<Refusal> = [
     sentences: [
       `${where}.clusterApiNamespace: it must be the name of a namespace (found "a.b"); write its name, or leave it ` +
         "out for the operator's."
+    ]
+  },
+  {
+    name: "a namespace for ClusterProfiles that is none",
+    values: primary({ clusterProfileNamespace: "a.b" }),
+    sentences: [
+      `${where}.clusterProfileNamespace: it must be the name of a namespace (found "a.b"); write its name, or ` +
+        "leave it out for the operator's."
+    ]
+  },
+  {
+    name: "access providers that are no list",
+    values: primary({ accessProviders: { name: "a" } }),
+    sentences: [
+      `${where}.accessProviders: it must be a list (found "something else"); write an entry with name and execConfig ` +
+        "for each."
+    ]
+  },
+  {
+    name: "an access provider without a program",
+    values: primary({ accessProviders: [{ name: "a", policy: 1, profileSourcedCLIArgsPolicy: "Append" }] }),
+    sentences: [
+      `${where}.accessProviders[0].policy: there is no such field (found "something else"); leave it out.`,
+      `${where}.accessProviders[0].profileSourcedCLIArgsPolicy: it must be Ignore (found "Append"); leave it out; ` +
+        "nothing that a ClusterProfile says becomes an argument or a variable of a program.",
+      `${where}.accessProviders[0].execConfig: it must be a map (found "something else"); write at least apiVersion ` +
+        "and command."
+    ]
+  },
+  {
+    name: "a program that cannot be run without a terminal, by a path that depends on the folder",
+    values: primary({
+      accessProviders: [
+        {
+          name: "a",
+          execConfig: { apiVersion: "v1", command: "./a", args: [1], env: { A: "b" }, interactiveMode: "Always" }
+        }
+      ]
+    }),
+    sentences: [
+      `${where}.accessProviders[0].execConfig.apiVersion: it must be client.authentication.k8s.io/v1 or ` +
+        'client.authentication.k8s.io/v1beta1 (found "v1"); write the version that the program speaks.',
+      `${where}.accessProviders[0].execConfig.command: it must be an absolute path, or a name in PATH (found "./a"); ` +
+        "write the program's absolute path in the operator's pod.",
+      `${where}.accessProviders[0].execConfig.args: it must be a list of texts (found "something else"); write ` +
+        "numbers and switches in quotes.",
+      `${where}.accessProviders[0].execConfig.env: it must be a list of name and value (found "something else"); ` +
+        "write both as texts.",
+      `${where}.accessProviders[0].execConfig.interactiveMode: it must be Never or IfAvailable (found "Always"); the ` +
+        "operator has no terminal; leave it out."
     ]
   },
   {

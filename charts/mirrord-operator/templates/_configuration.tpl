@@ -16,6 +16,9 @@ multicluster-config.yaml: | {{- include "braid.multiClusterConfiguration" . | ni
 {{- if $operator.multiCluster.clusters }}
 clusters-config.yaml: | {{- include "braid.clustersConfiguration" . | nindent 2 }}
 {{- end }}
+{{- with $operator.multiCluster.accessProviders }}
+access-providers.yaml: | {{- dict "providers" . | toYaml | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

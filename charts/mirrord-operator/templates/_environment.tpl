@@ -143,6 +143,12 @@
 {{- if $operator.multiCluster.kubeconfigDirectorySecret }}
 - {name: OPERATOR_KUBECONFIG_DIRECTORY, value: /kubeconfigs/directory}
 {{- end }}
+{{- with $operator.multiCluster.clusterProfileNamespace }}
+- {name: OPERATOR_CLUSTER_PROFILE_NAMESPACE, value: {{ . | quote }}}
+{{- end }}
+{{- if $operator.multiCluster.accessProviders }}
+- {name: OPERATOR_ACCESS_PROVIDERS, value: /mirrord-config/access-providers.yaml}
+{{- end }}
 {{- if $operator.multiCluster.clusters }}
 - {name: MIRRORD_CLUSTERS_CONFIG, value: /mirrord-config/clusters-config.yaml}
 {{- end }}

@@ -98,14 +98,16 @@ lists it. Outputs nothing.
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".providers") "providers must be a list" $multi.providers "write for example [kubeconfigSecrets]")) -}}
   {{- else -}}
     {{- range $index, $found := $multi.providers -}}
-      {{- if not (has $found (list "kubeconfigSecrets" "kubeconfigFile" "kubeconfigDirectory" "clusterApi")) -}}
-        {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.providers[%d]" $at $index) "this provider does not exist" $found "write kubeconfigSecrets, kubeconfigFile, kubeconfigDirectory or clusterApi")) -}}
+      {{- if not (has $found (list "kubeconfigSecrets" "kubeconfigFile" "kubeconfigDirectory" "clusterApi" "clusterProfile")) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.providers[%d]" $at $index) "this provider does not exist" $found "write kubeconfigSecrets, kubeconfigFile, kubeconfigDirectory, clusterApi or clusterProfile")) -}}
       {{- end -}}
     {{- end -}}
   {{- end -}}
-  {{- $capi := $multi.clusterApiNamespace -}}
-  {{- if or (include "braid.isStructure" $capi) (and (include "braid.text" $capi) (not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" (include "braid.text" $capi)))) -}}
-    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".clusterApiNamespace") "it must be the name of a namespace" $capi "write its name, or leave it out for the operator's")) -}}
+  {{- range $field := list "clusterApiNamespace" "clusterProfileNamespace" -}}
+    {{- $found := index $multi $field -}}
+    {{- if or (include "braid.isStructure" $found) (and (include "braid.text" $found) (not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" (include "braid.text" $found)))) -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.%s" $at $field) "it must be the name of a namespace" $found "write its name, or leave it out for the operator's")) -}}
+    {{- end -}}
   {{- end -}}
   {{- range $provider, $variable := dict "kubeconfigFile" "OPERATOR_KUBECONFIG_FILE" "kubeconfigDirectory" "OPERATOR_KUBECONFIG_DIRECTORY" -}}
     {{- $field := print $provider "Secret" -}}
@@ -118,6 +120,7 @@ lists it. Outputs nothing.
       {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at "." $field) (print "provider " $provider " needs a Secret") $secret "write its name")) -}}
     {{- end -}}
   {{- end -}}
+  {{- $mistakes = concat $mistakes (include "braid.accessProviderMistakes" (list (print $at ".accessProviders") $multi.accessProviders) | fromYamlArray) -}}
   {{- range rest $flagged -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.clusters.%s.isDefault" $at .) (printf "%s is marked as default although %s is already" . (first $flagged)) true "leave isDefault at one cluster only")) -}}
   {{- end -}}
@@ -273,10 +276,10 @@ lists it. Outputs nothing.
       {{- $problem = list "it must be names of namespaces, separated by commas without blanks" "write for example kube-system" -}}
     {{- end -}}
   {{- else if eq $name "OPERATOR_MULTI_CLUSTER_PROVIDERS" -}}
-    {{- if not (regexMatch "^(kubeconfigSecrets|kubeconfigFile|kubeconfigDirectory|clusterApi)(,(kubeconfigSecrets|kubeconfigFile|kubeconfigDirectory|clusterApi))*$" $text) -}}
-      {{- $problem = list "it must be names of providers, separated by commas without blanks" "write kubeconfigSecrets, kubeconfigFile, kubeconfigDirectory or clusterApi" -}}
+    {{- if not (regexMatch "^(kubeconfigSecrets|kubeconfigFile|kubeconfigDirectory|clusterApi|clusterProfile)(,(kubeconfigSecrets|kubeconfigFile|kubeconfigDirectory|clusterApi|clusterProfile))*$" $text) -}}
+      {{- $problem = list "it must be names of providers, separated by commas without blanks" "write kubeconfigSecrets, kubeconfigFile, kubeconfigDirectory, clusterApi or clusterProfile" -}}
     {{- end -}}
-  {{- else if eq $name "OPERATOR_CLUSTER_API_NAMESPACE" -}}
+  {{- else if has $name (list "OPERATOR_CLUSTER_API_NAMESPACE" "OPERATOR_CLUSTER_PROFILE_NAMESPACE") -}}
     {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" $text) -}}
       {{- $problem = list "it must be the name of a namespace" "write its name, or leave it out for the operator's" -}}
     {{- end -}}
@@ -290,6 +293,10 @@ lists it. Outputs nothing.
   {{- else if eq $name "OPERATOR_AGENT_CONFIG" -}}
     {{- if and (hasPrefix "/mirrord-config/" $text) (ne $text "/mirrord-config/agent-config.yaml") -}}
       {{- $problem = list "the chart makes no such file" "leave it out, or name a file of your own volume" -}}
+    {{- end -}}
+  {{- else if eq $name "OPERATOR_ACCESS_PROVIDERS" -}}
+    {{- if and (hasPrefix "/mirrord-config/" $text) (not (and (include "braid.isPrimary" $) $multi.accessProviders (eq $text "/mirrord-config/access-providers.yaml"))) -}}
+      {{- $problem = list "the chart makes no such file" "leave it out, set operator.multiCluster.accessProviders, or name a file of your own volume" -}}
     {{- end -}}
   {{- else if has $name (list "MIRRORD_MULTICLUSTER_CONFIG" "MIRRORD_CLUSTERS_CONFIG") -}}
     {{- if and $readsFiles (hasPrefix "/mirrord-config/" $text) (not (has $text $ownFiles)) -}}
@@ -440,4 +447,88 @@ it must be an http or https URL without a user
 {{- if and . (or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 10000)) -}}
 it must be a whole number from 1 to 10000
 {{- end -}}
+{{- end -}}
+
+{{/*
+The mistakes of access providers, as the operator finds them in their file: list of their path and the value. Arguments
+and variables are not told, as they may be secrets.
+*/}}
+{{- define "braid.accessProviderMistakes" -}}
+{{- $path := index . 0 -}}
+{{- $mistakes := list -}}
+{{- $providers := index . 1 -}}
+{{- if not (has (kindOf $providers) (list "invalid" "slice")) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be a list" "something else" "write an entry with name and execConfig for each")) -}}
+  {{- $providers = list -}}
+{{- end -}}
+{{- $names := list -}}
+{{- range $index, $found := $providers -}}
+  {{- $at := printf "%s[%d]" $path $index -}}
+  {{- if not (kindIs "map" $found) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list $at "it must be a map" "something else" "write name and execConfig")) -}}
+  {{- else -}}
+    {{- range $field := without (keys $found | sortAlpha) "name" "execConfig" "profileSourcedCLIArgsPolicy" "profileSourcedEnvVarsPolicy" -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.%s" $at $field) "there is no such field" "something else" "leave it out")) -}}
+    {{- end -}}
+    {{- if not (and (kindIs "string" $found.name) $found.name) -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".name") "it must be text" $found.name "write the name by which profiles offer access")) -}}
+    {{- else if has $found.name $names -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".name") "an entry before has this name" $found.name "name each provider once")) -}}
+    {{- end -}}
+    {{- $names = append $names $found.name -}}
+    {{- range $field := list "profileSourcedCLIArgsPolicy" "profileSourcedEnvVarsPolicy" -}}
+      {{- $policy := index $found $field -}}
+      {{- if not (or (kindIs "invalid" $policy) (and (kindIs "string" $policy) (eq (toString $policy) "Ignore"))) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.%s" $at $field) "it must be Ignore" $policy "leave it out; nothing that a ClusterProfile says becomes an argument or a variable of a program")) -}}
+      {{- end -}}
+    {{- end -}}
+    {{- $mistakes = concat $mistakes (include "braid.execConfigMistakes" (list (print $at ".execConfig") $found.execConfig) | fromYamlArray) -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $mistakes -}}
+{{- end -}}
+
+{{/* The mistakes of one program: list of its path and the value. */}}
+{{- define "braid.execConfigMistakes" -}}
+{{- $at := index . 0 -}}
+{{- $exec := index . 1 -}}
+{{- $mistakes := list -}}
+{{- if not (kindIs "map" $exec) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list $at "it must be a map" "something else" "write at least apiVersion and command")) -}}
+{{- else -}}
+  {{- range $field := without (keys $exec | sortAlpha) "apiVersion" "command" "args" "env" "provideClusterInfo" "interactiveMode" "installHint" -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.%s" $at $field) "there is no such field" "something else" "leave it out")) -}}
+  {{- end -}}
+  {{- if not (has $exec.apiVersion (list "client.authentication.k8s.io/v1" "client.authentication.k8s.io/v1beta1")) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".apiVersion") "it must be client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1" $exec.apiVersion "write the version that the program speaks")) -}}
+  {{- end -}}
+  {{- $command := $exec.command -}}
+  {{- if not (and (kindIs "string" $command) $command (or (hasPrefix "/" (toString $command)) (not (contains "/" (toString $command))))) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".command") "it must be an absolute path, or a name in PATH" $command "write the program's absolute path in the operator's pod")) -}}
+  {{- end -}}
+  {{- $right := has (kindOf $exec.args) (list "invalid" "slice") -}}
+  {{- if kindIs "slice" $exec.args -}}
+    {{- range $exec.args -}}{{- $right = and $right (kindIs "string" .) -}}{{- end -}}
+  {{- end -}}
+  {{- if not $right -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".args") "it must be a list of texts" "something else" "write numbers and switches in quotes")) -}}
+  {{- end -}}
+  {{- $right = has (kindOf $exec.env) (list "invalid" "slice") -}}
+  {{- if kindIs "slice" $exec.env -}}
+    {{- range $exec.env -}}
+      {{- $variable := kindIs "map" . | ternary . dict -}}
+      {{- $right = and $right (kindIs "string" $variable.name) (regexMatch "^[^=]+$" (toString $variable.name)) (or (not (hasKey $variable "value")) (kindIs "string" $variable.value)) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if not $right -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".env") "it must be a list of name and value" "something else" "write both as texts")) -}}
+  {{- end -}}
+  {{- if not (has (kindOf $exec.provideClusterInfo) (list "invalid" "bool")) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".provideClusterInfo") "it must be true or false" $exec.provideClusterInfo "leave it out for false")) -}}
+  {{- end -}}
+  {{- if not (or (kindIs "invalid" $exec.interactiveMode) (has $exec.interactiveMode (list "Never" "IfAvailable"))) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".interactiveMode") "it must be Never or IfAvailable" $exec.interactiveMode "the operator has no terminal; leave it out")) -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $mistakes -}}
 {{- end -}}

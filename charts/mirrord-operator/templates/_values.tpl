@@ -54,6 +54,9 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- with include "braid.text" $operator.extraEnv.OPERATOR_CLUSTER_API_NAMESPACE -}}
   {{- $_ := set $operator.multiCluster "clusterApiNamespace" . -}}
 {{- end -}}
+{{- with include "braid.text" $operator.extraEnv.OPERATOR_CLUSTER_PROFILE_NAMESPACE -}}
+  {{- $_ := set $operator.multiCluster "clusterProfileNamespace" . -}}
+{{- end -}}
 {{- /* So does this one over the value. */ -}}
 {{- $tls := $operator.extraEnv.OPERATOR_AGENT_CONNECTION_TLS -}}
 {{- if not (or (kindIs "invalid" $tls) (include "braid.isStructure" $tls)) -}}

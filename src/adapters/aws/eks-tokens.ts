@@ -1,5 +1,5 @@
 /**
- * Makes tokens for EKS clusters, as `aws eks get-token` does: implements the port `CloudTokens`.
+ * Makes tokens for EKS clusters, as `aws eks get-token` does: implements `MakeCloudToken`.
  *
  * Not here: finding an AWS identity and signing, which the AWS SDK does (identity.ts).
  */

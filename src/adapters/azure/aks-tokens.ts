@@ -1,6 +1,6 @@
 /**
- * Makes tokens for AKS clusters: exchanges the pod's Azure workload identity at Microsoft Entra. Implements the port
- * `CloudTokens`.
+ * Makes tokens for AKS clusters: exchanges the pod's Azure workload identity at Microsoft Entra. Implements
+ * `MakeCloudToken`.
  *
  * Not here: the exchange itself, which the Azure SDK does (entra.ts).
  */

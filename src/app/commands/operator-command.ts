@@ -14,7 +14,7 @@ import { MessageRoom } from "../../adapters/stream/message-room.ts"
 import { openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { roomWithin } from "../../domain/protocol/message-room.ts"
 import type { Agents } from "../../ports/agents.ts"
-import { CloudTokens } from "../../ports/cloud-tokens.ts"
+import { CredentialMaker } from "../../ports/credential-maker.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { serveApi } from "../api/aggregated-api.ts"
 import { OperatorFacade } from "../api/operator-facade.ts"
@@ -36,7 +36,7 @@ import { ownKubeConfig } from "../operator/own-kube-config.ts"
 import { runReplica } from "../operator/run-replica.ts"
 import { readSettings, type Settings } from "../operator/settings.ts"
 import { userAgentOf } from "../operator/user-agent.ts"
-import { makeCloudTokens } from "./cloud-tokens.ts"
+import { makeCredentialMaker } from "./credential-maker.ts"
 import { makeOperatorTracing } from "./operator-tracing.ts"
 
 /** For the unfinished messages of all connections, by the container's memory limit. */
@@ -120,7 +120,10 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       agents: (api) => agentsOf(settings, retryingApi(api), room),
       candidacy: settings.candidacy,
       elected
-    }).pipe(Effect.provideService(CloudTokens, makeCloudTokens()), Effect.provideService(CurrentTracing, tracing))
+    }).pipe(
+      Effect.provideService(CredentialMaker, makeCredentialMaker(settings.search.accessProviders)),
+      Effect.provideService(CurrentTracing, tracing)
+    )
   })
 
 /** Runs the operator. Exit code 2: the configuration is refused; 1: the operator cannot go on. */

@@ -7,7 +7,7 @@
  * provided-clusters.ts).
  */
 
-import { Effect, Exit, Queue, Schedule, Scope } from "effect"
+import { Effect, Exit, Queue, Scope } from "effect"
 import {
   clusterApiClusters,
   clusterApiKey,
@@ -18,47 +18,19 @@ import {
 } from "../../domain/fleet/cluster-api.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
-import { LogOnce } from "../kernel/log-once.ts"
-import { logWarning } from "../kernel/log.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
-import { awaitFirstList, tellEvery } from "./await-first-list.ts"
+import { awaitFirstList } from "./await-first-list.ts"
 import { FoundClusters, inSecret, type ProvidedClusters, type SecretUse } from "./found-clusters.ts"
+import { type Place, servedVersion, whenServed } from "./when-served.ts"
 
 export const clusterApiSecretUse: SecretUse = {
   key: clusterApiKey,
   from: (name, namespace) => `Cluster ${namespace}/${name}`
 }
 
-/** The place of the `Cluster` objects. `api`: of the operator's own cluster. */
-interface Place {
-  readonly api: KubeApi
-  readonly namespace: string
-}
-
 /** The newest version that the API server serves; undefined: Cluster API is not installed there. */
-export const servedClusterApi = ({ api, namespace }: Place): Effect.Effect<ClusterApiVersion | undefined, KubeError> =>
-  Effect.gen(function* () {
-    for (const version of clusterApiVersions) {
-      const isServed = yield* api.list(clusterApiClusters(version), { namespace }).pipe(
-        Effect.as(true),
-        Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(false) : Effect.fail(error)))
-      )
-      if (isServed) return version
-    }
-    return undefined
-  })
-
-/** The same, asked again until there is an answer. Undefined is told as well. */
-const answeredVersion = (place: Place, log: LogOnce): Effect.Effect<ClusterApiVersion | undefined> => {
-  const tell = (problem: string) =>
-    log.tell(problem, logWarning("clusters of Cluster API are not known", { namespace: place.namespace, problem }))
-  return servedClusterApi(place).pipe(
-    Effect.tapError(({ message }) => tell(message)),
-    Effect.retry(Schedule.spaced(tellEvery)),
-    Effect.orDie,
-    Effect.tap((version) => (version === undefined ? tell("Cluster API is not installed") : Effect.void))
-  )
-}
+export const servedClusterApi = (place: Place): Effect.Effect<ClusterApiVersion | undefined, KubeError> =>
+  servedVersion(place, clusterApiVersions, clusterApiClusters)
 
 /** The Secret of one cluster, which is followed while the scope lives. */
 const followSecret = ({ api, namespace }: Place, cluster: string, found: FoundClusters) =>
@@ -116,11 +88,7 @@ export const clusterApi = (api: KubeApi, namespace: string): Effect.Effect<Provi
   Effect.gen(function* () {
     const place = { api, namespace }
     const found = new FoundClusters()
-    const log = new LogOnce()
-    const begin = (version: ClusterApiVersion | undefined): Effect.Effect<void, never, Scope.Scope> =>
-      version === undefined
-        ? Effect.asVoid(Effect.forkScoped(Effect.delay(Effect.flatMap(answeredVersion(place, log), begin), tellEvery)))
-        : follow(place, version, found)
-    yield* Effect.flatMap(answeredVersion(place, log), begin)
+    const served = servedClusterApi(place)
+    yield* whenServed({ what: "Cluster API", namespace, served, follow: (version) => follow(place, version, found) })
     return found
   })

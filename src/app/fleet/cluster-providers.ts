@@ -9,6 +9,7 @@ import { Effect, type Scope } from "effect"
 import type { ClusterProvider, ClusterSearch } from "../../domain/fleet/provided-clusters.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { clusterApi } from "./cluster-api-clusters.ts"
+import { clusterProfilesIn } from "./cluster-profiles.ts"
 import type { ProvidedClusters } from "./found-clusters.ts"
 import { contextsIn, filesIn, followFiles } from "./kubeconfig-files.ts"
 import { kubeconfigSecrets } from "./kubeconfig-secrets.ts"
@@ -24,7 +25,9 @@ const providers: Readonly<Record<ClusterProvider, Provide>> = {
   kubeconfigSecrets,
   kubeconfigFile: (_api, _namespace, search) => followFiles(contextsIn(search.kubeconfigFile)),
   kubeconfigDirectory: (_api, _namespace, search) => followFiles(filesIn(search.kubeconfigDirectory)),
-  clusterApi: (api, _namespace, { clusterApiNamespace }) => clusterApi(api, clusterApiNamespace)
+  clusterApi: (api, _namespace, { clusterApiNamespace }) => clusterApi(api, clusterApiNamespace),
+  clusterProfile: (api, _namespace, { accessProviders, clusterProfileNamespace }) =>
+    clusterProfilesIn(api, clusterProfileNamespace, accessProviders)
 }
 
 /** Looks for clusters by all chosen providers while the scope lives; completes when all is known. */

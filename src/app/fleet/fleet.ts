@@ -10,8 +10,8 @@ import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration, MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/health.ts"
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
-import { CloudTokens, type MakeCloudToken } from "../../ports/cloud-tokens.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
+import { CredentialMaker, type MakeCredentials } from "../../ports/credential-maker.ts"
 import {
   type ClusterConnection,
   type ConnectionEvents,
@@ -80,7 +80,7 @@ interface Joined {
 interface FleetState {
   readonly options: FleetOptions
   readonly connector: ClusterConnector["Service"]
-  readonly cloudTokens: MakeCloudToken
+  readonly makeCredentials: MakeCredentials
   /** Ends with the fleet. */
   readonly scope: Scope.Scope
   readonly joined: Map<ClusterName, Joined>
@@ -110,7 +110,7 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
       followCredentials({
         connection,
         connector,
-        cloudTokens: fleet.cloudTokens,
+        makeCredentials: fleet.makeCredentials,
         // Read anew each time, as the way to authenticate may change.
         member: () => connection.cluster.member ?? member,
         namespace,
@@ -222,7 +222,7 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
     const fleet: FleetState = {
       options,
       connector,
-      cloudTokens: yield* CloudTokens,
+      makeCredentials: yield* CredentialMaker,
       scope,
       credentials: makeCredentialWatch({ api: connector.own.api, namespace, scope }),
       judgeIdentity: makeIdentityPins({ api: connector.own.api, namespace, sha256Hex }),

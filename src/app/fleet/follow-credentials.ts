@@ -2,14 +2,14 @@
  * Follows the credentials of one member. Engages the member when its Secret holds credentials, and disengages it while
  * it holds none; other credentials of an engaged member cost it neither watches nor links. Renews a token before it
  * ends, uses the newest, and tries another one when the member refuses it. A cluster that is known by an identity in a
- * cloud has no Secret: its tokens are made here.
+ * cloud, or by a plugin, has no Secret: its credentials are made here.
  *
- * Not here: the decisions (domain/credentials), the requests (member-token.ts), the tokens of clouds
- * (cloud-credentials.ts).
+ * Not here: the decisions (domain/credentials), the requests (member-token.ts), and making credentials
+ * (made-credentials.ts).
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
-import { type CloudAuth, kubeconfigTitle } from "../../domain/credentials/cluster-auth.ts"
+import { kubeconfigTitle, type MadeAuth } from "../../domain/credentials/cluster-auth.ts"
 import { endingClause, endStep, invalidClause, nextEndStep } from "../../domain/credentials/credential-end.ts"
 import {
   firstRenewal,
@@ -20,23 +20,23 @@ import {
 } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
-import type { MakeCloudToken } from "../../ports/cloud-tokens.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
+import type { MakeCredentials } from "../../ports/credential-maker.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { counter, countOne } from "../kernel/metrics.ts"
-import {
-  cloudAuth,
-  type CloudCredentials,
-  cloudCredentials,
-  forgetOtherCloud,
-  makeCloudToken,
-  nextCloudToken,
-  noCloudCredentials,
-  noteCloudRefusal,
-  whyCloudRefused
-} from "./cloud-credentials.ts"
 import { type ClusterConnection, type CredentialState, disengage, engage } from "./cluster-connection.ts"
+import {
+  forgetOtherWay,
+  lastMade,
+  madeAuth,
+  makeAnew,
+  type MakingState,
+  nextMaking,
+  noteMadeRefused,
+  nothingMade,
+  whyMadeRefused
+} from "./made-credentials.ts"
 import {
   holdsPair,
   isRenewed,
@@ -53,7 +53,7 @@ import { grantToken, keepToken } from "./member-token.ts"
 export interface FollowedMember extends MemberSecrets {
   readonly connection: ClusterConnection
   readonly connector: ClusterConnector["Service"]
-  readonly cloudTokens: MakeCloudToken
+  readonly makeCredentials: MakeCredentials
   /** The member as it is configured now. */
   readonly member: () => MemberConfiguration
   /** Namespace of the Secrets, and of this operator. */
@@ -82,7 +82,7 @@ interface State extends FollowedMember {
   readonly toldSpoilt: LogOnce
   /** Of the steps towards the end of credentials. */
   readonly toldEnd: LogOnce
-  readonly cloud: CloudCredentials
+  readonly making: MakingState
   current: Result.Result<MemberCredentials, string> | undefined
   engaged: MemberAccess | undefined
   tokens: NewestCredentials["tokens"]
@@ -103,15 +103,16 @@ const authWords = {
   Eks: "eks",
   Aks: "aks",
   Mtls: "mtls",
+  ExecPlugin: "execPlugin",
   Kubeconfig: "kubeconfig"
 } as const
 
 /** The credentials as metrics tell of them. */
-const credentialState = ({ cloud, connection, member, renewing, tokens }: State): CredentialState => {
+const credentialState = ({ connection, making, member, renewing, tokens }: State): CredentialState => {
   const auth = authWords[member().auth._tag]
-  return cloudAuth(member()) === undefined
+  return madeAuth(member()) === undefined
     ? { auth, until: (tokens?.used.claims ?? connection.ending)?.validity.until, failures: renewing.failures }
-    : { auth, until: cloud.last?.until, failures: cloud.failures }
+    : { auth, until: making.last?.until, failures: making.failures }
 }
 
 const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })
@@ -171,16 +172,16 @@ const tellOfSpoilt = ({ connection, member, toldSpoilt }: State, problem: string
 /** The credentials to use now, or the reason why there are none; nothing while that is not known. */
 const find = (state: State): Effect.Effect<Result.Result<MemberCredentials, string> | undefined> =>
   Effect.gen(function* () {
-    const { cloud, granted, member, refused, tokens } = state
-    const auth = cloudAuth(member())
-    forgetOtherCloud(cloud, auth)
+    const { granted, making, member, refused, tokens } = state
+    const auth = madeAuth(member())
+    forgetOtherWay(making, auth)
     noteGood(state)
     if (auth !== undefined) {
       state.tokens = undefined
       state.good = undefined
       forgetFailures(state, tokens)
       state.connection.ending = undefined
-      return cloudCredentials(cloud)
+      return lastMade(making)
     }
     const now = yield* Clock.currentTimeMillis
     const newest = newestCredentials(member(), state, { granted: granted?.token, refused, good: state.good }, now)
@@ -240,8 +241,8 @@ const tellOfEnd = ({ connection, member, toldEnd }: State): Effect.Effect<void> 
   })
 
 /** Says of a member that does not know the operator why that is, if its credentials have ended or are not valid yet. */
-const whyUnauthorized = ({ cloud, connection, member, secret, tokens }: State, now: number): string | undefined => {
-  if (cloudAuth(member()) !== undefined) return whyCloudRefused(cloud, member().name, now)
+const whyUnauthorized = ({ connection, making, member, secret, tokens }: State, now: number): string | undefined => {
+  if (madeAuth(member()) !== undefined) return whyMadeRefused(making, member().name, now)
   const { ending } = connection
   if (tokens === undefined) return ending === undefined ? undefined : invalidClause(ending, now)
   const { claims } = tokens.used
@@ -258,8 +259,8 @@ const whyUnauthorized = ({ cloud, connection, member, secret, tokens }: State, n
 
 /** Notes that the member does not know the used token: another one that has not ended is tried, if there is any. */
 const noteRefusal = (state: State): void => {
-  if (cloudAuth(state.member()) !== undefined) {
-    noteCloudRefusal(state.cloud)
+  if (madeAuth(state.member()) !== undefined) {
+    noteMadeRefused(state.making)
     return void Queue.offerUnsafe(state.changes, undefined)
   }
   const used = state.tokens?.used
@@ -318,16 +319,17 @@ const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.
     yield* keep(state, token)
   })
 
-/** Makes the next token for a cluster of a cloud, and uses it. */
-const makeNext = (state: State, auth: CloudAuth): Effect.Effect<void> => {
-  const { cloud, connection, log, member, share } = state
+/** Makes the next credentials, and uses them. */
+const makeNext = (state: State, auth: MadeAuth): Effect.Effect<void> => {
+  const { connection, log, making, member, share } = state
   const cluster = member().name
-  return makeCloudToken(cloud, member(), auth, share).pipe(
+  const none = auth._tag === "ExecPlugin" ? "its plugin gives no credentials" : "no token can be made"
+  return makeAnew(making, member(), auth, share).pipe(
     Effect.matchEffect({
       onSuccess: () => Effect.andThen(countOne(renewalCounter("succeeded")), Effect.sync(log.reset)),
       onFailure: (problem) => {
         connection.events.credentialsFailed(cluster, problem)
-        const told = log.tell(problem, logWarning("no token can be made", { cluster, problem }))
+        const told = log.tell(problem, logWarning(none, { cluster, problem }))
         return Effect.andThen(countOne(renewalCounter("failed")), told)
       }
     }),
@@ -337,7 +339,7 @@ const makeNext = (state: State, auth: CloudAuth): Effect.Effect<void> => {
 
 const noEnd = { from: undefined, until: undefined }
 
-/** The longest wait for something that comes later, ms. */
+/** The longest wait for something that comes later, ms: a timer waits for 24 days at most. */
 const longestWait = 86_400_000
 
 /** Something to do without a change of the Secrets. */
@@ -349,13 +351,15 @@ interface Turn {
 
 /** The next turn; nothing if there is nothing to do. */
 const nextTurn = (state: State, now: number): Turn | undefined => {
-  const { cloud, connection, engaged, granted, keeping, member, renewing, share, tokens } = state
-  const auth = cloudAuth(member())
-  if (auth !== undefined) return { at: nextCloudToken(cloud, auth, share, now), act: makeNext(state, auth) }
+  const { connection, engaged, granted, keeping, making, member, renewing, share, tokens } = state
+  const auth = madeAuth(member())
+  if (auth !== undefined) {
+    const at = nextMaking(making, auth, share, now)
+    return at - now > longestWait ? { at: now + longestWait, act: Effect.void } : { at, act: makeNext(state, auth) }
+  }
   if (engaged === undefined) return undefined
   const turns: Array<Turn> = []
   const told = nextEndStep(connection.ending?.validity ?? noEnd, now)
-  // A timer waits for 24 days at most.
   if (told !== undefined) turns.push({ at: Math.min(told, now + longestWait), act: tellOfEnd(state) })
   if (tokens === undefined) return turns[0]
   if (granted?.isKept === false)
@@ -390,7 +394,7 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       log: new LogOnce(),
       toldSpoilt: new LogOnce(),
       toldEnd: new LogOnce(),
-      cloud: noCloudCredentials(followed.cloudTokens),
+      making: nothingMade(followed.makeCredentials),
       current: undefined,
       engaged: undefined,
       tokens: undefined,

@@ -1,5 +1,5 @@
 /**
- * The clusters that one provider has found so far, each with the kubeconfig that it was found by.
+ * The clusters that one provider has found so far by kubeconfigs, each with its own.
  *
  * Not here: finding them (kubeconfig-secrets.ts, cluster-api-clusters.ts, kubeconfig-files.ts).
  */

@@ -90,7 +90,8 @@ export const readCredentials = (
       return Result.fail("this cluster was found by its kubeconfig, which holds its credentials")
     case "Eks":
     case "Aks":
-      return Result.fail("this authType needs no Secret; its tokens are made by the operator")
+    case "ExecPlugin":
+      return Result.fail("this authType needs no Secret; its credentials are made by the operator")
   }
 }
 

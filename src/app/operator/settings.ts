@@ -12,6 +12,7 @@ import {
   parseAgentConfiguration
 } from "../../domain/agent/agent-configuration.ts"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
+import { type AccessProvider, parseAccessProviders } from "../../domain/fleet/access-providers.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { clusterProviders, type ClusterProvider, type ClusterSearch } from "../../domain/fleet/provided-clusters.ts"
@@ -192,18 +193,22 @@ export const clusterSearch = Config.all({
   ),
   clusterApiNamespace: Config.option(Config.schema(Namespace, "OPERATOR_CLUSTER_API_NAMESPACE")),
   kubeconfigFile: text("OPERATOR_KUBECONFIG_FILE"),
-  kubeconfigDirectory: text("OPERATOR_KUBECONFIG_DIRECTORY")
+  kubeconfigDirectory: text("OPERATOR_KUBECONFIG_DIRECTORY"),
+  clusterProfileNamespace: Config.option(Config.schema(Namespace, "OPERATOR_CLUSTER_PROFILE_NAMESPACE"))
 })
 
 /** The search of an operator in this namespace. */
 export const searchWithin = (
-  { clusterApiNamespace, kubeconfigDirectory, kubeconfigFile, providers }: Config.Success<typeof clusterSearch>,
+  search: Config.Success<typeof clusterSearch>,
+  accessProviders: ReadonlyArray<AccessProvider>,
   namespace: string
 ): ClusterSearch => ({
-  providers,
-  clusterApiNamespace: Option.getOrElse(clusterApiNamespace, () => namespace),
-  kubeconfigFile: Option.getOrElse(kubeconfigFile, () => ""),
-  kubeconfigDirectory: Option.getOrElse(kubeconfigDirectory, () => "")
+  providers: search.providers,
+  clusterApiNamespace: Option.getOrElse(search.clusterApiNamespace, () => namespace),
+  kubeconfigFile: Option.getOrElse(search.kubeconfigFile, () => ""),
+  kubeconfigDirectory: Option.getOrElse(search.kubeconfigDirectory, () => ""),
+  clusterProfileNamespace: Option.getOrElse(search.clusterProfileNamespace, () => namespace),
+  accessProviders
 })
 
 const environment = Config.all({
@@ -255,6 +260,7 @@ const environment = Config.all({
   clustersFile: text("MIRRORD_CLUSTERS_CONFIG"),
   managementOnly: primaryManagementOnly,
   search: clusterSearch,
+  accessProvidersFile: text("OPERATOR_ACCESS_PROVIDERS"),
   requirePrimary: Config.Boolean("OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY").pipe(Config.withDefault(false))
 })
 
@@ -386,7 +392,8 @@ export const readSettings = (
     const fleet =
       fleetPaths === undefined ? undefined : parseFleetConfiguration(yield* readFleetFiles(fleetPaths), sha256Hex)
     const file = parseAgentConfiguration(yield* readDocument(Option.getOrUndefined(env.agentFile)), usualAgentImage)
-    const together = mistakesTogether(env)
+    const access = parseAccessProviders(yield* readDocument(Option.getOrUndefined(env.accessProvidersFile)))
+    const together = [...mistakesTogether(env), ...mistakesOf(access)]
     const tracing = readTracing(env.tracing)
     const isRefused = Result.isFailure(file) || Result.isFailure(tracing) || together.length > 0
     if ((fleet !== undefined && Result.isFailure(fleet)) || isRefused)
@@ -413,7 +420,11 @@ export const readSettings = (
       agents,
       agentTls: env.agentTls,
       candidacy: Option.getOrUndefined(Option.map(pod, (known) => ({ pod: known, times }))),
-      search: searchWithin(env.search, env.namespace),
+      search: searchWithin(
+        env.search,
+        Result.getOrElse(access, () => []),
+        env.namespace
+      ),
       requestBounds: env.requestBounds,
       bounds: env.bounds,
       podlessMillis: env.podless,

@@ -38,11 +38,19 @@ export type ClusterAuth =
    * that another one is noticed.
    */
   | { readonly _tag: "Kubeconfig"; readonly fingerprint: string; readonly place: KubeconfigPlace }
+  /**
+   * A program that gives credentials (exec-credential.ts): that of the access provider of this name. `config`: JSON of
+   * what the `ClusterProfile` has it told.
+   */
+  | { readonly _tag: "ExecPlugin"; readonly provider: string; readonly config: string | undefined }
 
 export type EksAuth = Extract<ClusterAuth, { readonly _tag: "Eks" }>
 export type AksAuth = Extract<ClusterAuth, { readonly _tag: "Aks" }>
 /** The ways that need no Secret: by the operator's identity in a cloud. */
 export type CloudAuth = EksAuth | AksAuth
+export type ExecAuth = Extract<ClusterAuth, { readonly _tag: "ExecPlugin" }>
+/** The ways that need no Secret, as the operator makes the credentials anew before they end. */
+export type MadeAuth = CloudAuth | ExecAuth
 
 /** The values that `authType` may have, in the published spelling. */
 export const authTypes = ["bearerToken", "eks", "aks", "mtls"] as const

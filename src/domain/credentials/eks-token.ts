@@ -2,7 +2,7 @@
  * For how long a token for an EKS cluster is used, and by which clock it is dated. EKS takes a token, a presigned
  * request to STS, for 15 minutes from its date, and only while the AWS credentials last that signed it.
  *
- * Not here: when the next is made (cloud-token.ts), making tokens (adapters/aws), and failures of that
+ * Not here: when the next is made (made-credentials.ts), making tokens (adapters/aws), and failures of that
  * (eks-failure.ts). Without another word times are epoch ms of this operator's clock.
  */
 

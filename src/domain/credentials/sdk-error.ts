@@ -19,7 +19,8 @@ const longest = 2_000
 /** JWTs, keys and session tokens. A path has a dot and an ARN a colon before it is so long. */
 const isSecret = (word: string): boolean => word.startsWith("eyJ") || word.split(".").some(({ length }) => length >= 40)
 
-const withoutSecrets = (text: string): string =>
+/** The text with `…` for each word that may be a token or a key. */
+export const withoutSecrets = (text: string): string =>
   text
     .slice(0, longest)
     .split(/([^\w+/=.-])/u)

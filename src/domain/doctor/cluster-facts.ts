@@ -3,7 +3,7 @@
  * judge it: the same facts give the same findings.
  */
 
-import type { CloudAuth } from "../credentials/cluster-auth.ts"
+import type { MadeAuth } from "../credentials/cluster-auth.ts"
 import type { TokenClaims } from "../credentials/token-claims.ts"
 import type { Validity } from "../credentials/validity.ts"
 import type { Role } from "../fleet/roles.ts"
@@ -30,12 +30,12 @@ export type CredentialFacts =
   | { readonly _tag: "Certificate"; readonly from: string; readonly validity: Validity }
   /** There are none, or they cannot be used. Both texts are whole sentences. */
   | { readonly _tag: "Unusable"; readonly problem: string; readonly fix: string }
-  /** A token that was made with the operator's identity in a cloud. */
-  | { readonly _tag: "Cloud"; readonly auth: CloudAuth }
-  /** Tokens for a cluster of a cloud that only the operator can make. */
+  /** Credentials that were made: with the operator's identity in a cloud, or by a plugin. */
+  | { readonly _tag: "Cloud"; readonly auth: MadeAuth }
+  /** Credentials that only the operator can make. */
   | {
       readonly _tag: "CloudOfOperator"
-      readonly auth: CloudAuth
+      readonly auth: MadeAuth
       /** The AWS role or Azure client of the operator's service account; empty: none; undefined: not known. */
       readonly identity: string | undefined
       /** The operator's word on the cluster; undefined: there is none. */

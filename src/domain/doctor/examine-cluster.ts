@@ -106,6 +106,8 @@ const newCredentials = ({ credentials, name, namespace }: ClusterFacts): string 
         "cluster."
       )
     case "Cloud":
+      if (credentials.auth._tag === "ExecPlugin")
+        return `Look whether the plugin of access provider ${credentials.auth.provider} gives credentials for ${name}.`
       return credentials.auth._tag === "Eks"
         ? `Make an access entry for the operator's role in the EKS cluster, whose name in AWS must be ${name}; ` +
             `${credentials.auth.region ?? "region"} must be its region.`

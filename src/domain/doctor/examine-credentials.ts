@@ -5,7 +5,7 @@
  */
 
 import { withoutEnd } from "../clean-text.ts"
-import type { CloudAuth } from "../credentials/cluster-auth.ts"
+import type { CloudAuth, MadeAuth } from "../credentials/cluster-auth.ts"
 import { judgeValidity, momentText, spanText, type Validity } from "../credentials/validity.ts"
 import type { ClusterFacts, CredentialFacts } from "./cluster-facts.ts"
 import { type Finding, failed, ok, warning } from "./finding.ts"
@@ -49,22 +49,27 @@ const placeOf = (auth: CloudAuth): string => {
   return auth.tenantId === undefined ? "" : `of tenant ${auth.tenantId} `
 }
 
-/** The finding for tokens that only the operator can make. */
+/** How the operator makes credentials; the rest of a sentence. `identity`: as in the facts. */
+const makingOf = (auth: MadeAuth, identity: string | undefined): string => {
+  if (auth._tag === "ExecPlugin") return `asks the plugin of access provider ${auth.provider} for credentials`
+  const by = identity === undefined || identity === "" ? `its ${cloudWords[auth._tag].cloud} identity` : identity
+  return `makes tokens ${placeOf(auth)}with ${by}`
+}
+
+/** The finding for credentials that only the operator can make. */
 const ofOperator = ({
   auth,
   identity,
   report
 }: Extract<CredentialFacts, { readonly _tag: "CloudOfOperator" }>): Finding => {
-  const { cloud, missing } = cloudWords[auth._tag]
-  const by = identity === undefined || identity === "" ? `its ${cloud} identity` : identity
-  const what = `The operator makes tokens ${placeOf(auth)}with ${by}`
+  const what = `The operator ${makingOf(auth, identity)}`
   if (report?._tag === "Connected") return ok("credentials", `${what}, and the cluster accepts them.`)
-  const annotation = identity === "" ? missing : ""
+  const annotation = auth._tag !== "ExecPlugin" && identity === "" ? cloudWords[auth._tag].missing : ""
   const why = report === undefined ? "; whether the cluster accepts them it does not say" : ` and says: ${report.why}`
   return (report === undefined ? warning : failed)(
     "credentials",
     `${what}${withoutEnd(why, ".")}.`,
-    `${annotation}Run it as the operator, which makes a token: helm test.`
+    `${annotation}Run it as the operator, which makes ${auth._tag === "ExecPlugin" ? "them" : "a token"}: helm test.`
   )
 }
 
@@ -75,8 +80,13 @@ export const examineCredentials = ({ credentials, now, part }: ClusterFacts, ren
     case "Unusable":
       return failed("credentials", credentials.problem, credentials.fix)
     case "Cloud": {
-      const { cloud, often } = cloudWords[credentials.auth._tag]
-      const what = `A token ${placeOf(credentials.auth)}by the operator's ${cloud} identity`
+      const { auth } = credentials
+      if (auth._tag === "ExecPlugin") {
+        const from = `Credentials by the plugin of access provider ${auth.provider}`
+        return ok("credentials", `${from}; the operator asks for others before they end.`)
+      }
+      const { cloud, often } = cloudWords[auth._tag]
+      const what = `A token ${placeOf(auth)}by the operator's ${cloud} identity`
       return ok("credentials", `${what}; the operator makes one ${often}.`)
     }
     case "CloudOfOperator":

@@ -117,6 +117,16 @@ const valueOf = (document: ConfigurationDocument): Result.Result<JsonObject, str
   return Result.fail(`${why}; write the output of \`kubectl config view --raw --minify\``)
 }
 
+/** The address and the CA of a `cluster` as kubeconfigs and ClusterProfiles have it; the failure is a clause. */
+export const readClusterFields = (cluster: JsonObject): Result.Result<Omit<KubeconfigCluster, "credentials">, string> =>
+  Result.gen(function* () {
+    yield* refusal(cluster, refusedOfCluster)
+    const server = asString(cluster["server"])?.trim() ?? ""
+    if (!URL.canParse(server) || new URL(server).protocol !== "https:")
+      return yield* Result.fail(`its server is ${quoted(server)}; write the API server's address, with https://`)
+    return { server, certificateAuthority: yield* pemField(cluster, "certificate-authority-data") }
+  })
+
 /** The names of all contexts. The failure is a clause. */
 export const contextsOf = (document: ConfigurationDocument): Result.Result<ReadonlyArray<string>, string> =>
   Result.map(valueOf(document), (config) => asObjects(config["contexts"]).flatMap(({ name }) => asString(name) ?? []))
@@ -132,14 +142,7 @@ export const readKubeconfig = (
     const config = yield* valueOf(document)
     const context = yield* named(config, "context", contextName ?? asString(config["current-context"]) ?? "")
     const cluster = yield* named(config, "cluster", asString(context["cluster"]) ?? "")
-    yield* refusal(cluster, refusedOfCluster)
-    const server = asString(cluster["server"])?.trim() ?? ""
-    if (!URL.canParse(server) || new URL(server).protocol !== "https:")
-      return yield* Result.fail(`its server is ${quoted(server)}; write the API server's address, with https://`)
+    const fields = yield* readClusterFields(cluster)
     const user = yield* named(config, "user", asString(context["user"]) ?? "")
-    return {
-      server,
-      certificateAuthority: yield* pemField(cluster, "certificate-authority-data"),
-      credentials: yield* credentialsOf(user)
-    }
+    return { ...fields, credentials: yield* credentialsOf(user) }
   })

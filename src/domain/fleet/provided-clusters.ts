@@ -5,6 +5,7 @@
  * Not here: finding them (app/fleet/cluster-providers.ts).
  */
 
+import type { AccessProvider } from "./access-providers.ts"
 import {
   clusterName,
   clusterNameProblem,
@@ -16,7 +17,13 @@ import {
 import type { FleetConfiguration, MemberConfiguration } from "./configuration.ts"
 
 /** The ways to find clusters; `operator.multiCluster.providers` chooses some. */
-export const clusterProviders = ["kubeconfigSecrets", "kubeconfigFile", "kubeconfigDirectory", "clusterApi"] as const
+export const clusterProviders = [
+  "kubeconfigSecrets",
+  "kubeconfigFile",
+  "kubeconfigDirectory",
+  "clusterApi",
+  "clusterProfile"
+] as const
 export type ClusterProvider = (typeof clusterProviders)[number]
 
 /** How a primary looks for clusters. */
@@ -29,6 +36,10 @@ export interface ClusterSearch {
   readonly kubeconfigFile: string
   /** Path of the directory of kubeconfigs. */
   readonly kubeconfigDirectory: string
+  /** Namespace of the `ClusterProfile` objects. */
+  readonly clusterProfileNamespace: string
+  /** The programs that give credentials for the clusters of `ClusterProfile` objects. */
+  readonly accessProviders: ReadonlyArray<AccessProvider>
 }
 
 /** Label of the Secrets that hold kubeconfigs; its value is `"true"`. It is the label of multicluster-runtime. */

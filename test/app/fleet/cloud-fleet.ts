@@ -2,11 +2,11 @@ import { Clock, Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
-import type { CloudAuth, ClusterAuth } from "../../../src/domain/credentials/cluster-auth.ts"
+import type { ClusterAuth, MadeAuth } from "../../../src/domain/credentials/cluster-auth.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../src/domain/fleet/configuration.ts"
-import { type CloudCluster, CloudTokens } from "../../../src/ports/cloud-tokens.ts"
 import { ClusterConnector, type MemberCredentials } from "../../../src/ports/cluster-connector.ts"
+import { CredentialMaker, type CredentialCluster } from "../../../src/ports/credential-maker.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
@@ -15,14 +15,17 @@ import { day0, operators, ownHealth, workloadCluster } from "../sessions/session
 
 export const name = clusterName("cluster-a")
 
-const wordOf = (auth: CloudAuth): string => (auth._tag === "Eks" ? auth.region : auth.tenantId) ?? "none"
+const wordOf = (auth: MadeAuth): string => {
+  if (auth._tag === "ExecPlugin") return auth.provider
+  return (auth._tag === "Eks" ? auth.region : auth.tenantId) ?? "none"
+}
 
 /** A primary whose only cluster authenticates by `auth`, and the cloud that gives it tokens. */
 export const startInCloud = (auth: ClusterAuth) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(day0)
     const [primary, member] = [new MemoryKubeApi("primary"), workloadCluster("cluster-a")]
-    const asked: Array<CloudCluster> = []
+    const asked: Array<CredentialCluster> = []
     /** Tokens are used for so many ms. */
     const cloud = { problem: undefined as string | undefined, lifetime: 14 * 60_000 }
     /** Each use of credentials: that with which the cluster is engaged, and those that follow. */
@@ -58,12 +61,15 @@ export const startInCloud = (auth: ClusterAuth) =>
             return { api: member, link, reauthenticate: (next) => void used.push(text(next)) }
           })
       }),
-      Effect.provideService(CloudTokens, (cluster) =>
+      Effect.provideService(CredentialMaker, (cluster) =>
         Effect.suspend(() => {
           asked.push(cluster)
           if (cloud.problem !== undefined) return Effect.fail(cloud.problem)
           const token = Redacted.make(`token ${asked.length} ${wordOf(cluster.auth)}`)
-          return Effect.map(Clock.currentTimeMillis, (now) => ({ token, until: now + cloud.lifetime }))
+          return Effect.map(Clock.currentTimeMillis, (now) => ({
+            credentials: { _tag: "BearerToken" as const, token },
+            until: now + cloud.lifetime
+          }))
         })
       )
     )

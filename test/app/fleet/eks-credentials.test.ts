@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { nextCloudToken, noCloudCredentials } from "../../../src/app/fleet/cloud-credentials.ts"
+import { nextMaking, nothingMade } from "../../../src/app/fleet/made-credentials.ts"
 import type { ClusterAuth } from "../../../src/domain/credentials/cluster-auth.ts"
 import { it } from "../../support/effect-it.ts"
 import { giveCredentials } from "../../support/fleet.ts"
@@ -13,9 +13,9 @@ const start = (auth: ClusterAuth = eks) => startInCloud(auth)
 
 describe("a pause between two tries", () => {
   it("is over when this clock was set back behind its beginning", () => {
-    const state = { ...noCloudCredentials(() => Effect.fail("no identity")), tried: eks, notBefore: day0 + 86_400_000 }
-    expect(nextCloudToken(state, eks, 0, day0)).toBe(day0)
-    expect(nextCloudToken({ ...state, notBefore: day0 + 5_000 }, eks, 0, day0)).toBe(day0 + 5_000)
+    const state = { ...nothingMade(() => Effect.fail("no identity")), tried: eks, notBefore: day0 + 86_400_000 }
+    expect(nextMaking(state, eks, 0, day0)).toBe(day0)
+    expect(nextMaking({ ...state, notBefore: day0 + 5_000 }, eks, 0, day0)).toBe(day0 + 5_000)
   })
 })
 

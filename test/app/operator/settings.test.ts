@@ -288,14 +288,37 @@ describe("settings", () => {
       MIRRORD_MULTICLUSTER_CONFIG: file("bad-ttl.yaml", `${multiCluster.replace("60", "soon")}`),
       OPERATOR_LEASE_DURATION_SECS: "1",
       OPERATOR_POD_NAME: "mirrord-operator-0",
-      OPERATOR_AGENT_CONFIG: file("bad-agents.yaml", "nftables: maybe\n")
+      OPERATOR_AGENT_CONFIG: file("bad-agents.yaml", "nftables: maybe\n"),
+      OPERATOR_ACCESS_PROVIDERS: file("bad-providers.yaml", "providers: 1\n")
     })
     expect(mistakes.map(({ field }) => field)).toEqual([
       "sessionTtlSecs",
       expect.stringContaining("OPERATOR_LEASE_DURATION_SECS"),
       "OPERATOR_POD_UID",
+      "providers",
       "nftables"
     ])
+  })
+
+  it("have the programs that give credentials, and the namespaces of the clusters that are found", async () => {
+    const searchOf = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read(env)
+      return Exit.isSuccess(exit) ? exit.value.search : exit
+    }
+    const text = "providers: [{name: p, execConfig: {apiVersion: client.authentication.k8s.io/v1, command: /p}}]\n"
+    expect(
+      await searchOf({
+        OPERATOR_MULTI_CLUSTER_PROVIDERS: "clusterProfile",
+        OPERATOR_CLUSTER_PROFILE_NAMESPACE: "inventory",
+        OPERATOR_ACCESS_PROVIDERS: file("providers.yaml", text)
+      })
+    ).toMatchObject({
+      providers: ["clusterProfile"],
+      clusterApiNamespace: "mirrord",
+      clusterProfileNamespace: "inventory",
+      accessProviders: [{ name: "p", execConfig: { command: "/p" } }]
+    })
+    expect(await searchOf({})).toMatchObject({ clusterProfileNamespace: "mirrord", accessProviders: [] })
   })
 
   it("let PRIMARY_MANAGEMENT_ONLY replace the file's managementOnly, and check the outcome", async () => {

@@ -222,6 +222,21 @@ describe("what is wrong is told with what to do", () => {
     expect(told(refusedToken, "authentication")[0]).toMatch(/ \| Turn on the Microsoft Entra integration/u)
   })
 
+  it("credentials that a plugin gives: here, or as the operator tells of them", () => {
+    const auth = { _tag: "ExecPlugin", provider: "google", config: undefined } as const
+    const credentials = (facts: CredentialFacts) => told({ ...wellMember, credentials: facts }, "credentials")[0]
+    expect(credentials({ _tag: "Cloud", auth })).toBe(
+      "ok | Credentials by the plugin of access provider google; the operator asks for others before they end."
+    )
+    const elsewhere = { _tag: "CloudOfOperator", auth, identity: undefined } as const
+    expect(credentials({ ...elsewhere, report: { _tag: "Lost", why: "it is not executable; mount it." } })).toBe(
+      "failed | The operator asks the plugin of access provider google for credentials and says: it is not " +
+        "executable; mount it. | Run it as the operator, which makes them: helm test."
+    )
+    const refusedToken = { ...wellMember, credentials: { _tag: "Cloud", auth } as const, user: refused(401) }
+    expect(told(refusedToken, "authentication")[0]).toMatch(/ \| Look whether the plugin .* for cluster-a\.$/u)
+  })
+
   it("credentials that the API server refuses", () => {
     expect(told({ ...wellMember, user: refused(401) }, "authentication")[0]).toMatch(
       /^failed \| The API server refuses the credentials \(401 Unauthorized\)\. \| On cluster-a: kubectl/u

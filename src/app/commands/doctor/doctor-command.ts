@@ -7,8 +7,6 @@
 import { Effect } from "effect"
 import { cleanTexts } from "../../../domain/clean-text.ts"
 import { exitCodeOf, reportJson, reportLines } from "../../../domain/doctor/report.ts"
-import { CloudTokens } from "../../../ports/cloud-tokens.ts"
-import { makeCloudTokens } from "../cloud-tokens.ts"
 import { type DoctorOptions, examine } from "./doctor.ts"
 
 export interface DoctorCommandOptions extends DoctorOptions {
@@ -17,7 +15,7 @@ export interface DoctorCommandOptions extends DoctorOptions {
 
 /** Runs the doctor. Exit code 0: no failure; 1: failures; 2: no cluster could be examined. */
 export const runDoctor = ({ output, ...options }: DoctorCommandOptions): Effect.Effect<number> =>
-  Effect.map(Effect.provideService(examine(options), CloudTokens, makeCloudTokens()), (report) => {
+  Effect.map(examine(options), (report) => {
     console.log(
       output === "json" ? JSON.stringify(cleanTexts(reportJson(report)), null, 2) : reportLines(report).join("\n")
     )

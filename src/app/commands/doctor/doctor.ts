@@ -9,7 +9,9 @@ import { examineCluster } from "../../../domain/doctor/examine-cluster.ts"
 import { failed } from "../../../domain/doctor/finding.ts"
 import type { DoctorReport } from "../../../domain/doctor/report.ts"
 import { fleetProblems } from "../../../domain/fleet/roles.ts"
+import { CredentialMaker } from "../../../ports/credential-maker.ts"
 import { version } from "../../kernel/version.ts"
+import { makeCredentialMaker } from "../credential-maker.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 import { examinedMember } from "./examined-member.ts"
 import { examinedSelf } from "./examined-self.ts"
@@ -53,7 +55,8 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
       yield* asOperator ? operatorsInstallation : installationByKubeConfig(options, options.namespace)
     )
     const { fleet, findings, seenFrom } = installation
-    const clusters = yield* examinedClusters(installation)
+    const maker = makeCredentialMaker(installation.search.accessProviders)
+    const clusters = yield* Effect.provideService(examinedClusters(installation), CredentialMaker, maker)
     const chosen = options.cluster === undefined ? clusters : clusters.filter(({ name }) => name === options.cluster)
     const unknown =
       chosen.length > 0

@@ -19,11 +19,12 @@ import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject, Selection } from "../../../ports/kube-api.ts"
 import { textUnder } from "../../fleet/found-clusters.ts"
+import { madeAuth } from "../../fleet/made-credentials.ts"
 import { newestCredentials, nothingLearnt } from "../../fleet/member-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
-import { cloudCredentials } from "./cloud-credentials.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 import type { Installation } from "./installation.ts"
+import { madeCredentials } from "./made-credentials.ts"
 
 const describe = (credentials: MemberCredentials, from: string): CredentialFacts => {
   if (credentials._tag === "BearerToken")
@@ -141,8 +142,8 @@ export const examinedMember = (
     const { fix: cure, from, secret, selection } = placeOf(member, namespace)
     const names = { secret, refreshed: refreshedSecretName(member.name, sha256Hex) }
     const cluster = unauthenticated(member, isDefault)
-    if (member.auth._tag === "Eks" || member.auth._tag === "Aks")
-      return { ...cluster, ...(yield* cloudCredentials(member, member.auth, installation)) }
+    const made = madeAuth(member)
+    if (made !== undefined) return { ...cluster, ...(yield* madeCredentials(member, made, installation)) }
     const found = yield* Effect.result(
       selection === undefined ? Effect.succeed(() => undefined) : findSecrets(own, selection)
     )

@@ -8,6 +8,7 @@
 import { Effect, Result } from "effect"
 import { failed, warning } from "../../../domain/doctor/finding.ts"
 import { clusterApiClusters, clusterApiSecret, isProvisioned } from "../../../domain/fleet/cluster-api.ts"
+import { clusterProfiles, profileCluster } from "../../../domain/fleet/cluster-profile.ts"
 import { type ClusterProvider, type ProvidedCluster, withProvided } from "../../../domain/fleet/provided-clusters.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { KubeError } from "../../../ports/kube-api.ts"
@@ -50,6 +51,12 @@ const clusterApiNow: Look = ({ own, search: { clusterApiNamespace: namespace } }
     return found.flat()
   })
 
+const clusterProfilesNow: Look = ({ own, search: { accessProviders, clusterProfileNamespace: namespace } }) =>
+  own.list(clusterProfiles, { namespace }).pipe(
+    Effect.map(({ items }) => items.flatMap((profile) => profileCluster(profile, accessProviders) ?? [])),
+    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed([]) : Effect.fail(error)))
+  )
+
 interface Looking {
   /** The place, the beginning of a sentence. */
   readonly at: (installation: Installation) => string
@@ -82,6 +89,10 @@ const looks: Readonly<Record<ClusterProvider, Looking>> = {
   clusterApi: {
     at: ({ search: { clusterApiNamespace } }) => `The clusters of Cluster API in namespace ${clusterApiNamespace}`,
     look: clusterApiNow
+  },
+  clusterProfile: {
+    at: ({ search: { clusterProfileNamespace } }) => `The ClusterProfiles in namespace ${clusterProfileNamespace}`,
+    look: clusterProfilesNow
   }
 }
 

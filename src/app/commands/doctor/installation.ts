@@ -13,6 +13,7 @@ import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { parseAgentConfiguration, usualAgentConfiguration } from "../../../domain/agent/agent-configuration.ts"
 import { failed, type Finding, warning } from "../../../domain/doctor/finding.ts"
 import { type InstalledParts, noParts } from "../../../domain/doctor/needed-rights.ts"
+import { parseAccessProviders } from "../../../domain/fleet/access-providers.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import {
   type ConfigurationDocument,
@@ -79,7 +80,9 @@ const noSearch: ClusterSearch = {
   providers: [],
   clusterApiNamespace: "",
   kubeconfigFile: "",
-  kubeconfigDirectory: ""
+  kubeconfigDirectory: "",
+  clusterProfileNamespace: "",
+  accessProviders: []
 }
 
 const correctValues =
@@ -262,13 +265,12 @@ export const installationByKubeConfig = (
     if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [] }
     const findsClusters = search.providers.length > 0
     const sources = sourcesOf(configMap.success, env, { findsClusters, managementOnly })
-    const fleet = parseFleetConfiguration(sources.documents, sha256Hex)
-    return Result.isSuccess(fleet)
-      ? { ...installed, fleet: fleet.success, search: searchWithin(search, namespace), sources, findings: [] }
-      : yield* Effect.fail(
-          noInstallation(
-            "kubeconfig",
-            fleet.failure.map(({ message }) => failed("configuration", message, correctValues))
-          )
-        )
+    const access = parseAccessProviders(documentIn(configMap.success, env, "OPERATOR_ACCESS_PROVIDERS"))
+    const both = Result.all({ fleet: parseFleetConfiguration(sources.documents, sha256Hex), access })
+    if (Result.isFailure(both)) {
+      const findings = both.failure.map(({ message }) => failed("configuration", message, correctValues))
+      return yield* Effect.fail(noInstallation("kubeconfig", findings))
+    }
+    const found = searchWithin(search, both.success.access, namespace)
+    return { ...installed, fleet: both.success.fleet, search: found, sources, findings: [] }
   })

@@ -61,7 +61,7 @@ const originOf = (credentials: CredentialFacts): string => {
     case "Other":
       return credentials.from
     case "Cloud":
-      return "the operator's identity"
+      return credentials.auth._tag === "ExecPlugin" ? "its plugin" : "the operator's identity"
     case "CloudOfOperator":
     case "Unusable":
       return "the cluster"

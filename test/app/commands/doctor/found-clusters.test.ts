@@ -10,12 +10,13 @@ import { noParts } from "../../../../src/domain/doctor/needed-rights.ts"
 import type { ClusterSearch } from "../../../../src/domain/fleet/provided-clusters.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
 import { clustersNamespace, writeCluster, writeClusterKubeconfig } from "../../../support/cluster-api.ts"
+import { accessProvider, writeProfile } from "../../../support/cluster-profile.ts"
 import { it } from "../../../support/effect-it.ts"
 import { configurationOf, operatorNamespace } from "../../../support/fleet.ts"
 import { kubeconfigOf, writeKubeconfig } from "../../../support/kubeconfig.ts"
 import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
 
-/** The clusters of an installation that looks for them in both ways, and what is wrong with it. */
+/** The clusters of an installation that looks for them in all ways, and what is wrong with it. */
 const look = (
   own: MemoryKubeApi,
   search: Partial<ClusterSearch> = {},
@@ -31,8 +32,10 @@ const look = (
       kept: noParts,
       fleet: configurationOf(["a"]),
       search: {
-        providers: ["kubeconfigSecrets", "clusterApi"],
+        providers: ["kubeconfigSecrets", "clusterApi", "clusterProfile"],
         clusterApiNamespace: clustersNamespace,
+        clusterProfileNamespace: clustersNamespace,
+        accessProviders: [accessProvider()],
         kubeconfigFile: "",
         kubeconfigDirectory: "",
         ...search
@@ -82,6 +85,18 @@ describe("the clusters that an operator finds", () => {
         `The kubeconfigs in ${folder} can be read in the operator's pod alone, so its clusters are not examined.`,
         `The kubeconfig ${kubeconfigFile} can be read in the operator's pod alone, so its clusters are not examined.`
       ])
+    })
+  )
+
+  it.effect("have a problem where their profile offers no access that is configured, and need no kind to exist", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("primary")
+      writeProfile(api, "p")
+      writeProfile(api, "q", { accessProviders: [{ name: "other", cluster: {} }] })
+      expect((yield* look(api)).members).toEqual(["a https://a", "p https://p", "q "])
+      const missing = new KubeError({ cluster: "own", operation: "list", reason: "NotFound", detail: "no such kind" })
+      api.before = ({ plural }) => (plural === "clusterprofiles" ? Effect.fail(missing) : Effect.void)
+      expect(yield* look(api)).toEqual({ members: ["a https://a"], problems: [] })
     })
   )
 

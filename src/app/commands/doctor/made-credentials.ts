@@ -1,19 +1,20 @@
 /**
- * How `braid doctor` examines the tokens of a cluster of a cloud: in the operator's pod it makes one, as the operator
- * does. Elsewhere it has not the operator's identity, and looks up what the operator and its service account say.
+ * How `braid doctor` examines credentials that stand in no Secret: in the operator's pod it makes some, as the operator
+ * does. Elsewhere it has neither the operator's identity nor its plugins, and looks up what the operator and its
+ * service account say.
  *
  * Not here: what that means (domain/doctor/examine-credentials.ts).
  */
 
 import { Effect, Result } from "effect"
 import { memberConfig } from "../../../adapters/kubernetes/cluster-connector.ts"
-import type { CloudAuth } from "../../../domain/credentials/cluster-auth.ts"
+import type { MadeAuth } from "../../../domain/credentials/cluster-auth.ts"
 import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
 import { asString, at } from "../../../domain/json.ts"
 import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
-import { CloudTokens } from "../../../ports/cloud-tokens.ts"
+import { CredentialMaker } from "../../../ports/credential-maker.ts"
 import type { KubeObject, ResourceRef } from "../../../ports/kube-api.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 import type { Installation } from "./installation.ts"
@@ -23,7 +24,11 @@ const serviceAccounts: ResourceRef = { group: "", version: "v1", plural: "servic
 type Report = Extract<CredentialFacts, { readonly _tag: "CloudOfOperator" }>["report"]
 
 /** Annotations of a service account that name its identity in a cloud. */
-const annotations = { Eks: "eks.amazonaws.com/role-arn", Aks: "azure.workload.identity/client-id" } as const
+const annotations = {
+  Eks: "eks.amazonaws.com/role-arn",
+  Aks: "azure.workload.identity/client-id",
+  ExecPlugin: undefined
+} as const
 
 const reportOf = (object: KubeObject, name: string): Report => {
   const operator = Result.getOrUndefined(readResource(mirrordOperators, object))
@@ -35,18 +40,19 @@ const reportOf = (object: KubeObject, name: string): Report => {
 /** All that can be told without the operator's identity. */
 const seenElsewhere = (
   name: string,
-  auth: CloudAuth,
+  auth: MadeAuth,
   { account, own }: Pick<Installation, "account" | "own">
 ): Effect.Effect<CredentialFacts> =>
   Effect.gen(function* () {
     const operator = yield* Effect.option(own.get(mirrordOperators, "operator"))
+    const annotation = annotations[auth._tag]
     const found =
-      account === undefined
+      account === undefined || annotation === undefined
         ? undefined
         : yield* Effect.option(own.get(serviceAccounts, account.name, account.namespace))
     const annotated =
-      found?._tag === "Some"
-        ? (asString(at(found.value, "metadata", "annotations", annotations[auth._tag])) ?? "")
+      found?._tag === "Some" && annotation !== undefined
+        ? (asString(at(found.value, "metadata", "annotations", annotation)) ?? "")
         : undefined
     return {
       _tag: "CloudOfOperator",
@@ -58,29 +64,30 @@ const seenElsewhere = (
 
 const unusable = (problem: string, fix: string) => ({ credentials: { _tag: "Unusable", problem, fix } }) as const
 
-const sections = { Eks: "EKS clusters", Aks: "AKS clusters" } as const
+const sections = { Eks: "EKS clusters", Aks: "AKS clusters", ExecPlugin: "clusters by ClusterProfile" } as const
 
-/** The credentials for a cluster of a cloud, and the configuration that has them if there are any. */
-export const cloudCredentials = (
+/** The credentials that are made for a cluster, and the configuration that has them if there are any. */
+export const madeCredentials = (
   member: MemberConfiguration,
-  auth: CloudAuth,
+  auth: MadeAuth,
   installation: Pick<Installation, "account" | "own" | "seenFrom">
 ): Effect.Effect<Pick<ExaminedCluster, "credentials"> & Partial<Pick<ExaminedCluster, "config">>> =>
   Effect.gen(function* () {
     if (member.problems.length > 0)
-      return unusable("Its configuration is wrong, so no token is made.", "First correct that.")
+      return unusable("Its configuration is wrong, so no credentials are made.", "First correct that.")
     if (installation.seenFrom === "kubeconfig")
       return { credentials: yield* seenElsewhere(member.name, auth, installation) }
-    const makeToken = yield* CloudTokens
+    const make = yield* CredentialMaker
     const { certificateAuthority, name, server } = member
-    const made = yield* Effect.result(makeToken({ certificateAuthority, name, server, auth }))
+    const none = auth._tag === "ExecPlugin" ? "Its plugin gives no credentials" : "No token can be made"
+    const made = yield* Effect.result(make({ certificateAuthority, name, server, auth }))
     return Result.isSuccess(made)
       ? {
           credentials: { _tag: "Cloud", auth },
-          config: memberConfig(member, { _tag: "BearerToken", token: made.success.token })
+          config: memberConfig(member, made.success.credentials)
         }
       : unusable(
-          `No token can be made: ${made.failure}.`,
+          `${none}: ${made.failure}.`,
           `The section of docs/operations.md on ${sections[auth._tag]} says what the operator needs.`
         )
   })
