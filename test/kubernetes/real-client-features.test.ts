@@ -7,6 +7,7 @@ import { clientFeatures } from "../real/client-features.ts"
 import { describeReal, useKubernetesPlayground, type UsePlayground } from "../real/harness.ts"
 import { labelTargets } from "../real/label-targets.ts"
 import { clientPolicies } from "../real/policies.ts"
+import { targetKinds } from "../real/target-kinds.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 describeKubernetes("on real control planes", (assets) => {
@@ -16,6 +17,7 @@ describeKubernetes("on real control planes", (assets) => {
   describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
     const shared = use({ topology: "three-workloads", findsClusters: true })
 
+    targetKinds("real control planes", () => shared)
     clientFeatures("real control planes", () => shared)
     changingFleet("real control planes", () => shared)
   })

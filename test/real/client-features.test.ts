@@ -2,6 +2,7 @@ import { subnetOf } from "../address-plan.ts"
 import { changingFleet } from "./changing-fleet.ts"
 import { clientFeatures } from "./client-features.ts"
 import { describeReal, usePlayground } from "./harness.ts"
+import { targetKinds } from "./target-kinds.ts"
 
 describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
   const shared = usePlayground({
@@ -10,6 +11,7 @@ describeReal("with three workload clusters", ["mirrord", "layerApp"], () => {
     subnet: subnetOf("real client, features")
   })
 
+  targetKinds("embedded clusters", () => shared)
   clientFeatures("embedded clusters", () => shared)
   changingFleet("embedded clusters", () => shared)
 })

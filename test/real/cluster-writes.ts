@@ -6,8 +6,15 @@ import type { LocalCluster } from "../../lab/playground/local-cluster.ts"
 import { asObject, asString, at } from "../../src/domain/json.ts"
 import { apiClient } from "./api-client.ts"
 
+/** `namespace`: empty for an object of the whole cluster. */
 const pathOf = ({ group, resource, version }: ResourceRef, namespace: string, name: string): string =>
-  `${group === "" ? "/api" : `/apis/${group}`}/${version}/namespaces/${namespace}/${resource}/${name}`
+  [
+    group === "" ? "/api" : `/apis/${group}`,
+    version,
+    ...(namespace === "" ? [] : ["namespaces", namespace]),
+    resource,
+    name
+  ].join("/")
 
 const send = async (
   { kubeconfigPath }: LocalCluster,
@@ -40,7 +47,7 @@ export const deleteObject = (cluster: LocalCluster, ref: ResourceRef, namespace:
 /** The collection of a kind; enough for the kinds of the tests here. */
 const pluralOf = (kind: string): string => `${kind.toLowerCase().replace(/y$/u, "ie")}s`
 
-/** Makes or changes the namespaced objects of YAML documents, as `kubectl apply --server-side` does. */
+/** Makes or changes the objects of YAML documents, as `kubectl apply --server-side` does. */
 export const applyObjects = async (cluster: LocalCluster, yaml: string): Promise<void> => {
   for (const document of parseAllDocuments(yaml)) {
     const object = asObject(document.toJS())

@@ -68,15 +68,16 @@ export const whileNoticedCut = async <A>(
   return result
 }
 
-/** Where connections to a port of each ready pod of the workload enter, past its Service, by the pod's name. */
+/** Where connections to a port of each ready pod of a workload enter, past its Service, by the pod's name. */
 export const podDoors = (
   real: AnyRealPlayground,
   cluster: string,
-  port: number
+  port: number,
+  app = "myapp"
 ): ReadonlyMap<string, { readonly ip: string; readonly port: number }> => {
   const { cluster: server, kubelet } = real.cluster(cluster)
   return new Map(
-    server.store.list(pods, { namespace: workloadNamespace, labelSelector: "app=myapp" }).items.flatMap((pod) => {
+    server.store.list(pods, { namespace: workloadNamespace, labelSelector: `app=${app}` }).items.flatMap((pod) => {
       const isReady = asObjects(at(pod, "status", "containerStatuses")).some(({ ready }) => ready === true)
       const ip = asString(at(pod, "status", "podIP"))
       if (!isReady || ip === undefined || pod.metadata.deletionTimestamp !== undefined) return []

@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
@@ -26,6 +26,7 @@ import {
   readyReplicas,
   type Replica
 } from "./replicas.ts"
+import { traffic } from "./served-session.ts"
 import { agents, children, nothingLeft, parents, workloadClusters } from "./sessions.ts"
 
 /** Number of real clients. */
@@ -43,6 +44,9 @@ const uids = (
   objects: ReadonlyArray<{ readonly metadata: { readonly name?: string; readonly uid?: string } }>
 ): ReadonlyMap<string, string> =>
   new Map(objects.map(({ metadata }) => [metadata.name ?? "", metadata.uid ?? ""] as const).toSorted())
+
+/** Clients whose requests are under way all the time; those of all would leave two cores for nothing else. */
+const busyCount = 3
 
 /** After so long a test has failed, on the slowest machine. */
 const longestMs = 900_000
@@ -156,6 +160,33 @@ export const failoverCases = <Real extends AnyRealPlayground>(
           60_000
         )
 
+      /** Requests of some clients, from now until they are told to have been served again. */
+      const underWay = () => {
+        const all = clients.slice(0, busyCount).map((client) => traffic(real, client))
+        onTestFinished(() => Promise.all(all.map(({ stop }) => stop())).then(() => undefined))
+        return {
+          /**
+           * Nobody was answered wrongly, and until the client was back there were only such answers: the workload's, or
+           * none to a request that had waited.
+           */
+          servedAgain: async (meanwhile: ReadonlyArray<"workload" | "none">): Promise<void> => {
+            for (const { answers, stop } of all) {
+              for (const { description } of workloadClusters(real.playground())) {
+                const seen = () => answers(description.name)
+                await eventually(`requests are served again in ${description.name}`, () =>
+                  expect(seen().at(-1)).toBe("application")
+                )
+                expect(
+                  meanwhile.some((answer) => seen().includes(answer)),
+                  seen().join(" ")
+                ).toBe(true)
+              }
+              await stop()
+            }
+          }
+        }
+      }
+
       it(`serve ${clientCount} sessions of real clients`, async () => {
         await allWork("before")
         // Objects of a real cluster are seen with some delay.
@@ -174,12 +205,14 @@ export const failoverCases = <Real extends AnyRealPlayground>(
       it("the leader is killed and its pod is gone as with its node: the other takes over every session", async () => {
         const killed = await leaderToFail()
         const before = { there: whatIsThere(), reconnects: reconnects() }
+        const requests = underWay()
         process.kill(processOf(killed), "SIGKILL")
         // Otherwise its own next container might lead again.
         await removePod(real, killed.name)
         await leaderBeside(real, former)
         await cameBack(before.reconnects)
         await allWork("after-kill")
+        await requests.servedAgain(["workload"])
         expect(whatIsThere()).toEqual(before.there)
         await fleetIs(real.playground())
       })
@@ -196,6 +229,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
             ? true
             : undefined
         )
+        const requests = underWay()
         process.kill(pid, "SIGSTOP")
         let woken = 0
         let leader: Replica
@@ -203,6 +237,7 @@ export const failoverCases = <Real extends AnyRealPlayground>(
           leader = await leaderBeside(real, former)
           await cameBack(before.reconnects)
           await allWork("while-stopped")
+          await requests.servedAgain(["workload", "none"])
           expect(whatIsThere()).toEqual(before.there)
         } finally {
           woken = Date.now()

@@ -121,7 +121,7 @@ export interface Traffic {
  * Sends requests of the session's user to both clusters until it is stopped. An answer to another user's request is an
  * error, at once.
  */
-export const traffic = (real: AnyRealPlayground, { user }: ServedSession): Traffic => {
+export const traffic = (real: AnyRealPlayground, { user }: Pick<ServedSession, "user">): Traffic => {
   const end = new AbortController()
   const answers = new Map<string, Array<"application" | "workload" | "none">>()
   const errors: Array<string> = []

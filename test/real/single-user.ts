@@ -14,7 +14,9 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: ${readers}, namespace: default}
 rules:
-  - {apiGroups: [apps], resources: [deployments], verbs: [get]}
+  - {apiGroups: [apps], resources: [deployments, statefulsets, replicasets], verbs: [get]}
+  - {apiGroups: [argoproj.io], resources: [rollouts], verbs: [get]}
+  - {apiGroups: [""], resources: [services], verbs: [get]}
   - {apiGroups: [batch], resources: [cronjobs], verbs: [get]}
   - {apiGroups: [""], resources: [pods], verbs: [get, list]}
 ---

@@ -37,6 +37,7 @@ const suite = (name: string, agentTls: boolean, use: UsePlayground): void =>
     const real = use({
       agentTls,
       topology: "management",
+      sessionTtlSecs: 20,
       agent: processProgram({ command: ({ args }) => [agent, ...args.slice(1)] })
     })
     const commands: Array<RunningCommand> = []

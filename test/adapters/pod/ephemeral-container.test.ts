@@ -7,6 +7,7 @@ import {
   withEphemeralContainer
 } from "../../../src/adapters/pod/ephemeral-container.ts"
 import { placement, settings, settingsWith, tlsPort } from "./agent-examples.ts"
+import { everySetting } from "./each-setting.ts"
 
 const container = {
   name: "app",
@@ -46,6 +47,11 @@ describe("the ephemeral container of an agent", () => {
       "privileged-and-cleaning-up",
       settingsWith({ ephemeral: true, privileged: true, disabled_capabilities: ["SYS_ADMIN"] }),
       { ...options, cleansUp: true, container: { name: "app" }, certificatePem: "the operator's" }
+    ],
+    [
+      "with-every-setting",
+      { ...settingsWith({ ...everySetting, ephemeral: true }), extraEnv: { MORE: "yes", RUST_LOG: "trace" } },
+      options
     ]
   ] as const)("%s is its golden file", async (name, given, of) => {
     const text = `${JSON.stringify(ephemeralContainer(given, of), undefined, 2)}\n`
