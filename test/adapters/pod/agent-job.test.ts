@@ -4,7 +4,7 @@ import { agentFields } from "../../../src/domain/agent/agent-fields.ts"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
 import { placement, settings, settingsWith, tlsPort } from "./agent-examples.ts"
-import { argumentsWith, eachSetting, everySetting } from "./each-setting.ts"
+import { eachSetting, everySetting } from "./each-setting.ts"
 
 const owner: OwnerReference = {
   apiVersion: "mirrord.metalbear.co/v1alpha",

@@ -1,7 +1,7 @@
 /** The settings of `agent-config.yaml`, for tests of the Job and of the ephemeral container. */
 
 /** The arguments of an agent beside a container, with the seconds that it waits for its first client. */
-export const argumentsWith = (timeout: string): ReadonlyArray<string> => {
+const argumentsWith = (timeout: string): ReadonlyArray<string> => {
   const mode = ["targeted", "--container-id", "abc", "--container-runtime", "cri-o"]
   return ["-l", "4000", "-t", timeout, ...mode]
 }
