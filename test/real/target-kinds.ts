@@ -1,4 +1,4 @@
-/** Cases of mirrord's own client with a target of each kind that needs no copy, in a fleet and in a cluster by itself. */
+/** Cases of mirrord's own client with a target of each kind that needs no copy, in a fleet and in one cluster alone. */
 
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { stringify } from "yaml"
