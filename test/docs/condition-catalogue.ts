@@ -191,8 +191,10 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: operator,
     type: "FoundClustersInUse",
     status: "False",
-    reason: "NameRefused",
-    means: "the name of a cluster that was found is taken, or is none; the message says which"
+    reason: "NotUsed",
+    means:
+      "a cluster that was found has a name that is taken or none, or a file of kubeconfigs cannot be used; the " +
+      "message says which, and what to do"
   },
   {
     on: operator,

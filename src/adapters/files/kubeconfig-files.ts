@@ -10,7 +10,9 @@ import { Effect, Result } from "effect"
 
 const reasonOf = (error: unknown): string => {
   const code = error instanceof Error && "code" in error ? String(error.code) : String(error)
-  return code === "ENOENT" ? "it does not exist" : `it cannot be read: ${code}`
+  return code === "ENOENT"
+    ? "it does not exist; make the Secret that is mounted there, or correct the path"
+    : `it cannot be read (${code}); put the Secret right that is mounted there`
 }
 
 const attempt = <A>(read: () => Promise<A>): Effect.Effect<Result.Result<A, string>> =>

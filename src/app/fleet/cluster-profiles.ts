@@ -8,11 +8,10 @@
 import { Effect, type Scope } from "effect"
 import type { AccessProvider } from "../../domain/fleet/access-providers.ts"
 import { clusterProfiles, profileCluster } from "../../domain/fleet/cluster-profile.ts"
-import type { ProvidedCluster } from "../../domain/fleet/provided-clusters.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { makeReflector } from "../kernel/reflector.ts"
 import { awaitFirstList } from "./await-first-list.ts"
-import type { ProvidedClusters } from "./found-clusters.ts"
+import { FoundClusters, type ProvidedClusters } from "./found-clusters.ts"
 import { servedVersion, whenServed } from "./when-served.ts"
 
 /** The clusters for as long as the scope lives; completes when they are known. */
@@ -22,18 +21,14 @@ export const clusterProfilesIn = (
   providers: ReadonlyArray<AccessProvider>
 ): Effect.Effect<ProvidedClusters, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const found = new Map<string, ProvidedCluster>()
-    const listeners = new Set<() => void>()
+    const found = new FoundClusters()
     const follow = Effect.gen(function* () {
       const reflector = yield* makeReflector(
         api,
         clusterProfiles,
         (profile, deleted) => {
           const { name } = profile.metadata
-          const cluster = deleted ? undefined : profileCluster(profile, providers)
-          if (cluster === undefined) found.delete(name)
-          else found.set(name, cluster)
-          for (const listener of listeners) listener()
+          found.setCluster(name, deleted ? undefined : profileCluster(profile, providers))
         },
         { namespace }
       )
@@ -45,13 +40,5 @@ export const clusterProfilesIn = (
       served: servedVersion({ api, namespace }, [clusterProfiles], (ref) => ref),
       follow: () => follow
     })
-    return {
-      all: () => [...found.values()],
-      kubeconfig: () => undefined,
-      problems: () => [],
-      listen: (changed) => {
-        listeners.add(changed)
-        return () => void listeners.delete(changed)
-      }
-    }
+    return found
   })

@@ -1,7 +1,7 @@
 /**
- * The clusters that one provider has found so far by kubeconfigs, each with its own.
+ * The clusters that one provider has found so far, each with the kubeconfig that it was found by, if there is one.
  *
- * Not here: finding them (kubeconfig-secrets.ts, cluster-api-clusters.ts, kubeconfig-files.ts).
+ * Not here: finding them (cluster-providers.ts).
  */
 
 import { Redacted, Result } from "effect"
@@ -92,7 +92,7 @@ export const providedBy = (name: string, { from, place, text }: FoundKubeconfig)
 
 /** The clusters of one provider, by their names; its listeners hear of each change. */
 export class FoundClusters implements ProvidedClusters {
-  readonly #found = new Map<string, { readonly cluster: ProvidedCluster; readonly text: string }>()
+  readonly #found = new Map<string, { readonly cluster: ProvidedCluster; readonly text: string | undefined }>()
   readonly #listeners = new Set<() => void>()
   #problems: ReadonlyArray<string> = []
 
@@ -107,6 +107,13 @@ export class FoundClusters implements ProvidedClusters {
   /** Takes a cluster's kubeconfig as it is now; `undefined`: the cluster is found no more. */
   set(name: string, found: FoundKubeconfig | undefined): void {
     this.#put(name, found)
+    this.#tell()
+  }
+
+  /** Takes a cluster without a kubeconfig as it is now; `undefined`: the cluster is found no more. */
+  setCluster(name: string, cluster: ProvidedCluster | undefined): void {
+    if (cluster === undefined) this.#found.delete(name)
+    else this.#found.set(name, { cluster, text: undefined })
     this.#tell()
   }
 

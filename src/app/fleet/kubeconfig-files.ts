@@ -12,7 +12,6 @@ import { documentOf } from "../../adapters/files/configuration-files.ts"
 import { readText, readTexts } from "../../adapters/files/kubeconfig-files.ts"
 import { clusterFiles } from "../../domain/fleet/kubeconfig-files.ts"
 import { contextsOf } from "../../domain/fleet/kubeconfig.ts"
-import { logWarning } from "../kernel/log.ts"
 import { type FoundKubeconfig, FoundClusters, type ProvidedClusters } from "./found-clusters.ts"
 
 /** How often files are read. Kubelets themselves take up to two minutes to update them. */
@@ -80,7 +79,6 @@ export const followFiles = (read: ReadFiles): Effect.Effect<ProvidedClusters, ne
       if (next === known) return
       known = next
       found.replace(clusters, problems)
-      for (const problem of problems) yield* logWarning("kubeconfigs in files are not used", { problem })
     })
     yield* takeUp
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(pollInterval), takeUp)))

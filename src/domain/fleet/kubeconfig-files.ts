@@ -26,7 +26,10 @@ export const clusterFiles = (directory: string, fileNames: ReadonlyArray<string>
     const name = file.replace(/\.(?:ya?ml|kubeconfig|conf)$/u, "")
     const other = files.get(name)
     if (other === undefined) files.set(name, file)
-    else problems.push(`File ${quoted(file)} of ${directory} is not used: ${quoted(other)} is for the same cluster.`)
+    else
+      problems.push(
+        `File ${quoted(file)} of ${directory} is not used: ${quoted(other)} is for the same cluster; remove one.`
+      )
   }
   return { files, problems }
 }

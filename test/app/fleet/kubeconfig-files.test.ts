@@ -36,6 +36,8 @@ const mount = (path: string, version: string, files: Readonly<Record<string, str
   renameSync(join(path, "..new"), join(path, "..data"))
 }
 
+const missing = "it does not exist; make the Secret that is mounted there, or correct the path."
+
 const start = (read: ReadFiles) =>
   Effect.map(followFiles(read), (found) => {
     let changes = 0
@@ -87,7 +89,7 @@ describe("the contexts of a kubeconfig file", () => {
       const { changes, found, names } = yield* start(contextsIn(path))
       rmSync(path)
       yield* untilRead(() => changes() === 1)
-      expect(found.problems()).toEqual([`The kubeconfig ${path} is not used: it does not exist.`])
+      expect(found.problems()).toEqual([`The kubeconfig ${path} is not used: ${missing}`])
       writeFileSync(path, "contexts: [")
       yield* untilRead(() => changes() === 2)
       expect(found.problems()[0]).toMatch(/^The kubeconfig .* is not used: it is no YAML: .*; write the output of/u)
@@ -134,7 +136,9 @@ describe("the kubeconfigs of a directory", () => {
       mkdirSync(join(path, "b"))
       const { found, names } = yield* start(filesIn(path))
       expect(names()).toEqual(["a https://a"])
-      expect(found.problems()).toEqual([`The kubeconfig ${path}/b is not used: it cannot be read: EISDIR.`])
+      expect(found.problems()).toEqual([
+        `The kubeconfig ${path}/b is not used: it cannot be read (EISDIR); put the Secret right that is mounted there.`
+      ])
     })
   )
 
@@ -145,7 +149,7 @@ describe("the kubeconfigs of a directory", () => {
       const { changes, found, names } = yield* start(filesIn(path))
       rmSync(path, { recursive: true })
       yield* untilRead(() => changes() === 1)
-      expect(found.problems()).toEqual([`The directory ${path} of kubeconfigs is not used: it does not exist.`])
+      expect(found.problems()).toEqual([`The directory ${path} of kubeconfigs is not used: ${missing}`])
       expect(names()).toEqual(["a https://a"])
     })
   )

@@ -72,7 +72,7 @@ describe("a primary that finds clusters by their kubeconfigs", () => {
       yield* pass("5 seconds")
       assert.deepStrictEqual(ready(), { a: true, b: true })
       assert.deepStrictEqual(told(), [`ClusterRefused: ${clash}`])
-      assert.deepInclude(yield* condition, { status: "False", reason: "NameRefused", message: clash })
+      assert.deepInclude(yield* condition, { status: "False", reason: "NotUsed", message: clash })
       kubeconfigs.erase(secrets, "b", operatorNamespace)
       yield* pass("5 seconds")
       assert.deepInclude(yield* condition, { status: "True", reason: "InUse" })

@@ -16,5 +16,5 @@ it("each file is a cluster of its name without the ending; a kubelet's own files
 it("of two files for one cluster the first is used, and the other is told", () => {
   const found = clusterFiles("/k", ["b.yml", "b.yaml"])
   expect([...found.files]).toEqual([["b", "b.yaml"]])
-  expect(found.problems).toEqual([`File "b.yml" of /k is not used: "b.yaml" is for the same cluster.`])
+  expect(found.problems).toEqual([`File "b.yml" of /k is not used: "b.yaml" is for the same cluster; remove one.`])
 })

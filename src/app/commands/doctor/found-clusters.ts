@@ -19,42 +19,44 @@ import { kubeconfigSecretUse, kubeconfigSelection } from "../../fleet/kubeconfig
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Installation } from "./installation.ts"
 
-/** The error of an API server. That of files is `Invalid`, and its detail is a sentence. */
-type LookError = Pick<KubeError, "detail" | "reason">
+interface FoundNow {
+  readonly clusters: ReadonlyArray<ProvidedCluster>
+  /** Why others are missing, one sentence each. */
+  readonly problems: ReadonlyArray<string>
+}
 
 /** The clusters that a provider finds now. */
-type Look = (
-  installation: Pick<Installation, "own" | "namespace" | "search">
-) => Effect.Effect<ReadonlyArray<ProvidedCluster>, LookError>
+type Look = (installation: Pick<Installation, "own" | "namespace" | "search">) => Effect.Effect<FoundNow, KubeError>
 
-/** The clusters of files. All that is wrong with them is one failure. */
-const filesNow = (read: ReadFiles): ReturnType<Look> =>
+const withoutProblems = (clusters: ReadonlyArray<ProvidedCluster>): FoundNow => ({ clusters, problems: [] })
+
+const filesNow = (read: ReadFiles): Effect.Effect<FoundNow> =>
   read.pipe(
-    Effect.mapError((detail) => ({ detail, reason: "Invalid" as const })),
-    Effect.flatMap(({ clusters, problems }) =>
-      problems.length === 0
-        ? Effect.succeed([...clusters].map(([name, found]) => providedBy(name, found)))
-        : Effect.fail({ detail: problems.join(" "), reason: "Invalid" as const })
-    )
+    Effect.map(({ clusters, problems }) => ({
+      clusters: [...clusters].map(([name, found]) => providedBy(name, found)),
+      problems
+    })),
+    Effect.catch((problem) => Effect.succeed({ clusters: [], problems: [problem] }))
   )
 
 const clusterApiNow: Look = ({ own, search: { clusterApiNamespace: namespace } }) =>
   Effect.gen(function* () {
     const version = yield* servedClusterApi({ api: own, namespace })
-    if (version === undefined) return []
+    if (version === undefined) return withoutProblems([])
     const { items } = yield* own.list(clusterApiClusters(version), { namespace })
     const found = yield* Effect.forEach(items.filter(isProvisioned), ({ metadata: { name } }) =>
       Effect.map(own.list(secrets, { namespace, name: clusterApiSecret(name) }), ({ items: [secret] }) =>
         secret === undefined ? [] : [providedBy(name, inSecret(secret, name, clusterApiSecretUse))]
       )
     )
-    return found.flat()
+    return withoutProblems(found.flat())
   })
 
 const clusterProfilesNow: Look = ({ own, search: { accessProviders, clusterProfileNamespace: namespace } }) =>
   own.list(clusterProfiles, { namespace }).pipe(
     Effect.map(({ items }) => items.flatMap((profile) => profileCluster(profile, accessProviders) ?? [])),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed([]) : Effect.fail(error)))
+    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed([]) : Effect.fail(error))),
+    Effect.map(withoutProblems)
   )
 
 interface Looking {
@@ -70,10 +72,12 @@ const looks: Readonly<Record<ClusterProvider, Looking>> = {
     at: ({ namespace }) => `The Secrets with kubeconfigs in namespace ${namespace}`,
     look: ({ namespace, own }) =>
       Effect.map(own.list(secrets, kubeconfigSelection(namespace)), ({ items }) =>
-        items.map((secret) => {
-          const { name } = secret.metadata
-          return providedBy(name, inSecret(secret, name, kubeconfigSecretUse))
-        })
+        withoutProblems(
+          items.map((secret) => {
+            const { name } = secret.metadata
+            return providedBy(name, inSecret(secret, name, kubeconfigSecretUse))
+          })
+        )
       )
   },
   kubeconfigFile: {
@@ -104,15 +108,11 @@ const chosen = ({ search, seenFrom }: Installation) => {
 }
 
 /** All clusters that the operator finds now, as far as they can be seen from here. */
-export const foundClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ProvidedCluster>, LookError> =>
+export const foundClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ProvidedCluster>, KubeError> =>
   Effect.map(
     Effect.forEach(chosen(installation).seen, ({ look }) => look(installation)),
-    (found) => found.flat()
+    (found) => found.flatMap(({ clusters }) => clusters)
   )
-
-/** Files are told of in sentences of their own. `what`: the place, the beginning of a sentence. */
-const told = (what: string, { detail, reason }: LookError): string =>
-  reason === "Invalid" ? detail : `${what} cannot be read: ${detail}.`
 
 export const withFoundClusters = (installation: Installation): Effect.Effect<Installation> =>
   Effect.gen(function* () {
@@ -130,14 +130,14 @@ export const withFoundClusters = (installation: Installation): Effect.Effect<Ins
       Effect.map(Effect.result(look(installation)), (found) => ({ what: at(installation), found }))
     )
     const unread = seen.flatMap(({ found, what }) => {
-      if (Result.isSuccess(found)) return []
-      const fix =
-        found.failure.reason === "Invalid"
-          ? "Put the Secret right that is mounted there."
-          : "Use a kubeconfig that may list them, or run this as the operator: helm test."
-      return [failed("configuration", told(what, found.failure), fix)]
+      if (Result.isSuccess(found))
+        return found.success.problems.map((problem) =>
+          failed("configuration", problem, "Change the Secret that is mounted there.")
+        )
+      const fix = "Use a kubeconfig that may list them, or run this as the operator: helm test."
+      return [failed("configuration", `${what} cannot be read: ${found.failure.detail}.`, fix)]
     })
-    const provided = seen.flatMap(({ found }) => (Result.isSuccess(found) ? found.success : []))
+    const provided = seen.flatMap(({ found }) => (Result.isSuccess(found) ? found.success.clusters : []))
     const { configuration, refused } = withProvided(fleet, provided, sha256Hex)
     const clashes = refused.map((problem) => failed("configuration", problem, "Rename one of the two clusters."))
     return {

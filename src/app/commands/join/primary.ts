@@ -33,7 +33,7 @@ export interface Primary {
 }
 
 /** The error of an API server while something was done, for a person. `doing`: a clause such as "reading Secret a". */
-export const failedDoing = (doing: string, { detail, reason }: Pick<KubeError, "detail" | "reason">): Unanswered => ({
+export const failedDoing = (doing: string, { detail, reason }: KubeError): Unanswered => ({
   message: `${doing.charAt(0).toUpperCase()}${doing.slice(1)} failed: ${detail}.`,
   fix:
     reason === "Forbidden" || reason === "Unauthorized"

@@ -110,7 +110,7 @@ const configurationCondition = ({ verdict }: ConfigurationSource): Condition => 
 const providedCondition = ({ refused, since }: ProvidedVerdict): Condition => ({
   type: foundClustersInUse,
   status: refused().length > 0 ? "False" : "True",
-  reason: refused().length > 0 ? "NameRefused" : "InUse",
+  reason: refused().length > 0 ? "NotUsed" : "InUse",
   message: cleanText(refused().join(" ") || "All clusters that were found are in the fleet.", textLimits.message),
   lastTransitionTime: timestamp(since())
 })

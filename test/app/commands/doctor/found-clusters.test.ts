@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { KubeConfig } from "@kubernetes/client-node"
@@ -70,6 +70,8 @@ describe("the clusters that an operator finds", () => {
       const folder = mkdtempSync(join(tmpdir(), "kubeconfigs-"))
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
       writeFileSync(join(folder, "b.yaml"), kubeconfigOf("b"))
+      // One that cannot be read does not keep the others from being examined.
+      mkdirSync(join(folder, "c"))
       const kubeconfigFile = join(folder, "missing")
       const search: Partial<ClusterSearch> = {
         providers: ["kubeconfigDirectory", "kubeconfigFile"],
@@ -78,7 +80,12 @@ describe("the clusters that an operator finds", () => {
       }
       const seen = yield* look(new MemoryKubeApi("primary"), search)
       expect(seen.members).toEqual(["a https://a", "b https://b"])
-      expect(seen.problems).toEqual([`The kubeconfig ${kubeconfigFile} is not used: it does not exist.`])
+      expect(seen.problems).toEqual([
+        `The kubeconfig ${folder}/c is not used: it cannot be read (EISDIR); put the Secret right that is ` +
+          "mounted there.",
+        `The kubeconfig ${kubeconfigFile} is not used: it does not exist; make the Secret that is mounted there, or ` +
+          "correct the path."
+      ])
       const unseen = yield* look(new MemoryKubeApi("primary"), search, "kubeconfig")
       expect(unseen.members).toEqual(["a https://a"])
       expect(unseen.problems).toEqual([
