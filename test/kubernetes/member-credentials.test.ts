@@ -132,6 +132,15 @@ describeKubernetes("members' credentials that change", (assets) => {
     }
     return counts
   }
+  const reads = ["list mirrordclustersessions", "watch mirrordclustersessions"] as const
+  /** The requests of a user who lists and watches, once the server has noted both: a watch begins after its list. */
+  const requestsOfWatcher = async (user: string): Promise<Readonly<Record<string, number>>> => {
+    await untilTrue(`the watch of ${user} is noted`, async () => {
+      const requests = await requestsOf(user)
+      return reads.every((what) => requests[what] !== undefined)
+    })
+    return requestsOf(user)
+  }
   const subjectOf = (account: string): string => `system:serviceaccount:${operatorNamespace}:${account}`
 
   const give = async (member: string, token: string): Promise<void> => {
@@ -213,7 +222,7 @@ describeKubernetes("members' credentials that change", (assets) => {
       await give("short", first)
       const { end, isReady, reach, seen } = await startFleet(member)
       await untilTrue("the member is ready", isReady)
-      const before = await requestsOf(subjectOf("short"))
+      const before = await requestsOfWatcher(subjectOf("short"))
       await untilTrue("the renewed token is kept", async () => (await keptOf("short")) !== undefined)
       const credentials = { _tag: "BearerToken", token: Redacted.make(first) } as const
       await untilTrue("the first token is refused", async () => !(await isKnown(member, credentials)))
@@ -221,8 +230,7 @@ describeKubernetes("members' credentials that change", (assets) => {
       await untilTrue("the watch goes on", () => seen.includes("one"))
       expect(reach()?.reachable).toBe(true)
       const requests = await requestsOf(subjectOf("short"))
-      const read = ["list mirrordclustersessions", "watch mirrordclustersessions"]
-      expect(read.map((what) => requests[what])).toEqual(read.map((what) => before[what]))
+      expect(reads.map((what) => requests[what])).toEqual(reads.map((what) => before[what]))
       expect(requests).toMatchObject({ "create serviceaccounts/token": 1, "watch mirrordclustersessions": 1 })
       await plane.stop()
       await untilTrue("the member is lost", () => reach()?.reachable === false)
@@ -287,9 +295,7 @@ describeKubernetes("members' credentials that change", (assets) => {
       expect([before.name, before.server, before.problems]).toEqual(["found", plane.server, []])
       const { change, end, isReady, seen } = await startFleet(before, found.kubeconfig)
       await untilTrue("the member is ready", isReady)
-      const read = ["list mirrordclustersessions", "watch mirrordclustersessions"]
-      const asked = await requestsOf("file-one")
-      expect(read.map((what) => asked[what] ?? 0)).not.toContain(0)
+      const asked = await requestsOfWatcher("file-one")
       await write("file-two")
       await untilTrue("the other kubeconfig is read", () => !Equal.equals(member(), before))
       await change(member())
@@ -298,7 +304,7 @@ describeKubernetes("members' credentials that change", (assets) => {
       const probe = "get mirrordoperators"
       await untilTrue("the other user asks", async () => ((await requestsOf("file-two"))[probe] ?? 0) > 0)
       const [one, two] = [await requestsOf("file-one"), await requestsOf("file-two")]
-      expect(read.map((what) => [one[what], two[what]])).toEqual(read.map((what) => [asked[what], undefined]))
+      expect(reads.map((what) => [one[what], two[what]])).toEqual(reads.map((what) => [asked[what], undefined]))
       await end()
     })
   })
