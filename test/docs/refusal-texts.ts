@@ -48,7 +48,11 @@ const behindBracket = (source: string, start: number): number => {
 
 /** The text of a literal, with `…` in the places of a template. */
 const textOf = (literal: string): string => {
-  if (literal.startsWith('"')) return String(JSON.parse(literal))
+  // JSON has no code points in brackets.
+  if (literal.startsWith('"'))
+    return String(
+      JSON.parse(literal.replaceAll(/\\u\{([0-9a-f]+)\}/giu, (_, hex: string) => `\\u${hex.padStart(4, "0")}`))
+    )
   let text = ""
   for (let at = 1; at < literal.length - 1;) {
     if (literal.startsWith("${", at)) {

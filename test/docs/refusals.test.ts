@@ -122,11 +122,13 @@ describe("docs/refusals.md, failures and what is told", () => {
       'logWarning("this is for the log alone", {})',
       'fail({ message: `the pod ${name} is ` + "not ready at all" })',
       "const quoted = 'he said \"no\" to all of it'",
-      'const key = "spec.selector.matchLabels"'
+      'const key = "spec.selector.matchLabels"',
+      String.raw`const odd = "\u{fffd} stands for it"`
     ].join("\n")
     expect(sentencesOf(text).filter((found) => found.includes(" "))).toEqual([
       "the pod … is not ready at all",
-      'he said "no" to all of it'
+      'he said "no" to all of it',
+      "\u{fffd} stands for it"
     ])
   })
 })

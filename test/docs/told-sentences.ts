@@ -9,7 +9,7 @@ import { sentencesOf } from "./refusal-texts.ts"
 
 /** The rooms that speak of one session to its user. */
 const rooms = new RegExp(
-  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|app/(?:sessions|relay|policies|copy-targets)/|" +
+  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|app/(?:api|sessions|relay|policies|copy-targets)/|" +
     "adapters/(?:pod/|x509/user-certificates))",
   "u"
 )
@@ -148,6 +148,13 @@ const parts: ReadonlySet<string> = new Set([
   // A condition of the operator.
   "The operator runs with the configuration of its files.",
   "All clusters that were found are in the fleet.",
+  // Parts of a refusal of a caller that is not the API server, and of the failure of a start.
+  "the client certificate belongs to …, not to the API server's front proxy",
+  "the client certificate's authority is not the front proxy's any more",
+  "the connection has no client certificate of the API server's front proxy",
+  "the front-proxy CA is not known yet",
+  "the request names no user (header …)",
+  "the operator's API cannot be served: …",
   // A part of a session's lists, and the sentences of conditions that say how far a session is.
   "The session failed",
   "The target is being resolved.",

@@ -268,6 +268,35 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
         }
       })
 
+      it("a git branch's name is taken, whatever its characters, and refused where it is too long", async () => {
+        const inBranch = (name: string): RunningCommand =>
+          run(["exec", ...target], { environment: { MIRRORD_BRANCH_NAME: name }, program: ["env"] })
+        const odd = inBranch('fix/größe&key=1+2 #3 100%"')
+        expect(await odd.ended(), odd.stderr()).toBe(0)
+        expect(odd.stdout()).toContain("CLUSTER=cluster-a")
+        const long = inBranch("b".repeat(4_097))
+        expect(await long.ended()).toBe(1)
+        expect(refusalText(long)).toContain("branch_name")
+      })
+
+      it("mirrord up runs services, though it asks for splits of all queues that there may be", async () => {
+        const home = real.home("up")
+        const answers = ["first", "second"].map((name) => [name, `--steal 80:^x-user:.${name}$ --respond ${name}`])
+        const services = answers.map(([name, actions = ""]) => [
+          name,
+          { target: { path: "deployment/myapp" }, run: { command: [layerApp, ...actions.split(" ")] } }
+        ])
+        const file = join(home, "mirrord-up.yaml")
+        writeFileSync(file, JSON.stringify({ services: Object.fromEntries(services) }))
+        const up = run(["up", "-f", file], { home })
+        for (const cluster of workloads)
+          for (const user of ["first", "second"])
+            await eventually(`${user} serves ${cluster}`, async () => {
+              expect(up.took(), up.stderr()).toBeUndefined()
+              expect(await request(entry(cluster), "/up", { "x-user": user })).toBe(`${user} /up\n`)
+            })
+      })
+
       it("a CI job with an API key has a session and asks for no certificate, until `ci stop`", async () => {
         const command = run(["ci", "api-key"], { progress: "json" })
         expect(await command.ended(), command.stderr()).toBe(0)

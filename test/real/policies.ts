@@ -6,6 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeAll, expect, it } from "vitest"
+import { at } from "../../src/domain/json.ts"
 import { applyObjects, deleteObject } from "./cluster-writes.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, eventually, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
@@ -14,6 +15,7 @@ import { nothingLeft } from "./sessions.ts"
 
 const target = ["--target", "deployment/myapp"] as const
 const policies = { group: "policies.mirrord.metalbear.co", version: "v1alpha", resource: "mirrordpolicies" }
+const profiles = { group: "profiles.mirrord.metalbear.co", version: "v1alpha" }
 
 /**
  * The cases of mirrord's own client in clusters with policies.
@@ -34,6 +36,13 @@ export const clientPolicies = (where: string, use: UsePlayground): void =>
         const command = runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig() })
         commands.push(command)
         return command
+      }
+      /** The program under a session with the configuration. */
+      const configured = (config: object, program: ReadonlyArray<string>): RunningCommand => {
+        const home = real.home("configured")
+        const file = join(home, "mirrord.json")
+        writeFileSync(file, JSON.stringify(config))
+        return run(["exec", ...target, "-f", file, "--", ...program], home)
       }
       const applied: Array<readonly [cluster: string, name: string]> = []
       /** Applies a policy. The operator hears of it by its watch, a moment later. */
@@ -134,6 +143,39 @@ export const clientPolicies = (where: string, use: UsePlayground): void =>
         expect(text).toContain("mirrord operator rejected creating a websocket connection")
       })
 
+      it.each([
+        ["MirrordProfile", "default/calm", "mirrordprofiles", "default"],
+        ["MirrordClusterProfile", "calm", "mirrordclusterprofiles", ""]
+      ] as const)(
+        "a session with a %s that the default cluster allows has it, and another one is refused",
+        async (kind, allowed, resource, namespace) => {
+          const { cluster } = real.playground().primary
+          const profile = (name: string, change: string): string =>
+            JSON.stringify({
+              apiVersion: `${profiles.group}/${profiles.version}`,
+              kind,
+              metadata: { name, ...(namespace === "" ? {} : { namespace }) },
+              spec: { featureAdjustments: [{ change }] }
+            })
+          const other = allowed.replace("calm", "other")
+          await applyObjects(cluster, profile("calm", "incoming-off"))
+          await applyObjects(cluster, profile("other", "incoming-mirror"))
+          await apply("cluster-a", "tidy", { requireProfile: true, profileAllowlist: [allowed] })
+          const refusal = await untilIt("a refusal", async () => {
+            const env = configured({ profile: other }, ["env"])
+            return (await env.ended(30_000)) === 0 ? undefined : refusalText(env)
+          })
+          expect(refusal).toContain(`does not allow profile "${other}" for this target (allowed: "${allowed}")`)
+          const incoming = { mode: "steal" }
+          const app = configured({ profile: allowed, feature: { network: { incoming } } }, ["env"])
+          expect(await app.ended(30_000), app.stderr()).toBe(0)
+          expect(app.stdout()).toContain("CLUSTER=cluster-a")
+          // The client has applied it to the configuration that its layer gets.
+          expect(incomingModeOf(app.stdout())).toBe("off")
+          for (const name of ["calm", "other"]) await deleteObject(cluster, { ...profiles, resource }, namespace, name)
+        }
+      )
+
       it("an unfiltered steal is refused where a filter is wanted, and a filtered one is not", async () => {
         await apply("cluster-a", "filtered", { network: { incoming: { httpFilter: { headerFilter: "^x-user: .+" } } } })
         await untilIt("a steal that is refused", async () => {
@@ -152,3 +194,9 @@ export const clientPolicies = (where: string, use: UsePlayground): void =>
     },
     { timeout: 600_000 }
   )
+
+/** `feature.network.incoming.mode` of the configuration that the client gives its layer, in a program's environment. */
+const incomingModeOf = (environment: string): unknown => {
+  const [, resolved = ""] = /^MIRRORD_RESOLVED_CONFIG=(.*)$/mu.exec(environment) ?? []
+  return at(JSON.parse(Buffer.from(resolved, "base64").toString()), "feature", "network", "incoming", "mode")
+}

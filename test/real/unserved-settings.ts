@@ -1,5 +1,7 @@
 /** Settings of mirrord's client that ask for something that this operator does not serve, and what their user hears. */
 
+import { gzipSync } from "node:zlib"
+
 /** The queues that the client can split, with their names in sentences, and the filters that it takes for them. */
 const queues = {
   SQS: ["SQS", "message_filter", "jq_filter"],
@@ -13,7 +15,10 @@ const queues = {
 } as const
 
 /** Splits for which the client asks for a copy of the target with them, as no feature says that it need not. */
-const withCopy = ["SQS message_filter", "Kafka message_filter", "Kafka jq_filter", "Kafka without a filter"]
+const withCopy = [
+  "SQS message_filter",
+  ...["message_filter", "jq_filter", "of protobuf messages", "without a filter"].map((kind) => `Kafka ${kind}`)
+]
 
 const filters = { message_filter: { user: "^ann$" }, jq_filter: '.user == "ann"' } as const
 
@@ -23,6 +28,16 @@ interface Unserved {
   readonly config: object
   readonly sentence: string
 }
+
+/** A field of a protobuf message that is a text or a message. */
+const field = (number: number, content: string | Buffer): Buffer =>
+  Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), Buffer.from(content)])
+
+/** A `FileDescriptorSet` with the message `shop.Order`, which has no fields. */
+const descriptors = field(
+  1,
+  Buffer.concat([field(1, "order.proto"), field(2, "shop"), field(4, field(1, "Order")), field(12, "proto3")])
+)
 
 const queueConfig = (queue_type: string, more: object): object => ({
   feature: { split_queues: { orders: { queue_type, ...more } } }
@@ -37,6 +52,21 @@ export const unservedQueues: ReadonlyArray<Unserved> = Object.entries(queues).fl
     }
     return [
       ...kinds.map((kind) => rowOf(kind, { [kind]: filters[kind] }, `for ${name} `)),
+      ...(queue_type === "Kafka"
+        ? [
+            rowOf(
+              "of protobuf messages",
+              {
+                jq_filter: filters.jq_filter,
+                payload_protobuf: {
+                  message_type: "shop.Order",
+                  descriptor_base64: gzipSync(descriptors).toString("base64")
+                }
+              },
+              `for ${name} `
+            )
+          ]
+        : []),
       // For RabbitMQ the client itself wants a filter.
       ...(queue_type === "RMQ"
         ? []

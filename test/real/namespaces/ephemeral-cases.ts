@@ -120,6 +120,6 @@ export const ephemeralCases = (
     await allGivenBack(pods())
   })
 
-  it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
+  it("filters over TLS steal what matches, with the certificate of the cluster's configuration", () =>
     stealsHttps(world, mirrord))
 }

@@ -1,11 +1,10 @@
 /**
- * The workload of pods with network namespaces: HTTP/1 on port 80, HTTP/2 without TLS on 8080, TLS on 443 if it has a
- * certificate. An answer says by which pod it was given; each request is a line of the log.
+ * The workload of pods with network namespaces: HTTP/1 on port 80, HTTP/2 without TLS on 8080, both over TLS on 443 if
+ * it has a certificate. An answer says by which pod it was given; each request is a line of the log.
  */
 
 import * as http from "node:http"
 import * as http2 from "node:http2"
-import * as https from "node:https"
 
 const { CLUSTER = "", POD = "", TLS_CERT, TLS_KEY } = process.env
 
@@ -29,7 +28,7 @@ const listening = [
   { port: 8080, server: http2.createServer(serve) },
   ...(TLS_CERT === undefined || TLS_KEY === undefined
     ? []
-    : [{ port: 443, server: https.createServer({ cert: TLS_CERT, key: TLS_KEY }, serve) }])
+    : [{ port: 443, server: http2.createSecureServer({ cert: TLS_CERT, key: TLS_KEY, allowHTTP1: true }, serve) }])
 ].map(({ port, server }) => new Promise<void>((resolve) => server.listen(port, "0.0.0.0", resolve)))
 // The first process of its container: without a handler the kernel would keep the signal from it.
 process.once("SIGTERM", () => process.exit(0))

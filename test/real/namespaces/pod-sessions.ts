@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { expect } from "vitest"
 import { eventually, type AnyRealPlayground, request, runClient, type RunningCommand } from "../harness.ts"
 import { parentNames, readySession } from "../sessions.ts"
+import { getOverHttp2 } from "./over-http2.ts"
 import { agentRules } from "./pod-rules.ts"
 import type { WebPod } from "./pod-world.ts"
 
@@ -14,6 +15,13 @@ export const visit = (
   headers: Readonly<Record<string, string>> = {},
   signal?: AbortSignal
 ): Promise<string> => request(`http://${pod.ip}`, path, headers, signal)
+
+export const visitOverHttp2 = (
+  pod: WebPod,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  signal?: AbortSignal
+): Promise<string> => getOverHttp2(`http://${pod.ip}:8080`, path, headers, { signal })
 
 /**
  * Tries until the pod answers so. When its rules are made, the agent ends the open sockets of the port (`ss --kill`),

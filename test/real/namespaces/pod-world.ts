@@ -1,6 +1,7 @@
 /** A playground with mirrord's own agents, whose workload `deployment/web` has pods with network namespaces. */
 
 import * as http from "node:http"
+import * as http2 from "node:http2"
 import { beforeAll } from "vitest"
 import { stringify } from "yaml"
 import type { TopologyName } from "../../../lab/playground/topology.ts"
@@ -178,9 +179,12 @@ export interface LocalServer {
 }
 
 /** Answers each request with `local`, its path and its body. */
-export const startLocalServer = async (): Promise<LocalServer> => {
+export const startLocalServer = async (protocol: "HTTP/1.1" | "HTTP/2" = "HTTP/1.1"): Promise<LocalServer> => {
   const received: Array<string> = []
-  const server = http.createServer((request, response) => {
+  const answer = (
+    request: http.IncomingMessage | http2.Http2ServerRequest,
+    response: http.ServerResponse | http2.Http2ServerResponse
+  ): void => {
     let body = ""
     request.setEncoding("utf8")
     request.on("data", (text: string) => {
@@ -190,6 +194,7 @@ export const startLocalServer = async (): Promise<LocalServer> => {
       received.push(`${request.method ?? ""} ${request.url ?? ""}`)
       response.end(`local ${request.url ?? ""} ${body}`)
     })
-  })
+  }
+  const server = protocol === "HTTP/1.1" ? http.createServer(answer) : http2.createServer(answer)
   return { port: await listenLocally(server), received, close: () => server.close() }
 }

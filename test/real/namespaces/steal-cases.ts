@@ -4,12 +4,14 @@ import { execFile } from "node:child_process"
 import * as http2 from "node:http2"
 import * as https from "node:https"
 import { promisify } from "node:util"
-import { afterEach, expect, it } from "vitest"
+import { afterEach, describe, expect, it } from "vitest"
 import { selfSigned } from "../../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { eventually, type RunningCommand } from "../harness.ts"
+import { httpFilters } from "./http-filters.ts"
+import { overHttp2 } from "./over-http2.ts"
 import { agentRules } from "./pod-rules.ts"
-import { allGivenBack, answerOf, answers, beginSession, visit } from "./pod-sessions.ts"
+import { allGivenBack, answerOf, answers, beginSession, visit, visitOverHttp2 } from "./pod-sessions.ts"
 import { type PodWorld, startLocalServer } from "./pod-world.ts"
 import { overTls, stealsHttps } from "./steals-https.ts"
 import { tools } from "./tools.ts"
@@ -36,8 +38,8 @@ export const stealCases = (
     cleanUp.push(() => command.stop())
     return command
   }
-  const local = async () => {
-    const server = await startLocalServer()
+  const local = async (protocol?: "HTTP/1.1" | "HTTP/2") => {
+    const server = await startLocalServer(protocol)
     cleanUp.push(server.close)
     return server
   }
@@ -120,44 +122,24 @@ export const stealCases = (
     await givenBack()
   })
 
-  it.each([
-    {
-      what: "by path",
-      http_filter: { path_filter: "^/api/" },
-      stolen: [["/api/1", {}]],
-      left: [["/shop/api/1", {}]]
-    },
-    {
-      what: "by header and path together",
-      http_filter: { all_of: [{ header: "^x-user: ann$" }, { path: "^/api/" }] },
-      stolen: [["/api/2", { "x-user": "ann" }]],
-      left: [
-        ["/api/2", { "x-user": "bob" }],
-        ["/shop/2", { "x-user": "ann" }]
-      ]
-    },
-    {
-      what: "by either of two filters",
-      http_filter: { any_of: [{ header: "^x-user: ann$" }, { path: "^/api/" }] },
-      stolen: [
-        ["/api/3", { "x-user": "bob" }],
-        ["/shop/3", { "x-user": "ann" }]
-      ],
-      left: [["/shop/3", { "x-user": "bob" }]]
-    }
-  ] as const)("a filter $what steals what matches in every cluster, and nothing else", async (given) => {
-    const { left, stolen } = given
-    const server = await local()
-    const incoming = { mode: "steal", http_filter: given.http_filter }
-    const forward = await session(["port-forward", "-R", `80:${server.port}`], incoming)
-    for (const pod of pods()) {
-      for (const [path, headers] of stolen) {
-        await answers(pod, `local ${path} `, (signal) => visit(pod, path, headers, signal))
+  describe.each([
+    ["HTTP/1.1", 80, visit],
+    ["HTTP/2", 8080, visitOverHttp2]
+  ] as const)("over %s", (protocol, targetPort, ask) => {
+    it.each(httpFilters)("a filter $what steals what matches in every cluster, and nothing else", async (given) => {
+      const server = await local(protocol)
+      const incoming = { mode: "steal", http_filter: given.http_filter }
+      const forward = await session(["port-forward", "-R", `${targetPort}:${server.port}`], incoming)
+      for (const pod of pods()) {
+        for (const [path, headers] of given.stolen) {
+          await answers(pod, `local ${path} `, (signal) => ask(pod, path, headers, signal))
+          expect(server.received).toContain(`GET ${path}`)
+        }
+        for (const [path, headers] of given.left) expect(await ask(pod, path, headers)).toBe(answerOf(pod, path))
       }
-      for (const [path, headers] of left) expect(await visit(pod, path, headers)).toBe(answerOf(pod, path))
-    }
-    forward.stop()
-    await givenBack()
+      forward.stop()
+      await givenBack()
+    })
   })
 
   it("a request over HTTP/2 is stolen like any other", async () => {
@@ -187,19 +169,6 @@ export const stealCases = (
     await givenBack()
   })
 
-  it("a filter over TLS steals what matches, with the certificate of the cluster's configuration", () =>
+  it("filters over TLS steal what matches, with the certificate of the cluster's configuration", () =>
     stealsHttps(world, mirrord))
 }
-
-const overHttp2 = (connection: http2.ClientHttp2Session, headers: http2.OutgoingHttpHeaders): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const stream = connection.request(headers)
-    let body = ""
-    stream.setEncoding("utf8")
-    stream.on("data", (text: string) => {
-      body += text
-    })
-    stream.once("end", () => resolve(body)).once("error", reject)
-    connection.once("error", reject)
-    stream.end()
-  })
