@@ -1,19 +1,34 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { execFile } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { chartFolder, releaseName, runHelm } from "../../lab/playground/kubernetes/helm-release.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
+import { encodeBase64Text } from "../../src/domain/credentials/base64.ts"
 import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { configMaps, secrets } from "../../src/domain/resources/core-kinds.ts"
 import { subnetOf } from "../address-plan.ts"
 import { mergedKubeconfig } from "../app/commands/join/merged-kubeconfig.ts"
 import { useKubernetesPlayground } from "../real/harness.ts"
 import { type BraidRun, runBraid } from "../support/run-braid.ts"
+import { untilTrue } from "../support/until-true.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
+
+const repository = fileURLToPath(new URL("../..", import.meta.url))
+const page = readFileSync(join(repository, "docs/operations.md"), "utf8")
+
+/** The commands of the first block under a heading of docs/operations.md. */
+const documented = (heading: string): string => {
+  const [, commands] = new RegExp(`^#+ ${heading}$[^]*?^\`\`\`sh$([^]*?)^\`\`\`$`, "mu").exec(page) ?? []
+  if (commands === undefined) throw new Error(`docs/operations.md has no commands under ${heading}`)
+  return commands
+}
 
 /** A test that takes longer has failed, even on the slowest machine. */
 const longestMs = 900_000
@@ -31,6 +46,15 @@ describeKubernetes("releases of the chart on kube-apiservers", (assets) => {
     let kubeconfig = ""
     const braid = (...args: ReadonlyArray<string>): Promise<BraidRun> =>
       runBraid([...args, "--kubeconfig", kubeconfig, "--context", "primary"])
+    /** Runs lines as a person does at the root of the repository, with the programs by their names. */
+    const shell = async (lines: string): Promise<string> => {
+      const { KUBERNETES_SERVICE_HOST: _, PATH = "", ...others } = process.env
+      const env = { ...others, HOME: folder, KUBECONFIG: kubeconfig, PATH: `${folder}:${assets}:${PATH}` }
+      const { stdout } = await promisify(execFile)("bash", ["--norc", "-euc", lines], { cwd: repository, env })
+      return stdout
+    }
+    const clusters = (): Promise<string> => shell("braid clusters --context primary")
+    const plane = () => real.cluster("cluster-b").cluster.plane
     const joining = (...args: ReadonlyArray<string>): Promise<BraidRun> =>
       braid("join", "cluster-b", "--apply", "--wait", "--timeout-secs", "300", ...args)
     const upgrade = (...args: ReadonlyArray<string>): Promise<string> =>
@@ -51,6 +75,8 @@ describeKubernetes("releases of the chart on kube-apiservers", (assets) => {
           kubeconfigPath: real.cluster(name).cluster.kubeconfigPath
         }))
       )
+      const program = join(repository, "src/app/braid.ts")
+      writeFileSync(join(folder, "braid"), `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`, { mode: 0o755 })
       await Effect.runPromise(real.playground().setMembers(["cluster-a"]))
     }, longestMs)
     afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -89,13 +115,49 @@ describeKubernetes("releases of the chart on kube-apiservers", (assets) => {
       expect(third.code).toBe(0)
     })
 
-    it("leaves, and says that the values still have it", async () => {
-      const run = await braid("leave", "cluster-b", "--apply")
-      expect([run.code, run.errors]).toEqual([0, ""])
-      expect(run.output).toContain("release mirrord-operator may still have operator.multiCluster.clusters.cluster-b:")
+    it("is back by the documented command when the primary was away for longer than its token lives", async () => {
+      // The member is not asked, since the token itself names its end.
+      const claims = {
+        sub: "system:serviceaccount:mirrord:mirrord-operator-envoy",
+        iat: 1_700_000_000,
+        exp: 1_700_003_600
+      }
+      const token = [{ alg: "none" }, claims, {}]
+        .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+        .join(".")
+      const { api } = primary()
+      const data = { bearerToken: encodeBase64Text(token) }
+      const place = { namespace: "mirrord" }
+      await Effect.runPromise(api.mergePatch(secrets, "mirrord-cluster-cluster-b", { data }, place))
+      await Effect.runPromise(Effect.option(api.delete(secrets, "mirrord-cluster-cluster-b-refreshed", place)))
+      await shell("kubectl --context primary -n mirrord rollout restart deployment/mirrord-operator")
+      await untilTrue("the primary says that the token has ended", async () =>
+        (await clusters().catch(String)).includes("the token of this cluster ended at")
+      )
+      await shell(documented("A token has expired"))
+      expect(await clusters()).toMatch(/^cluster-b +True/mu)
+    })
+
+    it("has other tokens by the documented commands, and the ones before have ended", async () => {
+      const before = await plane().tokenOf("mirrord", "mirrord-operator-envoy")
+      await shell(documented("Rotate a token"))
+      expect(await clusters()).toMatch(/^cluster-b +True/mu)
+      const asking = `kubectl --server ${plane().server} --insecure-skip-tls-verify --token ${before} get mirrordoperators`
+      await expect(shell(asking)).rejects.toThrow(/Unauthorized|must be logged in/u)
+    })
+
+    it("leaves by the documented commands, which say that the values still have it", async () => {
+      expect(await shell(documented("Remove a cluster"))).toContain(
+        "release mirrord-operator may still have operator.multiCluster.clusters.cluster-b:"
+      )
       expect(await names()).toEqual(["cluster-a"])
       const left = await Effect.runPromise(primary().api.list(secrets, { namespace: "mirrord" }))
       expect(left.items.map(({ metadata }) => metadata.name)).not.toContain("mirrord-cluster-cluster-b")
+    })
+
+    it("is added by the documented commands", async () => {
+      expect(await shell(documented("Add a cluster"))).toMatch(/^cluster-b +True/mu)
+      expect(await names()).toEqual(["cluster-a", "cluster-b"])
     })
   })
 })
