@@ -239,6 +239,14 @@ export const accountManifests = (): string =>
     }
   ])
 
+/** Name of the ConfigMap with a primary's configuration, as in the chart. */
+export const configurationName = "mirrord-configmap"
+
+export const configurationManifest = (data: Readonly<Record<string, string>>): string =>
+  documents([
+    { apiVersion: "v1", kind: "ConfigMap", metadata: { name: configurationName, namespace: operatorNamespace }, data }
+  ])
+
 /** The credentials with which a primary reaches a member (published-chart.md §2.6). */
 export const credentialsManifest = (secretName: string, token: string): string =>
   documents([

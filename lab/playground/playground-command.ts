@@ -1,10 +1,12 @@
 /** The command `npm start`: starts a playground, plays the story, and stays until Ctrl-C. */
 
+import { join } from "node:path"
 import { Effect, FileSystem, Logger } from "effect"
 import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
 import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.ts"
 import type { AnyPlayground } from "./local-cluster.ts"
 import { workloadNamespace, workloadTarget } from "./manifests.ts"
+import { mergedKubeconfig } from "./merged-kubeconfig.ts"
 import { startPlayground } from "./playground.ts"
 import { PlaygroundError } from "./readiness.ts"
 import { makeReporter, type Reporter } from "./reporter.ts"
@@ -36,15 +38,16 @@ const readyDetails = ({ clusters, primary }: AnyPlayground) => ({
   )
 })
 
-const thingsToTry = (playground: AnyPlayground): ReadonlyArray<string> => [
+const thingsToTry = ({ clusters }: AnyPlayground, kubeconfig: string): ReadonlyArray<string> => [
   "",
   "Try, in another terminal:",
-  `  export KUBECONFIG=${playground.primary.cluster.kubeconfigPath}`,
+  `  export KUBECONFIG=${kubeconfig}    # a context for each cluster; the primary's is the current one`,
   "  kubectl get mirrordmulticlustersessions -w",
+  "  npm run braid -- clusters",
   "  mirrord operator status",
   `  mirrord exec --target ${workloadTarget} -- env`,
   `  mirrord dump --target ${workloadTarget} -p 80`,
-  ...playground.clusters.flatMap(({ description, entry }) =>
+  ...clusters.flatMap(({ description, entry }) =>
     entry === undefined ? [] : [`  curl ${entry}/hello            # enters at ${description.name}`]
   ),
   "",
@@ -70,10 +73,19 @@ const start = (options: PlaygroundCommandOptions, directory: string, reporter: R
 const play = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
   Effect.gen(function* () {
     const playground: AnyPlayground = yield* start(options, directory, reporter)
-    yield* playStory(playground, reporter)
+    const kubeconfig = mergedKubeconfig(
+      join(directory, "kubeconfig"),
+      [playground.primary, ...playground.clusters.filter((running) => running !== playground.primary)].map(
+        ({ cluster: { kubeconfigPath }, description: { name } }) => ({
+          name,
+          kubeconfigPath
+        })
+      )
+    )
+    yield* playStory(playground, kubeconfig, reporter)
     yield* reporter.step("ready", true, readyDetails(playground))
     if (options.once) return
-    for (const line of thingsToTry(playground)) yield* reporter.say(line)
+    for (const line of thingsToTry(playground, kubeconfig)) yield* reporter.say(line)
     return yield* Effect.never
   })
 

@@ -3,13 +3,14 @@
  * playground on real control planes is `kubernetes/kubernetes-playground.ts`.
  */
 
-import { readFileSync, readdirSync } from "node:fs"
+import { readFileSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Effect, FileSystem, type Scope } from "effect"
 import { stringify } from "yaml"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import { at } from "../../src/domain/json.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { agentProgram, agentProgramPlaying } from "../agent/agent-command.ts"
 import { startWorkloadControllers } from "../cluster/controllers/workload-controllers.ts"
@@ -23,6 +24,8 @@ import { demoApp } from "./demo-app.ts"
 import type { Playground, RunningCluster } from "./local-cluster.ts"
 import {
   accountManifests,
+  configurationManifest,
+  configurationName,
   credentialsManifest,
   images,
   operatorManifests,
@@ -37,6 +40,9 @@ const program = fileURLToPath(new URL("../../src/app/braid.ts", import.meta.url)
 const crds = fileURLToPath(new URL("../../crds/", import.meta.url))
 /** Several operators share one machine here. Without this option the young generation of each may take tens of MB. */
 const smallHeap = ["--max-semi-space-size=2"]
+/** Keys of the ConfigMap with a primary's configuration, and its files (published-chart.md §2.4). */
+const multiClusterKey = "multicluster-config.yaml"
+const clustersKey = "clusters-config.yaml"
 const tokenLifetimeSecs = 30 * 24 * 3600
 
 export interface PlaygroundOptions {
@@ -152,6 +158,18 @@ const clustersFile = (members: ReadonlyArray<Started>): string =>
     }))
   })
 
+/** Writes the list of clusters into its file as often as it changes, as a kubelet does with a mounted ConfigMap. */
+const mount = ({ store }: EmbeddedCluster, path: string): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() =>
+      store.watch({ group: "", version: "v1", resource: "configmaps" }, { namespace: operatorNamespace }, (event) => {
+        const list = at(event.object, "data", clustersKey)
+        if (event.object.metadata.name === configurationName && typeof list === "string") writeFileSync(path, list)
+      })
+    ),
+    (end) => Effect.sync(end)
+  )
+
 /** Gives the primary the credentials of a member, new ones each time. */
 const giveCredentials = (primary: Started, { cluster, description }: Started): void => {
   const token = cluster.serviceAccountToken(operatorNamespace, "mirrord-operator-envoy", tokenLifetimeSecs)
@@ -184,12 +202,17 @@ export const startPlayground = (
     yield* progress("clusters")
 
     const members = started.filter(({ description }) => !description.isPrimary)
-    const writeMembers = (named: ReadonlyArray<Started>) => write("clusters-config.yaml", clustersFile(named))
-    const multiCluster = yield* write("multicluster-config.yaml", multiClusterFile(options))
-    const clusters = yield* writeMembers(members)
+    const multiCluster = yield* write(multiClusterKey, multiClusterFile(options))
+    const clusters = yield* write(clustersKey, clustersFile(members))
     const agentFile = options.agentSettings && (yield* write("agent-config.yaml", stringify(options.agentSettings)))
     const primary = started.find(({ description }) => description.isPrimary)
     if (primary === undefined) return yield* new PlaygroundError({ detail: "the topology has no primary" })
+    const setMembers = (named: ReadonlyArray<Started>): void =>
+      primary.cluster.apply(
+        configurationManifest({ [multiClusterKey]: multiClusterFile(options), [clustersKey]: clustersFile(named) })
+      )
+    setMembers(members)
+    yield* mount(primary.cluster, clusters)
     for (const { cluster, description } of started) {
       if (!description.isPrimary) giveCredentials(primary, { cluster, description })
       const kubeconfig = yield* write(
@@ -215,8 +238,10 @@ export const startPlayground = (
       ...(yield* openEntries(started)),
       setMembers: (names) => {
         const named = members.filter(({ description: { name } }) => names.includes(name))
-        for (const member of named) giveCredentials(primary, member)
-        return writeMembers(named)
+        return Effect.sync(() => {
+          for (const member of named) giveCredentials(primary, member)
+          setMembers(named)
+        })
       }
     }
   })

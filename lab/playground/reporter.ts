@@ -28,6 +28,8 @@ const sentences: Readonly<Record<string, string>> = {
   ping: "three pings, one pong each",
   "member-lost": "a member is gone, the session goes on",
   "member-returned": "the member is back and takes part again",
+  "member-left": "a member leaves the fleet by `braid leave`, the session goes on",
+  "member-joined": "it joins again by `braid join`, and takes part",
   ended: "the session is ended: no child and no agent is left",
   ready: "the playground is ready"
 }

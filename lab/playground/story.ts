@@ -15,6 +15,7 @@ import { ClientFailed } from "../client/client-failed.ts"
 import type { ClientEvent } from "../client/client-output.ts"
 import { requestUserCertificate } from "../client/request-user-certificate.ts"
 import { openSessionClient, type SessionClient } from "../client/session-client.ts"
+import { joinFleet, leaveFleet, type Membership } from "./leave-and-join.ts"
 import type { AnyPlayground, AnyRunningCluster } from "./local-cluster.ts"
 import { operatorNamespace, workloadNamespace } from "./manifests.ts"
 import type { Reporter, StepDetails } from "./reporter.ts"
@@ -209,31 +210,53 @@ const pings = ({ client }: Story) =>
     return { pongs }
   }).pipe(Effect.scoped)
 
+const warningAbout = ({ client }: Story, { description: { name } }: AnyRunningCluster) =>
+  Effect.forkChild(
+    client.expect(`a warning about ${name}`, (event) =>
+      event._tag === "Log" && event.message.includes(name) ? event.message : undefined
+    ),
+    { startImmediately: true }
+  )
+
+const without = (story: Story, member: AnyRunningCluster): Story => ({
+  ...story,
+  workloads: story.workloads.filter((workload) => workload !== member)
+})
+
 const loseMember = (story: Story, member: AnyRunningCluster) =>
   Effect.gen(function* () {
-    const warned = yield* Effect.forkChild(
-      story.client.expect(`a warning about ${member.description.name}`, (event) =>
-        event._tag === "Log" && event.message.includes(member.description.name) ? event.message : undefined
-      ),
-      { startImmediately: true }
-    )
+    const warned = yield* warningAbout(story, member)
     yield* member.cluster.stop()
-    const warning = yield* Fiber.join(warned)
-    const others = { ...story, workloads: story.workloads.filter((workload) => workload !== member) }
-    return { warning, ...(yield* enterEverywhere(others)) }
+    return { warning: yield* Fiber.join(warned), ...(yield* enterEverywhere(without(story, member))) }
   })
 
-const regainMember = (member: AnyRunningCluster) =>
-  Effect.gen(function* () {
-    yield* member.cluster.restart().pipe(Effect.mapError((error) => failed(error.message)))
-    const answer = yield* eventually(
-      `the return of ${member.description.name}`,
-      request(`${member.entry ?? ""}/back`).pipe(
-        Effect.map((said) => (isLocal(said) ? said : undefined)),
-        Effect.catch(() => Effect.succeed(undefined))
-      )
+/** Waits until the local process answers a request that enters at the member. */
+const takesPart = ({ description, entry = "" }: AnyRunningCluster) =>
+  eventually(
+    `the return of ${description.name}`,
+    request(`${entry}/back`).pipe(
+      Effect.map((said) => (isLocal(said) ? said : undefined)),
+      Effect.catch(() => Effect.succeed(undefined))
     )
-    return { answer: answer.trim() }
+  ).pipe(Effect.map((answer) => ({ answer: answer.trim() })))
+
+const regainMember = (member: AnyRunningCluster) =>
+  member.cluster.restart().pipe(
+    Effect.mapError((error) => failed(error.message)),
+    Effect.andThen(takesPart(member))
+  )
+
+const leaveWith = (story: Story, member: AnyRunningCluster, membership: Membership) =>
+  Effect.gen(function* () {
+    const warned = yield* warningAbout(story, member)
+    const left = yield* leaveFleet(membership)
+    return { ...left, warning: yield* Fiber.join(warned), ...(yield* enterEverywhere(without(story, member))) }
+  })
+
+const joinWith = (member: AnyRunningCluster, membership: Membership) =>
+  Effect.gen(function* () {
+    const joined = yield* joinFleet(membership)
+    return { ...joined, ...(yield* takesPart(member)) }
   })
 
 /** Agents in the pods of targets that have not ended. Their containers cannot be removed. */
@@ -280,8 +303,12 @@ const endSession = ({ id, playground }: Story) =>
     return { session: parentName(id) }
   }).pipe(Effect.scoped)
 
-/** Plays one session from its start to its end with the strict client, and reports one step after the other. */
-export const playStory = (playground: AnyPlayground, reporter: Reporter): Effect.Effect<void> =>
+/**
+ * Plays one session from its start to its end with the strict client, and reports one step after the other.
+ *
+ * @param kubeconfig path of one with a context for each cluster
+ */
+export const playStory = (playground: AnyPlayground, kubeconfig: string, reporter: Reporter): Effect.Effect<void> =>
   Effect.gen(function* () {
     /** Reports a step. A failed step ends the story, because the next steps would only fail for the same reason. */
     const step = <A extends StepDetails, R>(name: string, run: Effect.Effect<A, ClientFailed, R>) =>
@@ -322,6 +349,13 @@ export const playStory = (playground: AnyPlayground, reporter: Reporter): Effect
     if (member !== undefined) {
       yield* step("member-lost", loseMember(story, member))
       yield* step("member-returned", regainMember(member))
+      const primary = playground.primary.description.name
+      // A list of clusters that gets empty, or is empty, takes a restart.
+      if (playground.clusters.length > 2) {
+        const membership = { kubeconfig, primary, member: member.description.name }
+        yield* step("member-left", leaveWith(story, member, membership))
+        yield* step("member-joined", joinWith(member, membership))
+      }
     }
     yield* step("ended", endSession(story))
   }).pipe(Effect.scoped, Effect.ignore)

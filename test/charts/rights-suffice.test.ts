@@ -7,6 +7,7 @@ import { Effect, Layer, Logger } from "effect"
 import { expect, it } from "vitest"
 import { stringify } from "yaml"
 import type { Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
+import { mergedKubeconfig } from "../../lab/playground/merged-kubeconfig.ts"
 import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
 import type { StepDetails } from "../../lab/playground/reporter.ts"
 import { playStory } from "../../lab/playground/story.ts"
@@ -157,13 +158,23 @@ describeHelm("the chart's rights", (helm) => {
               primary: { ...primary, cluster: { ...primary.cluster, kubeconfigPath } }
             }
             yield* fleetConnected(primary.cluster.kubeconfigPath)
-            yield* playStory(asDeveloper, {
+            const administrator = mergedKubeconfig(
+              join(directory, "administrator.kubeconfig"),
+              playground.clusters.map(({ cluster, description }) => ({ ...cluster, ...description }))
+            )
+            yield* playStory(asDeveloper, administrator, {
               step: (step, ok, details) => Effect.sync(() => void steps.push([step, ok, details])),
               say: () => Effect.void,
               allOk: () => steps.every(([, ok]) => ok)
             })
             return [
-              ...unexpectedCalls(playground, { since, hasAgentTls: agentTls, hasEphemeralAgents: ephemeral }),
+              ...unexpectedCalls(playground, {
+                since,
+                hasAgentTls: agentTls,
+                hasEphemeralAgents: ephemeral,
+                // `braid join` does.
+                runsDoctor: true
+              }),
               ...unexpectedOfDeveloper(playground)
             ]
           }).pipe(

@@ -10,11 +10,11 @@ import { parse } from "yaml"
 import { chartFolder, releaseName, runHelm } from "../../lab/playground/kubernetes/helm-release.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
+import { mergedKubeconfig } from "../../lab/playground/merged-kubeconfig.ts"
 import { encodeBase64Text } from "../../src/domain/credentials/base64.ts"
 import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { configMaps, secrets } from "../../src/domain/resources/core-kinds.ts"
 import { subnetOf } from "../address-plan.ts"
-import { mergedKubeconfig } from "../app/commands/join/merged-kubeconfig.ts"
 import { useKubernetesPlayground } from "../real/harness.ts"
 import { type BraidRun, runBraid } from "../support/run-braid.ts"
 import { untilTrue } from "../support/until-true.ts"
@@ -142,8 +142,8 @@ describeKubernetes("releases of the chart on kube-apiservers", (assets) => {
       const before = await plane().tokenOf("mirrord", "mirrord-operator-envoy")
       await shell(documented("Rotate a token"))
       expect(await clusters()).toMatch(/^cluster-b +True/mu)
-      const asking = `kubectl --server ${plane().server} --insecure-skip-tls-verify --token ${before} get mirrordoperators`
-      await expect(shell(asking)).rejects.toThrow(/Unauthorized|must be logged in/u)
+      const access = `--server ${plane().server} --insecure-skip-tls-verify --token ${before}`
+      await expect(shell(`kubectl ${access} get mirrordoperators`)).rejects.toThrow(/Unauthorized|must be logged in/u)
     })
 
     it("leaves by the documented commands, which say that the values still have it", async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 
 const program = fileURLToPath(new URL("../../../lab/lab.ts", import.meta.url))
-/** The steps of a successful story. */
+/** The steps of a successful story with at least two members. */
 export const story = [
   "clusters",
   "workload",
@@ -19,6 +19,8 @@ export const story = [
   "ping",
   "member-lost",
   "member-returned",
+  "member-left",
+  "member-joined",
   "ended",
   "ready"
 ]

@@ -7,15 +7,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { parse, stringify } from "yaml"
 import type { EmbeddedCluster } from "../../../../lab/cluster/embedded-cluster.ts"
 import type { Playground } from "../../../../lab/playground/local-cluster.ts"
+import { mergedKubeconfig } from "../../../../lab/playground/merged-kubeconfig.ts"
 import { startPlayground } from "../../../../lab/playground/playground.ts"
 import { topology } from "../../../../lab/playground/topology.ts"
-import { memberRights } from "../../../../src/domain/doctor/needed-rights.ts"
 import { asObjects, asString, at } from "../../../../src/domain/json.ts"
 import { subnetOf } from "../../../address-plan.ts"
 import { ApiClient, type Credentials } from "../../../lab/cluster/api-client.ts"
 import { type BraidRun, runBraid } from "../../../support/run-braid.ts"
-import { grant } from "../doctor/grant.ts"
-import { mergedKubeconfig } from "./merged-kubeconfig.ts"
 
 /** However slow this machine is, ms. */
 const patience = 600_000
@@ -82,25 +80,8 @@ describe("a cluster joins a fleet that runs", () => {
       join(directory, "all.kubeconfig"),
       playground.clusters.map(({ cluster: { kubeconfigPath, name } }) => ({ name, kubeconfigPath }))
     )
-    for (const name of ["cluster-a", "cluster-b"])
-      cluster(name).apply(
-        grant("mirrord-operator-envoy", memberRights)
-          .map((object) => stringify(object))
-          .join("---\n")
-      )
     await Effect.runPromise(playground.setMembers(["cluster-a"]))
     primary = clientOf(cluster("primary"))
-    const files = ["multicluster-config.yaml", "clusters-config.yaml"]
-    const data = Object.fromEntries(files.map((name) => [name, readFileSync(join(directory, name), "utf8")]))
-    cluster("primary").apply(
-      stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "mirrord-configmap", namespace }, data })
-    )
-    // As a kubelet does with a mounted ConfigMap.
-    const ref = { group: "", version: "v1", resource: "configmaps" }
-    cluster("primary").store.watch(ref, { namespace }, ({ object }) => {
-      const list = object.metadata.name === "mirrord-configmap" ? at(object, "data", "clusters-config.yaml") : undefined
-      if (typeof list === "string") writeFileSync(join(directory, "clusters-config.yaml"), list)
-    })
     expect((await primary.call("DELETE", secretOf("cluster-b"))).code).toBe(200)
   }, patience)
   afterAll(async () => {
@@ -200,7 +181,7 @@ describe("a cluster joins a fleet that runs", () => {
       const without = await joining(...args)
       expect(without.output).toMatch(/\n {2}FAIL {2}permissions {5}the-primary may not /u)
       expect(without.code).toBe(1)
-      cluster("cluster-b").apply(stringify(boundTo("the-primary", "mirrord-operator-envoy-cluster")))
+      cluster("cluster-b").apply(stringify(boundTo("the-primary", "mirrord-operator-envoy")))
       const run = await joining(...args)
       expect(run.output).toContain("  ok    operator        The upgrade of a link reaches the operator.\n")
       expect(run.output).toContain("\n      name: the-primary\n")

@@ -1,6 +1,8 @@
+/** One kubeconfig for all clusters of a playground, as an administrator has it. */
+
 import { readFileSync, writeFileSync } from "node:fs"
 import { parse, stringify } from "yaml"
-import { asArray, at } from "../../../../src/domain/json.ts"
+import { asArray, at } from "../../src/domain/json.ts"
 
 /** Writes one kubeconfig with contexts of many clusters, under the clusters' names; the first is the current one. */
 export const mergedKubeconfig = (
