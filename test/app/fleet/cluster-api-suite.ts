@@ -8,13 +8,7 @@ import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { clustersNamespace } from "../../support/cluster-api.ts"
 import { kubeconfigOf } from "../../support/kubeconfig.ts"
 import { untilTrue } from "../../support/until-true.ts"
-
-/** An API server without Cluster API. */
-export interface ClusterApiServer {
-  /** Of an administrator. */
-  readonly kubeconfigPath: string
-  readonly apply: (yaml: string) => Promise<void>
-}
+import type { ApiServer } from "./api-server.ts"
 
 const version = (name: string) => `
   - name: ${name}
@@ -42,7 +36,7 @@ metadata: { name: ${clustersNamespace} }
 const clusters = clusterApiClusters("v1beta2")
 const namespace = clustersNamespace
 
-export const clusterApiSuite = (use: () => ClusterApiServer): void => {
+export const clusterApiSuite = (use: () => ApiServer): void => {
   it("finds a cluster by its Cluster and its Secret, and loses it with them", async () => {
     const { apply, kubeconfigPath } = use()
     const run = Effect.runPromise

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe } from "vitest"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
-import { type ClusterApiServer, clusterApiSuite } from "./cluster-api-suite.ts"
+import type { ApiServer } from "./api-server.ts"
+import { clusterApiSuite } from "./cluster-api-suite.ts"
+import { clusterProfileSuite } from "./cluster-profile-suite.ts"
 
-describe("Cluster API in the embedded cluster", () => {
+describe("in the embedded cluster", () => {
   let running: RunningCluster
-  let server: ClusterApiServer
+  let server: ApiServer
   beforeAll(async () => {
     running = await runCluster()
     const { cluster } = running
@@ -12,5 +14,10 @@ describe("Cluster API in the embedded cluster", () => {
   })
   afterAll(() => running.close())
 
-  clusterApiSuite(() => server)
+  describe("Cluster API", () => {
+    clusterApiSuite(() => server)
+  })
+  describe("ClusterProfile", () => {
+    clusterProfileSuite(() => server)
+  })
 })
