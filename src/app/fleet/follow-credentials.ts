@@ -110,9 +110,10 @@ const authWords = {
 /** The credentials as metrics tell of them. */
 const credentialState = ({ connection, making, member, renewing, tokens }: State): CredentialState => {
   const auth = authWords[member().auth._tag]
-  return madeAuth(member()) === undefined
-    ? { auth, until: (tokens?.used.claims ?? connection.ending)?.validity.until, failures: renewing.failures }
-    : { auth, until: making.last?.until, failures: making.failures }
+  if (madeAuth(member()) === undefined)
+    return { auth, until: (tokens?.used.claims ?? connection.ending)?.validity.until, failures: renewing.failures }
+  const until = making.last?.until
+  return { auth, until: until === Infinity ? undefined : until, failures: making.failures }
 }
 
 const newTries = (notBefore: number): Tries => ({ log: new LogOnce(), failures: 0, notBefore })

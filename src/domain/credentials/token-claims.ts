@@ -26,8 +26,14 @@ export interface TokenClaims {
   readonly validity: Validity
 }
 
+/** The last second that RFC 3339 can tell, in s. */
+const lastSecond = 253_402_300_799
+
+/** A time that no clock shows, which nobody checks in a claim, is the nearest one that can be printed. */
 const milliseconds = (seconds: unknown): number | undefined =>
-  typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined
+  typeof seconds === "number" && Number.isFinite(seconds)
+    ? Math.min(lastSecond, Math.max(0, seconds)) * 1000
+    : undefined
 
 /** Names of namespaces and accounts. They become parts of paths, and of commands that people copy. */
 const isName = (text: string | undefined): text is string => /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/u.test(text ?? "")

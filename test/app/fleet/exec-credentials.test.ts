@@ -1,5 +1,7 @@
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { describe, expect } from "vitest"
+import { fleetObjects } from "../../../src/app/sessions/primary/fleet-status.ts"
+import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { it } from "../../support/effect-it.ts"
 import { pass } from "../sessions/session-fleet.ts"
 import { name, startInCloud } from "./cloud-fleet.ts"
@@ -36,13 +38,16 @@ describe("a cluster of the fleet whose credentials a plugin gives", () => {
 
   it.effect("keeps credentials without an end until it refuses them, and the plugin is asked anew then", () =>
     Effect.gen(function* () {
-      const { asked, cloud, reach, refuseAll } = yield* startInCloud(auth)
+      const { asked, cloud, fleet, reach, refuseAll } = yield* startInCloud(auth)
       cloud.lifetime = Infinity
       // The first token has an end.
       yield* pass(20 * minute)
       const before = asked.length
-      yield* pass(3 * 24 * 60 * minute)
+      yield* pass(6 * 60 * minute)
       expect(asked).toHaveLength(before)
+      expect(fleet.clusters.get(name)?.credentials()?.until).toBeUndefined()
+      const [object] = fleetObjects(fleet, clusterName("primary"), [], yield* Clock.currentTimeMillis)
+      expect(object?.status).not.toHaveProperty("credentialsExpireAt")
       refuseAll()
       yield* pass(2 * minute)
       expect(asked.length).toBeGreaterThan(before)

@@ -2,6 +2,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import { readTokenClaims } from "../../../src/domain/credentials/token-claims.ts"
+import { timeOf, timestamp } from "../../../src/domain/resources/object-meta.ts"
 
 const url = (text: string): string =>
   encodeBase64Text(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
@@ -51,6 +52,13 @@ describe("claims of a token", () => {
         })
       })
     )
+  })
+
+  it.each([1e15, 1e300, -1e15])("are times that can be printed, with exp %d as well", (exp) => {
+    const { validity } = readTokenClaims(jwt({ exp, iat: exp })) ?? {}
+    expect(timeOf(timestamp(validity?.until ?? 0))).toBe(validity?.until)
+    expect(timestamp(validity?.until ?? 0)).toMatch(/^\d{4}-/u)
+    expect(validity?.from).toBe(validity?.until)
   })
 
   it("never throw", () => {
