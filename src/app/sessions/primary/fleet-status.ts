@@ -30,6 +30,14 @@ const unreadableFrom = (cluster: FleetCluster, now: number): number | undefined 
   return from !== undefined && now >= from + lossGrace ? from + lossGrace : undefined
 }
 
+/** A clause. Without a right its cure is the chart's, whose role grants it. */
+const whyUnreadable = (cluster: FleetCluster): string => {
+  const problem = cluster.children()?.problem()
+  if (problem === undefined) return unreadable
+  const cure = problem.reason === "Forbidden" ? "; upgrade the chart there, whose roles have this right" : ""
+  return `${unreadable}: ${problem.detail}${cure}`
+}
+
 const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster => {
   const seen = cluster.health()
   const base = { name: cluster.name, lastCheck: timestamp(seen?.checkedAt ?? now) }
@@ -37,7 +45,7 @@ const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster 
   const { health } = seen
   if (health._tag === "Error") return { ...base, error: { message: health.message } }
   // The cluster's operator answers, but its sessions cannot be read, so new sessions are refused there.
-  if (unreadableFrom(cluster, now) !== undefined) return { ...base, error: { message: unreadable } }
+  if (unreadableFrom(cluster, now) !== undefined) return { ...base, error: { message: whyUnreadable(cluster) } }
   const { fingerprint, operatorVersion: version } = health
   return {
     ...base,
@@ -55,7 +63,7 @@ const readinessOf = (cluster: FleetCluster, now: number): ClusterReadiness => {
   if (!reachable) return { _tag: askedAt === undefined ? "NotUsable" : "Lost", message: error }
   return unreadableFrom(cluster, now) === undefined
     ? { _tag: "Connected" }
-    : { _tag: "SessionsUnreadable", message: unreadable }
+    : { _tag: "SessionsUnreadable", message: whyUnreadable(cluster) }
 }
 
 /** Whether a session over many clusters runs in a cluster, or is about to. */

@@ -1,8 +1,10 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import type { FleetCluster } from "../../../../src/app/fleet/fleet-cluster.ts"
+import type { Reflector } from "../../../../src/app/kernel/reflector.ts"
 import { connectedClusters, fleetConditions, fleetObjects } from "../../../../src/app/sessions/primary/fleet-status.ts"
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
+import { KubeError } from "../../../../src/ports/kube-api.ts"
 import { configurationOf } from "../../../support/fleet.ts"
 
 const now = Date.UTC(2026, 10, 21, 12)
@@ -103,6 +105,21 @@ describe("the clusters of a fleet as objects", () => {
       "2026-11-21T11:59:59.000Z"
     ])
     expect(objects[2]?.status.credentialsExpireAt).toBe("2026-11-21T12:00:00.000Z")
+  })
+})
+
+describe("a cluster whose sessions cannot be read", () => {
+  it("says which right is missing there, and what to do", () => {
+    const detail = 'mirrordclustersessions is forbidden: User "u" cannot list resource "mirrordclustersessions"'
+    const problem = new KubeError({ cluster: "a", operation: "list", reason: "Forbidden", detail })
+    const children = { problem: () => problem } as unknown as Reflector
+    const clusters = new Map([
+      [clusterName("a"), { ...cluster("a", connected, now - 9_000), children: () => children }]
+    ])
+    const fleet = { clusters, checked: Effect.void }
+    const told = `its sessions cannot be read: ${detail}; upgrade the chart there, whose roles have this right`
+    expect(connectedClusters(fleet, now)).toMatchObject([{ error: { message: told } }])
+    expect(fleetObjects(fleet, clusterName("p"), [], now)[0]?.status.conditions[0]?.message).toBe(told)
   })
 })
 
