@@ -1,0 +1,85 @@
+/**
+ * Reads from a branch's pod how far the branch is, and why it will never be there. The words of the engine's tools come
+ * by the termination message of a container, so that nobody needs the right to read logs.
+ *
+ * Not here: what follows from it (branch-plan.ts).
+ */
+
+import { quotation, quoted } from "../clean-text.ts"
+import { asArray, asNumber, asObjects, asString, at, isObject, type JsonObject } from "../json.ts"
+
+/** How far a branch's pod is. `reason` completes "The branch's pod failed: …". */
+export type BranchPodState =
+  | { readonly _tag: "Absent" }
+  | { readonly _tag: "Starting" }
+  /** The copy is complete and the server takes connections. */
+  | { readonly _tag: "Ready" }
+  | { readonly _tag: "Over"; readonly reason: string }
+
+/** Reasons for which a container waits and will wait for ever, unless somebody changes the cluster. */
+const hopeless: ReadonlySet<string> = new Set([
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "ErrImageNeverPull",
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "InvalidImageName",
+  "RunContainerError"
+])
+
+/** Longest end of a tool's words that is read, in UTF-16 code units, and the most lines of it. */
+const longestWords = 2_000
+const mostLines = 3
+/** A password may hold any sign, so all of a URL behind its scheme is taken for one. */
+const credentials = /:\/\/\S{1,2000}/gu
+
+/** The last lines of a tool without the rest of any URL in them. */
+const lastWords = (message: string): string => {
+  const lines = message.slice(-longestWords).split("\n")
+  const told = lines.filter((line) => line.trim() !== "").slice(-mostLines)
+  return quotation(told.join(" ").replaceAll(credentials, "://…"))
+}
+
+/** Why a container ended; `mustStay`: its end is a failure even with 0. */
+const endOf = (status: JsonObject, mustStay: boolean): string | undefined => {
+  const ended = at(status, "state", "terminated")
+  const exitCode = asNumber(at(ended, "exitCode"))
+  if (!isObject(ended) || (exitCode === 0 && !mustStay)) return undefined
+  const name = `container ${quoted(asString(status["name"]) ?? "")}`
+  const reason = asString(ended["reason"])
+  const kind = reason === undefined || reason === "Error" ? "" : `${quotation(reason)}, `
+  const words = lastWords(asString(ended["message"]) ?? "")
+  return `${name} ended (${kind}exit code ${exitCode ?? "unknown"})${words === "" ? "" : `: ${words}`}`
+}
+
+const waitOf = (status: JsonObject): string | undefined => {
+  const waiting = at(status, "state", "waiting")
+  const reason = asString(at(waiting, "reason")) ?? ""
+  if (!hopeless.has(reason)) return undefined
+  const name = `container ${quoted(asString(status["name"]) ?? "")}`
+  const words = lastWords(asString(at(waiting, "message")) ?? "")
+  return `${name} cannot start (${reason})${words === "" ? "" : `: ${words}`}`
+}
+
+/** The state of a pod as the API server has it; nothing: there is none. */
+export const branchPodState = (pod: JsonObject | undefined): BranchPodState => {
+  if (pod === undefined) return { _tag: "Absent" }
+  if (at(pod, "metadata", "deletionTimestamp") !== undefined) return { _tag: "Over", reason: "it is being deleted" }
+  const init = asObjects(at(pod, "status", "initContainerStatuses"))
+  const servers = asObjects(at(pod, "status", "containerStatuses"))
+  const problems = [
+    ...init.flatMap((status) => endOf(status, false) ?? waitOf(status) ?? []),
+    ...servers.flatMap((status) => endOf(status, true) ?? waitOf(status) ?? [])
+  ]
+  const phase = asString(at(pod, "status", "phase"))
+  if (problems.length === 0 && (phase === "Failed" || phase === "Succeeded")) {
+    const why = [asString(at(pod, "status", "reason")), asString(at(pod, "status", "message"))]
+    problems.push(quotation(why.filter((word) => word !== undefined).join(": ")) || "it ended without a reason")
+  }
+  const [reason] = problems
+  if (reason !== undefined) return { _tag: "Over", reason }
+  const isReady = asArray(at(pod, "status", "conditions")).some(
+    (condition) => at(condition, "type") === "Ready" && at(condition, "status") === "True"
+  )
+  return { _tag: isReady ? "Ready" : "Starting" }
+}

@@ -1,0 +1,166 @@
+/**
+ * The pod of a branch: an init container that makes the copy with the engine's own tools, and the server. User text is
+ * in values of variables alone, and credentials of the source are only named.
+ *
+ * Not here: the programs of the two containers (dialects), and when a pod is made.
+ */
+
+import * as Result from "effect/Result"
+import { withoutEnd } from "../clean-text.ts"
+import type { JsonObject } from "../json.ts"
+import type { OwnerReference } from "../resources/object-meta.ts"
+import { ownerLabel } from "../session/names.ts"
+import type { BranchRequest } from "./branch-request.ts"
+import { literalValue, sourceEnvironment, type Environment } from "./source-environment.ts"
+
+/** The pods of branches in this cluster. */
+export interface BranchPodSettings {
+  /** Repository of the image where the user names none; nothing: the engine's official one. */
+  readonly repository?: string | undefined
+  readonly imagePullPolicy?: string | undefined
+  readonly imagePullSecrets: ReadonlyArray<string>
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+  /** Resources of both containers, as Kubernetes has them. */
+  readonly resources?: object | undefined
+  /** Most of the data folder and of the staged dump, as quantities. */
+  readonly dataLimit: string
+  readonly stagingLimit: string
+}
+
+/** The part of a pod that is one branch's own. */
+export interface BranchPodOptions {
+  /** Name of the pod, and of the Secret with the branch's password under the key `password`. */
+  readonly name: string
+  readonly namespace: string
+  /** The branch; its name is the value of the label by which programs find the pod. */
+  readonly owner: OwnerReference
+  readonly request: BranchRequest
+  /** Pod template of the target. */
+  readonly template: JsonObject
+}
+
+const longestLabel = 63
+const dataFolder = "/braid/data"
+const stagingFolder = "/braid/s"
+
+const variable = (name: string, value: string): JsonObject => ({ name, value: literalValue(value) })
+
+/** A setting in the form of `options`, in which a backslash keeps the character behind it. */
+const option = ([name, value]: readonly [string, string]): string =>
+  `-c ${name}=${value.replace(/[\s\\]/gu, (sign) => `\\${sign}`)}`
+
+/** The variables that say what is copied. */
+const copyVariables = (request: BranchRequest): ReadonlyArray<JsonObject> => {
+  const { connectionSettings, databaseName, dialect, dumpArguments, mode, parts } = request
+  const settings = Object.entries(connectionSettings)
+  return [
+    variable("COPY_MODE", mode),
+    variable("COPY_ITEMS", String(parts.length)),
+    ...parts.flatMap(({ filter, name }, index) => [
+      variable(`COPY_ITEM_${index}`, dialect.partName(name)),
+      ...(filter === undefined ? [] : [variable(`COPY_FILTER_${index}`, filter)])
+    ]),
+    variable("DUMP_ARGUMENTS", String(dumpArguments.length)),
+    ...dumpArguments.map((argument, index) => variable(`DUMP_ARGUMENT_${index}`, argument)),
+    ...(settings.length === 0 ? [] : [variable("SOURCE_OPTIONS", settings.map(option).join(" "))]),
+    ...(databaseName === undefined ? [] : [variable("DATABASE_NAME", databaseName)])
+  ]
+}
+
+/** The image of both containers. */
+const branchImage = (settings: BranchPodSettings, { dialect, image }: BranchRequest): string =>
+  image._tag === "Named" ? image.image : `${settings.repository ?? dialect.repository}:${image.tag}`
+
+/** Variables and folders of both containers. */
+const shared = (name: string): ReadonlyArray<JsonObject> => [
+  { name: "PGDATA", value: `${dataFolder}/db` },
+  { name: "STAGING", value: stagingFolder },
+  { name: "BRANCH_PASSWORD", valueFrom: { secretKeyRef: { name, key: "password" } } }
+]
+
+const container = (settings: BranchPodSettings, request: BranchRequest, script: string): JsonObject => ({
+  image: branchImage(settings, request),
+  ...(settings.imagePullPolicy === undefined ? {} : { imagePullPolicy: settings.imagePullPolicy }),
+  command: ["sh", "-c", script],
+  // The last lines of a tool that fails are the reason that the user reads.
+  terminationMessagePolicy: "FallbackToLogsOnError",
+  resources: settings.resources ?? {
+    requests: { cpu: "100m", memory: "128Mi" },
+    limits: { cpu: "1", memory: "2Gi" }
+  },
+  // Pod Security "restricted".
+  securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+  volumeMounts: [
+    { name: "data", mountPath: dataFolder },
+    { name: "staging", mountPath: stagingFolder }
+  ]
+})
+
+const noSource: Environment = { env: [], envFrom: [] }
+
+/** Whether the copy reads the source: an empty branch needs none that can be reached, only the name in its address. */
+const readsSource = ({ mode, parts }: BranchRequest): boolean => mode !== "empty" || parts.length > 0
+
+/** The variables of the source. An empty branch is made without those that the target does not declare. */
+const environmentOf = ({ request, template }: BranchPodOptions): Result.Result<Environment, string> => {
+  const environment = sourceEnvironment(request.connection, template)
+  return Result.isFailure(environment) && !readsSource(request) ? Result.succeed(noSource) : environment
+}
+
+/** The pod of a branch; the failure is a sentence for the user, about a source that the target does not declare. */
+export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions): Result.Result<object, string> =>
+  Result.map(environmentOf(options), ({ env, envFrom }) => {
+    const { name, namespace, owner, request } = options
+    const { copyScript, port, serveScript, userId } = request.dialect
+    return {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: {
+        name,
+        namespace,
+        labels: {
+          ...settings.labels,
+          ...ownerLabel,
+          "db-owner-name": withoutEnd(owner.name.slice(0, longestLabel), "-.")
+        },
+        annotations: settings.annotations,
+        ownerReferences: [owner]
+      },
+      spec: {
+        // A server that starts anew would have lost nothing, but a copy that is made twice is another database.
+        restartPolicy: "Never",
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        imagePullSecrets: settings.imagePullSecrets.map((secret) => ({ name: secret })),
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: userId,
+          runAsGroup: userId,
+          fsGroup: userId,
+          seccompProfile: { type: "RuntimeDefault" }
+        },
+        volumes: [
+          { name: "data", emptyDir: { sizeLimit: settings.dataLimit } },
+          { name: "staging", emptyDir: { sizeLimit: settings.stagingLimit } }
+        ],
+        initContainers: [
+          {
+            ...container(settings, request, copyScript),
+            name: "copy",
+            env: [...env, ...copyVariables(request), ...shared(name)],
+            envFrom
+          }
+        ],
+        containers: [
+          {
+            ...container(settings, request, serveScript),
+            name: "database",
+            env: [{ name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }, ...shared(name)],
+            ports: [{ name: "database", containerPort: port }],
+            readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 }
+          }
+        ]
+      }
+    }
+  })

@@ -1,0 +1,167 @@
+/**
+ * Reads from a BranchDatabase the branch that it asks for, or the sentence that refuses it. CEL rules at the API server
+ * refuse some of it earlier; objects from before those rules reach this file.
+ *
+ * Not here: which images are allowed (branch-image.ts), and the pod (branch-pod.ts).
+ */
+
+import * as Result from "effect/Result"
+import { quoted } from "../clean-text.ts"
+import type { BranchDatabaseSpec } from "../resources/branches/branch-database.ts"
+import { branchEngines, type BranchEngine } from "../resources/chart-switches.ts"
+import { readConnection, type Connection } from "./connection-source.ts"
+import type { CopiedPart, Dialect } from "./dialect.ts"
+import { engines, type CopyMode } from "./engines.ts"
+
+/** A branch that can be made. */
+export interface BranchRequest {
+  readonly engine: BranchEngine
+  readonly dialect: Dialect
+  readonly mode: CopyMode
+  /** Empty where the mode copies everything: the engine's `all` leaves no room for tables. */
+  readonly parts: ReadonlyArray<CopiedPart>
+  readonly dumpArguments: ReadonlyArray<string>
+  readonly connection: Connection
+  /** Settings of the session in the source, by name. */
+  readonly connectionSettings: Readonly<Record<string, string>>
+  /** Query parameters of the URL that the application gets. */
+  readonly queryParameters: Readonly<Record<string, string>>
+  /** Nothing: the database has its name in the source. */
+  readonly databaseName: string | undefined
+  readonly image: { readonly _tag: "Named"; readonly image: string } | { readonly _tag: "Tag"; readonly tag: string }
+  /** How long the branch stays after its last use. */
+  readonly ttlMillis: number
+}
+
+/** Longest time of a branch without use: a year. The client sends up to 2^64 seconds. */
+const longestTtlSecs = 31_536_000
+const mostParts = 100
+/** Together all parts are variables of one pod, whose object may have 1.5 MiB. */
+const longestText = 4_096
+const longestDatabaseName = 63
+const tag = /^[A-Za-z0-9_][-.A-Za-z0-9_]{0,127}$/u
+const settingName = /^[A-Za-z_][A-Za-z0-9_.]{0,62}$/u
+const nul = "\0"
+
+const isGiven = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null
+
+const chosenEngine = (spec: BranchDatabaseSpec): Result.Result<BranchEngine, string> => {
+  const chosen = branchEngines.filter((engine) => isGiven(spec[engines[engine].block]))
+  const [engine, second] = chosen
+  if (engine !== undefined && second === undefined) return Result.succeed(engine)
+  const names = chosen.map((one) => engines[one].block)
+  const found = names.length === 0 ? "has no options block" : `has the options blocks ${names.join(" and ")}`
+  return Result.fail(`The spec ${found}: it must have exactly one, which says the engine.`)
+}
+
+/** The parts of a request that no engine of this operator serves yet. */
+const unservedProblem = (spec: BranchDatabaseSpec): string | undefined => {
+  if (isGiven(spec.migrations)) return "spec.migrations asks for migrations, which this operator does not serve."
+  if (isGiven(spec.profile)) {
+    return `spec.profile names ${quoted(spec.profile)}, and this operator serves no profiles of branches.`
+  }
+  if (isGiven(spec.version) && isGiven(spec.image)) return "spec.version and spec.image must not both be set."
+  if (isGiven(spec.version) && !tag.test(spec.version)) {
+    return `spec.version is ${quoted(spec.version)}; it must be the tag of an image, such as 17.`
+  }
+  return undefined
+}
+
+const databaseNameProblem = (name: string): string | undefined =>
+  name === "" || name.includes(nul) || new TextEncoder().encode(name).length > longestDatabaseName
+    ? `spec.databaseName is ${quoted(name)}; it must have 1 to ${longestDatabaseName} bytes.`
+    : undefined
+
+const partsProblem = (block: string, dialect: Dialect, parts: ReadonlyArray<CopiedPart>): string | undefined => {
+  const field = `spec.${block}.copy.items`
+  if (parts.length > mostParts) return `${field} names ${parts.length} tables; it must be at most ${mostParts}.`
+  for (const part of parts) {
+    const { filter = "", name } = part
+    const tooLong = [name, filter].some((text) => text.length > longestText || text.includes(nul))
+    const problem = tooLong ? `is longer than ${longestText} characters, or holds NUL` : dialect.partProblem(part)
+    if (problem !== undefined) return `${field} for table ${quoted(name)} ${problem}.`
+  }
+  return undefined
+}
+
+const settingsProblem = (block: string, settings: Readonly<Record<string, string>>): string | undefined => {
+  const wrong = Object.entries(settings).find(([name, value]) => !settingName.test(name) || value.includes(nul))
+  return wrong === undefined
+    ? undefined
+    : `spec.${block}.connectionSettings holds ${quoted(wrong[0])}, which is no setting that can be made.`
+}
+
+const dumpProblem = (block: string, dialect: Dialect, given: ReadonlyArray<string>): string | undefined => {
+  for (const argument of given) {
+    const problem = dialect.dumpArgumentProblem(argument)
+    if (problem !== undefined) return `spec.${block}.copy.dumpArgs holds ${quoted(argument)}, ${problem}.`
+  }
+  return undefined
+}
+
+/** The options of the engine that are read; a block without one of them counts as if it were absent. */
+interface Options {
+  readonly copy?: {
+    readonly mode: CopyMode
+    readonly items?: Readonly<Record<string, { readonly filter?: string | null }>> | null
+    readonly dumpArgs?: ReadonlyArray<string> | null
+  }
+  readonly iamAuth?: object | null
+  readonly connectionSettings?: Readonly<Record<string, string>>
+  readonly queryParams?: Readonly<Record<string, string>> | null
+}
+
+const optionsOf = (spec: BranchDatabaseSpec, engine: BranchEngine): Options => {
+  const options = spec[engines[engine].block]
+  // Generic databases have an image where others have a copy.
+  return !isGiven(options) || "image" in options ? {} : options
+}
+
+/** Reads the spec of a BranchDatabase; the failure is a sentence that names the field and what would be right. */
+export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<BranchRequest, string> =>
+  Result.gen(function* () {
+    const refuse = (problem: string | undefined): Result.Result<void, string> =>
+      problem === undefined ? Result.succeed(undefined) : Result.fail(problem)
+
+    const engine = yield* chosenEngine(spec)
+    const { block, dialect, extraParameters, modes, name } = engines[engine]
+    if (dialect === undefined) {
+      return yield* Result.fail(`spec.${block} asks for a branch of ${name}, which this operator does not serve yet.`)
+    }
+    yield* refuse(unservedProblem(spec))
+    const { connectionSettings = {}, copy = { mode: "empty" as const }, ...options } = optionsOf(spec, engine)
+    if (isGiven(options.iamAuth)) {
+      return yield* Result.fail(`spec.${block}.iamAuth asks for a cloud identity, which this operator does not serve.`)
+    }
+    if (!modes.includes(copy.mode)) {
+      return yield* Result.fail(
+        `spec.${block}.copy.mode is ${quoted(copy.mode)}; for ${name} it must be one of ${modes.join(", ")}.`
+      )
+    }
+    const { databaseName } = spec
+    if (isGiven(databaseName)) yield* refuse(databaseNameProblem(databaseName))
+    const parts = Object.entries(copy.items ?? {}).map(([part, { filter }]) => ({
+      name: part,
+      filter: filter ?? undefined
+    }))
+    yield* refuse(partsProblem(block, dialect, parts))
+    const dumpArguments = copy.dumpArgs ?? dialect.dumpArguments
+    yield* refuse(dumpProblem(block, dialect, dumpArguments))
+    yield* refuse(settingsProblem(block, connectionSettings))
+    const connection = yield* readConnection(spec.connectionSource, extraParameters)
+    return {
+      engine,
+      dialect,
+      mode: copy.mode,
+      parts: copy.mode === "all" ? [] : parts,
+      dumpArguments,
+      connection,
+      connectionSettings,
+      queryParameters: options.queryParams ?? {},
+      databaseName: databaseName ?? undefined,
+      image: isGiven(spec.image)
+        ? { _tag: "Named", image: spec.image }
+        : { _tag: "Tag", tag: spec.version ?? dialect.version },
+      ttlMillis: Math.min(spec.ttlSecs, longestTtlSecs) * 1_000
+    }
+  })

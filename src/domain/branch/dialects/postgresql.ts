@@ -1,0 +1,216 @@
+/**
+ * Branches of PostgreSQL. The server of the branch is made by `initdb`, and filled by `pg_dump`, `pg_restore` and
+ * `psql` of its own image.
+ *
+ * Not here: the variables that these scripts read (branch-pod.ts).
+ */
+
+import type { Dialect } from "../dialect.ts"
+import { filterProblem, quotedName, tableName } from "./sql-text.ts"
+
+/**
+ * The copy. Folders are named by variables alone, and user text reaches `psql` and `pg_dump` as values of variables or
+ * as whole arguments. Until the copy is done, the server listens to no address, so nothing can take it for ready.
+ */
+const copyScript = `set -eu
+umask 077
+say() { printf '%s\\n' "$1"; }
+fail() { say "$1" >&2; exit 1; }
+
+# A branch that begins empty needs no source. The kubelet leaves the name of a missing variable as it is.
+reads_source=\${COPY_ITEMS:-0}
+[ "$COPY_MODE" = empty ] || reads_source=1
+for part in URL HOST PORT USER PASSWORD DATABASE SSLMODE; do
+  eval "value=\\\${SOURCE_$part-}"
+  case $value in
+    '$(TARGET_'*')')
+      [ "$reads_source" = 0 ] || fail "the target's container has no variable for the source's $part"
+      unset "SOURCE_$part"
+      ;;
+  esac
+done
+
+# The source. Its sessions only read. A URL may hold options of its own, so the transaction of a filter says so again.
+source_url=\${SOURCE_URL-}
+case $source_url in
+  "" | postgres://* | postgresql://*) ;;
+  postgres+*://* | postgresql+*://*) source_url="postgresql://\${source_url#*://}" ;;
+  *)
+    [ "$reads_source" = 0 ] || fail "the source's URL has no form that can be read: it must begin with postgresql://"
+    source_url=
+    ;;
+esac
+from_source() (
+  export PGOPTIONS="\${SOURCE_OPTIONS-} -c default_transaction_read_only=on" PGCONNECT_TIMEOUT=10
+  for part in HOST PORT USER PASSWORD DATABASE SSLMODE; do
+    eval "value=\\\${SOURCE_$part-}"
+    [ -z "$value" ] || export "PG$part=$value"
+  done
+  program=$1
+  shift
+  exec "$program" --dbname="\${source_url:-dbname='\${quoted_database}'}" --no-password "$@"
+)
+quoted_database=$(printf %s "\${SOURCE_DATABASE:-postgres}" | sed "s/[\\\\\\\\']/\\\\\\\\&/g")
+ask() { from_source psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 "$@"; }
+
+# The name of the database: the user's, or that in the source, which is asked only if something is copied from it.
+database=\${DATABASE_NAME-}
+if [ -z "$database" ]; then
+  if [ "$reads_source" != 0 ]; then
+    database=$(say 'select current_database()' | ask)
+  elif [ -n "$source_url" ]; then
+    path=\${source_url#*://}
+    path=\${path%%\\?*}
+    case $path in */*) database=\${path#*/} ;; esac
+    case $database in *%*) fail "the database's name in the source's URL is encoded: set the name of the branch" ;; esac
+  else
+    database=\${SOURCE_DATABASE-}
+  fi
+fi
+database=\${database:-postgres}
+
+# A copy that was cut off is begun anew.
+rm -rf "$PGDATA"
+rm -rf "\${STAGING:?}"/*
+printf %s "$BRANCH_PASSWORD" > "$STAGING/password"
+initdb --pgdata="$PGDATA" --username=postgres --pwfile="$STAGING/password" --auth=scram-sha-256 --encoding=UTF8 \\
+  --no-sync > "$STAGING/initdb.log" 2>&1 || { cat "$STAGING/initdb.log" >&2; exit 1; }
+rm "$STAGING/password"
+say 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
+pg_ctl --pgdata="$PGDATA" --silent --wait --log="$STAGING/server.log" start \\
+  --options="-c listen_addresses= -c unix_socket_directories='$STAGING' -c port=5432 -c fsync=off" ||
+  { cat "$STAGING/server.log" >&2; exit 1; }
+# No variable of the container may lead the programs elsewhere.
+unset PGSERVICE PGHOSTADDR
+into_branch() (
+  export PGPASSWORD="$BRANCH_PASSWORD" PGHOST="$STAGING" PGPORT=5432 PGUSER=postgres
+  exec "$@"
+)
+enter() { into_branch psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 "$@" > "$STAGING/psql.log"; }
+if [ "$database" != postgres ]; then
+  say 'create database :"name";' | enter --dbname=postgres --set=name="$database"
+fi
+target="dbname='$(printf %s "$database" | sed "s/[\\\\\\\\']/\\\\\\\\&/g")'"
+
+# Structures. A table that the user names must be there; roles are needed by policies and never log in.
+if [ "$reads_source" != 0 ]; then
+  say "select format('create role %I nologin;', rolname) from pg_roles
+    where rolname !~ '^pg_' and rolname <> 'postgres'" | ask > "$STAGING/roles.sql"
+  enter --dbname="$target" --file="$STAGING/roles.sql"
+fi
+set --
+number=0
+while [ "$number" -lt "\${DUMP_ARGUMENTS:-0}" ]; do
+  eval "argument=\\$DUMP_ARGUMENT_$number"
+  set -- "$@" "$argument"
+  number=$((number + 1))
+done
+number=0
+while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
+  eval "name=\\$COPY_ITEM_$number"
+  # The name with its schema, as the source finds it.
+  found=$(say "select format('%I.%I', n.nspname, c.relname) from pg_class c join pg_namespace n
+    on n.oid = c.relnamespace where c.oid = to_regclass(:'name') and c.relkind in ('r', 'p')" | ask --set=name="$name")
+  [ -n "$found" ] || fail "the source has no table $name"
+  printf %s "$found" > "$STAGING/item-$number"
+  # A column that is computed cannot be filled.
+  say "select string_agg(format('%I', attname), ', ' order by attnum) from pg_attribute
+    where attrelid = to_regclass(:'name') and attnum > 0 and not attisdropped and attgenerated = ''" |
+    ask --set=name="$name" > "$STAGING/columns-$number"
+  if [ "$COPY_MODE" = empty ]; then set -- "$@" --table="$found"; fi
+  number=$((number + 1))
+done
+if [ "$COPY_MODE" = all ]; then
+  from_source pg_dump --format=custom --file="$STAGING/dump" "$@"
+elif [ "$reads_source" != 0 ]; then
+  from_source pg_dump --format=custom --file="$STAGING/dump" --schema-only "$@"
+fi
+restore() { into_branch pg_restore --dbname="$target" --exit-on-error --no-owner --no-acl "$@" "$STAGING/dump"; }
+if [ "$COPY_MODE" != empty ]; then
+  restore --clean --if-exists
+elif [ "$reads_source" != 0 ]; then
+  # A dump of single tables has neither their schemas nor what their constraints and triggers refer to.
+  number=0
+  while [ "$number" -lt "$COPY_ITEMS" ]; do
+    eval "name=\\$COPY_ITEM_$number"
+    say "set client_min_messages = warning;" > "$STAGING/schema.sql"
+    say "select format('create schema if not exists %I;', n.nspname) from pg_class c join pg_namespace n
+      on n.oid = c.relnamespace where c.oid = to_regclass(:'name')" | ask --set=name="$name" >> "$STAGING/schema.sql"
+    enter --dbname="$target" --file="$STAGING/schema.sql"
+    number=$((number + 1))
+  done
+  pg_restore --list "$STAGING/dump" | grep -Ev '^[0-9]+; [0-9]+ [0-9]+ (FK CONSTRAINT|TRIGGER) ' > "$STAGING/list"
+  restore --use-list="$STAGING/list"
+fi
+
+# Rows of single tables. Both filter and name are read by psql; the source's transaction cannot write.
+number=0
+while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
+  name=$(cat "$STAGING/item-$number")
+  columns=$(cat "$STAGING/columns-$number")
+  eval "filter=\\\${COPY_FILTER_$number-}"
+  {
+    say 'begin transaction read only;'
+    # From the first query on, nothing can make the transaction write.
+    say 'select 1 as one \\gset ignored_'
+    say 'copy (select :columns from :name where (:filter'
+    say ')) to stdout;'
+  } | ask --set=name="$name" --set=columns="$columns" --set=filter="\${filter:-true}" > "$STAGING/rows" ||
+    fail "rows of table $name could not be copied"
+  {
+    # Rows may refer to rows that the filter leaves out.
+    say 'set session_replication_role = replica;'
+    say 'copy :name (:columns) from stdin;'
+    cat "$STAGING/rows"
+    say '\\.'
+  } | enter --dbname="$target" --set=name="$name" --set=columns="$columns"
+  rm "$STAGING/rows"
+  number=$((number + 1))
+done
+
+# Sequences go on behind the rows that were copied.
+if [ "\${COPY_ITEMS:-0}" != 0 ]; then
+  say "select format('select setval(%L, coalesce(max(%I), 1), max(%I) is not null) from %s;',
+      s.oid::regclass, a.attname, a.attname, c.oid::regclass)
+    from pg_class s join pg_depend d on d.objid = s.oid and d.deptype in ('a', 'i')
+    join pg_class c on c.oid = d.refobjid join pg_attribute a on a.attrelid = c.oid and a.attnum = d.refobjsubid
+    where s.relkind = 'S' \\gexec" | enter --dbname="$target"
+fi
+pg_ctl --pgdata="$PGDATA" --silent --wait --mode=fast stop
+rm -rf "\${STAGING:?}"/*
+`
+
+/** The server listens at the pod's address, or at all of them where it has none of its own. */
+const serveScript = `exec postgres -D "$PGDATA" -c "listen_addresses=\${POD_IP:-*}" -c port=5432 \\
+  -c unix_socket_directories=
+`
+
+/** Options of `pg_dump` that say where to read and to write, which the script decides. */
+const ownOptions = [
+  ...["--dbname", "--file", "--format", "--host", "--port", "--username", "--password", "--no-password"],
+  ...["--role", "--section", "--schema-only", "--data-only", "--jobs", "--compress", "--filter", "--table"]
+]
+
+/** PostgreSQL. */
+export const postgresql: Dialect = {
+  repository: "docker.io/library/postgres",
+  version: "17",
+  port: 5432,
+  userId: 999,
+  copyScript,
+  serveScript,
+  partProblem: ({ filter, name }) =>
+    tableName(name) === undefined
+      ? 'has no name of a table: it must be like orders, sales.orders or "Sales"."Orders"'
+      : filter === undefined
+        ? undefined
+        : filterProblem(filter),
+  partName: (name) => quotedName(tableName(name) ?? [name]),
+  dumpArgumentProblem: (argument) => {
+    const [option = ""] = argument.split("=", 1)
+    // Short options can be written together, and the long ones can be shortened.
+    if (!/^--[a-z][-a-z]*$/u.test(option)) return "which is no long option such as --no-owner"
+    return ownOptions.some((own) => own.startsWith(option)) ? "which the operator sets itself" : undefined
+  },
+  dumpArguments: ["--no-owner", "--no-acl"]
+}

@@ -1,0 +1,66 @@
+/**
+ * Reads texts of SQL that users write where one expression or one name is meant. A text that could end the expression,
+ * or that a server may read in another way, is refused.
+ *
+ * Not here: whether the expression is right, which the server says.
+ */
+
+/** The problem of a sign outside of texts in quotes; nothing if it may stand there. */
+const signProblem = (sign: string, next: string): string | undefined => {
+  if (sign === ";") return "has a filter with a semicolon: it must be one condition on rows"
+  // A single colon may name a variable of the client program, and a dollar sign may begin a text of its own.
+  if ("\\$:".includes(sign)) return `has a filter with ${sign}, which is not served`
+  return ["--", "/*"].includes(sign + next) ? "has a filter with a comment: leave it out" : undefined
+}
+
+/** The place of the quote that closes the text in quotes, or why none does. */
+const endOfQuotes = (filter: string, from: number): number | string => {
+  const quote = filter.charAt(from)
+  const end = filter.indexOf(quote, from + 1)
+  if (end === -1) return `has a filter in which ${quote} is never closed`
+  return filter.slice(from, end).includes("\\") ? "has a filter with a backslash, which is not served" : end
+}
+
+/**
+ * Why a row filter cannot stand in parentheses behind `where`; nothing if it can. Texts in quotes may hold anything but
+ * a backslash, which older settings of a server read as an escape.
+ */
+export const filterProblem = (filter: string): string | undefined => {
+  if (filter.trim() === "") return "has a filter without a condition: leave the filter out for all rows"
+  let depth = 0
+  for (let at = 0; at < filter.length; at++) {
+    const [sign, next] = [filter.charAt(at), filter.charAt(at + 1)]
+    if (sign === "'" || sign === '"') {
+      const end = endOfQuotes(filter, at)
+      if (typeof end === "string") return end
+      at = end
+    } else if (sign === ":" && next === ":") {
+      at++
+    } else {
+      depth += sign === "(" ? 1 : sign === ")" ? -1 : 0
+      const problem = depth < 0 ? "has a filter with a closing parenthesis too many" : signProblem(sign, next)
+      if (problem !== undefined) return problem
+    }
+  }
+  return depth > 0 ? "has a filter with an opening parenthesis too many" : undefined
+}
+
+/** A part of a name: bare, or in double quotes in which a quote is written twice. */
+const namePart = /(?:"((?:[^"]|"")+)"|([\p{L}_][\p{L}\p{N}_$-]*))(\.|$)/uy
+
+/** The one or two parts of a table's name, such as `orders` or `"Sales"."2024"`; nothing if it is no such name. */
+export const tableName = (name: string): ReadonlyArray<string> | undefined => {
+  const parts: Array<string> = []
+  namePart.lastIndex = 0
+  for (;;) {
+    const [, inQuotes, bare, next] = namePart.exec(name) ?? []
+    const part = inQuotes?.replaceAll('""', '"') ?? bare
+    if (part === undefined || parts.length === 2) return undefined
+    parts.push(part)
+    if (next === "") return parts
+  }
+}
+
+/** A name in double quotes, for a server that reads names. */
+export const quotedName = (parts: ReadonlyArray<string>): string =>
+  parts.map((part) => `"${part.replaceAll('"', '""')}"`).join(".")

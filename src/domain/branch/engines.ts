@@ -1,0 +1,51 @@
+/**
+ * The table of engines: the option block of each in a BranchDatabase, the copies that it knows, and its dialect if
+ * branches of it can be made (the rules are those of RFC 0006).
+ *
+ * Not here: how an engine makes a copy (dialects).
+ */
+
+import type { BranchDatabaseSpec } from "../resources/branches/branch-database.ts"
+import type { BranchEngine } from "../resources/chart-switches.ts"
+import type { Dialect } from "./dialect.ts"
+import { postgresql } from "./dialects/postgresql.ts"
+
+/** The content that a branch starts with. */
+export type CopyMode = "empty" | "schema" | "all"
+
+/** The field of a BranchDatabase that holds the options of an engine. */
+type OptionBlock = Extract<keyof BranchDatabaseSpec, `${string}Options`>
+
+interface Engine {
+  readonly name: string
+  readonly block: OptionBlock
+  readonly modes: ReadonlyArray<CopyMode>
+  /** Further parameters of a connection, beside host, port, user, password and database. */
+  readonly extraParameters: ReadonlyArray<string>
+  /** Nothing: branches of this engine cannot be made yet. */
+  readonly dialect?: Dialect
+}
+
+const sql: ReadonlyArray<CopyMode> = ["empty", "schema", "all"]
+const documents: ReadonlyArray<CopyMode> = ["empty", "all"]
+const spannerPlace = ["project", "instance", "database_id"]
+
+export const engines: Readonly<Record<BranchEngine, Engine>> = {
+  pg: {
+    name: "PostgreSQL",
+    block: "postgresOptions",
+    modes: sql,
+    extraParameters: ["sslmode"],
+    dialect: postgresql
+  },
+  mysql: { name: "MySQL", block: "mysqlOptions", modes: sql, extraParameters: [] },
+  mariadb: { name: "MariaDB", block: "mariadbOptions", modes: sql, extraParameters: [] },
+  mongodb: { name: "MongoDB", block: "mongodbOptions", modes: documents, extraParameters: [] },
+  mssql: { name: "SQL Server", block: "mssqlOptions", modes: sql, extraParameters: [] },
+  redis: { name: "Redis", block: "redisOptions", modes: documents, extraParameters: [] },
+  dynamodb: { name: "DynamoDB", block: "dynamodbOptions", modes: documents, extraParameters: [] },
+  spanner: { name: "Spanner", block: "spannerOptions", modes: sql, extraParameters: spannerPlace },
+  clickhouse: { name: "ClickHouse", block: "clickhouseOptions", modes: sql, extraParameters: [] },
+  cockroachdb: { name: "CockroachDB", block: "cockroachdbOptions", modes: sql, extraParameters: ["sslmode"] },
+  generic: { name: "other databases", block: "genericOptions", modes: ["empty"], extraParameters: [] }
+}

@@ -1,0 +1,121 @@
+import * as Result from "effect/Result"
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { branchPod } from "../../../src/domain/branch/branch-pod.ts"
+import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
+import { asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
+import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
+
+const env = (variable: string, container: string | null = null) => ({ env: { container, variable } })
+const settings = {
+  imagePullSecrets: ["pull"],
+  labels: { a: "b" },
+  annotations: {},
+  dataLimit: "1Gi",
+  stagingLimit: "1Mi"
+}
+const containers = [
+  {
+    name: "app",
+    env: [
+      { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } },
+      { name: "URL", value: "postgres://u:$(PASSWORD)@$(HOST)/shop?x=$$(PASSWORD)" },
+      { name: "OTHER", value: "1" }
+    ],
+    envFrom: [{ prefix: "P_", configMapRef: { name: "more" } }]
+  },
+  { name: "other", env: [{ name: "HOST", value: "there" }] }
+]
+
+const podOf = (change: Partial<BranchDatabaseSpec>, template: JsonObject = { spec: { containers } }) => {
+  const spec: BranchDatabaseSpec = {
+    id: "b",
+    ttlSecs: 300,
+    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+    connectionSource: { url: env("URL") },
+    postgresOptions: { copy: { mode: "all" } },
+    ...change
+  }
+  const request = Result.getOrThrow(readBranchRequest(spec))
+  const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "mirrord-pg-branch-1", uid: "u" }
+  return branchPod(settings, { name: "branch-1", namespace: "shop", owner, request, template })
+}
+const copyOf = (pod: object): JsonObject => asObjects(at(pod, "spec", "initContainers"))[0] ?? {}
+const copyEnv = (change: Partial<BranchDatabaseSpec>) => asObjects(copyOf(Result.getOrThrow(podOf(change)))["env"])
+
+describe("the pod of a branch", () => {
+  it("may do nothing but run its engine as a usual user", () => {
+    const pod = Result.getOrThrow(podOf({ version: "16" }))
+    expect(at(pod, "spec")).toMatchObject({
+      restartPolicy: "Never",
+      automountServiceAccountToken: false,
+      securityContext: { runAsNonRoot: true, runAsUser: 999, seccompProfile: { type: "RuntimeDefault" } },
+      imagePullSecrets: [{ name: "pull" }]
+    })
+    for (const container of [copyOf(pod), ...asObjects(at(pod, "spec", "containers"))]) {
+      expect(container["image"]).toBe("docker.io/library/postgres:16")
+      expect(container["securityContext"]).toEqual({
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ["ALL"] }
+      })
+    }
+    expect(at(pod, "metadata", "labels", "db-owner-name")).toBe("mirrord-pg-branch-1")
+  })
+
+  it("names the credentials of the source, also those that a value refers to, under names of their own", () => {
+    expect(copyEnv({}).slice(0, 3)).toEqual([
+      { name: "TARGET_PASSWORD", valueFrom: { secretKeyRef: { name: "db", key: "password" } } },
+      { name: "TARGET_URL", value: "postgres://u:$(TARGET_PASSWORD)@$(TARGET_HOST)/shop?x=$$(PASSWORD)" },
+      { name: "SOURCE_URL", value: "$(TARGET_URL)" }
+    ])
+    const maps = copyOf(Result.getOrThrow(podOf({})))["envFrom"]
+    expect(maps).toEqual([{ prefix: "TARGET_P_", configMapRef: { name: "more" } }])
+  })
+
+  it("looks for a variable in the named container, else in one that declares it", () => {
+    const source = (container: string | null) => ({ connectionSource: { params: { host: env("HOST", container) } } })
+    expect(copyEnv(source(null))[0]).toEqual({ name: "TARGET_HOST", value: "there" })
+    expect(copyEnv(source("app"))[0]).toEqual({ name: "SOURCE_HOST", value: "$(TARGET_HOST)" })
+    expect(Result.getFailure(podOf(source("none")))).toMatchObject({
+      value: 'The target has no container "none", in which the variable HOST would be.'
+    })
+  })
+
+  it("is refused where the target declares no such variable, unless it begins empty", () => {
+    const template = { spec: { containers: [{ name: "app" }] } }
+    expect(Result.getFailure(podOf({}, template))).toMatchObject({
+      value: 'The variable URL is not in the target\'s container "app": name a variable that its pod template declares.'
+    })
+    expect(Result.isSuccess(podOf({ postgresOptions: {} }, template))).toBe(true)
+  })
+
+  it("does not go round in circles with variables that refer to each other", () => {
+    const circle = [
+      { name: "URL", value: "$(B)" },
+      { name: "B", value: "$(URL)" }
+    ]
+    expect(Result.isSuccess(podOf({}, { spec: { containers: [{ name: "app", env: circle }] } }))).toBe(true)
+  })
+
+  it("has text of users in values alone, which the kubelet leaves as they are", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom("$", "(", ")", "A", "'", " ") }), (inner) => {
+        const filter = `note = '${inner.replaceAll("'", "")}' and id = 1`
+        const options = { copy: { mode: "schema", items: { users: { filter } } } } as const
+        const entry = copyEnv({ postgresOptions: options }).find(({ name }) => name === "COPY_FILTER_0")
+        const value = String(entry?.["value"])
+        expect(value.replaceAll("$$", "")).not.toContain("$")
+        expect(value.replaceAll("$$", "$")).toBe(filter)
+        expect(copyOf(Result.getOrThrow(podOf({ postgresOptions: options })))["command"]).toEqual(
+          copyOf(Result.getOrThrow(podOf({})))["command"]
+        )
+      })
+    )
+  })
+
+  it("gives the session in the source its settings, with blanks kept", () => {
+    const connectionSettings = { "app.x": "a b\\c", search_path: "sales" }
+    const found = copyEnv({ postgresOptions: { copy: { mode: "all" }, connectionSettings } })
+    expect(found).toContainEqual({ name: "SOURCE_OPTIONS", value: "-c app.x=a\\ b\\\\c -c search_path=sales" })
+  })
+})
