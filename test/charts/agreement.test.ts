@@ -243,6 +243,7 @@ const variables = {
   OPERATOR_METRICS_FALLBACK_ADDR: addresses,
   OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: truths,
   OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY: truths,
+  OPERATOR_MULTI_CLUSTER_SHARDING: truths,
   OPERATOR_MULTI_CLUSTER_PROVIDERS: mostly(
     fc.constantFrom(
       "kubeconfigSecrets",

@@ -67,8 +67,10 @@ describeHelm("what braid doctor asks for", (helm) => {
     ["a single cluster's operator", { _tag: "Single" } as const, {}],
     ["a member's operator", { _tag: "Single" } as const, { multiClusterMember: true }],
     ["a primary that only manages", primary(true), { multiCluster: { enabled: true } }],
+    ["a primary whose members are shared", primary(true), { multiCluster: { enabled: true, sharding: true } }],
     ["a primary with workloads", primary(false), { multiCluster: { enabled: true, managementOnly: false } }]
   ])("is what the chart grants to %s", async (_, role, operator) => {
+    const isShared = at(operator, "multiCluster", "sharding") === true
     for (const [agentTls, ephemeralAgents, asksNodes] of [
       [false, false, false],
       [true, false, true],
@@ -76,9 +78,9 @@ describeHelm("what braid doctor asks for", (helm) => {
       [true, true, true]
     ] as const) {
       const rendered = await render(operator, agentTls, { ephemeral: ephemeralAgents, check_out_of_pods: asksNodes })
-      expect(needed(ownRights(role, { ownCertificate: true, agentTls, ephemeralAgents, asksNodes }))).toEqual(
-        granted(rendered, "mirrord-operator")
-      )
+      expect(
+        needed(ownRights(role, { ownCertificate: true, agentTls, ephemeralAgents, asksNodes, sharding: isShared }))
+      ).toEqual(granted(rendered, "mirrord-operator"))
     }
   })
 

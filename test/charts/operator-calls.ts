@@ -66,15 +66,17 @@ import { type ApiCall, rowOf } from "./api-call.ts"
 
 /**
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
- * same), the same where it makes copies of targets; of a primary with and without workloads, each in its own cluster;
- * the primary in its members' clusters; an operator whose agents speak TLS, and one that asks nodes for room, as far as
- * that is more; an operator whose agents are ephemeral containers; the hooks of the chart.
+ * same), the same where it makes copies of targets; of a primary with and without workloads, and of one whose replicas
+ * share its members, each in its own cluster; the primary in its members' clusters; an operator whose agents speak TLS,
+ * and one that asks nodes for room, as far as that is more; an operator whose agents are ephemeral containers; the
+ * hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
   "operator-with-copies",
   "primary-with-workloads",
   "primary-management-only",
+  "primary-with-sharding",
   "primary-at-a-member",
   "operator-with-agent-tls",
   "operator-with-ephemeral-agents",
@@ -398,6 +400,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "operator-with-copies": [],
     "primary-with-workloads": [],
     "primary-management-only": [],
+    "primary-with-sharding": [],
     "primary-at-a-member": [],
     "operator-with-agent-tls": await ofAgentKey(),
     "operator-with-ephemeral-agents": [],
@@ -415,9 +418,10 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
         .split("\n")
     }
     const plan = Result.getOrThrow(parseStory(story.seed, story.lines)).plan
-    const own = plan.clusters.some(({ name }) => name === plan.primary)
+    const ofPrimary = plan.clusters.some(({ name }) => name === plan.primary)
       ? "primary-with-workloads"
       : "primary-management-only"
+    const own = plan.sharding ? "primary-with-sharding" : ofPrimary
     const hasCopies = story.lines.some((line) => line.startsWith("copy "))
     for (const event of runStory(story, { events: true, ...(faults === undefined ? {} : { faults }) }).events) {
       if (event._tag !== "Called") continue

@@ -24,6 +24,7 @@ const exceptions: Readonly<Record<string, string>> = {
 /** The modes in which an exception may be needed; elsewhere the right must be used. */
 const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
   primary: Object.keys(exceptions),
+  "primary whose members are shared": Object.keys(exceptions),
   "primary without agents, which would speak TLS": Object.keys(exceptions),
   "primary with workloads": [
     "mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co",
@@ -77,6 +78,12 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     ["primary-management-only"]
   ],
   ["primary", primary, account("mirrord-operator"), ["primary-management-only"]],
+  [
+    "primary whose members are shared",
+    { operator: { replicas: 3, multiCluster: { enabled: true, clusters, sharding: true } } },
+    account("mirrord-operator"),
+    ["primary-management-only", "primary-with-sharding"]
+  ],
   [
     "primary with workloads",
     primaryWithWorkloads,

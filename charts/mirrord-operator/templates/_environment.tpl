@@ -149,6 +149,9 @@
 {{- if $operator.multiCluster.accessProviders }}
 - {name: OPERATOR_ACCESS_PROVIDERS, value: /mirrord-config/access-providers.yaml}
 {{- end }}
+{{- if include "braid.on" $operator.multiCluster.sharding }}
+- {name: OPERATOR_MULTI_CLUSTER_SHARDING, value: "true"}
+{{- end }}
 {{- if $operator.multiCluster.clusters }}
 - {name: MIRRORD_CLUSTERS_CONFIG, value: /mirrord-config/clusters-config.yaml}
 {{- end }}

@@ -229,7 +229,7 @@ lists it. Outputs nothing.
     {{- $_ := unset $seconds $name -}}
   {{- else if eq $text "" -}}
     {{- /* The operator takes it for one that is left out. */ -}}
-  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_METRICS_ENABLED" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY" "PRIMARY_MANAGEMENT_ONLY" "OTEL_SDK_DISABLED") -}}
+  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_METRICS_ENABLED" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY" "OPERATOR_MULTI_CLUSTER_SHARDING" "PRIMARY_MANAGEMENT_ONLY" "OTEL_SDK_DISABLED") -}}
     {{- if not (has $text $truths) -}}
       {{- $problem = list "it must be true or false" "write true or false" -}}
     {{- end -}}

@@ -33,6 +33,8 @@ import { firstWord } from "./n19-first-word.ts"
 import { tokensInTime } from "./n20-tokens-in-time.ts"
 import { renewalIsQuiet } from "./n21-renewal-is-quiet.ts"
 import { renewalsAreSpread } from "./n22-renewals-are-spread.ts"
+import { oneOwnerActs } from "./n23-one-owner-acts.ts"
+import { eachMemberIsOwned } from "./n24-each-member-is-owned.ts"
 import { oneRouterEpoch } from "./s01-one-router-epoch.ts"
 import { statefulToDefaultOnce } from "./s02-stateful-to-default-once.ts"
 import { oneOwnerPerId } from "./s03-one-owner-per-id.ts"
@@ -79,6 +81,7 @@ export const invariants: ReadonlyArray<Invariant> = [
   tokensInTime,
   renewalIsQuiet,
   renewalsAreSpread,
+  oneOwnerActs,
   // Rules that must hold once all is well.
   oneLabelledLeader,
   clientsComeBack,
@@ -90,5 +93,6 @@ export const invariants: ReadonlyArray<Invariant> = [
   queuesDrain,
   heartbeats,
   restIsQuiet,
+  eachMemberIsOwned,
   ledger
 ]

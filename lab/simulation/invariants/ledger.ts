@@ -4,7 +4,7 @@
  * primary's ledger of debts, or a parent that waits for it, must say so. The debts themselves are read in `debts.ts`.
  */
 
-import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { jobs, leases, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
@@ -13,6 +13,7 @@ import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimCluster, World } from "../world/world.ts"
 import { debtsOf, isAway, isOutOfReach } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
+import { isSharded, ownedClusters } from "./shards.ts"
 
 /** An operator that has made copies looks for leftovers of others now and then, for as long as it lives. */
 const leftovers = "keys of CopyTargetLeftovers"
@@ -37,6 +38,9 @@ const children = (world: World, { host, server }: SimCluster, isMeddled: boolean
     return !(host.isGone && (world.primary.host.isGone || isKept || isMeddled || isAlone))
   })
 }
+
+/** Resources of the primary that a replica also watches as the owner of members. */
+const ofShards: ReadonlySet<string> = new Set([leases.plural, secrets.plural])
 
 const ofCluster = (
   world: World,
@@ -85,7 +89,9 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
           (kind) => server.objects.peekAll(kind).length > 0
         )
         if (process === undefined || hasSessions) return []
-        const held = [...holdings].filter(([kind]) => kind !== leftovers).map(([kind, count]) => `${kind}: ${count}`)
+        const held = [...holdings]
+          .filter(([kind]) => kind !== leftovers && kind !== ownedClusters)
+          .map(([kind, count]) => `${kind}: ${count}`)
         // Fibers that never end: the primary pays debts and looks after each cluster; a cluster that is away is also
         // listed again and again, and the token of a member is renewed.
         const asPrimary =
@@ -97,7 +103,11 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
             : 0
         // A leader renews its Lease and looks after its label; a standby only looks at the Lease.
         const asLooker = holdings.get(leftovers) ?? 0
-        const usual = (host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary) + asLooker
+        // An owner renews the Lease of each member and its own, checks each member and renews its token, and looks at
+        // all Leases; a leader looks for members without an owner.
+        const owned = holdings.get(ownedClusters) ?? 0
+        const asOwner = isSharded(world) && name === world.primary.name ? 3 + 3 * owned : 0
+        const usual = (host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary) + asLooker + asOwner
         const sleeping = sleepers.get(process.name) ?? 0
         return [
           ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),
@@ -146,6 +156,8 @@ export const ledger: Invariant = {
         const { clusters, primary } = world().plan
         const isBoth = operator === to && to === primary && clusters.some(({ name }) => name === to)
         if (isBoth && resource === mirrordClusterSessions.plural) set.add(`${event.process} ${resource} as a member`)
+        const isShared = isSharded(world()) && operator === to && to === primary
+        if (isShared && ofShards.has(resource)) set.add(`${event.process} ${resource} as an owner`)
         return undefined
       },
       atRest: (moment) => {

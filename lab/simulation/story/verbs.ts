@@ -43,6 +43,7 @@ import { comeBack } from "./verbs/return.ts"
 import { rollout } from "./verbs/rollout.ts"
 import { session } from "./verbs/session.ts"
 import { settle } from "./verbs/settle.ts"
+import { sharding } from "./verbs/sharding.ts"
 import { silence } from "./verbs/silence.ts"
 import { skew } from "./verbs/skew.ts"
 import { slow } from "./verbs/slow.ts"
@@ -65,6 +66,7 @@ export const verbs: ReadonlyArray<Verb> = [
   cluster,
   primary,
   replicas,
+  sharding,
   ephemeral,
   tokens,
   workload,

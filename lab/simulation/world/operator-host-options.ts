@@ -19,6 +19,8 @@ export interface OperatorHostOptions {
   readonly files: PrimaryFiles | undefined
   /** Number of replicas that elect a leader; undefined: one process, no election. */
   readonly replicas: number | undefined
+  /** Whether the clusters of a fleet are shared among the replicas. */
+  readonly sharding: boolean
   /** Whether agents are ephemeral containers. */
   readonly ephemeralAgents: boolean
   /** Whether sessions are traced. */

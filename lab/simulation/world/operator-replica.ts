@@ -192,7 +192,8 @@ export class OperatorReplica {
         ),
       candidacy:
         replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: usualLeaseTimes },
-      elected
+      elected,
+      sharding: this.#options.sharding ? { weight: 1 } : undefined
     }
     const operator = Effect.gen(function* () {
       const configured = files === undefined ? {} : yield* readFleet(files, process)

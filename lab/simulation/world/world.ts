@@ -58,6 +58,8 @@ export interface WorldPlan {
    * By cluster: the number of replicas that elect a leader. In all other clusters one process runs, without election.
    */
   readonly replicas: Readonly<Record<string, number>>
+  /** Whether the primary's replicas share the members among them. Without an election it has no effect. */
+  readonly sharding: boolean
   /** Clusters whose agents are ephemeral containers. In all others they are Jobs. */
   readonly ephemeralAgents: ReadonlyArray<string>
   /** By member: how its tokens end. The tokens of all others never do. */
@@ -73,6 +75,7 @@ export const usualPlan = {
   pingInterval: 30_000,
   primary: "primary",
   replicas: {},
+  sharding: false,
   ephemeralAgents: [],
   tokens: {},
   traces: false
@@ -322,6 +325,7 @@ export class World {
       server,
       files: name === this.plan.primary ? this.files : undefined,
       replicas: this.plan.replicas[name],
+      sharding: this.plan.sharding,
       ephemeralAgents: this.plan.ephemeralAgents.includes(name),
       traces: this.plan.traces,
       member: (member) => this.clusters.get(member),

@@ -33,18 +33,29 @@ import { makePoolSmall } from "../operator/buffer-pool.ts"
 import { servingCertificate } from "../operator/certificate-watch.ts"
 import { watchFrontProxy } from "../operator/front-proxy.ts"
 import { ownKubeConfig } from "../operator/own-kube-config.ts"
-import { runReplica } from "../operator/run-replica.ts"
+import { runReplica, type Sharding } from "../operator/run-replica.ts"
 import { readSettings, type Settings } from "../operator/settings.ts"
 import { userAgentOf } from "../operator/user-agent.ts"
 import { makeCredentialMaker } from "./credential-maker.ts"
 import { makeOperatorTracing } from "./operator-tracing.ts"
 
-/** For the unfinished messages of all connections, by the container's memory limit. */
-const makeRoom = (): MessageRoom => {
+/** The container's memory limit in bytes, if it has one. */
+const memoryLimit = (): number | undefined => {
   const limit = process.constrainedMemory()
   // Without a limit it is 0, or a number that no machine reaches.
-  return new MessageRoom(roomWithin(limit > 0 && limit < totalmem() ? limit : undefined))
+  return limit > 0 && limit < totalmem() ? limit : undefined
 }
+
+/** For the unfinished messages of all connections. */
+const makeRoom = (): MessageRoom => new MessageRoom(roomWithin(memoryLimit()))
+
+const mebibyte = 1_048_576
+/** The weight of a replica without a memory limit, as if it had one of 1 GiB. */
+const usualWeight = 1_024
+
+/** Members are shared by the memory that replicas have: during an update they may have different limits. */
+const shardingOf = ({ sharding }: Settings): Sharding | undefined =>
+  sharding ? { weight: Math.max(1, Math.round((memoryLimit() ?? usualWeight * mebibyte) / mebibyte)) } : undefined
 
 /** Agents as pods of this cluster, which speak TLS if the settings say so. */
 const agentsOf = ({ agents, agentTls, namespace }: Settings, api: KubeApi, room: MessageRoom): Agents["Service"] =>
@@ -119,7 +130,8 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       connector,
       agents: (api) => agentsOf(settings, retryingApi(api), room),
       candidacy: settings.candidacy,
-      elected
+      elected,
+      sharding: shardingOf(settings)
     }).pipe(
       Effect.provideService(CredentialMaker, makeCredentialMaker(settings.search.accessProviders)),
       Effect.provideService(CurrentTracing, tracing)

@@ -59,10 +59,13 @@ export interface CredentialState {
   readonly failures: number
 }
 
+/** The children of sessions in a cluster: watched, or known by the reports of the cluster's owner. */
+export type Children = Pick<Reflector, "all" | "get" | "problem" | "reread" | "retryNow" | "synced">
+
 /** Everything that ends when the cluster is disengaged. */
 interface Engagement {
   readonly access: ClusterAccess
-  readonly children: Reflector
+  readonly children: Children
   readonly scope: Scope.Closeable
   /** Whether the cluster is the one that its name stands for; nobody uses it before that is known. */
   identity: "Unknown" | "Accepted"
@@ -76,6 +79,8 @@ export interface ClusterConnection {
   readonly events: ConnectionEvents
   readonly options: CheckOptions
   readonly judgeIdentity: JudgeIdentity
+  /** Whether another process watches the cluster and reports on it. */
+  readonly isReported: boolean
   /** Lives until the cluster leaves the fleet; engagements are its children. */
   readonly scope: Scope.Scope
   /** Opens when the health of the cluster is known for the first time. */
@@ -103,7 +108,7 @@ export interface ClusterConnection {
 
 /** A connection that is not engaged yet. Ends with its scope. */
 export const makeConnection = (
-  options: Pick<ClusterConnection, "cluster" | "ownHealth" | "events" | "options" | "judgeIdentity">
+  options: Pick<ClusterConnection, "cluster" | "ownHealth" | "events" | "options" | "judgeIdentity" | "isReported">
 ): Effect.Effect<ClusterConnection, never, Scope.Scope> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
@@ -133,10 +138,12 @@ export const usable = ({ engagement }: ClusterConnection): Engagement | undefine
 /** Whether all children of the cluster are known now. */
 export const isReadable = (connection: ClusterConnection): boolean => {
   const engagement = usable(connection)
-  return engagement !== undefined && engagement.children.synced() && engagement.children.problem() === undefined
+  if (engagement === undefined) return false
+  if (connection.isReported) return connection.unreadableSince === undefined
+  return engagement.children.synced() && engagement.children.problem() === undefined
 }
 
-const setState = (connection: ClusterConnection, state: ClusterState, now: number): void => {
+export const setState = (connection: ClusterConnection, state: ClusterState, now: number): void => {
   const { _tag: before } = connection.state
   connection.state = state
   if (before === state._tag) return
@@ -144,7 +151,7 @@ const setState = (connection: ClusterConnection, state: ClusterState, now: numbe
   connection.events.reachChanged(connection.cluster.name)
 }
 
-const endEngagement = (connection: ClusterConnection): Effect.Effect<void> => {
+export const endEngagement = (connection: ClusterConnection): Effect.Effect<void> => {
   const { engagement } = connection
   connection.engagement = undefined
   return engagement === undefined ? Effect.void : Scope.close(engagement.scope, Exit.void)

@@ -9,8 +9,13 @@ import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { type ClusterState, lastCheckOf, type LastCheck } from "../../domain/fleet/health.ts"
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
-import type { Reflector } from "../kernel/reflector.ts"
-import { type ClusterConnection, type CredentialState, isReadable, usable } from "./cluster-connection.ts"
+import {
+  type Children,
+  type ClusterConnection,
+  type CredentialState,
+  isReadable,
+  usable
+} from "./cluster-connection.ts"
 
 /** One workload cluster of the fleet, as its users see it. */
 export interface FleetCluster {
@@ -19,7 +24,7 @@ export interface FleetCluster {
   /** Missing while the cluster is not engaged: its credentials are absent or unusable, or another cluster answers. */
   readonly access: () => ClusterAccess | undefined
   /** The cluster's `MirrordClusterSession`s; missing while it is not engaged. */
-  readonly children: () => Reflector | undefined
+  readonly children: () => Children | undefined
   /** Since when the children cannot be read, epoch ms, if so. */
   readonly unreadableSince: () => number | undefined
   readonly health: () => LastCheck | undefined
@@ -29,6 +34,8 @@ export interface FleetCluster {
   readonly credentials: () => CredentialState | undefined
   /** Its credentials, if they end and nobody renews them. */
   readonly ending: () => EndingCredentials | undefined
+  /** The pod of the replica that watches it; missing unless clusters are shared among replicas. */
+  readonly owner?: (() => string | undefined) | undefined
 }
 
 const reachOf = (state: ClusterState): ClusterReach => {
@@ -42,7 +49,8 @@ const reachOf = (state: ClusterState): ClusterReach => {
   }
 }
 
-export const toFleetCluster = (connection: ClusterConnection): FleetCluster => ({
+/** `owner`: as in {@link FleetCluster}. */
+export const toFleetCluster = (connection: ClusterConnection, owner?: FleetCluster["owner"]): FleetCluster => ({
   name: connection.cluster.name,
   isDefault: connection.cluster.isDefault,
   access: () => usable(connection)?.access,
@@ -52,5 +60,6 @@ export const toFleetCluster = (connection: ClusterConnection): FleetCluster => (
   reach: () => reachOf(connection.state),
   since: () => connection.stateSince,
   credentials: () => connection.credentials(),
-  ending: () => connection.ending
+  ending: () => connection.ending,
+  owner
 })

@@ -10,6 +10,7 @@ import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration, MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/health.ts"
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
+import type { ClusterReport } from "../../domain/sharding/cluster-report.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import { CredentialMaker, type MakeCredentials } from "../../ports/credential-maker.ts"
 import {
@@ -17,7 +18,9 @@ import {
   type ConnectionEvents,
   disengage,
   engage,
-  makeConnection
+  isReadable,
+  makeConnection,
+  usable
 } from "./cluster-connection.ts"
 import {
   closeInbox,
@@ -33,6 +36,8 @@ import {
 import { type FleetCluster, toFleetCluster } from "./fleet-cluster.ts"
 import { followCredentials } from "./follow-credentials.ts"
 import { type JudgeIdentity, makeIdentityPins } from "./identity-pins.ts"
+import type { ReportedClusters } from "./reported-clusters.ts"
+import { engageReported, eventsOfReported, followReports } from "./reported-connection.ts"
 
 export interface Fleet {
   /** The clusters that are in the fleet now. */
@@ -49,6 +54,8 @@ export interface ChangingFleet extends Fleet {
   readonly leave: (cluster: ClusterName) => Effect.Effect<void>
   /** Takes up another way to authenticate at a cluster. Its watches and links go on. */
   readonly reauthenticate: (member: MemberConfiguration) => Effect.Effect<void>
+  /** The knowledge of a member, for other replicas; nothing while there is none. */
+  readonly reportOf: (cluster: ClusterName) => ClusterReport | undefined
 }
 
 /** Events for the users of the fleet; the first comes after {@link makeFleet} has returned. */
@@ -69,6 +76,10 @@ export interface FleetOptions {
   readonly events: FleetEvents
   /** The text of the kubeconfig that a cluster was found by. `name`: of the cluster. */
   readonly kubeconfig?: ((name: string) => string | undefined) | undefined
+  /** The reports of the members, if other processes watch them. */
+  readonly reports?: ReportedClusters | undefined
+  /** The world as it may be changed for a member; that of the fleet unless given. */
+  readonly connectorFor?: ((cluster: ClusterName) => ClusterConnector["Service"]) | undefined
 }
 
 /** A cluster's connection, and the scope that ends when the cluster leaves. */
@@ -102,14 +113,14 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
     const { cluster } = connection
     const { member } = cluster
     if (member === undefined) return yield* engage(connection, Effect.succeed(fleet.connector.own))
-    const { connector, credentials, options } = fleet
-    const { namespace, sha256Hex } = options
+    const { credentials, options } = fleet
+    const { namespace, reports, sha256Hex } = options
     const names = secretNamesOf(cluster, sha256Hex)
     if (names === undefined) return yield* disengage(connection, member.problems.join(" "))
     yield* Effect.forkScoped(
       followCredentials({
         connection,
-        connector,
+        connector: options.connectorFor?.(cluster.name) ?? fleet.connector,
         makeCredentials: fleet.makeCredentials,
         // Read anew each time, as the way to authenticate may change.
         member: () => connection.cluster.member ?? member,
@@ -118,7 +129,8 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
         secretOf: (name) => secretOf(credentials, name),
         kubeconfig: () => options.kubeconfig?.(member.name),
         changes: yield* openInbox(credentials, names),
-        share: shareOf(member.name, sha256Hex)
+        share: shareOf(member.name, sha256Hex),
+        ...(reports === undefined ? {} : { engage: engageReported(reports), renews: false })
       })
     )
   })
@@ -127,14 +139,17 @@ const connect = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<voi
   Effect.gen(function* () {
     const { events, options } = fleet
     const scope = yield* Scope.fork(fleet.scope)
+    const isReported = options.reports !== undefined && cluster.member !== undefined
     const connection = yield* makeConnection({
       cluster,
+      isReported,
       ownHealth: options.ownHealth,
-      events,
+      events: isReported ? eventsOfReported(events) : events,
       options: defaultCheckOptions,
       judgeIdentity: fleet.judgeIdentity
     }).pipe(Scope.provide(scope))
-    const view = toFleetCluster(connection)
+    const owners = isReported ? options.reports?.owners : undefined
+    const view = toFleetCluster(connection, owners && (() => owners.ownerOf(cluster.name)))
     fleet.clusters.set(cluster.name, view)
     fleet.joined.set(cluster.name, { connection, scope })
     if (fleet.isAnnounced) {
@@ -193,6 +208,15 @@ const reauthenticate = (fleet: FleetState, member: MemberConfiguration): Effect.
     return lookAgain(fleet, connection.cluster)
   })
 
+const reportOf = ({ joined }: FleetState, cluster: ClusterName): ClusterReport | undefined => {
+  const connection = joined.get(cluster)?.connection
+  const server = connection?.cluster.member?.server
+  if (connection === undefined || server === undefined || connection.state._tag === "Connecting") return undefined
+  const { state, stateSince: since } = connection
+  const unreadable = isReadable(connection) ? {} : { unreadableSince: connection.unreadableSince ?? since }
+  return { server, state, since, isUsable: usable(connection) !== undefined, ...unreadable }
+}
+
 /** Begins the events when the caller has the fleet, because listeners use the fleet. */
 const announce = (fleet: FleetState): Effect.Effect<void> =>
   Effect.andThen(Effect.yieldNow, () =>
@@ -249,12 +273,14 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
     }
     for (const cluster of workloadClusters(options.configuration)) yield* connect(fleet, cluster)
     if (fleet.credentials.inboxes.size > 0) yield* watchSecrets(fleet.credentials)
+    if (options.reports !== undefined) yield* followReports(options.reports, fleet.joined)
     yield* Effect.forkScoped(announce(fleet))
     return {
       clusters: fleet.clusters,
       checked: awaitChecked(fleet),
       join: (cluster) => join(fleet, cluster),
       leave: (cluster) => leave(fleet, cluster),
-      reauthenticate: (member) => reauthenticate(fleet, member)
+      reauthenticate: (member) => reauthenticate(fleet, member),
+      reportOf: (cluster) => reportOf(fleet, cluster)
     }
   })

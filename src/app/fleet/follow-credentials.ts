@@ -62,6 +62,10 @@ export interface FollowedMember extends MemberSecrets {
   readonly changes: Queue.Queue<void>
   /** From 0 up to 1: this member's place among the members that are renewed in the same hour. */
   readonly share: number
+  /** Engages the member; nothing for a connection that watches it. */
+  readonly engage?: typeof engage | undefined
+  /** Whether this process gets new tokens and keeps them. Otherwise another process does, and this one reads them. */
+  readonly renews?: boolean | undefined
 }
 
 /** Tries of one thing, with growing pauses after failures. */
@@ -224,15 +228,15 @@ const apply = (state: State): Effect.Effect<void> =>
     const connect = Effect.tap(connector.member(member(), credentials), (access) =>
       Effect.sync(() => (state.engaged = access))
     )
-    return yield* engage(connection, connect)
+    return yield* (state.engage ?? engage)(connection, connect)
   })
 
 /** Tells once at each step that credentials which nobody renews come nearer to their end. */
-const tellOfEnd = ({ connection, member, toldEnd }: State): Effect.Effect<void> =>
+const tellOfEnd = ({ connection, member, renews, toldEnd }: State): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const { ending, events } = connection
     const clause = ending === undefined ? undefined : endingClause(ending, now)
-    if (ending === undefined || clause === undefined) return Effect.sync(toldEnd.reset)
+    if (renews === false || ending === undefined || clause === undefined) return Effect.sync(toldEnd.reset)
     const cluster = member().name
     const line = Effect.andThen(
       logWarning("credentials end, and nobody renews them", { cluster, problem: clause }),
@@ -358,7 +362,7 @@ const nextTurn = (state: State, now: number): Turn | undefined => {
     const at = nextMaking(making, auth, share, now)
     return at - now > longestWait ? { at: now + longestWait, act: Effect.void } : { at, act: makeNext(state, auth) }
   }
-  if (engaged === undefined) return undefined
+  if (engaged === undefined || state.renews === false) return undefined
   const turns: Array<Turn> = []
   const told = nextEndStep(connection.ending?.validity ?? noEnd, now)
   if (told !== undefined) turns.push({ at: Math.min(told, now + longestWait), act: tellOfEnd(state) })

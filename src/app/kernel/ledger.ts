@@ -26,9 +26,13 @@ export interface LedgerPlace {
 /** Entries to write, by key; `null` removes one. */
 export type LedgerEntries = Readonly<Record<string, string | null>>
 
-/** Keeps all ledgers in memory for as long as the scope lives. */
-export const makeLedgerCache = (api: KubeApi, namespace: string): Effect.Effect<Reflector, never, Scope.Scope> =>
-  makeReflector(api, configMaps, () => {}, { namespace, labelSelector: ledgerLabel })
+/** Keeps all ledgers in memory for as long as the scope lives. `changed`: called with each change of a ledger. */
+export const makeLedgerCache = (
+  api: KubeApi,
+  namespace: string,
+  changed: (ledger: KubeObject, isDeleted: boolean) => void = () => {}
+): Effect.Effect<Reflector, never, Scope.Scope> =>
+  makeReflector(api, configMaps, changed, { namespace, labelSelector: ledgerLabel })
 
 /** Runs `then` instead if the call was refused for this reason. */
 export const orIf =

@@ -1,6 +1,6 @@
 /**
- * Elects a cluster's operator by a Lease: stands by, leads, renews, gives up. domain/leadership/lease.ts decides what a
- * Lease means for a candidate; the leader's work is its caller's.
+ * Elects a cluster's operator by a Lease: stands by, leads, renews, gives up. Other Leases are held in the same way.
+ * domain/leadership/lease.ts decides what a Lease means for a candidate; the leader's work is its caller's.
  */
 
 import { Clock, Duration, Effect, Exit, Latch, Random, Result, type Scope, Stream } from "effect"
@@ -32,6 +32,10 @@ const releaseLimit = Duration.seconds(3)
 export interface ElectorOptions {
   readonly api: KubeApi
   readonly namespace: string
+  /** Name of the Lease. */
+  readonly lease: string
+  /** Further metadata of a Lease that this process creates. */
+  readonly metadata?: object | undefined
   readonly pod: OperatorPod
   readonly times: LeaseTimes
   /** Runs at the end of a term, before the Lease is given up; it gets only a short while. */
@@ -56,15 +60,15 @@ type Renewal = { readonly _tag: "Renewed"; readonly sent: number } | { readonly 
 
 type Write = Exclude<LeaseStep, { readonly _tag: "StandBy" }>
 
-const makeState = (options: ElectorOptions): Effect.Effect<ElectorState> =>
+const makeState = (options: ElectorOptions, observed?: ObservedLease): Effect.Effect<ElectorState> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const identity = holderIdentity(options.pod, ((yield* Random.nextInt) >>> 0).toString(16))
-    return { options, identity, clock, elapsed: elapsedOf(clock), observed: undefined }
+    return { options, identity, clock, elapsed: elapsedOf(clock), observed }
   })
 
-const failed = ({ options: { api } }: ElectorState, detail: string): KubeError =>
-  new KubeError({ cluster: api.cluster, operation: `use Lease ${leaseName}`, reason: "Unreachable", detail })
+const failed = ({ options: { api, lease } }: ElectorState, detail: string): KubeError =>
+  new KubeError({ cluster: api.cluster, operation: `use Lease ${lease}`, reason: "Unreachable", detail })
 
 /** Records the Lease that a server has answered with. */
 const observeAnswer = (state: ElectorState, object: KubeObject): Effect.Effect<void, KubeError> => {
@@ -75,7 +79,7 @@ const observeAnswer = (state: ElectorState, object: KubeObject): Effect.Effect<v
 }
 
 const readLease = (state: ElectorState): Effect.Effect<void, KubeError> =>
-  state.options.api.get(leases, leaseName, state.options.namespace).pipe(
+  state.options.api.get(leases, state.options.lease, state.options.namespace).pipe(
     Effect.flatMap((object) => observeAnswer(state, object)),
     Effect.catch((error) => {
       if (error.reason !== "NotFound") return Effect.fail(error)
@@ -96,17 +100,17 @@ const decide = (state: ElectorState, term: LeaseTerm | undefined): LeaseStep => 
 /** Writes the Lease, and returns the moment when the request left: a term counts from there. */
 const write = (state: ElectorState, step: Write): Effect.Effect<number, KubeError> =>
   Effect.suspend(() => {
-    const { api, namespace } = state.options
+    const { api, lease: name, metadata, namespace } = state.options
     const sent = state.elapsed()
     const { spec } = step
     const answer =
       step._tag === "Create"
         ? api.create(
             leases,
-            { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata: { name: leaseName, namespace }, spec },
+            { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata: { ...metadata, name, namespace }, spec },
             namespace
           )
-        : api.mergePatch(leases, leaseName, { metadata: { resourceVersion: step.version }, spec }, { namespace })
+        : api.mergePatch(leases, name, { metadata: { resourceVersion: step.version }, spec }, { namespace })
     return Effect.as(
       Effect.flatMap(answer, (object) => observeAnswer(state, object)),
       sent
@@ -137,7 +141,7 @@ const watchForRelease = (state: ElectorState, released: Latch.Latch): Effect.Eff
       ? Stream.empty
       : state.options.api.watch(leases, state.observed.version, {
           namespace: state.options.namespace,
-          name: leaseName
+          name: state.options.lease
         })
   ).pipe(
     Stream.filter((event) => {
@@ -162,6 +166,15 @@ const acquire = (state: ElectorState): Effect.Effect<Attempt, KubeError> =>
       : Effect.map(write(state, step), (sent) => ({ _tag: "Acquired", sent }))
   })
 
+/** The term of a process that has just got the Lease. */
+const acquiredTerm = (
+  { elapsed, observed, options: { times } }: ElectorState,
+  attempt: Result.Result<Attempt, KubeError>
+): LeaseTerm | undefined =>
+  Result.isSuccess(attempt) && attempt.success._tag === "Acquired" && observed !== undefined
+    ? new LeaseTerm(observed.record.epoch, attempt.success.sent, times, elapsed)
+    : undefined
+
 /** Stands by until this process holds the Lease. */
 const standBy = (state: ElectorState): Effect.Effect<LeaseTerm> =>
   Effect.gen(function* () {
@@ -172,9 +185,8 @@ const standBy = (state: ElectorState): Effect.Effect<LeaseTerm> =>
     for (;;) {
       yield* released.close
       const attempt = yield* inTime(state, acquire(state), longestAttempt(state))
-      if (Result.isSuccess(attempt) && attempt.success._tag === "Acquired" && state.observed !== undefined) {
-        return new LeaseTerm(state.observed.record.epoch, attempt.success.sent, times, state.elapsed)
-      }
+      const acquired = acquiredTerm(state, attempt)
+      if (acquired !== undefined) return acquired
       const why = whyNot(attempt)
       yield* news.tell(why, logInfo("the operator stands by", { why }))
       const asked = Result.isFailure(attempt) ? (attempt.failure.retryAfterMs ?? 0) : 0
@@ -262,7 +274,7 @@ const release = (state: ElectorState): Effect.Effect<void> =>
     return Effect.ignore(
       options.api.mergePatch(
         leases,
-        leaseName,
+        options.lease,
         { metadata: { resourceVersion: step.version }, spec: step.spec },
         { namespace: options.namespace }
       )
@@ -302,4 +314,27 @@ export const electLeader = <R>(
       const why = yield* leadFor(state, term, lead(term))
       yield* logWarning("the operator does not lead any more", { epoch: term.epoch, why })
     }
+  })
+
+/** The end of {@link holdLease}; `why` is a clause. */
+export interface LeaseEnd {
+  readonly wasHeld: boolean
+  readonly why: string
+}
+
+/**
+ * Tries once to get a Lease that seems to be free, and runs `hold` until it is lost. An interruption gives the Lease
+ * up. `observed`: the Lease as the caller has seen it, so that the silence of its holder counts from then.
+ */
+export const holdLease = <R>(
+  options: ElectorOptions,
+  observed: ObservedLease | undefined,
+  hold: (term: Term) => Effect.Effect<never, never, R | Scope.Scope>
+): Effect.Effect<LeaseEnd, never, Exclude<R, Scope.Scope>> =>
+  Effect.gen(function* () {
+    const state = yield* makeState(options, observed)
+    const attempt = yield* inTime(state, acquire(state), longestAttempt(state))
+    const acquired = acquiredTerm(state, attempt)
+    if (acquired === undefined) return { wasHeld: false, why: whyNot(attempt) }
+    return { wasHeld: true, why: yield* leadFor(state, acquired, hold(acquired)) }
   })

@@ -24,6 +24,7 @@ import { type Facade, mapFacade } from "../api/facade-gate.ts"
 import type { AcceptedConnection } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, internalError, notFound } from "../api/status.ts"
 import type { ConfigurationSource } from "../fleet/configuration-source.ts"
+import type { ClusterOwners } from "../fleet/reported-clusters.ts"
 import { ChangeFeed } from "../kernel/change-feed.ts"
 import { makeEventRecorder } from "../kernel/event-recorder.ts"
 import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
@@ -52,6 +53,8 @@ export interface OperatorOptions {
   readonly fleet: FleetConfiguration | undefined
   /** Where the fleet's configuration changes while the operator runs; without it never. */
   readonly configuration?: ConfigurationSource | undefined
+  /** The owners of the clusters, if they are shared among replicas. */
+  readonly owners?: ClusterOwners | undefined
   readonly bounds: SessionBounds
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs?: number | undefined
@@ -110,6 +113,7 @@ const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
       fingerprint,
       fleet: configuration?.known() ?? options.fleet,
       configuration,
+      owners: options.owners,
       bounds,
       longestSessionSecs,
       podlessMillis,

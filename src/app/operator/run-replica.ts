@@ -3,16 +3,19 @@
  * the operator in operator.ts.
  */
 
-import { Effect, type Scope } from "effect"
+import { Clock, Effect, Queue, type Scope } from "effect"
 import type { OperatorPod } from "../../domain/leadership/identity.ts"
 import type { LeaseTimes } from "../../domain/leadership/lease-times.ts"
 import { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Facade } from "../api/facade-gate.ts"
+import type { ClusterOwners } from "../fleet/reported-clusters.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
+import { steadyClock } from "../kernel/steady-clock.ts"
 import type { Term } from "../kernel/term.ts"
 import type { ElectedFacade } from "../leadership/elected-facade.ts"
-import { electLeader } from "../leadership/elector.ts"
+import { electLeader, leaseName } from "../leadership/elector.ts"
 import { dropLeaderLabel, keepLeaderLabel } from "../leadership/leader-label.ts"
 import {
   agentsWhileLeading,
@@ -20,8 +23,16 @@ import {
   connectorWhileLeading,
   facadeWhileLeading
 } from "../leadership/while-leading.ts"
+import { watchLeases } from "../sharding/seen-leases.ts"
+import { runShard } from "../sharding/shard.ts"
 import { makeOperator, type OperatorOptions } from "./operator.ts"
 import { untilStarted } from "./starting.ts"
+
+/** How the clusters of a fleet are shared among the replicas. */
+export interface Sharding {
+  /** This replica's weight; more than 0. */
+  readonly weight: number
+}
 
 /** How this replica takes part in the election. */
 export interface Candidacy {
@@ -37,6 +48,8 @@ export interface ReplicaOptions {
   /** Without a candidacy, as outside of a cluster, this process is the operator, and no other process may be. */
   readonly candidacy: Candidacy | undefined
   readonly elected: ElectedFacade
+  /** Without it the leader watches all clusters itself. */
+  readonly sharding?: Sharding | undefined
 }
 
 /** Starts an operator in a given world: a leader's, or one without any bounds. */
@@ -77,11 +90,37 @@ const runForTerm = (
   )
 }
 
+/** Shares the clusters of the fleet with the other replicas, and gives whose they are. */
+const shareClusters = (
+  { connector, operator: { namespace, configuration }, sharding }: ReplicaOptions,
+  { pod }: Candidacy
+): Effect.Effect<ClusterOwners | undefined, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    if (sharding === undefined || configuration === undefined) return undefined
+    const news = yield* Queue.sliding<void>(1)
+    const at = { api: connector.own.api, namespace, sha256Hex }
+    const seen = yield* watchLeases(at, () => void Queue.offerUnsafe(news, undefined))
+    const shard = runShard({ namespace, pod, weight: sharding.weight, configuration, seen, news })
+    // As for sessions: no change of the host's clock may lose a cluster.
+    const steady = steadyClock(yield* Clock.Clock)
+    yield* shard.pipe(
+      Effect.provideService(ClusterConnector, connector),
+      Effect.provideService(Clock.Clock, steady),
+      Effect.forkScoped
+    )
+    return seen
+  })
+
 /** Runs an operator whenever this replica is the leader. */
 export const runReplica = (options: ReplicaOptions): Effect.Effect<never, never, Scope.Scope> => {
   const { candidacy, connector, operator } = options
   if (candidacy === undefined) return runAlone(options)
   const { pod, times } = candidacy
   const at = { api: connector.own.api, namespace: operator.namespace, pod }
-  return electLeader({ ...at, times, resign: dropLeaderLabel(at) }, (term) => runForTerm(options, candidacy, term))
+  return Effect.flatMap(shareClusters(options, candidacy), (owners) => {
+    const sharing = { ...options, operator: { ...operator, owners } }
+    return electLeader({ ...at, lease: leaseName, times, resign: dropLeaderLabel(at) }, (term) =>
+      runForTerm(sharing, candidacy, term)
+    )
+  })
 }

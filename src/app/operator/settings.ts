@@ -66,6 +66,8 @@ export interface Settings {
   readonly podlessMillis: number
   /** Whether a primary must say which cluster it is. */
   readonly requirePrimary: boolean
+  /** Whether the replicas of a primary share its members. */
+  readonly sharding: boolean
   /** Namespaces without targets. */
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers: the agent's, unless they keep their own. */
@@ -211,6 +213,9 @@ export const searchWithin = (
   accessProviders
 })
 
+/** Whether the replicas of a primary share its members. */
+export const sharding = Config.Boolean("OPERATOR_MULTI_CLUSTER_SHARDING").pipe(Config.withDefault(false))
+
 const environment = Config.all({
   address: Config.schema(Address, "OPERATOR_ADDR").pipe(Config.withDefault("[::]:443")),
   fallback: Config.option(Config.schema(Address, "OPERATOR_FALLBACK_ADDR")),
@@ -261,7 +266,8 @@ const environment = Config.all({
   managementOnly: primaryManagementOnly,
   search: clusterSearch,
   accessProvidersFile: text("OPERATOR_ACCESS_PROVIDERS"),
-  requirePrimary: Config.Boolean("OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY").pipe(Config.withDefault(false))
+  requirePrimary: Config.Boolean("OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY").pipe(Config.withDefault(false)),
+  sharding
 })
 
 type Environment = Config.Success<typeof environment>
@@ -348,6 +354,14 @@ const pathMistakes = ({ search }: Environment): ReadonlyArray<ConfigurationMista
     return [{ file: "environment", field, value: "nothing", cure, message }]
   })
 
+/** The mistake of replicas that share members and do not know who they are. */
+const shardingMistakes = ({ podName, sharding: isOn }: Environment): ReadonlyArray<ConfigurationMistake> => {
+  if (!isOn || Option.isSome(podName)) return []
+  const cure = "set OPERATOR_POD_NAME and OPERATOR_POD_UID"
+  const message = `OPERATOR_MULTI_CLUSTER_SHARDING is true, but the replica does not know its pod; ${cure}.`
+  return [{ file: "environment", field: "OPERATOR_MULTI_CLUSTER_SHARDING", value: "true", cure, message }]
+}
+
 /** The mistakes that are seen only when variables are looked at together. */
 const mistakesTogether = (env: Environment): ReadonlyArray<ConfigurationMistake> => {
   const { certificatePath, keyPath, leaseDuration, podName, podUid, renewDeadline, retryPeriod } = env
@@ -356,6 +370,7 @@ const mistakesTogether = (env: Environment): ReadonlyArray<ConfigurationMistake>
     ...(problem === undefined ? [] : [leaseMistake(problem)]),
     ...portMistakes(env),
     ...pathMistakes(env),
+    ...shardingMistakes(env),
     ...halfPair(
       { OPERATOR_TLS_CERT_PATH: certificatePath, OPERATOR_TLS_KEY_PATH: keyPath },
       "a certificate that is made at each start"
@@ -436,6 +451,7 @@ export const readSettings = (
       }),
       copyImage: env.copiesUseAgentImage ? agents : undefined,
       requirePrimary: env.requirePrimary,
+      sharding: env.sharding,
       fleet: fleet?.success,
       fleetPaths
     }

@@ -34,6 +34,8 @@ export interface InstalledParts {
   readonly ephemeralAgents: boolean
   /** Nodes are asked for room before an agent is made. */
   readonly asksNodes: boolean
+  /** The replicas of a primary share its members. */
+  readonly sharding: boolean
 }
 
 /** An installation of which nothing is known. */
@@ -41,7 +43,8 @@ export const noParts: InstalledParts = {
   ownCertificate: false,
   agentTls: false,
   ephemeralAgents: false,
-  asksNodes: false
+  asksNodes: false,
+  sharding: false
 }
 
 const sessions = "mirrord.metalbear.co"
@@ -349,6 +352,24 @@ const reachingAnOperator: ReadonlyArray<NeededRight> = [
 ]
 
 /** Further rights of a primary. */
+/** Rights of a primary whose replicas share its members. */
+const sharingMembers: ReadonlyArray<NeededRight> = [
+  {
+    scope: "operator-namespace",
+    group: "coordination.k8s.io",
+    resource: "leases",
+    verbs: ["get", "list", "watch", "patch", "delete"],
+    without: "no replica owns a cluster, and no cluster is used"
+  },
+  {
+    scope: "operator-namespace",
+    group: "",
+    resource: "configmaps",
+    verbs: ["get", "patch", "delete"],
+    without: "the leader does not hear of the clusters that other replicas watch"
+  }
+]
+
 const primaryOperator: ReadonlyArray<NeededRight> = [
   {
     scope: "cluster",
@@ -402,7 +423,7 @@ const primaryOperator: ReadonlyArray<NeededRight> = [
  * compares both ways.
  */
 export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<NeededRight> => {
-  const { agentTls, asksNodes, ephemeralAgents, ownCertificate } = parts
+  const { agentTls, asksNodes, ephemeralAgents, ownCertificate, sharding } = parts
   const hasAgents = role._tag !== "Primary" || !role.managementOnly
   return [
     ...everyOperator,
@@ -411,7 +432,7 @@ export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<Need
     ...(hasAgents && asksNodes && !ephemeralAgents ? [askingNodes] : []),
     ...(hasAgents && agentTls ? keepingAKey : []),
     ...(hasAgents ? copies : []),
-    ...(role._tag === "Primary" ? primaryOperator : [])
+    ...(role._tag === "Primary" ? [...primaryOperator, ...(sharding ? sharingMembers : [])] : [])
   ]
 }
 

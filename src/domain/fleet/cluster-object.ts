@@ -41,6 +41,8 @@ export interface KnownCluster {
   readonly expiresAt: number | undefined
   /** Credentials that end and that nobody renews. */
   readonly ending: EndingCredentials | undefined
+  /** The pod of the replica that watches it; nothing unless replicas share the clusters. */
+  readonly replica?: string | undefined
   readonly sessions: number
 }
 
@@ -90,7 +92,7 @@ export const credentialsLastCondition = (all: ReadonlyArray<Ending>, now: number
 
 /** The object as it is served. `now`: epoch ms. */
 export const clusterObject = (known: KnownCluster, now: number): ServedCluster => {
-  const { authType, checkedAt, ending, expiresAt, name, operatorVersion, roles, sessions } = known
+  const { authType, checkedAt, ending, expiresAt, name, operatorVersion, replica, roles, sessions } = known
   return {
     apiVersion: apiVersionOf(mirrordClusters),
     kind: mirrordClusters.kind,
@@ -100,6 +102,7 @@ export const clusterObject = (known: KnownCluster, now: number): ServedCluster =
       ...(operatorVersion === undefined ? {} : { operatorVersion }),
       ...(checkedAt === undefined ? {} : { lastCheck: timestamp(checkedAt) }),
       ...(expiresAt === undefined ? {} : { credentialsExpireAt: timestamp(expiresAt) }),
+      ...(replica === undefined ? {} : { replica }),
       sessions,
       conditions: [
         readyCondition(known),
@@ -159,6 +162,12 @@ export const clusterColumns = (now: number): ReadonlyArray<PrintedColumn<Mirrord
       const since = timeOf(findCondition(status.conditions, clusterReady)?.lastTransitionTime)
       return since === undefined ? "-" : spanText(now - since)
     }
+  },
+  {
+    name: "Replica",
+    description: "Replica of the operator that watches the cluster, if replicas share them.",
+    isWide: true,
+    cell: ({ status }) => status.replica ?? "-"
   },
   {
     name: "Reason",

@@ -16,6 +16,9 @@ export interface OperatorPod {
  */
 export const holderIdentity = ({ name, uid }: OperatorPod, process: string): string => `${name}_${uid}_${process}`
 
+/** Name of the pod that a holder runs in. */
+export const podNameOf = (identity: string): string => identity.split("_")[0] ?? ""
+
 const podOf = (identity: string): string => identity.slice(0, identity.lastIndexOf("_") + 1)
 
 /**

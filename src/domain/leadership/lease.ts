@@ -86,6 +86,17 @@ export const observeLease = (before: ObservedLease | undefined, lease: Lease, el
   return { record, version: lease.metadata.resourceVersion ?? "", since: known ? before.since : elapsed }
 }
 
+/** Until when the holder counts as alive, by the steady clock. */
+const heldUntil = ({ record: { duration }, since }: ObservedLease, { leaseDuration }: LeaseTimes): number =>
+  since + (duration ?? leaseDuration)
+
+/** Since when nobody holds the Lease, by the steady clock; nothing while somebody does. */
+export const freeSince = (observed: ObservedLease, elapsed: number, times: LeaseTimes): number | undefined => {
+  if (observed.record.holder === "") return observed.since
+  const until = heldUntil(observed, times)
+  return elapsed >= until ? until : undefined
+}
+
 /**
  * The next step, in the manner of client-go: a holder counts as alive for its lease duration after this process saw it
  * renew. The times in the Lease come from other hosts and are not compared, so that wrong clocks do no harm. A write
@@ -102,13 +113,12 @@ export const leaseStep = (observed: ObservedLease | undefined, moment: LeaseMome
   })
   if (observed === undefined) return { _tag: "Create", spec: spec(0, microTime(now)) }
   const {
-    record: { acquiredAt, duration, epoch, holder },
-    since,
+    record: { acquiredAt, epoch, holder },
     version
   } = observed
   if (term !== undefined && holder === identity && epoch === term.epoch)
     return { _tag: "Renew", version, spec: spec(epoch, acquiredAt) }
-  const until = since + (duration ?? times.leaseDuration)
+  const until = heldUntil(observed, times)
   const isFree = holder === "" || holder === identity || isPredecessor(holder, identity) || elapsed >= until
   return isFree
     ? { _tag: "Acquire", version, spec: spec(epoch + 1, microTime(now)) }

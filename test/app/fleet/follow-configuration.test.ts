@@ -20,6 +20,7 @@ describe("a fleet that follows its configuration", () => {
         join: ({ name }: { readonly name: string }) =>
           Effect.suspend(() => (failures-- > 0 ? Effect.die("a defect") : Effect.sync(() => joined.push(name)))),
         leave: () => Effect.void,
+        reportOf: () => undefined,
         reauthenticate: () => Effect.void
       }
       const source = yield* makeConfigurationSource(files, made)

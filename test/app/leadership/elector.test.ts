@@ -24,7 +24,14 @@ const start = (api: KubeApi, name: string, uid = `uid of ${name}`): Effect.Effec
     const terms: Array<Term> = []
     const log: Array<string> = []
     const note = (what: string) => Effect.sync(() => void log.push(what))
-    const options = { api, namespace, pod: { name, uid }, times: usualLeaseTimes, resign: note("resigns") }
+    const options = {
+      api,
+      namespace,
+      lease: leaseName,
+      pod: { name, uid },
+      times: usualLeaseTimes,
+      resign: note("resigns")
+    }
     const fiber = yield* Effect.forkScoped(
       electLeader(options, (term) =>
         Effect.gen(function* () {

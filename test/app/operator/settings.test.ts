@@ -57,6 +57,21 @@ describe("settings", () => {
     expect(await fallbackOf({ OPERATOR_FALLBACK_ADDR: "0.0.0.0:8443" })).toEqual({ host: "0.0.0.0", port: 8443 })
   })
 
+  it("share members among replicas that know their pods, where that is wanted", async () => {
+    const sharding = { OPERATOR_MULTI_CLUSTER_SHARDING: "true" }
+    const pod = { OPERATOR_POD_NAME: "operator-0", OPERATOR_POD_UID: "u0" }
+    const sharingOf = async (env: Readonly<Record<string, string>>) => {
+      const exit = await read(env)
+      return Exit.isSuccess(exit) ? exit.value.sharding : exit
+    }
+    expect(await sharingOf({})).toBe(false)
+    expect(await sharingOf({ ...sharding, ...pod })).toBe(true)
+    expect((await refusal(sharding)).message).toBe(
+      "OPERATOR_MULTI_CLUSTER_SHARDING is true, but the replica does not know its pod; " +
+        "set OPERATOR_POD_NAME and OPERATOR_POD_UID."
+    )
+  })
+
   it("elect a leader where the pod is known, with client-go's times unless others are given", async () => {
     const candidacyOf = async (env: Readonly<Record<string, string>>) => {
       const exit = await read(env)

@@ -85,6 +85,7 @@ describe("the row of a cluster", () => {
       Version: "3.250.0",
       Sessions: "3",
       Since: "2h",
+      Replica: "-",
       Reason: "Its operator answers, and its sessions are known."
     })
   })
@@ -93,5 +94,6 @@ describe("the row of a cluster", () => {
     const none = { roles: [], authType: undefined, operatorVersion: undefined, expiresAt: undefined }
     expect(cells(none)).toMatchObject({ Roles: "-", Auth: "-", Expires: "-", Version: "-" })
     expect(cells({ expiresAt: now })).toMatchObject({ Expires: "ended" })
+    expect(cells({ replica: "mirrord-operator-1" })).toMatchObject({ Replica: "mirrord-operator-1" })
   })
 })

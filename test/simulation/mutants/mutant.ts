@@ -33,6 +33,8 @@ export interface Mutant {
   readonly name: string
   /** The mistake as a sentence, for the table. */
   readonly mistake: string
+  /** The series of stories that is told; the usual one unless given. */
+  readonly series?: "sharded"
   /** Invariants that describe this mistake. A story that breaks other invariants has found something else. */
   readonly invariants: ReadonlyArray<string>
   /** The first story from 1 on that breaks one of them, and the invariant; written by `search.ts`. */
@@ -82,7 +84,7 @@ const copyWith = ({ edits, name }: Mutant): { readonly folder: string; readonly 
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   try {
     for (const part of ["src", "lab", "package.json"]) cpSync(join(root, part), join(folder, part), { recursive: true })
-    cpSync(join(root, teller), join(folder, teller))
+    for (const part of [teller, "test/simulation/sharded-story.ts"]) cpSync(join(root, part), join(folder, part))
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
     for (const edit of edits) {
       const path = join(folder, edit.file)
@@ -106,7 +108,8 @@ export const findMistake = async (
   const { folder, remove } = copyWith(mutant)
   try {
     const { from, to } = numbers
-    const stories = spawn(process.execPath, [join(folder, teller), String(from), String(to), ...mutant.invariants], {
+    const { invariants, series = "usual" } = mutant
+    const stories = spawn(process.execPath, [join(folder, teller), series, String(from), String(to), ...invariants], {
       cwd: folder,
       stdio: ["ignore", "pipe", "pipe"]
     })

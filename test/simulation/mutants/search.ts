@@ -9,21 +9,24 @@ import { fileURLToPath } from "node:url"
 import { parseDocument } from "yaml"
 import { randomStory, usualRandomStory } from "../../../lab/simulation/story/random-story.ts"
 import { runStory } from "../../../lab/simulation/story/run-story.ts"
+import { shardedStory } from "../sharded-story.ts"
 import { findMistake, type Mutant, mostStories, mutants } from "./mutant.ts"
 import { tableOf, writeTable } from "./table.ts"
 
 const atOnce = 2
 
 /** Whether the unchanged program breaks something in this story. Then the story says nothing about a mistake. */
-const isBroken = (story: number): boolean =>
-  runStory(randomStory(String(story), usualRandomStory)).violations.length > 0
+const isBroken = ({ series }: Mutant, story: number): boolean => {
+  const seed = String(story)
+  return runStory(series === "sharded" ? shardedStory(seed) : randomStory(seed, usualRandomStory)).violations.length > 0
+}
 
 const search = async (mutant: Mutant): Promise<Mutant> => {
   for (let from = 1; from <= mostStories;) {
     const found = await findMistake(mutant, { from, to: mostStories })
     if (found === undefined) break
     from = found.story + 1
-    if (isBroken(found.story)) continue
+    if (isBroken(mutant, found.story)) continue
     console.log(`${mutant.name}: story ${found.story}, ${found.id}: ${found.detail}`)
     const file = fileURLToPath(new URL(`${mutant.name}.yaml`, import.meta.url))
     const document = parseDocument(readFileSync(file, "utf8"))

@@ -32,7 +32,8 @@ import {
   ownCertificate,
   primaryManagementOnly,
   readSettings,
-  searchWithin
+  searchWithin,
+  sharding
 } from "../../operator/settings.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
@@ -128,7 +129,8 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
       ownCertificate: settings.ownCertificate,
       agentTls: settings.agentTls,
       ephemeralAgents: settings.agents.ephemeral,
-      asksNodes: settings.agents.checkOutOfPods
+      asksNodes: settings.agents.checkOutOfPods,
+      sharding: settings.sharding
     },
     fleet: settings.fleet,
     search: settings.search,
@@ -241,7 +243,7 @@ export const installationByKubeConfig = (
     // A variable without text counts as left out, as in the operator.
     const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
     const { kept, managementOnly, search } = yield* Config.all({
-      kept: Config.all({ ownCertificate, agentTls }),
+      kept: Config.all({ ownCertificate, agentTls, sharding }),
       managementOnly: primaryManagementOnly,
       search: clusterSearch
     })

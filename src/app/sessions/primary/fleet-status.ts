@@ -95,6 +95,7 @@ export const fleetObjects = (
       checkedAt: seen?.checkedAt,
       expiresAt: credentials?.until,
       ending: cluster.ending(),
+      replica: cluster.owner?.(),
       sessions: parents.filter((parent) => runsIn(parent, name)).length
     }
     return clusterObject(known, now)

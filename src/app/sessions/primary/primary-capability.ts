@@ -32,6 +32,7 @@ import { clusterSamples } from "../../fleet/cluster-samples.ts"
 import type { ConfigurationSource } from "../../fleet/configuration-source.ts"
 import { type ChangingFleet, type Fleet, makeFleet } from "../../fleet/fleet.ts"
 import { followConfiguration } from "../../fleet/follow-configuration.ts"
+import { type ClusterOwners, ReportedClusters } from "../../fleet/reported-clusters.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import type { Change, ChangeFeed } from "../../kernel/change-feed.ts"
 import { clusterUid } from "../../kernel/cluster-uid.ts"
@@ -65,6 +66,8 @@ export interface PrimaryGround {
   readonly fingerprint: string
   readonly fleet: FleetConfiguration | undefined
   readonly configuration?: ConfigurationSource | undefined
+  /** The owners of the clusters, which report on them, if clusters are shared among replicas. */
+  readonly owners?: ClusterOwners | undefined
   /** The longest time of a session, in seconds; nothing: as long as it has a client. */
   readonly longestSessionSecs: number | undefined
   readonly protectedNamespaces: ProtectedNamespaces
@@ -88,7 +91,8 @@ interface Primary {
 
 const makeOwnFleet = (
   configuration: FleetConfiguration,
-  { configuration: source, events, feed, fingerprint, namespace, operatorVersion }: PrimaryGround
+  { configuration: source, events, feed, fingerprint, namespace, operatorVersion }: PrimaryGround,
+  reports: ReportedClusters | undefined
 ): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> => {
   const ownHealth = { _tag: "Connected", operatorVersion, fingerprint, parametersInHeader: true } as const
   const recordOn = (cluster: ClusterName, event: SessionEvent): void =>
@@ -110,7 +114,8 @@ const makeOwnFleet = (
       credentialsEnding: (cluster, clause) => recordOn(cluster, credentialsEndEvent(cluster, clause)),
       identityRefused: (cluster, problem) => recordOn(cluster, identityRefusedEvent(cluster, problem))
     },
-    kubeconfig: source?.provided?.kubeconfig
+    kubeconfig: source?.provided?.kubeconfig,
+    reports
   })
 }
 
@@ -135,13 +140,14 @@ const makePrimary = (
   ground: PrimaryGround
 ): Effect.Effect<Primary, never, ClusterConnector | Scope.Scope> =>
   Effect.gen(function* () {
-    const { api: ownApi, ends, events, feed, namespace, notifier } = ground
-    const ledgers = yield* makeLedgerCache(ownApi, namespace)
+    const { api: ownApi, ends, events, feed, namespace, notifier, owners } = ground
+    const reports = owners && new ReportedClusters(owners, sha256Hex, yield* Clock.Clock)
+    const ledgers = yield* makeLedgerCache(ownApi, namespace, reports?.heard)
     const debts = makeDebtLedger(ownApi, namespace, ledgers)
     const stopped = makeStoppedLedger(ownApi, namespace, cachedLedger(ownApi, namespace, ledgers))
     const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
     yield* countHolding("sockets of sessions", sockets.size)
-    const fleet = yield* makeOwnFleet(configuration, ground)
+    const fleet = yield* makeOwnFleet(configuration, ground, reports)
     const primaryUid = yield* ownUid(ownApi)
     yield* Effect.forkScoped(debts.keepPaying((cluster) => reachableApi(fleet, cluster)))
     const manager = yield* makeSessionManager({

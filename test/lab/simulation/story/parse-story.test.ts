@@ -56,6 +56,7 @@ describe("parseStory", () => {
       ephemeralAgents: [],
       traces: false,
       replicas: {},
+      sharding: false,
       tokens: {},
       seed: "7",
       sessionStart: "all",

@@ -83,6 +83,7 @@ const wrong: ReadonlyArray<readonly [string, string]> = [
   ["slow agents a 2s 1s", "2s is longer than 1s"],
   ["latency a b 5", '"5" is not a duration'],
   ["swizzle long", '"long" is not a duration'],
+  ["sharding a", '"a" is too much'],
   ["ephemeral a b", '"b" is too much'],
   ["node a gone", '"gone" is none of cut, lost, forgotten, back'],
   ["crash server a", '"server" is none of operator, agent'],
