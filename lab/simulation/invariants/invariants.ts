@@ -33,6 +33,8 @@ import { firstWord } from "./n19-first-word.ts"
 import { tokensInTime } from "./n20-tokens-in-time.ts"
 import { renewalIsQuiet } from "./n21-renewal-is-quiet.ts"
 import { renewalsAreSpread } from "./n22-renewals-are-spread.ts"
+import { foundClustersStay } from "./n23-found-clusters-stay.ts"
+import { lastCredentialsServe } from "./n24-last-credentials-serve.ts"
 import { oneRouterEpoch } from "./s01-one-router-epoch.ts"
 import { statefulToDefaultOnce } from "./s02-stateful-to-default-once.ts"
 import { oneOwnerPerId } from "./s03-one-owner-per-id.ts"
@@ -79,6 +81,8 @@ export const invariants: ReadonlyArray<Invariant> = [
   tokensInTime,
   renewalIsQuiet,
   renewalsAreSpread,
+  foundClustersStay,
+  lastCredentialsServe,
   // Rules that must hold once all is well.
   oneLabelledLeader,
   clientsComeBack,

@@ -4,11 +4,12 @@
  * primary's ledger of debts, or a parent that waits for it, must say so. The debts themselves are read in `debts.ts`.
  */
 
-import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { jobs, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import { providerOf } from "../world/member-plan.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimCluster, World } from "../world/world.ts"
 import { debtsOf, isAway, isOutOfReach } from "./debts.ts"
@@ -16,6 +17,9 @@ import type { Invariant } from "./invariant.ts"
 
 /** An operator that has made copies looks for leftovers of others now and then, for as long as it lives. */
 const leftovers = "keys of CopyTargetLeftovers"
+
+/** The end of credentials that others renew is told again and again, each time that they are new. */
+const events = "Events to be written"
 
 const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ metadata }) => metadata.name).join(", ")
 
@@ -85,7 +89,10 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
           (kind) => server.objects.peekAll(kind).length > 0
         )
         if (process === undefined || hasSessions) return []
-        const held = [...holdings].filter(([kind]) => kind !== leftovers).map(([kind, count]) => `${kind}: ${count}`)
+        const expected = world.authors.areEndsTold ? [leftovers, events] : [leftovers]
+        const held = [...holdings]
+          .filter(([kind]) => !expected.includes(kind))
+          .map(([kind, count]) => `${kind}: ${count}`)
         // Fibers that never end: the primary pays debts and looks after each cluster; a cluster that is away is also
         // listed again and again, and the token of a member is renewed.
         const asPrimary =
@@ -95,9 +102,11 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
               [...world.clusters.values()].filter(({ tokens }) => tokens.isPlanned).length +
               [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
             : 0
+        // A primary reads files with kubeconfigs again and again, whether it leads or not.
+        const asReader = name === world.primary.name ? world.authors.filesRead : 0
         // A leader renews its Lease and looks after its label; a standby only looks at the Lease.
         const asLooker = holdings.get(leftovers) ?? 0
-        const usual = (host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary) + asLooker
+        const usual = (host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary) + asLooker + asReader
         const sleeping = sleepers.get(process.name) ?? 0
         return [
           ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),
@@ -111,7 +120,7 @@ export const ledger: Invariant = {
   id: "ledger",
   sentence: "When everybody has left, nothing is left, or somebody owes it and says so.",
   begin: (world) => {
-    /** The watches of each living operator process in each cluster: `<process> <resource>`. */
+    /** The watches of each living operator process in each cluster: `<process> <resource> <namespace>/<name>`. */
     const watched = new Map<string, Set<string>>()
     let isMeddled = false
     /** Fewest sleeping fibers by operator process, counted since the world was well; undefined before. */
@@ -139,11 +148,14 @@ export const ledger: Invariant = {
           return undefined
         }
         if (event._tag !== "Called" || event.call.verb !== "watch") return undefined
-        const { operator, resource, to } = event.call
+        const { name, namespace = "", operator, resource, to } = event.call
         const set = watched.get(to) ?? new Set()
-        watched.set(to, set.add(`${event.process} ${resource}`))
+        watched.set(to, set.add(`${event.process} ${resource} ${namespace}/${name}`))
         // A primary that is a workload cluster too has two readers of its own children.
-        const { clusters, primary } = world().plan
+        const { clusters, members, primary } = world().plan
+        // Kubeconfigs stand beside the Secrets with credentials.
+        const hasKubeconfigs = Object.values(members).some((plan) => providerOf(plan) === "kubeconfigSecrets")
+        if (resource === secrets.plural && hasKubeconfigs) set.add(`${event.process} ${resource} with kubeconfigs`)
         const isBoth = operator === to && to === primary && clusters.some(({ name }) => name === to)
         if (isBoth && resource === mirrordClusterSessions.plural) set.add(`${event.process} ${resource} as a member`)
         return undefined
