@@ -9,6 +9,14 @@ import { runRotations } from "../simulation/run-rotations.ts"
 /** Worlds of so many members each, for so many virtual hours: a world of all members at once would take hours. */
 const whole = { worlds: 10, clusters: 5, hours: 26 }
 const short = { worlds: 2, clusters: 5, hours: 3 }
+/** Worlds whose members know the primary by tokens of clouds and by client certificates. */
+const wholeWithoutAccounts = { worlds: 3, clusters: 6, hours: 8 }
+const shortWithoutAccounts = { worlds: 1, clusters: 6, hours: 2 }
+
+const tellFaults = (faults: Readonly<Record<string, number>>): string =>
+  Object.entries(faults)
+    .map(([kind, count]) => `${kind} ${count}`)
+    .join(", ")
 
 /** Members whose first tokens are of the same second, and end together. */
 const together = 50
@@ -25,6 +33,26 @@ const spreadStory = (isRestarted: boolean) => {
       ...(isRestarted ? ["leave operator primary", "tick 30m", "return operator primary", "tick 2m"] : [])
     ]
   }
+}
+
+/** Lives of other credentials than service accounts' tokens: of ten minutes each, made or replaced by others. */
+const withoutAccounts = (isShort: boolean) => {
+  const { clusters, hours, worlds } = isShort ? shortWithoutAccounts : wholeWithoutAccounts
+  const stories = Array.from({ length: worlds }, (_, i) =>
+    rotationStory(`${i + 1}`, { clusters, hours, isWithoutAccounts: true })
+  )
+  const found = stories.map(({ story }) => runRotations(story))
+  const sumOf = (numbers: ReadonlyArray<number>): number => numbers.reduce((sum, one) => sum + one, 0)
+  const faults: Record<string, number> = {}
+  for (const one of found)
+    for (const [kind, count] of Object.entries(one.faults)) faults[kind] = (faults[kind] ?? 0) + count
+  const failures = found.flatMap(({ failure }) => failure ?? [])
+  const virtualHours = sumOf(found.map(({ virtualMs }) => virtualMs)) / worlds / 3_600_000
+  const told =
+    `${worlds} worlds of ${clusters} members by eks, aks and mtls, ${virtualHours.toFixed(1)} virtual hours each: ` +
+    `${sumOf(stories.map(({ operations }) => operations))} operations of users, ${failures.length} failed; faults: ` +
+    tellFaults(faults)
+  return { told, failures }
 }
 
 export const credentials = function* (isShort: boolean): Generator<string> {
@@ -54,9 +82,10 @@ export const credentials = function* (isShort: boolean): Generator<string> {
       `${sum.lifetimes} token lifetimes, ${sum.rotations} rotations, ${sum.refused} requests for tokens failed; ` +
       `${sum.operations} operations of users, ${failures.length} failed`
   )
-  yield `  ${(sum.virtualMs / 1_000 / seconds).toFixed(0)} × real time; faults: ${Object.entries(faults)
-    .map(([kind, count]) => `${kind} ${count}`)
-    .join(", ")}`
+  yield `  ${(sum.virtualMs / 1_000 / seconds).toFixed(0)} × real time; faults: ${tellFaults(faults)}`
+  const others = withoutAccounts(isShort)
+  failures.push(...others.failures)
+  yield others.told
   const [calm, overdue] = [false, true].map((isRestarted) => runRotations(spreadStory(isRestarted)))
   yield (
     `${together} members in one world, whose tokens of 1 h were made in one second: at most ${calm?.peak} requests ` +

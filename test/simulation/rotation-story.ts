@@ -12,6 +12,8 @@ export interface RotationOptions {
   readonly clusters: number
   /** Virtual hours, about. */
   readonly hours: number
+  /** Members know the primary by tokens of clouds and by client certificates, in place of service accounts' tokens. */
+  readonly isWithoutAccounts?: boolean
 }
 
 /** A story, and the number of its lines at which an operation of a user must succeed. */
@@ -51,9 +53,56 @@ const callErrors = [
 
 const once = (...begin: ReadonlyArray<string>): Fault => ({ begin, minutes: 0, end: [] })
 
-/** Each kind of fault that can hit a renewal. */
-const faults: Readonly<Record<string, (scene: Scene) => Fault>> = {
+type Faults = Readonly<Record<string, (scene: Scene) => Fault>>
+
+/** Faults that can hit every renewal. */
+const commonFaults = {
   none: () => once(),
+  "the primary dies": () => once("crash operator primary"),
+  "the primary stops": ({ random }) =>
+    once("pause operator primary", `tick ${random.int(5, 20)}s`, "resume operator primary"),
+  "the leader goes": ({ isElected, random }) =>
+    once(isElected ? `leader primary ${random.pick(["dies", "stops for 18s", "is-cut for 18s"])}` : ""),
+  "a short cut": ({ member, random }) => ({
+    begin: [`cut primary ${member}${random.chance(0.4) ? " one-way" : ""}`],
+    minutes: 1,
+    end: [`heal primary ${member}`],
+    away: member
+  }),
+  "the member's API server is down": ({ member }) => ({
+    begin: [`stop server ${member}`],
+    minutes: 1,
+    end: [`restart server ${member}`],
+    away: member
+  })
+} as const satisfies Faults
+
+/** Those beside them that hit what clouds make and what others replace; each is about some members alone. */
+const faultsWithoutAccounts: Faults = {
+  ...commonFaults,
+  // Shorter than what the last credentials have left when others are due.
+  "a cloud goes wrong": ({ member, random }) => ({
+    begin: [`maker ${member} ${random.pick(["fails", "hangs", "slow", "nonsense"])}`],
+    minutes: random.int(1, 3),
+    end: [`maker ${member} works`]
+  }),
+  "another certificate": ({ member }) => once(`rotate ${member}`),
+  "no certificate": ({ member, random }) => ({
+    begin: [`rotate ${member} wrong`],
+    minutes: random.int(1, 3),
+    end: [`rotate ${member}`]
+  }),
+  "a long cut": ({ member, random }) => ({
+    begin: [`cut primary ${member}`],
+    minutes: random.int(11, 25),
+    end: [`heal primary ${member}`],
+    away: member
+  })
+}
+
+/** Each kind of fault that can hit a renewal. */
+const faults: Faults = {
+  none: commonFaults.none,
   "a token is refused": ({ member, random }) =>
     once(`errors ${member} ${random.pick(callErrors)} for ${random.int(1, 4)} calls of tokens`),
   "a Secret is not written": ({ random }) =>
@@ -67,11 +116,9 @@ const faults: Readonly<Record<string, (scene: Scene) => Fault>> = {
       "tick 10m",
       "heal all"
     ),
-  "the primary dies": () => once("crash operator primary"),
-  "the primary stops": ({ random }) =>
-    once("pause operator primary", `tick ${random.int(5, 20)}s`, "resume operator primary"),
-  "the leader goes": ({ isElected, random }) =>
-    once(isElected ? `leader primary ${random.pick(["dies", "stops for 18s", "is-cut for 18s"])}` : ""),
+  "the primary dies": commonFaults["the primary dies"],
+  "the primary stops": commonFaults["the primary stops"],
+  "the leader goes": commonFaults["the leader goes"],
   "Helm writes its own token": ({ member }) => once(`token ${member} helm`),
   "another token": ({ member }) => once(`token ${member} new`),
   "the renewed token is deleted": ({ member }) => once(`token ${member} forgotten`),
@@ -86,12 +133,7 @@ const faults: Readonly<Record<string, (scene: Scene) => Fault>> = {
     end: [`token ${member} new`],
     leftOut: member
   }),
-  "a short cut": ({ member, random }) => ({
-    begin: [`cut primary ${member}${random.chance(0.4) ? " one-way" : ""}`],
-    minutes: 1,
-    end: [`heal primary ${member}`],
-    away: member
-  }),
+  "a short cut": commonFaults["a short cut"],
   // For longer than a token lives: somebody has to make the next one.
   "a long cut": ({ member, random }) => ({
     begin: [`cut primary ${member}`],
@@ -99,15 +141,8 @@ const faults: Readonly<Record<string, (scene: Scene) => Fault>> = {
     end: [`heal primary ${member}`, `token ${member} new`],
     away: member
   }),
-  "the member's API server is down": ({ member }) => ({
-    begin: [`stop server ${member}`],
-    minutes: 1,
-    end: [`restart server ${member}`],
-    away: member
-  })
+  "the member's API server is down": commonFaults["the member's API server is down"]
 }
-
-const kinds = Object.keys(faults)
 
 /** Collects lines, and counts those that are operations. */
 class Lines {
@@ -147,12 +182,19 @@ const longSession = (lines: Lines, clusters: ReadonlyArray<string>): void => {
   for (const cluster of clusters) lines.mustHold(`request ${cluster} → s1`)
 }
 
-const round = (lines: Lines, members: ReadonlyArray<string>, isElected: boolean, random: RandomStream): void => {
+/** The members of a story, and what may go wrong with them. */
+interface Cast {
+  readonly members: ReadonlyArray<string>
+  readonly isElected: boolean
+  readonly faults: Faults
+}
+
+const round = (lines: Lines, { faults: possible, isElected, members }: Cast, random: RandomStream): void => {
   const number = lines.lines.length
   // The default cluster is never cut off: without it no session starts.
   const member = random.pick(members.slice(1)) ?? ""
-  const kind = random.pick(kinds) ?? "none"
-  const { away, begin, end, leftOut, minutes } = faults[kind]?.({ member, isElected, random }) ?? once()
+  const kind = random.pick(Object.keys(possible)) ?? "none"
+  const { away, begin, end, leftOut, minutes } = possible[kind]?.({ member, isElected, random }) ?? once()
   lines.pass(random.int(0, 240) / 60)
   lines.add(...begin)
   lines.pass(minutes === 0 ? random.int(1, 11) : minutes)
@@ -173,17 +215,29 @@ const round = (lines: Lines, members: ReadonlyArray<string>, isElected: boolean,
 /** Lives of tokens that differ, each of ten minutes after the first renewal. */
 const lives = ["10m", "10m", "15m at most 10m", "1h at most 10m", "10m clock +3m", "10m clock -4m"]
 
+const ways = ["eks", "aks", "mtls"]
+
 /** The story of a seed, the same every time. */
-export const rotationStory = (seed: string, { clusters, hours }: RotationOptions): RotationStory => {
+export const rotationStory = (
+  seed: string,
+  { clusters, hours, isWithoutAccounts = false }: RotationOptions
+): RotationStory => {
   const random = new RandomStream(`rotation ${seed}`)
   const members = Array.from({ length: clusters }, (_, i) => `c${i + 1}`)
   const isElected = random.chance(0.5)
   const lines = new Lines()
   lines.add(...members.map((name, i) => `cluster ${name}${i === 0 ? " default" : ""}`))
-  lines.add(...members.map((name) => `tokens ${name} for ${random.pick(lives)}`))
+  lines.add(
+    ...members.map((name, i) =>
+      isWithoutAccounts
+        ? `authenticate ${name} by ${ways[i % ways.length]} for 10m`
+        : `tokens ${name} for ${random.pick(lives)}`
+    )
+  )
   if (isElected) lines.add("replicas primary 2")
   lines.add("tick 30s", "session s1", "steal s1 80")
   longSession(lines, members)
-  while (lines.minutes < hours * 60) round(lines, members, isElected, random)
+  const cast = { members, isElected, faults: isWithoutAccounts ? faultsWithoutAccounts : faults }
+  while (lines.minutes < hours * 60) round(lines, cast, random)
   return { story: { seed, lines: lines.lines }, operations: lines.operations }
 }

@@ -13,4 +13,16 @@ describe("while members' tokens are renewed", () => {
     expect(granted).toBeGreaterThan(90)
     expect(operations).toBeGreaterThan(300)
   })
+
+  it.each(["1", "2"])(
+    "nor where clouds make them, or certificates are replaced: story %s",
+    { timeout: 600_000 },
+    (seed) => {
+      const { operations, story } = rotationStory(seed, { clusters: 4, hours: 3, isWithoutAccounts: true })
+      const { failure, granted } = runRotations(story)
+      expect(failure ?? "").toBe("")
+      expect(granted).toBe(0)
+      expect(operations).toBeGreaterThan(300)
+    }
+  )
 })

@@ -29,4 +29,4 @@ export const isAway = (world: World, cluster: string): boolean => {
 
 /** Whether the primary can pay nothing in a cluster: it is away, or not in the fleet. */
 export const isOutOfReach = (world: World, cluster: string): boolean =>
-  isAway(world, cluster) || !world.files.isInFleet(cluster)
+  isAway(world, cluster) || !world.isInFleet(cluster)

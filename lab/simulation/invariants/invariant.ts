@@ -19,7 +19,7 @@ export interface Checker {
 
 /** A rule that holds in every story (failures.md §1 to §3). */
 export interface Invariant {
-  /** `S1` to `S10`, `L1` to `L6`, `N1` to `N24`, or `ledger`. */
+  /** `S1` to `S10`, `L1` to `L6`, `N1` to `N26`, or `ledger`. */
   readonly id: string
   /** The rule as a sentence; docs/failures.md has the same words. */
   readonly sentence: string

@@ -35,6 +35,8 @@ import { renewalIsQuiet } from "./n21-renewal-is-quiet.ts"
 import { renewalsAreSpread } from "./n22-renewals-are-spread.ts"
 import { oneOwnerActs } from "./n23-one-owner-acts.ts"
 import { eachMemberIsOwned } from "./n24-each-member-is-owned.ts"
+import { foundClustersStay } from "./n25-found-clusters-stay.ts"
+import { lastCredentialsServe } from "./n26-last-credentials-serve.ts"
 import { oneRouterEpoch } from "./s01-one-router-epoch.ts"
 import { statefulToDefaultOnce } from "./s02-stateful-to-default-once.ts"
 import { oneOwnerPerId } from "./s03-one-owner-per-id.ts"
@@ -82,6 +84,8 @@ export const invariants: ReadonlyArray<Invariant> = [
   renewalIsQuiet,
   renewalsAreSpread,
   oneOwnerActs,
+  foundClustersStay,
+  lastCredentialsServe,
   // Rules that must hold once all is well.
   oneLabelledLeader,
   clientsComeBack,

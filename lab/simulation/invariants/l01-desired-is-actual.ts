@@ -84,13 +84,13 @@ const sessionProblems = (
   const { phase } = parentStatus(parent)
   const { targetAlias: alias } = parent["spec"] as { readonly targetAlias: string }
   const able = world.plan.clusters
-    .filter((plan) => world.files.isInFleet(plan.name))
+    .filter((plan) => world.isInFleet(plan.name))
     .map((plan) => world.cluster(plan.name))
     .filter((cluster) => isAble(world, cluster, alias))
   if (!able.some((cluster) => cluster.name === world.plan.defaultCluster)) return []
   if (phase !== "Ready") return [`${name} is ${phase ?? "without a phase"}, although its default cluster is well.`]
   const entries = new Map(recordedChildren(parent))
-  const gone = [...entries].find(([cluster, { ready }]) => ready && !world.files.isInFleet(cluster))
+  const gone = [...entries].find(([cluster, { ready }]) => ready && !world.isInFleet(cluster))
   if (gone !== undefined) return [`${name} is ready in ${gone[0]}, which has left the fleet.`]
   return able.flatMap((cluster) => {
     const entry = entries.get(cluster.name)

@@ -32,7 +32,7 @@ export const credentialsFresh: Invariant = {
           return undefined
         }
         const since = refusedSince.get(key)
-        if (since === undefined || world().faultPlans.length > 0 || !world().tokenSecrets.isWell) {
+        if (since === undefined || world().faultPlans.length > 0 || !world().areCredentialsWell) {
           refusedSince.set(key, event.at)
           return undefined
         }

@@ -23,8 +23,9 @@ const losses: ReadonlySet<string> = new Set([
 const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410])
 
 /** The clusters that sessions over many need. */
-const neededBy = ({ files, plan }: World): ReadonlyArray<string> => {
-  const inFleet = plan.clusters.map(({ name }) => name).filter((name) => files.isInFleet(name))
+const neededBy = (world: World): ReadonlyArray<string> => {
+  const { plan } = world
+  const inFleet = plan.clusters.map(({ name }) => name).filter((name) => world.isInFleet(name))
   return [plan.primary, plan.defaultCluster, ...(plan.sessionStart === "all" ? inFleet : [])]
 }
 

@@ -9,6 +9,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import { providerOf } from "../world/member-plan.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimCluster, World } from "../world/world.ts"
 import { debtsOf, isAway, isOutOfReach } from "./debts.ts"
@@ -17,6 +18,9 @@ import { isSharded, ownedClusters } from "./shards.ts"
 
 /** An operator that has made copies looks for leftovers of others now and then, for as long as it lives. */
 const leftovers = "keys of CopyTargetLeftovers"
+
+/** The end of credentials that others renew is told again and again, each time that they are new. */
+const events = "Events to be written"
 
 const names = (objects: ReadonlyArray<KubeObject>): string => objects.map(({ metadata }) => metadata.name).join(", ")
 
@@ -89,8 +93,9 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
           (kind) => server.objects.peekAll(kind).length > 0
         )
         if (process === undefined || hasSessions) return []
+        const expected = [leftovers, ownedClusters, ...(world.authors.areEndsTold ? [events] : [])]
         const held = [...holdings]
-          .filter(([kind]) => kind !== leftovers && kind !== ownedClusters)
+          .filter(([kind]) => !expected.includes(kind))
           .map(([kind, count]) => `${kind}: ${count}`)
         // Fibers that never end: the primary pays debts and looks after each cluster; a cluster that is away is also
         // listed again and again, and the token of a member is renewed.
@@ -101,13 +106,15 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
               [...world.clusters.values()].filter(({ tokens }) => tokens.isPlanned).length +
               [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
             : 0
+        // A primary reads files with kubeconfigs again and again, whether it leads or not.
+        const asReader = name === world.primary.name ? world.authors.filesRead : 0
         // A leader renews its Lease and looks after its label; a standby only looks at the Lease.
         const asLooker = holdings.get(leftovers) ?? 0
         // An owner renews the Lease of each member and its own, checks each member and renews its token, and looks at
         // all Leases; a leader looks for members without an owner.
         const owned = holdings.get(ownedClusters) ?? 0
         const asOwner = isSharded(world) && name === world.primary.name ? 3 + 3 * owned : 0
-        const usual = (host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary) + asLooker + asOwner
+        const usual = (host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary) + asLooker + asReader + asOwner
         const sleeping = sleepers.get(process.name) ?? 0
         return [
           ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),
@@ -121,7 +128,7 @@ export const ledger: Invariant = {
   id: "ledger",
   sentence: "When everybody has left, nothing is left, or somebody owes it and says so.",
   begin: (world) => {
-    /** The watches of each living operator process in each cluster: `<process> <resource>`. */
+    /** The watches of each living operator process in each cluster: `<process> <resource> <namespace>/<name>`. */
     const watched = new Map<string, Set<string>>()
     let isMeddled = false
     /** Fewest sleeping fibers by operator process, counted since the world was well; undefined before. */
@@ -149,11 +156,14 @@ export const ledger: Invariant = {
           return undefined
         }
         if (event._tag !== "Called" || event.call.verb !== "watch") return undefined
-        const { operator, resource, to } = event.call
+        const { name, namespace = "", operator, resource, to } = event.call
         const set = watched.get(to) ?? new Set()
-        watched.set(to, set.add(`${event.process} ${resource}`))
+        watched.set(to, set.add(`${event.process} ${resource} ${namespace}/${name}`))
         // A primary that is a workload cluster too has two readers of its own children.
-        const { clusters, primary } = world().plan
+        const { clusters, members, primary } = world().plan
+        // Kubeconfigs stand beside the Secrets with credentials.
+        const hasKubeconfigs = Object.values(members).some((plan) => providerOf(plan) === "kubeconfigSecrets")
+        if (resource === secrets.plural && hasKubeconfigs) set.add(`${event.process} ${resource} with kubeconfigs`)
         const isBoth = operator === to && to === primary && clusters.some(({ name }) => name === to)
         if (isBoth && resource === mirrordClusterSessions.plural) set.add(`${event.process} ${resource} as a member`)
         const isShared = isSharded(world()) && operator === to && to === primary

@@ -8,6 +8,12 @@ export const ofASession = ({ random, sessions }: Draw, rest: (session: string) =
   return session === undefined ? undefined : rest(session)
 }
 
+/** The words about a cluster that is no primary; undefined where there is none. */
+export const aMember = ({ clusters, primary, random }: Draw, line: (member: string) => string): string | undefined => {
+  const member = random.pick(clusters.filter((name) => name !== primary))
+  return member === undefined ? undefined : line(member)
+}
+
 /** Two places with a link between them, as `primary b`. Users' machines and members talk to the primary only. */
 export const aLink = ({ clusters, primary, random, sessions }: Draw): string | undefined => {
   const members = clusters.filter((name) => name !== primary)

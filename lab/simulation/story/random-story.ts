@@ -6,6 +6,7 @@
 import { Result } from "effect"
 import fc from "fast-check"
 import { RandomStream } from "../kernel/random-stream.ts"
+import { kubeconfigAuths } from "../world/member-plan.ts"
 import type { Story } from "./story.ts"
 import type { Draw, Verb } from "./verb.ts"
 import { verbs } from "./verbs.ts"
@@ -51,7 +52,7 @@ const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
 const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
 /** Strands that are woven into some stories, each with acts of its own beside usual acts. */
-type Woven = "copies" | "fleetCopies" | "policies" | "fleet" | "tokens"
+type Woven = "copies" | "fleetCopies" | "policies" | "fleet" | "tokens" | "members"
 const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
   copies: strand("copies", ["steal", "env", "leave", "kill", "request", "crash", "errors"]),
   fleetCopies: strand("copies", [
@@ -68,7 +69,8 @@ const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
   ]),
   policies: strand("policies", ["steal", "mirror", "request"]),
   fleet: strand("fleet", ["steal", "request", "leave", "crash", "tick"]),
-  tokens: strand("tokens", ["request", "crash", "tick", "errors", "cut", "heal"])
+  tokens: strand("tokens", ["request", "crash", "tick", "errors", "cut", "heal"]),
+  members: strand("members", ["request", "crash", "tick", "errors", "cut", "heal"])
 }
 /** How often a woven strand begins, and how many acts it has. */
 const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
@@ -76,7 +78,8 @@ const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
   fleetCopies: [false, false, false, false, false, false, true, false],
   policies: [false, false, true, false, false, false],
   fleet: [false, false, false, true, false, false],
-  tokens: [false, false, false, true, false, false, false]
+  tokens: [false, false, false, true, false, false, false],
+  members: [false, false, false, false, false, true, false, false]
 }
 const leastWoven = 4
 /** Most sessions on copies. */
@@ -98,6 +101,7 @@ function strand(
 interface Setup {
   readonly clusters: readonly [string, ...ReadonlyArray<string>]
   readonly primary: string
+  readonly defaultCluster: string
   /** The cluster whose operator is asked for copies. */
   readonly copiesAt: string
   /** Clusters whose operators have replicas. */
@@ -161,6 +165,7 @@ const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
       return {
         clusters: [first, ...rest],
         primary: itsPrimary,
+        defaultCluster: names[chosen] ?? first,
         copiesAt: itsPrimary,
         elected: [],
         nodes: false,
@@ -311,6 +316,34 @@ const calmTokens = (member: string, primary: string, random: RandomStream): Read
   return [...begin, `token ${member} ${changed}`, "tick 12m", ...restarted, "session t1", "tick 8s", "steal t1 85"]
 }
 
+/** Ways of members: found ones and configured ones, by all kinds of credentials. The default cluster is configured. */
+const memberSetup = ({ clusters, defaultCluster, primary }: Setup, random: RandomStream): ReadonlyArray<string> => {
+  const configured = ["mtls", "eks", "aks"]
+  const found = [
+    "clusterProfile",
+    ...["kubeconfigSecrets", "kubeconfigFile", "kubeconfigDirectory", "clusterApi"].flatMap((provider) =>
+      kubeconfigAuths.map((auth) => `${provider} with ${auth}`)
+    )
+  ]
+  return clusters
+    .filter((name) => name !== primary)
+    .map((name) =>
+      name === defaultCluster || random.chance(0.3)
+        ? `authenticate ${name} by ${random.pick(configured)} for 10m`
+        : `found ${name} by ${random.pick(found)} for 10m`
+    )
+}
+
+/** The end of a strand of members: credentials are replaced, and a cluster goes and comes back, with nothing wrong. */
+const calmMembers = (member: string, primary: string, random: RandomStream): ReadonlyArray<string> => {
+  const begin = ["heal all", "tick 14m", `rotate ${member}`, "tick 12m"]
+  const spoilt = random.chance(0.5) ? ["provide nonsense", "tick 30s", "provide files"] : []
+  const restarted = random.chance(0.5) ? [`crash operator ${primary}`, "tick 90s"] : []
+  const back = [`withdraw ${member}`, "tick 20s", `provide ${member}`, "tick 20s"]
+  const failing = [`maker ${member} ${random.pick(["fails", "hangs", "nonsense"])}`, "tick 6m", `maker ${member} works`]
+  return [...begin, ...spoilt, ...failing, "tick 2m", ...restarted, ...back, "session m1", "tick 8s", "steal m1 86"]
+}
+
 /**
  * Weaves a strand into a story whose other lines stay as they are. The acts of copies over many clusters and of the
  * fleet are about all clusters; those of other strands are about one, the first that is no primary, without which there
@@ -320,10 +353,11 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
   const [first] = woven
   if (first === undefined) return { lines, setup: [] }
   const other = setup.clusters.find((name) => name !== setup.primary)
-  if ((of === "copies" || of === "tokens") && other === undefined) return { lines, setup: [] }
+  if ((of === "copies" || of === "tokens" || of === "members") && other === undefined) return { lines, setup: [] }
   const home = other ?? setup.primary
+  const members = setup.clusters.filter((name) => name !== setup.primary)
   const isOfCopies = of === "copies" || of === "fleetCopies"
-  const isOfAll = of === "fleetCopies" || of === "fleet" || of === "tokens"
+  const isOfAll = of === "fleetCopies" || of === "fleet" || of === "tokens" || of === "members"
   const sessions = isOfCopies ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
   const about = isOfAll ? setup : { ...setup, clusters: [home] as const, copiesAt: home }
   const prefix = of === "fleetCopies" ? "f" : "c"
@@ -343,14 +377,17 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
       ...after,
       ...(of === "policies" ? calmPolicy(home, setup.primary, calm) : []),
       ...(of === "fleet" ? calmFleet(calm.pick(setup.clusters), calm) : []),
-      ...(of === "tokens" ? calmTokens(home, setup.primary, calm) : [])
+      ...(of === "tokens" ? calmTokens(home, setup.primary, calm) : []),
+      ...(of === "members" ? calmMembers(calm.pick(members) ?? home, setup.primary, calm) : [])
     ],
     setup:
       of === "tokens"
         ? tokenSetup(setup, calm)
-        : (isOfCopies ? about.clusters : []).flatMap((cluster) =>
-            copiedWorkloads.map((workload) => `workload ${cluster} ${workload}`)
-          )
+        : of === "members"
+          ? memberSetup(setup, calm)
+          : (isOfCopies ? about.clusters : []).flatMap((cluster) =>
+              copiedWorkloads.map((workload) => `workload ${cluster} ${workload}`)
+            )
   }
 }
 
@@ -382,7 +419,8 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       ephemeral: fc.constantFrom(false, false, false, false, false, true, false, false),
       fleetCopies: wovenArbitrary("fleetCopies"),
       fleet: wovenArbitrary("fleet"),
-      tokens: wovenArbitrary("tokens")
+      tokens: wovenArbitrary("tokens"),
+      members: wovenArbitrary("members")
     })
     .map(({ acts: seeds, begin, elected, ephemeral, nodes, seed, setup: drawn, weights, ...woven }) => {
       const setup = withEphemeralAgents({ ...withReplicas(drawn, elected), nodes }, ephemeral)
@@ -403,9 +441,12 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       // A cluster that leaves the fleet keeps the copies that it has, so the rules about copies would not hold there.
       const fleet = woven.fleetCopies.length > 0 ? [] : woven.fleet
       const withFleet = weave("fleet", withPolicies.lines, setup, fleet)
-      const { lines, setup: tokens } = weave("tokens", withFleet.lines, setup, woven.tokens)
+      const withTokens = weave("tokens", withFleet.lines, setup, woven.tokens)
+      // Each member has one kind of credentials, and copies stay in a cluster that leaves the fleet.
+      const isFree = woven.tokens.length === 0 && woven.fleetCopies.length === 0
+      const { lines, setup: members } = weave("members", withTokens.lines, setup, isFree ? woven.members : [])
       const workloads = new Set([...withCopies.setup, ...withFleetCopies.setup])
-      return { seed, lines: [...setup.lines, ...workloads, ...tokens, ...lines] }
+      return { seed, lines: [...setup.lines, ...workloads, ...withTokens.setup, ...members, ...lines] }
     })
 
 /** The random story of a seed, the same every time. The seed of its world is the same text. */

@@ -74,10 +74,10 @@ export type Verb = {
         /** Only for stories with faults between operators and agents. */
         readonly ofNodes?: true
         /**
-         * Only for what is woven into some stories: copies of targets, policies, other clusters in the fleet, or tokens
-         * that end.
+         * Only for what is woven into some stories: copies of targets, policies, other clusters in the fleet, tokens
+         * that end, or members that are found or are authenticated at in other ways.
          */
-        readonly woven?: "copies" | "policies" | "fleet" | "tokens"
+        readonly woven?: "copies" | "policies" | "fleet" | "tokens" | "members"
       }
     }
 )

@@ -2,6 +2,7 @@
 
 import type { Verb } from "./verb.ts"
 import { agents } from "./verbs/agents.ts"
+import { authenticate } from "./verbs/authenticate.ts"
 import { claim } from "./verbs/claim.ts"
 import { cluster } from "./verbs/cluster.ts"
 import { configure } from "./verbs/configure.ts"
@@ -16,6 +17,7 @@ import { ephemeral } from "./verbs/ephemeral.ts"
 import { errors } from "./verbs/errors.ts"
 import { expect } from "./verbs/expect.ts"
 import { flood } from "./verbs/flood.ts"
+import { found } from "./verbs/found.ts"
 import { heal } from "./verbs/heal.ts"
 import { identity } from "./verbs/identity.ts"
 import { images } from "./verbs/images.ts"
@@ -24,6 +26,7 @@ import { kubectl } from "./verbs/kubectl.ts"
 import { latency } from "./verbs/latency.ts"
 import { leader } from "./verbs/leader.ts"
 import { leave } from "./verbs/leave.ts"
+import { maker } from "./verbs/maker.ts"
 import { meddle } from "./verbs/meddle.ts"
 import { mirror } from "./verbs/mirror.ts"
 import { node } from "./verbs/node.ts"
@@ -32,6 +35,7 @@ import { ping } from "./verbs/ping.ts"
 import { pods } from "./verbs/pods.ts"
 import { policy } from "./verbs/policy.ts"
 import { primary } from "./verbs/primary.ts"
+import { provide } from "./verbs/provide.ts"
 import { read } from "./verbs/read.ts"
 import { replicas } from "./verbs/replicas.ts"
 import { request } from "./verbs/request.ts"
@@ -41,6 +45,7 @@ import { restart } from "./verbs/restart.ts"
 import { resume } from "./verbs/resume.ts"
 import { comeBack } from "./verbs/return.ts"
 import { rollout } from "./verbs/rollout.ts"
+import { rotate } from "./verbs/rotate.ts"
 import { session } from "./verbs/session.ts"
 import { settle } from "./verbs/settle.ts"
 import { sharding } from "./verbs/sharding.ts"
@@ -59,6 +64,7 @@ import { tokens } from "./verbs/tokens.ts"
 import { ttl } from "./verbs/ttl.ts"
 import { unsubscribe } from "./verbs/unsubscribe.ts"
 import { watch } from "./verbs/watch.ts"
+import { withdraw } from "./verbs/withdraw.ts"
 import { workload } from "./verbs/workload.ts"
 
 /** Every verb, in the order of the docs. */
@@ -69,6 +75,8 @@ export const verbs: ReadonlyArray<Verb> = [
   sharding,
   ephemeral,
   tokens,
+  authenticate,
+  found,
   workload,
   start,
   ttl,
@@ -120,6 +128,10 @@ export const verbs: ReadonlyArray<Verb> = [
   policy,
   configure,
   token,
+  rotate,
+  maker,
+  provide,
+  withdraw,
   identity,
   claim
 ]

@@ -1,8 +1,11 @@
 /**
- * The tokens of a service account that one simulated API server has granted, and until when it knows their bearer.
+ * The credentials by which one simulated API server knows the user of a primary, and until when: tokens of a service
+ * account or a cloud, and client certificates.
  *
  * Not here: the Secrets that hold them (token-secrets.ts), and requests (sim-api-server.ts).
  */
+
+import { type CertificatePair, makeClientCertificate } from "./client-certificate.ts"
 
 /** How a cluster grants tokens. In a world without a plan for a cluster its one token is no JWT, and never ends. */
 export interface TokenPlan {
@@ -31,6 +34,7 @@ export class AccountTokens {
   /** When the tokens end that the server knows, epoch ms of its clock. */
   readonly #ends = new Map<string, number>()
   #made = 0
+  #last = { madeAt: -Infinity, until: -Infinity }
   #duds = 0
 
   /** `now`: the true time, epoch ms. */
@@ -62,6 +66,38 @@ export class AccountTokens {
     this.#duds = count
   }
 
+  /** The time by the server's clock, epoch ms. */
+  now(): number {
+    return this.#now()
+  }
+
+  /** How long new credentials live, ms. */
+  get lifetime(): number {
+    return Math.min(this.#plan?.lifetime ?? Infinity, this.#plan?.longest ?? Infinity)
+  }
+
+  /** Whether the last token was made after a moment, epoch ms of the true time, and is known now. */
+  servesSince(moment: number): boolean {
+    const { madeAt, until } = this.#last
+    return madeAt > moment && until > this.#now()
+  }
+
+  /** A client certificate of a member's authority, and its key. */
+  certify(member: string): CertificatePair {
+    const from = Math.floor(this.#now() / 1_000) * 1_000
+    const until = from + this.lifetime
+    const { secret, subject } = this.#account
+    const pair = makeClientCertificate({
+      subject: `${subject} at ${member}`,
+      serial: ++this.#made,
+      from,
+      until,
+      secret
+    })
+    this.#ends.set(pair.certificatePem.trim(), until)
+    return pair
+  }
+
   /** The token that the user's Secret begins with. It may be older than the longest lifetime that is granted. */
   first(): string {
     return this.#make(this.#plan?.lifetime ?? 0)
@@ -87,12 +123,15 @@ export class AccountTokens {
     const until = issuedAt + Math.floor(lifetime / 1_000)
     const claims = { sub: subject, iat: issuedAt, nbf: issuedAt, exp: until, jti: `${number}` }
     const token = `${encoded({ alg: "none" })}.${encoded(claims)}.${secret}-${number}`
-    if (!isDud) this.#ends.set(token, until * 1_000)
+    if (!isDud) {
+      this.#ends.set(token, until * 1_000)
+      this.#last = { madeAt: this.#now() - (this.#plan.skew ?? 0), until: until * 1_000 }
+    }
     return token
   }
 
-  /** Whether the server knows the bearer of a token now. */
-  accepts(token: string): boolean {
-    return this.#plan === undefined || (this.#ends.get(token) ?? -Infinity) > this.#now()
+  /** Whether the server knows the bearer of a token, or of a certificate as PEM, now. */
+  accepts(credential: string): boolean {
+    return this.#plan === undefined || (this.#ends.get(credential) ?? -Infinity) > this.#now()
   }
 }

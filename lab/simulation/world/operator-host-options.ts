@@ -4,19 +4,31 @@ import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { FaultPlan } from "./call-faults.ts"
+import type { CredentialMakers } from "./credential-makers.ts"
+import type { MemberAuthors } from "./member-authors.ts"
+import type { MemberPlans } from "./member-plan.ts"
 import type { Network } from "./network.ts"
 import type { PipeEnd } from "./pipe.ts"
 import type { PrimaryFiles } from "./primary-files.ts"
 import type { ApiServer } from "./sim-api-server.ts"
 import type { WorldEvent } from "./world-event.ts"
 
+/** The sources of a primary's fleet. */
+export interface PrimarySources {
+  /** The files of its configuration. */
+  readonly files: PrimaryFiles
+  readonly plans: MemberPlans
+  readonly authors: MemberAuthors
+  readonly makers: CredentialMakers
+}
+
 export interface OperatorHostOptions {
   readonly kernel: Kernel
   readonly network: Network
   readonly emit: (event: WorldEvent) => void
   readonly server: ApiServer
-  /** The files of a primary's configuration. */
-  readonly files: PrimaryFiles | undefined
+  /** Missing for an operator that is no primary. */
+  readonly sources: PrimarySources | undefined
   /** Number of replicas that elect a leader; undefined: one process, no election. */
   readonly replicas: number | undefined
   /** Whether the clusters of a fleet are shared among the replicas. */

@@ -6,7 +6,9 @@
 import { Clock, Context, Effect, Exit, Fiber, Redacted } from "effect"
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
+import { findClusters } from "../../../src/app/fleet/cluster-providers.ts"
 import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
+import { makeProvidedSource } from "../../../src/app/fleet/provided-source.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { CurrentMeasurements, Measurements } from "../../../src/app/kernel/metrics.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
@@ -24,14 +26,17 @@ import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
 import { AgentUnreachable } from "../../../src/ports/agents.ts"
 import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
+import { CredentialMaker, type MakeCredentials } from "../../../src/ports/credential-maker.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import type { KubeApi } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
+import { accessProviders } from "./credential-makers.ts"
 import { tellSpans } from "./ended-span.ts"
 import { linkedConnectRequest } from "./linked-connect-request.ts"
+import { searchOf } from "./member-plan.ts"
 import type { Place } from "./network.ts"
-import type { OperatorHostOptions, ReplicaHost } from "./operator-host-options.ts"
-import type { PrimaryFiles } from "./primary-files.ts"
+import type { OperatorHostOptions, PrimarySources, ReplicaHost } from "./operator-host-options.ts"
 import type { ApiCaller, ApiServer } from "./sim-api-server.ts"
 import type { PortCall } from "./world-event.ts"
 
@@ -66,15 +71,22 @@ const operatorSettings = {
   protectedNamespaces: protectedNamespaces({ operator: operatorNamespace, agents: operatorNamespace, allowed: [] })
 } as const
 
+/** An operator without members makes no credentials. */
+const noMaker: MakeCredentials = () => Effect.fail("there is no maker of credentials here")
+
 /** The user as which the operator of a primary calls its members. */
 export const envoy = "system:serviceaccount:mirrord:mirrord-operator-envoy"
 
 /** The configuration that a process starts with, and that it follows; as in production, no process starts without. */
-const readFleet = (files: PrimaryFiles, process: SimProcess) =>
+const readFleet = ({ authors, files, plans }: PrimarySources, process: SimProcess, api: KubeApi) =>
   Effect.gen(function* () {
     const parsed = Effect.fromResult(parseFleetConfiguration(files.documents, sha256Hex))
     const fleet = yield* Effect.mapError(parsed, (mistakes) => mistakes.map(({ message }) => message).join(" "))
-    return { fleet, configuration: yield* makeConfigurationSource(files.readBy(process), fleet) }
+    const source = yield* makeConfigurationSource(files.readBy(process), fleet)
+    const search = { ...searchOf(plans), accessProviders }
+    if (search.providers.length === 0) return { fleet, configuration: source }
+    const found = yield* findClusters(search, api, operatorNamespace, authors.reader)
+    return { fleet, configuration: yield* makeProvidedSource(source, found) }
   })
 
 export class OperatorReplica {
@@ -156,7 +168,7 @@ export class OperatorReplica {
   }
 
   start(): void {
-    const { emit, ephemeralAgents, files, kernel, replicas, server, traces } = this.#options
+    const { emit, ephemeralAgents, kernel, replicas, server, sources, traces } = this.#options
     const isThere = replicas === undefined || this.#pod !== undefined
     if (!isThere || this.#process !== undefined || this.#isTerminating) return
     const name = `${this.#name}-${++this.#starts}`
@@ -177,7 +189,8 @@ export class OperatorReplica {
             const member = this.#options.member(cluster)
             if (member === undefined) throw new Error(`the world has no cluster ${cluster}`)
             let current = credentials
-            const token = (): string => (current._tag === "BearerToken" ? Redacted.value(current.token) : "")
+            const token = (): string =>
+              current._tag === "BearerToken" ? Redacted.value(current.token) : current.certificatePem.trim()
             return {
               ...this.#access(process, member.server, token),
               reauthenticate: (next) => {
@@ -196,10 +209,11 @@ export class OperatorReplica {
       sharding: this.#options.sharding ? { weight: 1 } : undefined
     }
     const operator = Effect.gen(function* () {
-      const configured = files === undefined ? {} : yield* readFleet(files, process)
+      const configured = sources === undefined ? {} : yield* readFleet(sources, process, replica.connector.own.api)
       return yield* runReplica({ ...replica, operator: { ...operatorSettings, fleet: undefined, ...configured } })
     }).pipe(
       Effect.provideService(CurrentHoldings, holdings),
+      Effect.provideService(CredentialMaker, sources?.makers.make ?? noMaker),
       // A process that dies takes them with it.
       Effect.provideService(CurrentMeasurements, new Measurements()),
       Effect.provideService(CurrentTracing, traces ? this.#tracing(process) : undefined)

@@ -9,6 +9,7 @@ import type { FleetConfiguration, SessionTimes } from "../../../src/domain/fleet
 import type { FleetDocuments } from "../../../src/domain/fleet/parse-configuration.ts"
 import type { FleetFiles } from "../../../src/ports/fleet-files.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
+import { type MemberPlan, type MemberPlans, providerOf } from "./member-plan.ts"
 
 /** The part of a world's plan that the files begin with. */
 interface PlannedFleet extends Pick<FleetConfiguration, "sessionStart" | keyof SessionTimes> {
@@ -16,6 +17,13 @@ interface PlannedFleet extends Pick<FleetConfiguration, "sessionStart" | keyof S
   readonly clusters: ReadonlyArray<{ readonly name: string }>
   readonly defaultCluster: string
   readonly primary: string
+  readonly members: MemberPlans
+}
+
+/** The fields of a member's entry that say how it is authenticated at. */
+const authFields = (plan: MemberPlan | undefined) => {
+  const auth = plan?._tag === "Configured" ? plan.auth : "bearerToken"
+  return { authType: auth, ...(auth === "eks" ? { region: "eu-west-1" } : {}) }
 }
 
 /** Time until a process sees that its files have changed, ms. */
@@ -38,7 +46,8 @@ export class PrimaryFiles {
   }
 
   get #members(): ReadonlyArray<string> {
-    return this.#plan.clusters.flatMap(({ name }) => (name === this.#plan.primary ? [] : [name]))
+    const { clusters, members, primary } = this.#plan
+    return clusters.flatMap(({ name }) => (name === primary || providerOf(members[name]) !== undefined ? [] : [name]))
   }
 
   get #listed(): ReadonlySet<string> {
@@ -108,7 +117,7 @@ export class PrimaryFiles {
     const list = [...this.#addresses].map(([name, moves]) => ({
       name,
       server: `https://${name}${moves === 0 ? "" : `-${moves}`}`,
-      authType: "bearerToken"
+      ...authFields(this.#plan.members[name])
     }))
     return {
       multiCluster: {

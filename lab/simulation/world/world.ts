@@ -14,9 +14,12 @@ import { type Cancel, Kernel } from "../kernel/kernel.ts"
 import { AccountTokens, type TokenPlan } from "./account-tokens.ts"
 import type { FaultPlan } from "./call-faults.ts"
 import type { CopyWish } from "./copy-request.ts"
+import { CredentialMakers } from "./credential-makers.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
+import { MemberAuthors } from "./member-authors.ts"
+import type { MemberPlans } from "./member-plan.ts"
 import { Network, type Place } from "./network.ts"
-import type { DialledAgent } from "./operator-host-options.ts"
+import type { DialledAgent, PrimarySources } from "./operator-host-options.ts"
 import { OperatorHost } from "./operator-host.ts"
 import { envoy, operatorNamespace } from "./operator-replica.ts"
 import { makePipe, type PipeEnd } from "./pipe.ts"
@@ -64,6 +67,8 @@ export interface WorldPlan {
   readonly ephemeralAgents: ReadonlyArray<string>
   /** By member: how its tokens end. The tokens of all others never do. */
   readonly tokens: Readonly<Record<string, TokenPlan>>
+  /** By member: how it is found, and by what it knows the primary. */
+  readonly members: MemberPlans
   /** Whether operators trace sessions. Traces draw ids, so the world is another one then. */
   readonly traces: boolean
 }
@@ -78,6 +83,7 @@ export const usualPlan = {
   sharding: false,
   ephemeralAgents: [],
   tokens: {},
+  members: {},
   traces: false
 } as const
 
@@ -123,6 +129,10 @@ export class World {
   readonly clients = new Map<string, SimClient>()
   /** The Secrets with the members' tokens. */
   readonly tokenSecrets: TokenSecrets
+  /** Those who write what members are found by, and their credentials. */
+  readonly authors: MemberAuthors
+  /** The makers of credentials. */
+  readonly makers: CredentialMakers
   readonly requests: Array<EnteredRequest> = []
   /** Faults of operators' calls; the first plan with a fault for a call is heard. */
   readonly faultPlans: Array<FaultPlan> = []
@@ -137,6 +147,8 @@ export class World {
     this.kernel = new Kernel(plan.seed, worldStart)
     this.network = new Network(this.kernel)
     this.files = new PrimaryFiles(plan)
+    const tokensOf = (name: string): AccountTokens => this.cluster(name).tokens
+    this.makers = new CredentialMakers(tokensOf)
     const names = new Set([plan.primary, ...plan.clusters.map(({ name }) => name)])
     for (const name of names) this.#makeCluster(name)
     for (const { name, pods, workloads = [] } of plan.clusters) {
@@ -145,11 +157,19 @@ export class World {
       for (const workload of workloads) kubelet.deployOther(workload)
     }
     this.#writeUserAuthority()
-    const members = plan.clusters.filter(({ name }) => name !== plan.primary)
+    const members = plan.clusters.filter(({ name }) => name !== plan.primary && plan.members[name] === undefined)
     this.tokenSecrets = new TokenSecrets({
       objects: this.primary.server.objects,
       members: new Map(members.map(({ name }) => [name, this.cluster(name).tokens])),
       now: () => this.now
+    })
+    this.authors = new MemberAuthors({
+      objects: this.primary.server.objects,
+      namespace: operatorNamespace,
+      plans: plan.members,
+      tokens: tokensOf,
+      now: () => this.now,
+      after: (ms, run) => void this.kernel.after(ms, run)
     })
     // Not at once: the maker of the world may want to see the first calls, or to let them fail.
     for (const { host } of this.clusters.values())
@@ -213,9 +233,19 @@ export class World {
     return (
       isQuiet &&
       this.network.isWell &&
-      this.tokenSecrets.isWell &&
+      this.areCredentialsWell &&
       [...this.clusters.values()].every(({ host, kubelet, server }) => host.isWell && server.isWell && kubelet.isWell)
     )
+  }
+
+  /** Whether nobody has spoilt credentials, or what members are found by, and all that are asked for are given. */
+  get areCredentialsWell(): boolean {
+    return this.tokenSecrets.isWell && this.authors.isWell && this.makers.isWell
+  }
+
+  /** Whether a cluster is in the fleet, as far as its configuration and its providers can be read. */
+  isInFleet(cluster: string): boolean {
+    return this.files.isInFleet(cluster) || this.authors.isProvided(cluster)
   }
 
   /** When {@link heal} was called last, by the kernel's clock. */
@@ -232,6 +262,8 @@ export class World {
     this.network.healAll()
     this.files.mend()
     this.tokenSecrets.heal()
+    this.authors.heal()
+    this.makers.heal()
     for (const { host, kubelet, server } of this.clusters.values()) {
       server.start()
       server.objects.setMuted(false)
@@ -323,7 +355,7 @@ export class World {
       network,
       emit,
       server,
-      files: name === this.plan.primary ? this.files : undefined,
+      sources: name === this.plan.primary ? this.#sources() : undefined,
       replicas: this.plan.replicas[name],
       sharding: this.plan.sharding,
       ephemeralAgents: this.plan.ephemeralAgents.includes(name),
@@ -339,6 +371,19 @@ export class World {
       }
     })
     this.clusters.set(name, { name, server, kubelet, host, tokens })
+  }
+
+  /** Read when a process starts, as the authors write into a cluster that is there. */
+  #sources(): PrimarySources {
+    const authors = (): MemberAuthors => this.authors
+    return {
+      files: this.files,
+      plans: this.plan.members,
+      makers: this.makers,
+      get authors() {
+        return authors()
+      }
+    }
   }
 
   #dialAgent(kubelet: SimKubelet, cluster: string, from: PipeEnd, ip: string): DialledAgent {

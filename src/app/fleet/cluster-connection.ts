@@ -14,12 +14,15 @@ import {
   afterCheck,
   afterDisengaging,
   afterEngaging,
+  afterRefusing,
   type CheckOptions,
   type ClusterState,
   type ConnectedOperator,
   isWell,
   neverEngaged,
   nextCheckTimeout,
+  type RefusedCluster,
+  refusalOf,
   unreadableSince
 } from "../../domain/fleet/health.ts"
 import type { WorkloadCluster } from "../../domain/fleet/roles.ts"
@@ -27,7 +30,7 @@ import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-s
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
-import { clusterUid } from "../kernel/cluster-uid.ts"
+import { toldIdentity } from "../kernel/cluster-uid.ts"
 import { isHeartbeatOnly } from "../kernel/heartbeat-only.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
@@ -106,9 +109,24 @@ export interface ClusterConnection {
   readonly log: LogOnce
 }
 
+/** A cluster that was refused when it left the fleet. */
+export interface KnownRefusal {
+  readonly server: string
+  readonly refusal: RefusedCluster
+  readonly log: LogOnce
+}
+
+/** The refusal of a member, which holds when it comes back at the same address. */
+export const knownRefusal = ({ cluster, log, state }: ClusterConnection): KnownRefusal | undefined => {
+  const refusal = refusalOf(state)
+  if (refusal === undefined || cluster.member === undefined) return undefined
+  return { server: cluster.member.server, refusal, log }
+}
+
 /** A connection that is not engaged yet. Ends with its scope. */
 export const makeConnection = (
-  options: Pick<ClusterConnection, "cluster" | "ownHealth" | "events" | "options" | "judgeIdentity" | "isReported">
+  options: Pick<ClusterConnection, "cluster" | "ownHealth" | "events" | "options" | "judgeIdentity" | "isReported">,
+  before: KnownRefusal | undefined
 ): Effect.Effect<ClusterConnection, never, Scope.Scope> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
@@ -116,7 +134,7 @@ export const makeConnection = (
       ...options,
       scope: yield* Effect.scope,
       isKnown: yield* Latch.make(false),
-      state: neverEngaged(now),
+      state: before === undefined ? neverEngaged(now) : afterRefusing(before.refusal),
       stateSince: now,
       engagement: undefined,
       unauthorized: () => undefined,
@@ -124,7 +142,7 @@ export const makeConnection = (
       ending: undefined,
       unreadableSince: undefined,
       isReauthenticated: false,
-      log: new LogOnce()
+      log: before?.log ?? new LogOnce()
     }
     // Cleared, because users may still hold the connection after the cluster has left.
     yield* Effect.addFinalizer(() => Effect.sync(() => (connection.engagement = undefined)))
@@ -231,13 +249,20 @@ const askIdentity = (connection: ClusterConnection, engagement: Engagement) =>
     if (member === undefined || isKnown) return undefined
     // Before the question, as the credentials may change again until the answer.
     connection.isReauthenticated = false
-    const verdict = yield* judgeIdentity(name, yield* clusterUid(engagement.access.api))
+    const verdict = yield* judgeIdentity(name, yield* toldIdentity(engagement.access.api))
     if (verdict._tag === "Refused") return verdict
     engagement.identity = "Accepted"
     if (verdict._tag !== "Untold") return log.reset()
     const line = "identity of a cluster is not known: its namespace kube-system may not be read there"
     return yield* log.tell("untold", logInfo(line, { cluster: name }))
-  })
+  }).pipe(
+    Effect.onError(() =>
+      Effect.sync(() => {
+        // Another cluster may have its address when it answers again.
+        if (!isWell(connection.state)) engagement.identity = "Unknown"
+      })
+    )
+  )
 
 /** Keeps everybody from a cluster that is another than its name stands for. */
 const refuseIdentity = (connection: ClusterConnection, { message }: Refusal): Effect.Effect<number> =>
@@ -249,7 +274,7 @@ const refuseIdentity = (connection: ClusterConnection, { message }: Refusal): Ef
     const told = Effect.sync(() => events.identityRefused(cluster.name, message))
     const line = logWarning("cluster is refused", { cluster: cluster.name, problem: message })
     yield* log.tell(message, Effect.andThen(line, told))
-    setState(connection, afterDisengaging(message, now), now)
+    setState(connection, afterRefusing({ _tag: "Refused", since: now, message }), now)
     isKnown.openUnsafe()
     return options.checkEvery
   })

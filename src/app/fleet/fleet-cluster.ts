@@ -45,7 +45,7 @@ const reachOf = (state: ClusterState): ClusterReach => {
   return {
     reachable: false,
     error: reason.message,
-    ...(reason._tag === "NotEngaged" ? {} : { askedAt: reason.lastCheck.askedAt })
+    ...(reason._tag === "ChecksFailed" && { askedAt: reason.lastCheck.askedAt })
   }
 }
 

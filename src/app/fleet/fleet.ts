@@ -19,6 +19,8 @@ import {
   disengage,
   engage,
   isReadable,
+  type KnownRefusal,
+  knownRefusal,
   makeConnection,
   usable
 } from "./cluster-connection.ts"
@@ -88,6 +90,9 @@ interface Joined {
   readonly scope: Scope.Closeable
 }
 
+/** How many clusters that have left refused are remembered. */
+const rememberedRefusals = 1_000
+
 interface FleetState {
   readonly options: FleetOptions
   readonly connector: ClusterConnector["Service"]
@@ -96,6 +101,8 @@ interface FleetState {
   readonly scope: Scope.Scope
   readonly joined: Map<ClusterName, Joined>
   readonly clusters: Map<ClusterName, FleetCluster>
+  /** Clusters that have left; those that are found may come back at any moment. */
+  readonly refused: Map<ClusterName, KnownRefusal>
   readonly credentials: CredentialWatch
   readonly judgeIdentity: JudgeIdentity
   /** The events that connections are given; they are dropped until {@link announce}. */
@@ -135,19 +142,37 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
     )
   })
 
+/** The refusal of a cluster that comes back; at another address it may be the right one. */
+const takeRefusal = ({ refused }: FleetState, { member, name }: WorkloadCluster): KnownRefusal | undefined => {
+  const known = refused.get(name)
+  refused.delete(name)
+  return known?.server === member?.server ? known : undefined
+}
+
+const rememberRefusal = ({ refused }: FleetState, { connection }: Joined): void => {
+  const refusal = knownRefusal(connection)
+  if (refusal === undefined) return
+  refused.set(connection.cluster.name, refusal)
+  const [oldest] = refused.keys()
+  if (refused.size > rememberedRefusals && oldest !== undefined) refused.delete(oldest)
+}
+
 const connect = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { events, options } = fleet
     const scope = yield* Scope.fork(fleet.scope)
     const isReported = options.reports !== undefined && cluster.member !== undefined
-    const connection = yield* makeConnection({
-      cluster,
-      isReported,
-      ownHealth: options.ownHealth,
-      events: isReported ? eventsOfReported(events) : events,
-      options: defaultCheckOptions,
-      judgeIdentity: fleet.judgeIdentity
-    }).pipe(Scope.provide(scope))
+    const connection = yield* makeConnection(
+      {
+        cluster,
+        isReported,
+        ownHealth: options.ownHealth,
+        events: isReported ? eventsOfReported(events) : events,
+        options: defaultCheckOptions,
+        judgeIdentity: fleet.judgeIdentity
+      },
+      takeRefusal(fleet, cluster)
+    ).pipe(Scope.provide(scope))
     const owners = isReported ? options.reports?.owners : undefined
     const view = toFleetCluster(connection, owners && (() => owners.ownerOf(cluster.name)))
     fleet.clusters.set(cluster.name, view)
@@ -183,6 +208,7 @@ const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
     if (left === undefined) return Effect.void
     fleet.joined.delete(cluster)
     fleet.clusters.delete(cluster)
+    rememberRefusal(fleet, left)
     closeInbox(fleet.credentials, namesOf(fleet, left.connection.cluster))
     // Told first, so that sessions give up what leads to the cluster while it is still connected.
     const told = Effect.sync(() => {
@@ -252,6 +278,7 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
       judgeIdentity: makeIdentityPins({ api: connector.own.api, namespace, sha256Hex }),
       joined: new Map(),
       clusters: new Map(),
+      refused: new Map(),
       events: {
         childChanged: (cluster, child) => {
           if (fleet.isAnnounced) options.events.childChanged(cluster, child)

@@ -11,7 +11,8 @@ import {
   type IdentifiedCluster,
   type IdentityVerdict,
   judgeIdentity,
-  pinsName
+  pinsName,
+  type ToldIdentity
 } from "../../domain/fleet/cluster-identity.ts"
 import { type ClusterName, clusterSlug, type Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import { asObject } from "../../domain/json.ts"
@@ -22,8 +23,8 @@ import { createLedger, type LedgerPlace, patchLedger } from "../kernel/ledger.ts
 import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
 
-/** Judges who answers under a member's name, and pins what is new. `uid`: as the member tells it. */
-export type JudgeIdentity = (name: ClusterName, uid: string | undefined) => Effect.Effect<IdentityVerdict, KubeError>
+/** Judges who answers under a member's name, and pins what is new. `found`: as the member tells it. */
+export type JudgeIdentity = (name: ClusterName, found: ToldIdentity) => Effect.Effect<IdentityVerdict, KubeError>
 
 export interface PinsOptions {
   /** The operator's own cluster. */
@@ -70,51 +71,99 @@ export const readPins = ({
 const isStale = ({ reason }: KubeError): boolean =>
   reason === "AlreadyExists" || reason === "Conflict" || reason === "NotFound"
 
-/** One judgement comes after the other, as two names may not get one identity. */
-export const makeIdentityPins = (options: PinsOptions): JudgeIdentity => {
-  const { api, namespace, sha256Hex } = options
-  const turn = Semaphore.makeUnsafe(1)
+/** A member that waits for its verdict. */
+interface Asked {
+  readonly cluster: Omit<IdentifiedCluster, "own" | "pins">
+  verdict: IdentityVerdict | undefined
+}
+
+interface Judged {
+  readonly verdicts: ReadonlyArray<IdentityVerdict>
+  /** UIDs to pin, by slug. */
+  readonly news: Readonly<Record<string, string>>
+}
+
+/** Each member is judged by the pins of those before it as well, as two names may not get one identity. */
+const judgeAll = (asked: ReadonlyArray<Asked>, own: string | undefined, known: ReadonlyMap<string, string>): Judged => {
+  const pins = new Map(known)
+  const news: Record<string, string> = {}
+  const verdicts = asked.map(({ cluster }) => {
+    const verdict = judgeIdentity({ ...cluster, own, pins })
+    if (verdict._tag === "ToPin") {
+      pins.set(cluster.slug, verdict.uid)
+      news[cluster.slug] = verdict.uid
+    }
+    return verdict
+  })
+  return { verdicts, news }
+}
+
+/** Writes pins. Another replica may have pinned a name meanwhile, so each write is of the version that was read. */
+const makeKeeper = ({ api, namespace }: PinsOptions) => {
   const place: LedgerPlace = { api, namespace, name: pinsName, kind: "cluster-identities" }
   const log = new LogOnce()
-  /** Another replica may have pinned the name meanwhile, so each write is of the version that was judged from. */
-  const keep = (known: KnownPins, slug: string, uid: string): Effect.Effect<KnownPins, KubeError> => {
+  return (known: KnownPins, news: Judged["news"]): Effect.Effect<KnownPins, KubeError> => {
     const unkept = Effect.as(
       log.tell("", logWarning("identities of clusters are not kept: the right is missing", { configMap: pinsName })),
-      { ...known, pins: new Map([...known.pins, [slug, uid]]), isKept: false }
+      { ...known, pins: new Map([...known.pins, ...Object.entries(news)]), isKept: false }
     )
     if (!known.isKept) return unkept
     const { resourceVersion } = known
-    const entries = { [slug]: uid }
     return (
-      resourceVersion === undefined ? createLedger(place, entries) : patchLedger(place, entries, { resourceVersion })
+      resourceVersion === undefined ? createLedger(place, news) : patchLedger(place, news, { resourceVersion })
     ).pipe(
       Effect.map(knownPins),
       Effect.catch((error) => (error.reason === "Forbidden" ? unkept : Effect.fail(error)))
     )
   }
+}
+
+/**
+ * All members that ask while a judgement is under way are judged together by the next one, so that a thousand new
+ * members cost a few writes. Those of a judgement that fails or is interrupted wait for the next.
+ */
+export const makeIdentityPins = (options: PinsOptions): JudgeIdentity => {
+  const { api, namespace, sha256Hex } = options
+  const turn = Semaphore.makeUnsafe(1)
+  const keep = makeKeeper(options)
+  const waiting = new Set<Asked>()
   let known: KnownPins | undefined
   let own: string | undefined
-  const judge = (cluster: Omit<IdentifiedCluster, "pins">): Effect.Effect<IdentityVerdict, KubeError> =>
+  const judge = (asked: ReadonlyArray<Asked>): Effect.Effect<void, KubeError> =>
     Effect.gen(function* () {
       const isFresh = known === undefined
       known ??= yield* readPins(options)
-      const verdict = judgeIdentity({ ...cluster, pins: known.pins })
-      if (verdict._tag === "ToPin") known = yield* keep(known, cluster.slug, verdict.uid)
-      if (verdict._tag !== "Refused" || !known.isKept) return verdict
+      const { news, verdicts } = judgeAll(asked, own, known.pins)
+      const isRefused = known.isKept && verdicts.some(({ _tag }) => _tag === "Refused")
       // Nobody is refused because of pins that are not the newest.
-      known = undefined
-      return isFresh ? verdict : yield* judge(cluster)
+      if (isRefused && !isFresh) {
+        known = undefined
+        return yield* judge(asked)
+      }
+      if (Object.keys(news).length > 0) known = yield* keep(known, news)
+      if (isRefused) known = undefined
+      for (const [index, one] of asked.entries()) one.verdict = verdicts[index]
     }).pipe(
       Effect.catch((error) => {
         if (!isStale(error)) return Effect.fail(error)
         known = undefined
-        return judge(cluster)
+        return judge(asked)
       })
     )
-  return (name, found) =>
+  const verdictOf = (one: Asked): Effect.Effect<IdentityVerdict, KubeError> =>
     Effect.gen(function* () {
-      if (found === undefined) return { _tag: "Untold" } as const
+      if (one.verdict !== undefined) return one.verdict
       own ??= yield* clusterUid(api)
-      return yield* judge({ name, slug: clusterSlug(name, sha256Hex), found, own, namespace })
-    }).pipe(turn.withPermits(1))
+      yield* judge([...waiting].filter(({ verdict }) => verdict === undefined))
+      return yield* verdictOf(one)
+    })
+  return (name, found) =>
+    Effect.suspend(() => {
+      if (found._tag === "Untold") return Effect.succeed(found)
+      const one: Asked = { cluster: { name, slug: clusterSlug(name, sha256Hex), found, namespace }, verdict: undefined }
+      waiting.add(one)
+      return turn
+        .withPermits(1)(verdictOf(one))
+        .pipe(Effect.ensuring(Effect.sync(() => waiting.delete(one))))
+    })
 }

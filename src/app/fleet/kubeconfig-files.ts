@@ -27,10 +27,18 @@ export interface FilesReading {
 /** The failure is a sentence. */
 export type ReadFiles = Effect.Effect<FilesReading, string>
 
+/** Reads files and directories of the operator's pod. */
+export interface FileReader {
+  readonly readText: typeof readText
+  readonly readTexts: typeof readTexts
+}
+
+export const filesOfPod: FileReader = { readText, readTexts }
+
 /** One cluster for each context of a file. */
-export const contextsIn = (path: string): ReadFiles =>
+export const contextsIn = (path: string, reader: FileReader = filesOfPod): ReadFiles =>
   Effect.gen(function* () {
-    const read = Result.flatMap(yield* readText(path), (text) =>
+    const read = Result.flatMap(yield* reader.readText(path), (text) =>
       Result.map(contextsOf(documentOf(text)), (contexts) => ({ contexts, text }))
     )
     if (Result.isFailure(read)) return yield* Effect.fail(`The kubeconfig ${path} is not used: ${read.failure}.`)
@@ -43,9 +51,9 @@ export const contextsIn = (path: string): ReadFiles =>
   })
 
 /** One cluster for each file of a directory. */
-export const filesIn = (directory: string): ReadFiles =>
+export const filesIn = (directory: string, reader: FileReader = filesOfPod): ReadFiles =>
   Effect.gen(function* () {
-    const texts = yield* readTexts(directory)
+    const texts = yield* reader.readTexts(directory)
     if (Result.isFailure(texts))
       return yield* Effect.fail(`The directory ${directory} of kubeconfigs is not used: ${texts.failure}.`)
     const { files, problems } = clusterFiles(directory, [...texts.success.keys()])

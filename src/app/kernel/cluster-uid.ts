@@ -6,15 +6,22 @@
 
 import { Effect } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
-import { identityNamespace } from "../../domain/fleet/cluster-identity.ts"
+import { identityNamespace, type ToldIdentity } from "../../domain/fleet/cluster-identity.ts"
 import { namespaces } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 
-/** Nothing where the namespace may not be read, as with charts of before. */
-export const clusterUid = (api: KubeApi): Effect.Effect<string | undefined, KubeError> =>
+/** The cluster's answer; with the role of charts of before it tells nothing. */
+export const toldIdentity = (api: KubeApi): Effect.Effect<ToldIdentity, KubeError> =>
   api.get(namespaces, identityNamespace).pipe(
-    Effect.map(({ metadata: { uid } }) => (uid === undefined ? undefined : cleanText(uid, textLimits.name))),
-    Effect.catch((error) =>
-      error.reason === "Forbidden" || error.reason === "NotFound" ? Effect.undefined : Effect.fail(error)
-    )
+    Effect.map(({ metadata: { uid } }): ToldIdentity =>
+      uid === undefined ? { _tag: "Untold" } : { _tag: "Uid", uid: cleanText(uid, textLimits.name) }
+    ),
+    Effect.catch((error): Effect.Effect<ToldIdentity, KubeError> => {
+      if (error.reason === "NotFound") return Effect.succeed({ _tag: "NoNamespace" })
+      return error.reason === "Forbidden" ? Effect.succeed({ _tag: "Untold" }) : Effect.fail(error)
+    })
   )
+
+/** Nothing where the namespace may not be read or is not there. */
+export const clusterUid = (api: KubeApi): Effect.Effect<string | undefined, KubeError> =>
+  Effect.map(toldIdentity(api), (told) => (told._tag === "Uid" ? told.uid : undefined))

@@ -14,13 +14,20 @@ export const identityNamespace = "kube-system"
 /** Name of the ConfigMap with the pins: its keys are clusters' slugs, its values UIDs. */
 export const pinsName = "mirrord-operator-cluster-identities"
 
+/** A cluster's answer to the question for its identity. */
+export type ToldIdentity =
+  | { readonly _tag: "Uid"; readonly uid: string }
+  /** It has no such namespace, which every cluster has. */
+  | { readonly _tag: "NoNamespace" }
+  /** The namespace may not be read. */
+  | { readonly _tag: "Untold" }
+
 /** A member that was asked for its identity. */
 export interface IdentifiedCluster {
   readonly name: ClusterName
   /** Its key among the pins. */
   readonly slug: string
-  /** Its UID now; nothing where it cannot be read. */
-  readonly found: string | undefined
+  readonly found: ToldIdentity
   /** UID of the primary's own cluster, where it is known. */
   readonly own: string | undefined
   /** UIDs by the slugs of clusters. */
@@ -46,19 +53,30 @@ export const isAboutIdentity = (message: string): boolean => message.includes(ui
 const forget = (slug: string, namespace: string): string =>
   `\`kubectl patch configmap ${pinsName} -n ${namespace} --type merge -p '{"data":{"${slug}":null}}'\``
 
+const replaced = (slug: string, namespace: string): string =>
+  `correct its server and its credentials, or run ${forget(slug, namespace)} if it was replaced`
+
+const withoutNamespace = ({ namespace, slug }: IdentifiedCluster, pinned: string): string =>
+  `it is not the cluster that it was: ${uidOfNamespace} pinned as ${pinned}, and it has no such namespace; ` +
+  replaced(slug, namespace)
+
 /** Judges which cluster answers under a member's name. */
 export const judgeIdentity = (cluster: IdentifiedCluster): IdentityVerdict => {
-  const { found, name, namespace, own, pins, slug } = cluster
-  if (found === undefined) return { _tag: "Untold" }
+  const { name, namespace, own, pins, slug } = cluster
+  const pinned = pins.get(slug)
+  if (cluster.found._tag !== "Uid")
+    return cluster.found._tag === "NoNamespace" && pinned !== undefined
+      ? { _tag: "Refused", message: withoutNamespace(cluster, pinned) }
+      : { _tag: "Untold" }
+  const found = cluster.found.uid
   const subject = `${uidOfNamespace} ${found}`
   if (found === own) {
     const cure = "remove it from the configuration; operator.multiCluster.managementOnly=false serves this cluster"
     return { _tag: "Refused", message: `it is the primary's own cluster: ${subject}, as that of the primary; ${cure}` }
   }
-  const pinned = pins.get(slug)
   if (pinned !== undefined && pinned !== found) {
-    const cure = `correct its server and its credentials, or run ${forget(slug, namespace)} if it was replaced`
-    return { _tag: "Refused", message: `it is not the cluster that it was: ${subject}, not ${pinned}; ${cure}` }
+    const message = `it is not the cluster that it was: ${subject}, not ${pinned}; ${replaced(slug, namespace)}`
+    return { _tag: "Refused", message }
   }
   const other = [...pins].find(([key, uid]) => uid === found && key !== slug)?.[0]
   if (other !== undefined) {

@@ -60,6 +60,13 @@ export interface NotEngaged {
   readonly message: string
 }
 
+/** Another cluster answers under its name since `since`, epoch ms. Only a check can end that. */
+export interface RefusedCluster {
+  readonly _tag: "Refused"
+  readonly since: number
+  readonly message: string
+}
+
 /** The knowledge of a cluster, with the reasons. */
 export type ClusterState =
   /** It is not known yet whether the cluster is well; it does not count as lost. */
@@ -78,6 +85,7 @@ export type ClusterState =
       readonly _tag: "Lost"
       readonly reason:
         | NotEngaged
+        | RefusedCluster
         | { readonly _tag: "ChecksFailed"; readonly lastCheck: CheckTimes; readonly message: string }
     }
 
@@ -98,6 +106,13 @@ export const afterDisengaging = (message: string, now: number): ClusterState => 
   _tag: "Lost",
   reason: { _tag: "NotEngaged", since: now, message }
 })
+
+/** Another cluster than expected answers. */
+export const afterRefusing = (reason: RefusedCluster): ClusterState => ({ _tag: "Lost", reason })
+
+/** Why a cluster is refused, if it is. */
+export const refusalOf = (state: ClusterState): RefusedCluster | undefined =>
+  state._tag === "Lost" && state.reason._tag === "Refused" ? state.reason : undefined
 
 /** Failed checks in a row of a cluster that is not lost. */
 const failedChecksOf = (state: ClusterState): number => {
@@ -170,7 +185,7 @@ export interface LastCheck {
   readonly health: ClusterHealth
 }
 
-const notEngaged = ({ message, since }: NotEngaged): LastCheck => ({
+const notEngaged = ({ message, since }: NotEngaged | RefusedCluster): LastCheck => ({
   checkedAt: since,
   health: { _tag: "Error", message }
 })
@@ -183,8 +198,8 @@ export const lastCheckOf = (state: ClusterState): LastCheck | undefined => {
     case "Connected":
       return { ...state.lastCheck, health: state.operator }
     case "Lost":
-      return state.reason._tag === "NotEngaged"
-        ? notEngaged(state.reason)
-        : { ...state.reason.lastCheck, health: { _tag: "Error", message: state.reason.message } }
+      return state.reason._tag === "ChecksFailed"
+        ? { ...state.reason.lastCheck, health: { _tag: "Error", message: state.reason.message } }
+        : notEngaged(state.reason)
   }
 }

@@ -6,7 +6,7 @@
 
 import * as Equal from "effect/Equal"
 import * as Result from "effect/Result"
-import { type IdentifiedCluster, judgeIdentity } from "../fleet/cluster-identity.ts"
+import { type IdentifiedCluster, judgeIdentity, type ToldIdentity } from "../fleet/cluster-identity.ts"
 import { clusterName, clusterNamesCollide, clusterSlug, type Sha256Hex } from "../fleet/cluster-name.ts"
 import type { FleetConfiguration, MemberConfiguration } from "../fleet/configuration.ts"
 import { needsRestart } from "../fleet/difference.ts"
@@ -33,7 +33,10 @@ export interface JoinFacts {
   /** The clusters that the primary finds by itself. */
   readonly provided: ReadonlyArray<ProvidedCluster>
   /** `namespace`: that of the primary's operator. */
-  readonly identity: Pick<IdentifiedCluster, "found" | "namespace" | "own" | "pins">
+  readonly identity: Pick<IdentifiedCluster, "namespace" | "own" | "pins"> & {
+    /** UID of the cluster that is to join; nothing where it cannot be read. */
+    readonly found: string | undefined
+  }
   /** UID of the primary that the cluster serves; nothing while it serves none. */
   readonly holder: string | undefined
 }
@@ -94,9 +97,10 @@ const providedProblem = ({ provided, request }: JoinFacts, sha256Hex: Sha256Hex)
 /** The reason why the cluster is not the one that may have this name, or serves another primary. */
 const identityProblem = ({ holder, identity, request }: JoinFacts, sha256Hex: Sha256Hex): string | undefined => {
   const name = clusterName(request.name)
-  const verdict = judgeIdentity({ ...identity, name, slug: clusterSlug(name, sha256Hex) })
-  if (verdict._tag === "Refused") return `Cluster ${name} cannot join: ${verdict.message}.`
   const { found, own } = identity
+  const told: ToldIdentity = found === undefined ? { _tag: "Untold" } : { _tag: "Uid", uid: found }
+  const verdict = judgeIdentity({ ...identity, found: told, name, slug: clusterSlug(name, sha256Hex) })
+  if (verdict._tag === "Refused") return `Cluster ${name} cannot join: ${verdict.message}.`
   const claim = judgeClaim({ primary: own, own: found, holder, mustTell: false, namespace: request.namespace })
   return claim._tag === "Refused" ? `Cluster ${name} cannot join: ${claim.failure.message}.` : undefined
 }

@@ -12,6 +12,7 @@ const tagged = <Tag extends string, Fields extends Schema.Struct.Fields>(tag: Ta
   Schema.Struct({ _tag: Schema.Literal(tag), ...fields })
 
 const NotEngaged = tagged("NotEngaged", { since: Schema.Number, message: Schema.String })
+const Refused = tagged("Refused", { since: Schema.Number, message: Schema.String })
 const CheckTimes = Schema.Struct({ askedAt: Schema.Number, checkedAt: Schema.Number })
 
 const State = Schema.Union([
@@ -28,7 +29,11 @@ const State = Schema.Union([
     failedChecks: Schema.Number
   }),
   tagged("Lost", {
-    reason: Schema.Union([NotEngaged, tagged("ChecksFailed", { lastCheck: CheckTimes, message: Schema.String })])
+    reason: Schema.Union([
+      NotEngaged,
+      Refused,
+      tagged("ChecksFailed", { lastCheck: CheckTimes, message: Schema.String })
+    ])
   })
 ])
 
@@ -76,9 +81,9 @@ const movedState = (state: typeof State.Type, by: number): ClusterState => {
       return {
         ...state,
         reason:
-          state.reason._tag === "NotEngaged"
-            ? { ...state.reason, since: state.reason.since + by }
-            : { ...state.reason, lastCheck: moved(state.reason.lastCheck) }
+          state.reason._tag === "ChecksFailed"
+            ? { ...state.reason, lastCheck: moved(state.reason.lastCheck) }
+            : { ...state.reason, since: state.reason.since + by }
       }
   }
 }

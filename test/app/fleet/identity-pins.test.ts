@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
@@ -6,6 +6,7 @@ import { makeIdentityPins } from "../../../src/app/fleet/identity-pins.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { identityNamespace, pinsName } from "../../../src/domain/fleet/cluster-identity.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { workloadClusters } from "../../../src/domain/fleet/roles.ts"
 import { configMaps, namespaces, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
@@ -19,6 +20,7 @@ const identify = (api: MemoryKubeApi, uid: string): void => {
   api.write(namespaces, identityNamespace, {})
   api.write(namespaces, identityNamespace, { metadata: { uid } })
 }
+const uid = (value: string) => ({ _tag: "Uid", uid: value }) as const
 const failing = (api: MemoryKubeApi, reason: "Forbidden" | "Unreachable", plural: string): void => {
   const error = new KubeError({ cluster: api.cluster, operation: "get", reason, detail: "not now" })
   api.before = (call) => (call.plural === plural ? Effect.fail(error) : Effect.void)
@@ -69,7 +71,7 @@ const start = (uids: Readonly<Record<string, string>>, primary = new MemoryKubeA
     const cluster = (name: string) => fleet.clusters.get(clusterName(name))
     const pins = () => primary.peek(configMaps, pinsName, operatorNamespace)?.["data"]
     const forget = (name: string) => primary.write(configMaps, pinsName, { data: { [name]: null } }, operatorNamespace)
-    return { cluster, forget, member, pins, primary, told }
+    return { cluster, fleet, forget, member, pins, primary, told }
   })
 
 describe("the identity of members", () => {
@@ -105,6 +107,58 @@ describe("the identity of members", () => {
       expect(pins()).toEqual({ a: "one", b: "three" })
       expect(cluster("b")?.reach()).toMatchObject({ reachable: true, error: undefined })
       expect(cluster("b")?.children()?.synced()).toBe(true)
+    })
+  )
+
+  it.effect("is looked at before anybody uses a cluster that was lost, and not while its operator alone is away", () =>
+    Effect.gen(function* () {
+      const { cluster, member } = yield* start({ a: "one", b: "two" })
+      failing(member("b"), "Unreachable", operators.plural)
+      yield* pass(20)
+      expect(cluster("b")?.reach()).toMatchObject({ reachable: false })
+      expect(cluster("b")?.access()).toBeDefined()
+      const error = new KubeError({ cluster: "b", operation: "get", reason: "Unreachable", detail: "not now" })
+      member("b").before = () => Effect.fail(error)
+      yield* pass(20)
+      expect([cluster("b")?.access(), cluster("b")?.children()]).toEqual([undefined, undefined])
+      member("b").before = () => Effect.never
+      yield* pass(20)
+      identify(member("b"), "three")
+      wellAgain(member("b"))
+      expect([cluster("b")?.access(), cluster("b")?.children()]).toEqual([undefined, undefined])
+      yield* pass(20)
+      expect(cluster("b")?.reach()).toMatchObject({ error: expect.stringContaining("not two") })
+    })
+  )
+
+  it.effect("holds where a cluster has lost the namespace that tells it", () =>
+    Effect.gen(function* () {
+      const { cluster, member, primary } = yield* start({ a: "one", b: "two" })
+      member("b").erase(namespaces, identityNamespace)
+      primary.write(secrets, "mirrord-cluster-b", { data: { bearerToken: btoa("another") } }, operatorNamespace)
+      yield* pass(10)
+      expect(cluster("b")?.reach()).toMatchObject({ error: expect.stringContaining("no such namespace") })
+    })
+  )
+
+  it.effect("refuses a cluster that goes and comes back at once, and tells it no second time", () =>
+    Effect.gen(function* () {
+      const { cluster, fleet, member, told } = yield* start({ a: "one", b: "one" })
+      const name = ["a", "b"].find((one) => cluster(one)?.reach().reachable === false) ?? "none"
+      const found = workloadClusters(configurationOf(["a", "b"])).find((one) => one.name === name)
+      if (found?.member === undefined) return yield* Effect.die("nothing is refused")
+      yield* fleet.leave(found.name)
+      member(name).before = () => Effect.sleep(500)
+      yield* fleet.join(found)
+      yield* TestClock.adjust(100)
+      expect(cluster(name)?.reach()).toMatchObject({ reachable: false, error: expect.stringContaining("is pinned") })
+      yield* pass(10)
+      expect(told).toHaveLength(1)
+      yield* fleet.leave(found.name)
+      yield* fleet.join({ ...found, member: { ...found.member, server: "https://elsewhere" } })
+      yield* TestClock.adjust(100)
+      expect(cluster(name)?.reach()).toMatchObject({ reachable: true, isConnecting: true })
+      return undefined
     })
   )
 
@@ -195,17 +249,63 @@ describe("the identity of members", () => {
       const [one, other] = [judge(), judge()]
       const [a, b] = [clusterName("a"), clusterName("b")]
       const data = () => primary.peek(configMaps, pinsName, operatorNamespace)?.["data"]
-      yield* one(b, "two")
-      expect(yield* other(b, "two")).toEqual({ _tag: "AsPinned" })
-      yield* one(a, "one")
-      expect(yield* other(a, "three")).toMatchObject({ _tag: "Refused" })
+      yield* one(b, uid("two"))
+      expect(yield* other(b, uid("two"))).toEqual({ _tag: "AsPinned" })
+      yield* one(a, uid("one"))
+      expect(yield* other(a, uid("three"))).toMatchObject({ _tag: "Refused" })
       expect(data()).toEqual({ a: "one", b: "two" })
       primary.write(configMaps, pinsName, { data: { a: null } }, operatorNamespace)
-      expect(yield* other(a, "three")).toMatchObject({ _tag: "ToPin" })
-      expect(yield* one(a, "three")).toEqual({ _tag: "AsPinned" })
+      expect(yield* other(a, uid("three"))).toMatchObject({ _tag: "ToPin" })
+      expect(yield* one(a, uid("three"))).toEqual({ _tag: "AsPinned" })
       primary.erase(configMaps, pinsName, operatorNamespace)
-      expect(yield* one(clusterName("c"), "four")).toMatchObject({ _tag: "ToPin" })
+      expect(yield* one(clusterName("c"), uid("four"))).toMatchObject({ _tag: "ToPin" })
       expect(data()).toEqual({ c: "four" })
+    })
+  )
+
+  it.effect("is pinned for a thousand new members with a few writes, one of each identity", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      identify(primary, "zero")
+      let calls = 0
+      primary.before = ({ plural }) =>
+        plural === configMaps.plural
+          ? Effect.andThen(
+              Effect.sync(() => calls++),
+              Effect.yieldNow
+            )
+          : Effect.void
+      const judge = makeIdentityPins({ api: primary, namespace: operatorNamespace, sha256Hex })
+      const members = Array.from({ length: 1_000 }, (_, index) => index)
+      const verdicts = yield* Effect.forEach(
+        members,
+        (index) => judge(clusterName(`c${index}`), uid(`u${index % 999}`)),
+        {
+          concurrency: "unbounded"
+        }
+      )
+      expect(calls).toBeLessThan(10)
+      expect(verdicts.map(({ _tag }) => _tag)).toEqual([...Array.from({ length: 999 }, () => "ToPin"), "Refused"])
+      const data = primary.peek(configMaps, pinsName, operatorNamespace)?.["data"]
+      expect(data).toEqual(Object.fromEntries(members.slice(0, 999).map((index) => [`c${index}`, `u${index}`])))
+    })
+  )
+
+  it.effect("is judged for the others when the one that asked first is interrupted, or its write fails", () =>
+    Effect.gen(function* () {
+      const primary = new MemoryKubeApi("primary")
+      identify(primary, "zero")
+      const error = new KubeError({ cluster: "primary", operation: "create", reason: "Unreachable", detail: "not now" })
+      const answers: Array<Effect.Effect<void, KubeError>> = [Effect.never, Effect.fail(error)]
+      primary.before = ({ plural }) => (plural === configMaps.plural ? (answers.shift() ?? Effect.void) : Effect.void)
+      const judge = makeIdentityPins({ api: primary, namespace: operatorNamespace, sha256Hex })
+      const ask = (name: string) => Effect.forkChild(Effect.result(judge(clusterName(name), uid(name))))
+      const [first, second, third] = [yield* ask("a"), yield* ask("b"), yield* ask("c")]
+      yield* TestClock.adjust(1_000)
+      yield* Fiber.interrupt(first)
+      expect(yield* Fiber.join(second)).toMatchObject({ _tag: "Failure" })
+      expect(yield* Fiber.join(third)).toMatchObject({ _tag: "Success", success: { _tag: "ToPin" } })
+      expect(primary.peek(configMaps, pinsName, operatorNamespace)?.["data"]).toEqual({ c: "c" })
     })
   )
 

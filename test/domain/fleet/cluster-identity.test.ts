@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest"
 import { type IdentifiedCluster, isAboutIdentity, judgeIdentity } from "../../../src/domain/fleet/cluster-identity.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 
+const uid = (value: string) => ({ _tag: "Uid", uid: value }) as const
 const asked = (change: Partial<IdentifiedCluster>): IdentifiedCluster => ({
   name: clusterName("eu_west"),
   slug: "eu-west-123456",
-  found: "one",
+  found: uid("one"),
   own: "zero",
   pins: new Map(),
   namespace: "mirrord",
@@ -30,6 +31,14 @@ describe("the identity of a cluster", () => {
     )
   })
 
+  it("refuses a cluster without the namespace under a name that has a pin", () => {
+    const message = refusal({ found: { _tag: "NoNamespace" }, pins: new Map([["eu-west-123456", "two"]]) })
+    expect(isAboutIdentity(message)).toBe(true)
+    expect(message).toMatch(
+      /^it is not the cluster that it was: .* is pinned as two, and it has no such namespace; .*null/
+    )
+  })
+
   it("refuses a second name of one cluster, whether the first one is configured or was", () => {
     expect(refusal({ pins: new Map([["b", "one"]]) })).toMatch(
       /^it is cluster b: .* is one, which is pinned for b; remove one of the two, or run `.*"b":null.*` if b is called/
@@ -42,17 +51,17 @@ describe("the identity of a cluster", () => {
   })
 
   it("refuses the primary's own cluster as a member, pinned or not", () => {
-    expect(isAboutIdentity(refusal({ found: "zero" }))).toBe(true)
+    expect(isAboutIdentity(refusal({ found: uid("zero") }))).toBe(true)
     expect(isAboutIdentity("connection refused")).toBe(false)
-    expect(refusal({ found: "zero", pins: new Map([["eu-west-123456", "zero"]]) })).toMatch(
+    expect(refusal({ found: uid("zero"), pins: new Map([["eu-west-123456", "zero"]]) })).toMatch(
       /^it is the primary's own cluster: .* is zero, .*managementOnly=false/
     )
   })
 
   it("accepts a cluster that tells nothing, and a primary that knows nothing of itself", () => {
-    expect(judgeIdentity(asked({ found: undefined, pins: new Map([["eu-west-123456", "two"]]) }))).toEqual({
-      _tag: "Untold"
-    })
+    const untold = { _tag: "Untold" } as const
+    expect(judgeIdentity(asked({ found: untold, pins: new Map([["eu-west-123456", "two"]]) }))).toEqual(untold)
+    expect(judgeIdentity(asked({ found: { _tag: "NoNamespace" } }))).toEqual(untold)
     expect(judgeIdentity(asked({ own: undefined }))._tag).toBe("ToPin")
   })
 })

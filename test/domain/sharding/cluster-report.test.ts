@@ -25,7 +25,11 @@ const state: fc.Arbitrary<ClusterState> = fc.oneof(
   }),
   fc.record({
     _tag: fc.constant("Lost" as const),
-    reason: fc.oneof(notEngaged, fc.record({ _tag: fc.constant("ChecksFailed" as const), lastCheck, message: text }))
+    reason: fc.oneof(
+      notEngaged,
+      fc.record({ _tag: fc.constant("Refused" as const), since: time, message: text }),
+      fc.record({ _tag: fc.constant("ChecksFailed" as const), lastCheck, message: text })
+    )
   })
 )
 const report: fc.Arbitrary<ClusterReport> = fc.record(

@@ -11,6 +11,7 @@ const changeCluster = (run: StoryRun, change: Exclude<(typeof changes)[number], 
   withCluster(run, cluster, () => {
     const { files, plan } = run.world
     if (cluster === plan.primary) return nothingHappens(run, `${cluster} is the primary itself`)
+    if (run.world.authors.isFound(cluster)) return nothingHappens(run, `${cluster} is found by a provider`)
     const isListed = files.isListed(cluster)
     if (isListed === (change === "add"))
       return nothingHappens(run, `${cluster} is ${isListed ? "" : "not "}in the primary's list`)

@@ -43,7 +43,8 @@ export const token: Verb = {
       const [words, change]: readonly [string, Change] = changes[name]
       return (run) =>
         withCluster(run, member, ({ tokens }) => {
-          if (!tokens.isPlanned || member === run.world.plan.primary)
+          const { members, primary } = run.world.plan
+          if (!tokens.isPlanned || member === primary || members[member] !== undefined)
             return nothingHappens(run, `${member} has no tokens that end`)
           run.fault(`token ${name}`, `${words} ${member}`)
           change(run.world, member)

@@ -54,6 +54,7 @@ describe("parseStory", () => {
     ])
     expect(Result.isSuccess(read) && read.success.plan).toEqual({
       ephemeralAgents: [],
+      members: {},
       traces: false,
       replicas: {},
       sharding: false,

@@ -43,8 +43,8 @@ describe("randomStory", () => {
         // Strands that are woven in have sessions of their own.
         new Set(story.lines.filter((line) => line.startsWith("session s")).map((line) => line.split(" ")[1])).size
       ).toBeLessThanOrEqual(2)
-      // The last act may take the story beyond its time.
-      expect(ticks({ ...story, lines: story.lines.slice(0, -10) })).toBeLessThan(60_000 + 600_000)
+      // The last act, and the calm end of a strand, may take the story beyond its time.
+      expect(ticks({ ...story, lines: story.lines.slice(0, -20) })).toBeLessThan(60_000 + 600_000)
     }
   })
 

@@ -1,0 +1,37 @@
+/**
+ * N26 (failures.md §3.27). A cluster is not given up because nobody makes other credentials for it: the last ones are
+ * used until their end, by each process that has got them.
+ */
+
+import type { Invariant } from "./invariant.ts"
+import { isParent, recordedChildren } from "./session-objects.ts"
+
+/** A primary says this of a cluster for which it has no credentials. */
+const isWithout = /^(?:no token can be made for it|its plugin gives no credentials)/u
+
+export const lastCredentialsServe: Invariant = {
+  id: "N26",
+  sentence: "No member is lost for want of other credentials while the last ones are good.",
+  begin: (world) => {
+    /** When the primary's processes last changed. */
+    let startedAt = -Infinity
+    return {
+      on: (event) => {
+        if (event._tag === "Operator" && event.cluster === world().plan.primary) startedAt = event.at
+        if (event._tag !== "Committed" || !isParent(event.commit)) return undefined
+        const { after, before } = event.commit
+        const known = new Map(before === undefined ? [] : recordedChildren(before))
+        const lost = (after === undefined ? [] : recordedChildren(after)).find(
+          ([cluster, { error }]) =>
+            isWithout.test(error ?? "") &&
+            // A parent may still say what it has said before.
+            known.get(cluster)?.error !== error &&
+            world().clusters.get(cluster)?.tokens.servesSince(startedAt) === true
+        )
+        return lost === undefined
+          ? undefined
+          : `${lost[0]} is lost although its last credentials are good: ${lost[1].error}.`
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+/** N25 and N26: a primary and members that it finds, or whose credentials it makes, by events made by hand. */
+
+import { describe, expect, it } from "vitest"
+import { foundClustersStay } from "../../../../lab/simulation/invariants/n25-found-clusters-stay.ts"
+import { lastCredentialsServe } from "../../../../lab/simulation/invariants/n26-last-credentials-serve.ts"
+import type { TimedEvent } from "../../../../lab/simulation/world/world-event.ts"
+import { usualPlan, World } from "../../../../lab/simulation/world/world.ts"
+import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { at, find } from "./fixture.ts"
+
+/** A world in which b is found by a file, and a cloud makes the tokens of a, which live for ten minutes. */
+const makeWorld = (): World => {
+  const plan = { lifetime: 600_000, longest: Infinity, skew: 0 }
+  return new World({
+    ...usualPlan,
+    seed: "test",
+    clusters: [
+      { name: "a", pods: 1 },
+      { name: "b", pods: 1 }
+    ],
+    defaultCluster: "a",
+    tokens: { a: plan, b: plan },
+    members: {
+      a: { _tag: "Configured", auth: "eks" },
+      b: { _tag: "Kubeconfig", provider: "kubeconfigFile", auth: "token" }
+    }
+  })
+}
+
+const fault = (ms: number) => at(ms, { _tag: "Fault", kind: "", text: "" })
+
+describe("N25", () => {
+  const left = (ms: number) =>
+    at(ms, {
+      _tag: "Log",
+      process: "operator-primary-1",
+      line: { level: "Info", message: "cluster leaves the fleet", details: { cluster: "b" } }
+    })
+
+  it("finds a cluster that leaves although its provider names it, or cannot be read", () => {
+    const world = makeWorld()
+    expect(find(foundClustersStay, [left(0)], world)).toContain("lets b leave the fleet")
+    world.authors.spoilFile()
+    expect(find(foundClustersStay, [left(0)], world)).toContain("lets b leave the fleet")
+    world.authors.withdraw("b")
+    expect(find(foundClustersStay, [left(0)], world)).toBeUndefined()
+  })
+
+  it("gives a cluster time to leave that comes back", () => {
+    const world = makeWorld()
+    const checker = foundClustersStay.begin(() => world)
+    const hear = (event: TimedEvent) => checker.on?.(event)
+    hear(fault(0))
+    world.authors.withdraw("b")
+    hear(fault(1_000))
+    world.authors.provide("b")
+    hear(fault(2_000))
+    expect(hear(left(3_000))).toBeUndefined()
+    expect(hear(left(60_000))).toContain("lets b leave")
+  })
+})
+
+describe("N26", () => {
+  const parent = (error: string | null) => ({
+    metadata: { name: "mc-1" },
+    status: { clusterSessions: { a: { ready: false, sessionName: "mc-1-a", error } } }
+  })
+  const said = (error: string, before: string | null = null) =>
+    at(2_000, {
+      _tag: "Committed",
+      cluster: "primary",
+      commit: { ref: mirrordMultiClusterSessions, version: 1, before: parent(before), after: parent(error) }
+    })
+  const without = "no token can be made for it: the cloud gives no token"
+  const started = (world: World) =>
+    at(world.now, { _tag: "Operator", cluster: "primary", process: "operator-primary-1", change: "started" })
+
+  it("finds a cluster that is lost for want of a token while the last one is good", () => {
+    const world = makeWorld()
+    const first = started(world)
+    world.pass(1_000)
+    world.cluster("a").tokens.grant(600_000)
+    expect(find(lastCredentialsServe, [first, said(without)], world)).toContain("a is lost although")
+    expect(find(lastCredentialsServe, [first, said("connection refused")], world)).toBeUndefined()
+    // It has said so before.
+    expect(find(lastCredentialsServe, [first, said(without, without)], world)).toBeUndefined()
+    // A process that has got none.
+    world.pass(1_000)
+    expect(find(lastCredentialsServe, [first, started(world), said(without)], world)).toBeUndefined()
+  })
+})
