@@ -422,6 +422,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
       ? "primary-with-workloads"
       : "primary-management-only"
     const own = plan.sharding ? "primary-with-sharding" : ofPrimary
+    const finds = story.lines.some((line) => line.startsWith("found "))
     const hasCopies = story.lines.some((line) => line.startsWith("copy "))
     for (const event of runStory(story, { events: true, ...(faults === undefined ? {} : { faults }) }).events) {
       if (event._tag !== "Called") continue
@@ -433,6 +434,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
         continue
       }
       const isOwn = to === operator
+      // The rights of a provider are given where a value of the chart chooses it.
+      if (finds && isOwn && operator === plan.primary) continue
       if (isOwn && isAboutCopies(call)) found["operator-with-copies"].push(call)
       else if (hasCopies && operator !== plan.primary) besideCopies.push(call)
       else found[operator !== plan.primary ? "operator-with-workloads" : isOwn ? own : "primary-at-a-member"].push(call)
