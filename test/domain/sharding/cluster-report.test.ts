@@ -40,7 +40,9 @@ const report: fc.Arbitrary<ClusterReport> = fc.record(
 describe("the report of a cluster", () => {
   it("is read as it was written where clocks agree", () =>
     fc.assert(
-      fc.property(report, time, (written, now) => expect(readReport(reportText(written, now), now)).toEqual(written))
+      fc.property(report, time, (written, now) => {
+        expect(readReport(reportText(written, now), now)).toEqual(written)
+      })
     ))
 
   it("has its times moved to the reader's clock", () => {
