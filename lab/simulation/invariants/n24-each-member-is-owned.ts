@@ -11,9 +11,9 @@ export const eachMemberIsOwned: Invariant = {
   sentence: "Once all is well, each member that is shared among replicas has one owner, which runs.",
   begin: (world) => ({
     atRest: () => {
-      const { files, primary } = world()
+      const { primary } = world()
       if (!isSharded(world()) || primary.host.isGone) return []
-      const members = membersOf(world()).filter((member) => files.isInFleet(member))
+      const members = membersOf(world()).filter((member) => world().isInFleet(member))
       const ownerless = members
         .filter((member) => runningOwner(world(), member) === undefined)
         .map((member) => `Nobody owns ${member}.`)

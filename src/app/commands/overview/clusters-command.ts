@@ -52,7 +52,8 @@ export const findClusters = (choice: KubeConfigChoice): Effect.Effect<Told, Unan
     const clusters = yield* readClusters(yield* chosenCluster(choice))
     if (clusters.length === 0)
       return { value: [], lines: ["The operator of this cluster has no fleet: it is no primary."], notes: [] }
-    const columns = clusterColumns(yield* Clock.currentTimeMillis)
+    const isShared = clusters.some(({ status }) => status.replica !== undefined)
+    const columns = clusterColumns(yield* Clock.currentTimeMillis).filter(({ name }) => isShared || name !== "Replica")
     const header = columns.map(({ name }) => name.toUpperCase())
     const rows = clusters.map((cluster) => columns.map(({ cell }) => cell(cluster)))
     return { value: clusters.map(value), lines: textTable([header, ...rows]), notes: [] }
