@@ -36,9 +36,9 @@ export const credentialsFresh: Invariant = {
           refusedSince.set(key, event.at)
           return undefined
         }
-        return event.at - since > tolerated
-          ? `The operator of ${key} has been refused for ${(event.at - since) / 1000} s.`
-          : undefined
+        // An operator that was refused asks seldom, and may ask for the first time after all is healed.
+        const lasted = event.at - Math.max(since, world().healedAt)
+        return lasted > tolerated ? `The operator of ${key} has been refused for ${lasted / 1000} s.` : undefined
       },
       atRest: () =>
         [...refusedSince.keys()]
