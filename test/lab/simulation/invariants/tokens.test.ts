@@ -100,11 +100,20 @@ describe("N22, as N21", () => {
 
 describe("L4", () => {
   it("takes the refusals of tokens that somebody has spoilt, until they are put right", () => {
-    const refused = [0, 70_000].flatMap((ms) => asked(ms, { verb: "list", to: "a" }, "Unauthorized"))
     const world = makeWorld()
+    const refused = (...times: ReadonlyArray<number>) =>
+      find(
+        credentialsFresh,
+        times.flatMap((at) => asked(at, { verb: "list", to: "a" }, "Unauthorized")),
+        world
+      )
+    const from = world.now
     world.tokenSecrets.spoil("a", "nobody's")
-    expect(find(credentialsFresh, refused, world)).toBeUndefined()
+    expect(refused(from, from + 70_000)).toBeUndefined()
+    world.pass(minute)
     world.heal()
-    expect(find(credentialsFresh, refused, world)).toContain("has been refused for 70 s")
+    // It asks for the first time since.
+    expect(refused(from, world.now + 10_000)).toBeUndefined()
+    expect(refused(world.now, world.now + 70_000)).toContain("has been refused for 70 s")
   })
 })
