@@ -55,16 +55,7 @@ const runTested = (tested: TestedStory): void => {
 
 /** Runs the random story of a seed; throws the explanation if it breaks something. */
 export const expectRandomToHold = (seed: string): void =>
-  runTested({ story: withoutFailingMakers(seed), replay: replayOfRandom(seed, usualRandomStory) })
-
-/**
- * The random story without failures of those that make credentials: after a failure an operator waits up to five
- * minutes, which L4 and L5 do not allow for yet. Scenarios and rotations.test.ts have such failures.
- */
-const withoutFailingMakers = (seed: string): Story => {
-  const { lines, ...story } = randomStory(seed, usualRandomStory)
-  return { ...story, lines: lines.filter((line) => !/^maker \S+ (?:fails|hangs|nonsense)/u.test(line)) }
-}
+  runTested({ story: randomStory(seed, usualRandomStory), replay: replayOfRandom(seed, usualRandomStory) })
 
 /** As {@link expectRandomToHold}, for the story of a `file`, or one run of its sweep if the file names one. */
 export const expectToHold = (story: Story, file: string, sweepName?: string): void => {

@@ -32,7 +32,8 @@ export const credentialsFresh: Invariant = {
           return undefined
         }
         const since = refusedSince.get(key)
-        if (since === undefined || world().faultPlans.length > 0 || !world().areCredentialsWell) {
+        const { areCredentialsWell, faultPlans, makers } = world()
+        if (since === undefined || faultPlans.length > 0 || !areCredentialsWell || makers.isAwaited) {
           refusedSince.set(key, event.at)
           return undefined
         }

@@ -92,7 +92,8 @@ export const clientsComeBack: Invariant = {
             // An ephemeral agent that hung in a fault keeps its place until it has ended, which takes a minute. And a
             // copy over many clusters is not waited for until the primary has seen that its default is well again.
             const isSlow = world().plan.ephemeralAgents.length > 0 || (wish !== undefined && !isOfOneCluster)
-            if (!world().isWell || isLeaseLate(world()) || (isFaulty && isSlow)) troubled.add(sessionId)
+            const isLate = isLeaseLate(world()) || world().makers.isAwaited
+            if (!world().isWell || isLate || (isFaulty && isSlow)) troubled.add(sessionId)
             if (!troubled.has(sessionId)) hopeful.add(client)
             return undefined
           }

@@ -8,6 +8,7 @@
 import { Clock, Effect, Redacted } from "effect"
 import { makePluginCredentials } from "../../../src/app/fleet/plugin-credentials.ts"
 import { type ExecFailure, execPatienceSecs } from "../../../src/domain/credentials/exec-credential.ts"
+import { longestMakingPause } from "../../../src/domain/credentials/made-credentials.ts"
 import type { AccessProvider } from "../../../src/domain/fleet/access-providers.ts"
 import { asString, at } from "../../../src/domain/json.ts"
 import type { MakeCredentials } from "../../../src/ports/credential-maker.ts"
@@ -21,6 +22,9 @@ const apiVersion = "client.authentication.k8s.io/v1"
 /** Time until an answer, ms. */
 const usual = 200
 const slow = 5_000
+const hung = execPatienceSecs * 1_000
+/** After an answer that was none, a process asks again within this time, ms: the longest pause with its jitter. */
+const longestWait = 1.25 * longestMakingPause
 
 export const accessProviders: ReadonlyArray<AccessProvider> = [
   {
@@ -29,12 +33,36 @@ export const accessProviders: ReadonlyArray<AccessProvider> = [
   }
 ]
 
+const answerIn = (mode: MakerMode): Effect.Effect<"answer" | "nonsense", ExecFailure> => {
+  switch (mode) {
+    case "works":
+      return Effect.delay(Effect.succeed("answer" as const), usual)
+    case "slow":
+      return Effect.delay(Effect.succeed("answer" as const), slow)
+    case "nonsense":
+      return Effect.delay(Effect.succeed("nonsense" as const), usual)
+    case "fails":
+      return Effect.delay(Effect.fail({ _tag: "Failed", how: 1, stderr: "not now" } as const), usual)
+    case "hangs":
+      return Effect.delay(Effect.fail({ _tag: "TooSlow" } as const), hung)
+  }
+}
+
 export class CredentialMakers {
   readonly #tokens: (member: string) => AccountTokens
+  readonly #now: () => number
   readonly #modes = new Map<string, MakerMode>()
+  #awaitedUntil = -Infinity
 
-  constructor(tokens: (member: string) => AccountTokens) {
+  /** `now`: world time, ms. */
+  constructor(tokens: (member: string) => AccountTokens, now: () => number) {
     this.#tokens = tokens
+    this.#now = now
+  }
+
+  /** Whether a process may not have asked again yet, after an answer that was none. */
+  get isAwaited(): boolean {
+    return this.#now() < this.#awaitedUntil
   }
 
   /** Whether each maker works. */
@@ -59,19 +87,12 @@ export class CredentialMakers {
 
   /** The answer after its time; the failure says why there is none. */
   #answer(member: string): Effect.Effect<"answer" | "nonsense", ExecFailure> {
-    const mode = this.#modes.get(member) ?? "works"
-    switch (mode) {
-      case "works":
-        return Effect.delay(Effect.succeed("answer" as const), usual)
-      case "slow":
-        return Effect.delay(Effect.succeed("answer" as const), slow)
-      case "nonsense":
-        return Effect.delay(Effect.succeed("nonsense" as const), usual)
-      case "fails":
-        return Effect.delay(Effect.fail({ _tag: "Failed", how: 1, stderr: "not now" } as const), usual)
-      case "hangs":
-        return Effect.delay(Effect.fail({ _tag: "TooSlow" } as const), execPatienceSecs * 1_000)
-    }
+    return Effect.suspend(() => {
+      const mode = this.#modes.get(member) ?? "works"
+      if (mode === "fails" || mode === "hangs" || mode === "nonsense")
+        this.#awaitedUntil = this.#now() + (mode === "hangs" ? hung : usual) + longestWait
+      return answerIn(mode)
+    })
   }
 
   #cloud(member: string): ReturnType<MakeCredentials> {

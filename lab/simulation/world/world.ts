@@ -148,7 +148,7 @@ export class World {
     this.network = new Network(this.kernel)
     this.files = new PrimaryFiles(plan)
     const tokensOf = (name: string): AccountTokens => this.cluster(name).tokens
-    this.makers = new CredentialMakers(tokensOf)
+    this.makers = new CredentialMakers(tokensOf, () => this.now)
     const names = new Set([plan.primary, ...plan.clusters.map(({ name }) => name)])
     for (const name of names) this.#makeCluster(name)
     for (const { name, pods, workloads = [] } of plan.clusters) {

@@ -1,24 +1,19 @@
-/** N25 and N26: a primary and members that it finds, or whose credentials it makes, by events made by hand. */
+/** N25, N26, L4 and L5: a primary and members that it finds, or whose credentials it makes, by events made by hand. */
 
 import { describe, expect, it } from "vitest"
+import { credentialsFresh } from "../../../../lab/simulation/invariants/l04-credentials-fresh.ts"
+import { clientsComeBack } from "../../../../lab/simulation/invariants/l05-clients-come-back.ts"
 import { foundClustersStay } from "../../../../lab/simulation/invariants/n25-found-clusters-stay.ts"
 import { lastCredentialsServe } from "../../../../lab/simulation/invariants/n26-last-credentials-serve.ts"
 import type { TimedEvent } from "../../../../lab/simulation/world/world-event.ts"
-import { usualPlan, World } from "../../../../lab/simulation/world/world.ts"
+import type { World } from "../../../../lab/simulation/world/world.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { at, find } from "./fixture.ts"
+import { asked, at, find, makeWorld } from "./fixture.ts"
 
 /** A world in which b is found by a file, and a cloud makes the tokens of a, which live for ten minutes. */
-const makeWorld = (): World => {
+const ofMembers = (): World => {
   const plan = { lifetime: 600_000, longest: Infinity, skew: 0 }
-  return new World({
-    ...usualPlan,
-    seed: "test",
-    clusters: [
-      { name: "a", pods: 1 },
-      { name: "b", pods: 1 }
-    ],
-    defaultCluster: "a",
+  return makeWorld({
     tokens: { a: plan, b: plan },
     members: {
       a: { _tag: "Configured", auth: "eks" },
@@ -38,7 +33,7 @@ describe("N25", () => {
     })
 
   it("finds a cluster that leaves although its provider names it, or cannot be read", () => {
-    const world = makeWorld()
+    const world = ofMembers()
     expect(find(foundClustersStay, [left(0)], world)).toContain("lets b leave the fleet")
     world.authors.spoilFile()
     expect(find(foundClustersStay, [left(0)], world)).toContain("lets b leave the fleet")
@@ -47,7 +42,7 @@ describe("N25", () => {
   })
 
   it("gives a cluster time to leave that comes back", () => {
-    const world = makeWorld()
+    const world = ofMembers()
     const checker = foundClustersStay.begin(() => world)
     const hear = (event: TimedEvent) => checker.on?.(event)
     hear(fault(0))
@@ -76,7 +71,7 @@ describe("N26", () => {
     at(world.now, { _tag: "Operator", cluster: "primary", process: "operator-primary-1", change: "started" })
 
   it("finds a cluster that is lost for want of a token while the last one is good", () => {
-    const world = makeWorld()
+    const world = ofMembers()
     const first = started(world)
     world.pass(1_000)
     world.cluster("a").tokens.grant(600_000)
@@ -87,5 +82,55 @@ describe("N26", () => {
     // A process that has got none.
     world.pass(1_000)
     expect(find(lastCredentialsServe, [first, started(world), said(without)], world)).toBeUndefined()
+  })
+})
+
+describe("a cloud that has failed", () => {
+  /** A primary whose cloud has failed, and works again. */
+  const recovering = (): World => {
+    const world = ofMembers()
+    world.makers.set("a", "fails")
+    world.pass(20_000)
+    world.heal()
+    return world
+  }
+
+  it("is asked again within the longest pause", () => {
+    const world = recovering()
+    expect(world.makers.isAwaited).toBe(true)
+    world.pass(80_000)
+    expect(world.makers.isAwaited).toBe(false)
+  })
+
+  it("explains refusals and the ends of sessions for so long, and no longer (L4, L5)", () => {
+    const world = recovering()
+    const refusals = (from: number) =>
+      find(
+        credentialsFresh,
+        [0, 70_000].flatMap((ms) => asked(from + ms, { verb: "list", to: "a" }, "Unauthorized")),
+        world
+      )
+    expect(refusals(world.now)).toBeUndefined()
+    world.startClient({ name: "s1", user: "u", shape: "exec", target: "deployment.myapp" })
+    const ends = () =>
+      find(
+        clientsComeBack,
+        [
+          at(world.now, { _tag: "ClientAsks", client: "s1" }),
+          at(world.now, {
+            _tag: "ClientRefused",
+            client: "s1",
+            code: 500,
+            reason: "InternalError",
+            message: "no token"
+          }),
+          at(world.now, { _tag: "ClientEnded", client: "s1", rule: "operator-api.md §7.5", message: "no token" })
+        ],
+        world
+      )
+    expect(ends()).toBeUndefined()
+    world.pass(80_000)
+    expect(refusals(world.now)).toContain("has been refused for 70 s")
+    expect(ends()).toContain("was refused although nothing was wrong")
   })
 })

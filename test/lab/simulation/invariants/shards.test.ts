@@ -4,20 +4,13 @@ import { describe, expect, it } from "vitest"
 import { oneOwnerActs } from "../../../../lab/simulation/invariants/n23-one-owner-acts.ts"
 import { eachMemberIsOwned } from "../../../../lab/simulation/invariants/n24-each-member-is-owned.ts"
 import { runningOwner } from "../../../../lab/simulation/invariants/shards.ts"
-import { usualPlan, World } from "../../../../lab/simulation/world/world.ts"
+import type { World } from "../../../../lab/simulation/world/world.ts"
 import { leases } from "../../../../src/domain/resources/core-kinds.ts"
 import { called, find, findAtRest, makeWorld } from "./fixture.ts"
 
 /** The primary has two replicas, which share the members a and b. */
 const shared = (): World => {
-  const world = new World({
-    ...usualPlan,
-    seed: "test",
-    clusters: [
-      { name: "a", pods: 1 },
-      { name: "b", pods: 1 }
-    ],
-    defaultCluster: "a",
+  const world = makeWorld({
     replicas: { primary: 2 },
     sharding: true
   })
