@@ -4,6 +4,7 @@
  */
 
 import { Data, type Effect, type Stream } from "effect"
+import { isObject } from "../domain/json.ts"
 import type { ObjectMeta } from "../domain/resources/object-meta.ts"
 
 /** The collection of the API that a call is about. `plural` is the resource's name in URLs; the core group is `""`. */
@@ -25,6 +26,8 @@ export interface KubeObject {
   readonly metadata: ObjectMeta
   readonly [field: string]: unknown
 }
+
+export const isKubeObject = (value: unknown): value is KubeObject => isObject(value) && isObject(value["metadata"])
 
 /**
  * `Unreachable`: no answer at all (refused, reset, TLS, time-out). `Other`: an answer with another reason.

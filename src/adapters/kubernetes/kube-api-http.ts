@@ -10,16 +10,17 @@ import type { Dispatcher } from "undici"
 import { isObject } from "../../domain/json.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
 import { timestamp } from "../../domain/resources/object-meta.ts"
-import type {
-  DeleteOptions,
-  KubeApi,
-  KubeError,
-  KubeObject,
-  PodLogOptions,
-  PodLogs,
-  ResourceRef,
-  Selection,
-  WatchEvent
+import {
+  type DeleteOptions,
+  isKubeObject,
+  type KubeApi,
+  type KubeError,
+  type KubeObject,
+  type PodLogOptions,
+  type PodLogs,
+  type ResourceRef,
+  type Selection,
+  type WatchEvent
 } from "../../ports/kube-api.ts"
 import { type ApiRequest, type ApiServer, defaultTimes, type KubeApiTimes, makeApiServer, send } from "./api-server.ts"
 import { largestList, largestObject, readBody } from "./bounded-body.ts"
@@ -29,8 +30,6 @@ import { wholeLines } from "./whole-lines.ts"
 
 /** One parser for all clusters, because the members of a fleet hold much the same. */
 const parser = new InterningJsonParser()
-
-const isKubeObject = (value: unknown): value is KubeObject => isObject(value) && isObject(value["metadata"])
 
 export const pathOf = (ref: ResourceRef, namespace: string | undefined, name?: string, subresource?: string): string =>
   [

@@ -8,11 +8,11 @@
 import type { Clock } from "effect"
 import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import { type ClusterState, isWell } from "../../domain/fleet/health.ts"
-import { asObject, isObject } from "../../domain/json.ts"
+import { asObject } from "../../domain/json.ts"
 import { type ClusterReport, readReport } from "../../domain/sharding/cluster-report.ts"
 import { clusterEntry, isReport, reportName } from "../../domain/sharding/report-names.ts"
 import { ownerlessGrace } from "../../domain/sharding/shard-leases.ts"
-import type { KubeObject } from "../../ports/kube-api.ts"
+import { isKubeObject, type KubeObject } from "../../ports/kube-api.ts"
 
 /** The owners of clusters, by their Leases. */
 export interface ClusterOwners {
@@ -50,8 +50,7 @@ const checkedNow = (state: ClusterState, now: number): ClusterState =>
 const readChild = (text: string): KubeObject | undefined => {
   try {
     const read: unknown = JSON.parse(text)
-    const isChild = isObject(read) && typeof asObject(read["metadata"])["name"] === "string"
-    return isChild ? (read as unknown as KubeObject) : undefined
+    return isKubeObject(read) && typeof read.metadata.name === "string" ? read : undefined
   } catch {
     return undefined
   }
