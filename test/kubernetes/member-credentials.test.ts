@@ -175,9 +175,7 @@ describeKubernetes("members' credentials that change", (assets) => {
           left: nothing,
           childChanged: (_cluster, child) => void seen.push(child.metadata.name),
           reachChanged: nothing,
-          credentialsFailed: nothing,
-          credentialsEnding: nothing,
-          identityRefused: nothing
+          happened: nothing
         }
       }).pipe(Effect.provideService(ClusterConnector, connector), Scope.provide(own))
     )

@@ -8,6 +8,8 @@
 import { Clock, Effect, Exit, Latch, Predicate, Result, Scope } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
+import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
+import { identityRefusedEvent } from "../../domain/events/fleet-events.ts"
 import type { IdentityVerdict } from "../../domain/fleet/cluster-identity.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import {
@@ -44,12 +46,8 @@ export interface ConnectionEvents {
   readonly childChanged: (cluster: ClusterName, child: KubeObject) => void
   /** A cluster was lost, came back or was engaged, or its sessions became readable or unreadable. */
   readonly reachChanged: (cluster: ClusterName) => void
-  /** No new credentials could be got for a cluster. `problem`: a clause. */
-  readonly credentialsFailed: (cluster: ClusterName, problem: string) => void
-  /** Credentials that nobody renews end soon, or have ended. `clause`: which, when, and what to do. */
-  readonly credentialsEnding: (cluster: ClusterName, clause: string) => void
-  /** Another cluster than expected answers under a cluster's name, and is not used. `problem`: a clause. */
-  readonly identityRefused: (cluster: ClusterName, problem: string) => void
+  /** Something happened to a cluster that its MirrordCluster is to tell. */
+  readonly happened: (cluster: ClusterName, event: SessionEvent) => void
 }
 
 /** The credentials of a cluster, as its metrics tell of them. */
@@ -271,7 +269,7 @@ const refuseIdentity = (connection: ClusterConnection, { message }: Refusal): Ef
     const now = yield* Clock.currentTimeMillis
     if (engagement !== undefined) engagement.identity = "Unknown"
     connection.unreadableSince ??= now
-    const told = Effect.sync(() => events.identityRefused(cluster.name, message))
+    const told = Effect.sync(() => events.happened(cluster.name, identityRefusedEvent(cluster.name, message)))
     const line = logWarning("cluster is refused", { cluster: cluster.name, problem: message })
     yield* log.tell(message, Effect.andThen(line, told))
     setState(connection, afterRefusing({ _tag: "Refused", since: now, message }), now)

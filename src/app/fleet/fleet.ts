@@ -286,14 +286,8 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
         reachChanged: (cluster) => {
           if (fleet.isAnnounced) options.events.reachChanged(cluster)
         },
-        credentialsFailed: (cluster, problem) => {
-          if (fleet.isAnnounced) options.events.credentialsFailed(cluster, problem)
-        },
-        credentialsEnding: (cluster, clause) => {
-          if (fleet.isAnnounced) options.events.credentialsEnding(cluster, clause)
-        },
-        identityRefused: (cluster, problem) => {
-          if (fleet.isAnnounced) options.events.identityRefused(cluster, problem)
+        happened: (cluster, event) => {
+          if (fleet.isAnnounced) options.events.happened(cluster, event)
         }
       },
       isAnnounced: false

@@ -19,6 +19,7 @@ import {
   type TokenRenewal
 } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
+import { credentialsEndEvent, credentialsFailedEvent } from "../../domain/events/fleet-events.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { MakeCredentials } from "../../ports/credential-maker.ts"
@@ -170,7 +171,7 @@ const lastGood = ({ current, engaged, member, secret, secretOf }: State): State[
 const tellOfSpoilt = ({ connection, member, toldSpoilt }: State, problem: string): Effect.Effect<void> => {
   const cluster = member().name
   const line = logWarning("new credentials are unusable, the last ones stay in use", { cluster, problem })
-  const event = Effect.sync(() => connection.events.credentialsFailed(cluster, problem))
+  const event = Effect.sync(() => connection.events.happened(cluster, credentialsFailedEvent(cluster, problem)))
   return toldSpoilt.tell(problem, Effect.andThen(line, event))
 }
 
@@ -240,7 +241,7 @@ const tellOfEnd = ({ connection, member, renews, toldEnd }: State): Effect.Effec
     const cluster = member().name
     const line = Effect.andThen(
       logWarning("credentials end, and nobody renews them", { cluster, problem: clause }),
-      () => Effect.sync(() => events.credentialsEnding(cluster, clause))
+      () => Effect.sync(() => events.happened(cluster, credentialsEndEvent(cluster, clause)))
     )
     return toldEnd.tell(`${ending.validity.until} ${endStep(ending.validity, now)}`, line)
   })
@@ -333,7 +334,7 @@ const makeNext = (state: State, auth: MadeAuth): Effect.Effect<void> => {
     Effect.matchEffect({
       onSuccess: () => Effect.andThen(countOne(renewalCounter("succeeded")), Effect.sync(log.reset)),
       onFailure: (problem) => {
-        connection.events.credentialsFailed(cluster, problem)
+        connection.events.happened(cluster, credentialsFailedEvent(cluster, problem))
         const told = log.tell(problem, logWarning(none, { cluster, problem }))
         return Effect.andThen(countOne(renewalCounter("failed")), told)
       }

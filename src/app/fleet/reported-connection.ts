@@ -22,12 +22,10 @@ import type { ReportChange, ReportedClusters } from "./reported-clusters.ts"
 /** How often connections look whether their clusters have an owner at all, in ms. */
 const lookEvery = 5_000
 
-/** A connection's own reports of its cluster. Events about credentials are the owner's to tell. */
+/** The events of a connection without those that are its owner's to tell. */
 export const eventsOfReported = (events: ConnectionEvents): ConnectionEvents => ({
   ...events,
-  credentialsFailed: () => {},
-  credentialsEnding: () => {},
-  identityRefused: () => {}
+  happened: () => {}
 })
 
 /** The children of a cluster as its owner has reported them. */

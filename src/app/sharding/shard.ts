@@ -6,8 +6,6 @@
  */
 
 import { Clock, Effect, FiberMap, Queue, type Scope } from "effect"
-import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
-import { credentialsEndEvent, credentialsFailedEvent, identityRefusedEvent } from "../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { workloadClusters } from "../../domain/fleet/roles.ts"
@@ -85,19 +83,13 @@ const withoutMembers = (configuration: FleetConfiguration): FleetConfiguration =
   members: []
 })
 
-const fleetEvents = (events: EventRecorder, changed: (cluster: ClusterName) => void): FleetEvents => {
-  const recordOn = (cluster: ClusterName, event: SessionEvent): void =>
-    events.record(mirrordClusters, { metadata: { name: cluster } }, event)
-  return {
-    joined: ({ name }) => changed(name),
-    left: () => {},
-    childChanged: changed,
-    reachChanged: changed,
-    credentialsFailed: (cluster, problem) => recordOn(cluster, credentialsFailedEvent(cluster, problem)),
-    credentialsEnding: (cluster, clause) => recordOn(cluster, credentialsEndEvent(cluster, clause)),
-    identityRefused: (cluster, problem) => recordOn(cluster, identityRefusedEvent(cluster, problem))
-  }
-}
+const fleetEvents = (events: EventRecorder, changed: (cluster: ClusterName) => void): FleetEvents => ({
+  joined: ({ name }) => changed(name),
+  left: () => {},
+  childChanged: changed,
+  reachChanged: changed,
+  happened: (cluster, event) => events.record(mirrordClusters, { metadata: { name: cluster } }, event)
+})
 
 /** Serves one cluster for as long as its Lease is held. */
 const serveCluster = (

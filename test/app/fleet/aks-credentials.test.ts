@@ -48,7 +48,7 @@ describe("an AKS cluster of the fleet", () => {
       yield* pass(59 * minute)
       expect([reach()?.reachable, used]).toEqual([true, []])
       expect(problems.length).toBeGreaterThan(8)
-      expect(new Set(problems)).toEqual(new Set(["cluster-a: AADSTS; mend it"]))
+      expect(new Set(problems)).toEqual(new Set(["Cluster cluster-a gets no new credentials: AADSTS; mend it."]))
       refuseAll()
       yield* pass(2 * minute)
       expect(reach()?.error).toMatch(/the token of this cluster ended at .* no other can be made: AADSTS; mend it/u)

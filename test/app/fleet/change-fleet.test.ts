@@ -47,9 +47,7 @@ const start = (configuration: FleetConfiguration, left = (): void => {}) =>
         },
         childChanged: () => {},
         reachChanged: () => {},
-        credentialsFailed: () => {},
-        credentialsEnding: () => {},
-        identityRefused: () => {}
+        happened: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {

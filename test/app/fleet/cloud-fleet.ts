@@ -48,9 +48,8 @@ export const startInCloud = (auth: ClusterAuth) =>
         left: () => {},
         childChanged: () => {},
         reachChanged: () => {},
-        credentialsFailed: (cluster, problem) => void problems.push(`${cluster}: ${problem}`),
-        credentialsEnding: (cluster, clause) => void endings.push(`${cluster}: ${clause}`),
-        identityRefused: () => {}
+        happened: (_cluster, { message, reason }) =>
+          void (reason === "CredentialsEnd" ? endings : problems).push(message)
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {

@@ -51,7 +51,7 @@ describe("an EKS cluster of the fleet", () => {
       cloud.problem = "no identity; mend it"
       yield* pass(13 * minute)
       expect([reach()?.reachable, used]).toEqual([true, []])
-      expect(new Set(problems)).toEqual(new Set(["cluster-a: no identity; mend it"]))
+      expect(new Set(problems)).toEqual(new Set(["Cluster cluster-a gets no new credentials: no identity; mend it."]))
       // Some tries before the token ends, and no storm of them.
       expect(problems.length).toBeGreaterThanOrEqual(5)
       expect(problems.length).toBeLessThan(20)

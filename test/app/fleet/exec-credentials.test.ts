@@ -19,7 +19,7 @@ describe("a cluster of the fleet whose credentials a plugin gives", () => {
       cloud.problem = "plugin /p of access provider p: it is not executable"
       yield* pass(13 * minute)
       expect([reach()?.reachable, used]).toEqual([true, []])
-      expect(problems).toContain(`cluster-a: ${cloud.problem}`)
+      expect(problems).toContain(`Cluster cluster-a gets no new credentials: ${cloud.problem}.`)
       cloud.problem = undefined
       yield* pass(2 * minute)
       expect(used).toEqual([`token ${asked.length} p`])

@@ -49,9 +49,7 @@ const start = (
         childChanged: (cluster, { metadata }) => void events.push(`child ${cluster} ${metadata.name}`),
         reachChanged: (cluster) =>
           void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`),
-        credentialsFailed: () => {},
-        credentialsEnding: () => {},
-        identityRefused: () => {}
+        happened: () => {}
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
@@ -510,9 +508,7 @@ const startGranting = (first: string, options: Granting = {}) =>
           left: () => {},
           childChanged: () => {},
           reachChanged: () => {},
-          credentialsFailed: () => {},
-          credentialsEnding: () => {},
-          identityRefused: () => {}
+          happened: () => {}
         }
       }).pipe(Effect.provideService(ClusterConnector, connector))
       credentials = () => fleet.clusters.get(a)?.credentials()

@@ -57,9 +57,7 @@ const start = (uids: Readonly<Record<string, string>>, primary = new MemoryKubeA
         left: () => {},
         childChanged: () => {},
         reachChanged: () => {},
-        credentialsFailed: () => {},
-        credentialsEnding: () => {},
-        identityRefused: (cluster, problem) => void told.push(`${cluster}: ${problem}`)
+        happened: (_cluster, { message }) => void told.push(message)
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
@@ -87,7 +85,7 @@ describe("the identity of members", () => {
         error: expect.stringMatching(/is three, not two; .*"b":null/)
       })
       expect([later("b")?.access(), later("b")?.children()]).toEqual([undefined, undefined])
-      expect(told).toEqual([expect.stringMatching(/^b: it is not the cluster that it was/)])
+      expect(told).toEqual([expect.stringMatching(/^Cluster b is not used: it is not the cluster that it was/)])
     })
   )
 

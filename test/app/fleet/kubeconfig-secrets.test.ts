@@ -52,9 +52,7 @@ const start = (primary = new MemoryKubeApi("primary")) =>
         left: () => {},
         childChanged: () => {},
         reachChanged: () => {},
-        credentialsFailed: () => {},
-        credentialsEnding: (cluster, clause) => void endings.push(`${cluster}: ${clause}`),
-        identityRefused: () => {}
+        happened: (_cluster, { message }) => void endings.push(message)
       }
     }).pipe(
       Effect.provideService(ClusterConnector, {
@@ -140,7 +138,9 @@ describe("a cluster that was found by its kubeconfig", () => {
       yield* follow
       yield* pass(4.1 * 3_600)
       expect([engaged.length, used]).toEqual([1, []])
-      expect(endings[0]).toMatch(/^b: the token in the kubeconfig of Secret b ends .*; put another kubeconfig there/u)
+      expect(endings[0]).toMatch(
+        /^Cluster b: the token in the kubeconfig of Secret b ends .*; put another kubeconfig there/u
+      )
     })
   )
 

@@ -62,7 +62,10 @@ describe("a client certificate", () => {
       yield* pass(hour / 1000)
       expect(endings.slice(before)).toEqual([
         expect.stringMatching(
-          new RegExp(`^cluster-a: the client certificate in Secret mirrord-cluster-cluster-a ends in ${days}d, `, "u")
+          new RegExp(
+            `^Cluster cluster-a: the client certificate in Secret mirrord-cluster-cluster-a ends in ${days}d, `,
+            "u"
+          )
         )
       ])
       const next = yield* start(days * day - hour)
@@ -77,7 +80,7 @@ describe("a client certificate", () => {
       yield* pass(hour / 1000)
       expect(endings).toEqual([
         expect.stringMatching(/ends in 30m, /u),
-        expect.stringMatching(/ ended at .*tls\.key$/u)
+        expect.stringMatching(/ ended at .*tls\.key\.$/u)
       ])
       expect([engaged.length, used, reach()?.reachable]).toEqual([1, [], true])
       give(yield* pairFor(365 * day))
@@ -115,7 +118,9 @@ describe("a pair that TLS cannot use", () => {
       give(spoilt)
       yield* pass(1)
       expect([engaged.length, used, reach()?.reachable]).toEqual([1, [], true])
-      expect(problems).toEqual([expect.stringMatching(/^cluster-a: its Secret .* TLS cannot use tls\.crt /u)])
+      expect(problems).toEqual([
+        expect.stringMatching(/^Cluster cluster-a gets no new credentials: its Secret .* TLS cannot use tls\.crt /u)
+      ])
       expect(fleet.clusters.get(name)?.ending()?.validity.until).toBe(day0 + 60 * day)
       give(yield* pairFor(365 * day))
       yield* pass(1)

@@ -238,9 +238,7 @@ export class SessionFleet {
               for (const parent of parentsTold(child)) onChange(parent)
             },
             reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster)),
-            credentialsFailed: () => {},
-            credentialsEnding: () => {},
-            identityRefused: () => {}
+            happened: () => {}
           }
         }).pipe(Effect.provideService(ClusterConnector, connectorOf(primary, members)))
         const manager = yield* makeSessionManager({

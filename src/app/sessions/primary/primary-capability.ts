@@ -4,12 +4,6 @@
  */
 
 import { Clock, Effect, type Scope } from "effect"
-import type { SessionEvent } from "../../../domain/events/event-catalogue.ts"
-import {
-  credentialsEndEvent,
-  credentialsFailedEvent,
-  identityRefusedEvent
-} from "../../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { sessionSamples } from "../../../domain/metrics/session-samples.ts"
@@ -95,8 +89,6 @@ const makeOwnFleet = (
   reports: ReportedClusters | undefined
 ): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> => {
   const ownHealth = { _tag: "Connected", operatorVersion, fingerprint, parametersInHeader: true } as const
-  const recordOn = (cluster: ClusterName, event: SessionEvent): void =>
-    events.record(mirrordClusters, { metadata: { name: cluster } }, event)
   const clusterChanged = (cluster: ClusterName): void => feed.publish({ _tag: "ClusterChanged", cluster })
   return makeFleet({
     configuration,
@@ -110,9 +102,7 @@ const makeOwnFleet = (
         for (const session of parentsTold(child)) feed.publish({ _tag: "ParentChanged", session })
       },
       reachChanged: clusterChanged,
-      credentialsFailed: (cluster, problem) => recordOn(cluster, credentialsFailedEvent(cluster, problem)),
-      credentialsEnding: (cluster, clause) => recordOn(cluster, credentialsEndEvent(cluster, clause)),
-      identityRefused: (cluster, problem) => recordOn(cluster, identityRefusedEvent(cluster, problem))
+      happened: (cluster, event) => events.record(mirrordClusters, { metadata: { name: cluster } }, event)
     },
     kubeconfig: source?.provided?.kubeconfig,
     reports
