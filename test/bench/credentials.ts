@@ -3,8 +3,12 @@
  * fails, and how many tokens a primary asks for at once. The stories are made in ../simulation/rotation-story.ts.
  */
 
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { renewalsTogether } from "../app/fleet/renewals-together.ts"
 import { rotationStory } from "../simulation/rotation-story.ts"
 import { runRotations } from "../simulation/run-rotations.ts"
+import { mostInASecond } from "../support/most-in-a-second.ts"
 
 /** Worlds of so many members each, for so many virtual hours: a world of all members at once would take hours. */
 const whole = { worlds: 10, clusters: 5, hours: 26 }
@@ -35,6 +39,9 @@ const spreadStory = (isRestarted: boolean) => {
   }
 }
 
+/** Members of a fleet whose tokens are all overdue when its operator starts. */
+const overdueMembers = 1_000
+
 /** Lives of other credentials than service accounts' tokens: of ten minutes each, made or replaced by others. */
 const withoutAccounts = (isShort: boolean) => {
   const { clusters, hours, worlds } = isShort ? shortWithoutAccounts : wholeWithoutAccounts
@@ -55,7 +62,7 @@ const withoutAccounts = (isShort: boolean) => {
   return { told, failures }
 }
 
-export const credentials = function* (isShort: boolean): Generator<string> {
+export const credentials = async function* (isShort: boolean): AsyncGenerator<string> {
   const { clusters, hours, worlds } = isShort ? short : whole
   const start = performance.now()
   const sum = { lifetimes: 0, rotations: 0, refused: 0, operations: 0, virtualMs: 0 }
@@ -92,5 +99,14 @@ export const credentials = function* (isShort: boolean): Generator<string> {
       `for tokens in a second; ${overdue?.peak} when all are overdue`
   )
   for (const found of [calm, overdue]) if (found?.failure !== undefined) failures.push(found.failure)
+  const { asked, lost } = await Effect.runPromise(
+    renewalsTogether(overdueMembers).pipe(Effect.provide(TestClock.layer()))
+  )
+  yield (
+    `${overdueMembers} members whose tokens are all overdue: ${asked.length} renewed in ` +
+      `${((asked.at(-1) ?? 0) / 1_000).toFixed(0)} s, at most ${mostInASecond(asked)} requests for tokens in a ` +
+      `second; ${lost.length} members lost`
+  )
+  if (lost.length > 0) failures.push(`members lost while all tokens are renewed: ${lost.join(", ")}`)
   if (failures.length > 0) throw new Error(failures.join("\n\n"))
 }

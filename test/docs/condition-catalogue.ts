@@ -235,6 +235,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: cluster,
     type: "Ready",
     status: "False",
+    reason: "RightMissing",
+    means: "its API server answers, but this operator may not do there what it has to; the message names the right"
+  },
+  {
+    on: cluster,
+    type: "Ready",
+    status: "False",
     reason: "SessionsUnreadable",
     means: "its operator answers, but its API server does not tell its sessions"
   },

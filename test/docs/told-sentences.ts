@@ -136,7 +136,6 @@ const parts: ReadonlySet<string> = new Set([
   "the cluster is not connected",
   "the connection ended before the agent answered: …",
   // Parts of further sentences.
-  "; upgrade the chart there, whose roles have this right",
   "Azure Service Bus",
   "it has both spec.template and spec.workloadRef",
   "none is allowed",

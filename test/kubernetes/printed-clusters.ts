@@ -21,7 +21,7 @@ export const printedClusters = (assets: string, real: AnyRealPlayground): void =
 
     it("gets the clusters as a table for a developer, whatever the case of the kind", async () => {
       const [header = "", ...rows] = (await kubectl("get mirrordclusters")).trimEnd().split("\n")
-      expect(header.split(/ +/)).toEqual(["NAME", "READY", "ROLES", "AUTH", "EXPIRES", "VERSION", "SESSIONS", "SINCE"])
+      expect(header.split(/ +/)).toEqual(["NAME", "READY", "ROLE", "AUTH", "EXPIRES", "VERSION", "SESSIONS", "SINCE"])
       expect(rows.map((row) => row.split(/ +/).slice(0, 4))).toEqual([
         ["cluster-a", "True", "Primary,Default", "-"],
         ["cluster-b", "True", "-", "mtls"]

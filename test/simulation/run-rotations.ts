@@ -4,6 +4,7 @@ import { isOfKind } from "../../lab/simulation/story/call-kind.ts"
 import { runStory } from "../../lab/simulation/story/run-story.ts"
 import type { Story } from "../../lab/simulation/story/story.ts"
 import type { TimedEvent } from "../../lab/simulation/world/world-event.ts"
+import { mostInASecond } from "../support/most-in-a-second.ts"
 
 /** The tokens of one story. */
 export interface Rotations {
@@ -21,15 +22,6 @@ export interface Rotations {
 }
 
 const shownLines = 40
-
-/** The most moments, in ms and in order, that lie within one second. */
-const mostInASecond = (moments: ReadonlyArray<number>): number => {
-  let from = 0
-  return moments.reduce((most, moment, i) => {
-    while ((moments[from] ?? moment) <= moment - 1_000) from++
-    return Math.max(most, i - from + 1)
-  }, 0)
-}
 
 export const runRotations = (story: Story): Rotations => {
   const asked: Array<number> = []

@@ -5,11 +5,11 @@
  * the cluster outlives each engagement.
  */
 
-import { Clock, Effect, Exit, Latch, Predicate, Result, Scope } from "effect"
+import { Clock, Deferred, Effect, Exit, Latch, Predicate, Result, Scope, type Semaphore } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
-import { identityRefusedEvent } from "../../domain/events/fleet-events.ts"
+import { identityRefusedEvent, rightMissingEvent } from "../../domain/events/fleet-events.ts"
 import type { IdentityVerdict } from "../../domain/fleet/cluster-identity.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import {
@@ -20,16 +20,20 @@ import {
   type CheckOptions,
   type ClusterState,
   type ConnectedOperator,
+  type FailedCheck,
   isWell,
+  missingRightOf,
   neverEngaged,
   nextCheckTimeout,
   type RefusedCluster,
   refusalOf,
   unreadableSince
 } from "../../domain/fleet/health.ts"
+import { missingRight } from "../../domain/fleet/missing-right.ts"
 import type { WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
+import { lossGrace } from "../../domain/session/cluster-verdict.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { toldIdentity } from "../kernel/cluster-uid.ts"
@@ -80,6 +84,10 @@ export interface ClusterConnection {
   readonly events: ConnectionEvents
   readonly options: CheckOptions
   readonly judgeIdentity: JudgeIdentity
+  /** From 0 up to 1: this cluster's place among others for which the same is due, and the same after a restart. */
+  readonly share: number
+  /** The members that may be connected to at once. */
+  readonly places: Semaphore.Semaphore
   /** Whether another process watches the cluster and reports on it. */
   readonly isReported: boolean
   /** Lives until the cluster leaves the fleet; engagements are its children. */
@@ -105,6 +113,8 @@ export interface ClusterConnection {
   isReauthenticated: boolean
   /** Of the cluster's identity. */
   readonly log: LogOnce
+  /** Of rights that are missing there. */
+  readonly rightsLog: LogOnce
 }
 
 /** A cluster that was refused when it left the fleet. */
@@ -123,7 +133,10 @@ export const knownRefusal = ({ cluster, log, state }: ClusterConnection): KnownR
 
 /** A connection that is not engaged yet. Ends with its scope. */
 export const makeConnection = (
-  options: Pick<ClusterConnection, "cluster" | "ownHealth" | "events" | "options" | "judgeIdentity" | "isReported">,
+  options: Pick<
+    ClusterConnection,
+    "cluster" | "ownHealth" | "events" | "options" | "judgeIdentity" | "share" | "places" | "isReported"
+  >,
   before: KnownRefusal | undefined
 ): Effect.Effect<ClusterConnection, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -140,7 +153,8 @@ export const makeConnection = (
       ending: undefined,
       unreadableSince: undefined,
       isReauthenticated: false,
-      log: before?.log ?? new LogOnce()
+      log: before?.log ?? new LogOnce(),
+      rightsLog: new LogOnce()
     }
     // Cleared, because users may still hold the connection after the cluster has left.
     yield* Effect.addFinalizer(() => Effect.sync(() => (connection.engagement = undefined)))
@@ -180,10 +194,14 @@ export const disengage = (connection: ClusterConnection, why: string): Effect.Ef
     return Effect.andThen(endEngagement(connection), () => Effect.asVoid(connection.isKnown.open))
   })
 
-/** Engages a cluster, in place of an earlier engagement: new credentials alone are no loss of the cluster. */
-export const engage = (
+/** How long a member keeps its place among those that are connected to, in ms: silent ones delay nobody for longer. */
+const placeFor = 1_000
+
+/** Engages a cluster; the latch opens after its first check. */
+const engageNow = (
   connection: ClusterConnection,
-  connect: Effect.Effect<ClusterAccess, never, Scope.Scope>
+  connect: Effect.Effect<ClusterAccess, never, Scope.Scope>,
+  isChecked: Latch.Latch
 ): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { cluster, events } = connection
@@ -205,7 +223,23 @@ export const engage = (
       Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))),
       scope
     )
-    yield* Effect.forkIn(Effect.forever(Effect.flatMap(check(connection), Effect.sleep)), scope)
+    const checking = Effect.tap(check(connection), isChecked.open)
+    yield* Effect.forkIn(Effect.forever(Effect.flatMap(checking, Effect.sleep)), scope)
+  })
+
+/** Engages a cluster, in place of an earlier engagement: new credentials alone are no loss of the cluster. */
+export const engage = (
+  connection: ClusterConnection,
+  connect: Effect.Effect<ClusterAccess, never, Scope.Scope>
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    const isChecked = yield* Latch.make(false)
+    const engaging = engageNow(connection, connect, isChecked)
+    if (connection.cluster.member === undefined) return yield* engaging
+    const engaged = yield* Deferred.make<void>()
+    const inPlace = Effect.andThen(Deferred.into(engaging, engaged), Effect.timeoutOption(isChecked.await, placeFor))
+    yield* Effect.forkIn(connection.places.withPermit(inPlace), connection.scope)
+    return yield* Deferred.await(engaged)
   })
 
 const describeOperator = (operator: KubeObject): ConnectedOperator => {
@@ -292,29 +326,47 @@ const askCluster = (connection: ClusterConnection, engagement: Engagement) =>
     return found
   })
 
+/** Says for people why a check failed. */
+const failedCheck = ({ unauthorized }: ClusterConnection, error: KubeError, askedAt: number): FailedCheck => {
+  const { message, reason } = error
+  if (reason === "Forbidden") return { message: missingRight(message), lacksRight: true }
+  const why = reason === "Unauthorized" ? unauthorized(askedAt) : undefined
+  return { message: why === undefined ? message : `${message}: ${why}`, lacksRight: false }
+}
+
+/** Tells once that this operator lacks a right in the cluster, whose API server else answers. */
+const tellOfMissingRight = (connection: ClusterConnection, now: number): Effect.Effect<void> => {
+  const { cluster, engagement, events, rightsLog, state, unreadableSince: since } = connection
+  const unread = since !== undefined && now >= since + lossGrace ? engagement?.children.problem() : undefined
+  const ofSessions = unread?.reason === "Forbidden" ? missingRight(unread.detail) : undefined
+  const problem = missingRightOf(state)?.message ?? ofSessions
+  if (problem === undefined) return Effect.sync(rightsLog.reset)
+  const event = Effect.sync(() => events.happened(cluster.name, rightMissingEvent(cluster.name, problem)))
+  const line = logWarning("a right is missing in a cluster", { cluster: cluster.name, problem })
+  return rightsLog.tell(problem, Effect.andThen(line, event))
+}
+
 /** Checks the cluster, and returns the ms until the next check. */
 const check = (connection: ClusterConnection): Effect.Effect<number> =>
   Effect.gen(function* () {
-    const { cluster, engagement, events, isKnown, options } = connection
+    const { cluster, engagement, events, isKnown, options, share } = connection
     // The ending of an engagement interrupts its checks, so this check is not repeated.
     if (engagement === undefined) return options.checkEvery
     const askedAt = yield* Clock.currentTimeMillis
     const found = yield* askCluster(connection, engagement).pipe(
-      Effect.mapError((error) => {
-        if (error._tag === "Refused") return error
-        const why = error.reason === "Unauthorized" ? connection.unauthorized(askedAt) : undefined
-        return why === undefined ? error : { message: `${error.message}: ${why}` }
-      }),
+      Effect.mapError((error) =>
+        error._tag === "Refused" ? { ...error, lacksRight: false } : failedCheck(connection, error, askedAt)
+      ),
       Effect.timeoutOrElse({
         duration: nextCheckTimeout(connection.state, options),
-        orElse: () => Effect.fail({ message: "its operator did not answer in time" })
+        orElse: () => Effect.fail({ message: "its operator did not answer in time", lacksRight: false })
       }),
       Effect.result
     )
     if (Result.isFailure(found) && Predicate.isTagged(found.failure, "Refused"))
       return yield* refuseIdentity(connection, found.failure)
     const checkedAt = yield* Clock.currentTimeMillis
-    const { nextCheckIn, state } = afterCheck(connection.state, { askedAt, checkedAt, found }, options)
+    const { nextCheckIn, state } = afterCheck(connection.state, { askedAt, checkedAt, found }, options, share)
     const wasReadable = connection.unreadableSince === undefined
     const readable = isReadable(connection)
     const isWellAgain = isWell(state) && !isWell(connection.state)
@@ -324,5 +376,6 @@ const check = (connection: ClusterConnection): Effect.Effect<number> =>
     if (isWell(state) && engagement.children.problem() !== undefined) engagement.children.retryNow()
     setState(connection, state, checkedAt)
     if (state._tag !== "Connecting") isKnown.openUnsafe()
+    yield* tellOfMissingRight(connection, checkedAt)
     return nextCheckIn
   })

@@ -5,7 +5,7 @@
  * Not here: which clusters are to be there (domain/fleet), and their credentials (credential-watch.ts).
  */
 
-import { Clock, Effect, Exit, Scope } from "effect"
+import { Clock, Effect, Exit, Scope, Semaphore } from "effect"
 import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration, MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/health.ts"
@@ -38,6 +38,7 @@ import {
 import { type FleetCluster, toFleetCluster } from "./fleet-cluster.ts"
 import { followCredentials } from "./follow-credentials.ts"
 import { type JudgeIdentity, makeIdentityPins } from "./identity-pins.ts"
+import { makeRenewalPace } from "./renewal-pace.ts"
 import type { ReportedClusters } from "./reported-clusters.ts"
 import { engageReported, eventsOfReported, followReports } from "./reported-connection.ts"
 
@@ -90,6 +91,9 @@ interface Joined {
   readonly scope: Scope.Closeable
 }
 
+/** How many members are connected to at once: a replica that starts with many would else wait for all handshakes. */
+const mostConnecting = 64
+
 /** How many clusters that have left refused are remembered. */
 const rememberedRefusals = 1_000
 
@@ -105,12 +109,15 @@ interface FleetState {
   readonly refused: Map<ClusterName, KnownRefusal>
   readonly credentials: CredentialWatch
   readonly judgeIdentity: JudgeIdentity
+  readonly places: Semaphore.Semaphore
+  /** Waits for the turn of a renewal of credentials. */
+  readonly renewalTurn: Effect.Effect<void>
   /** The events that connections are given; they are dropped until {@link announce}. */
   readonly events: ConnectionEvents
   isAnnounced: boolean
 }
 
-/** A member's place in the spread of renewals: any, but the same after a restart. */
+/** A cluster's place in the spread of what is due for many at once: any, but the same after a restart. */
 const shareOf = (name: ClusterName, sha256Hex: Sha256Hex): number =>
   Number.parseInt(sha256Hex(name).slice(0, 8), 16) / 2 ** 32
 
@@ -136,7 +143,8 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
         secretOf: (name) => secretOf(credentials, name),
         kubeconfig: () => options.kubeconfig?.(member.name),
         changes: yield* openInbox(credentials, names),
-        share: shareOf(member.name, sha256Hex),
+        share: connection.share,
+        turn: fleet.renewalTurn,
         ...(reports === undefined ? {} : { engage: engageReported(reports), renews: false })
       })
     )
@@ -169,7 +177,9 @@ const connect = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<voi
         ownHealth: options.ownHealth,
         events: isReported ? eventsOfReported(events) : events,
         options: defaultCheckOptions,
-        judgeIdentity: fleet.judgeIdentity
+        judgeIdentity: fleet.judgeIdentity,
+        share: shareOf(cluster.name, options.sha256Hex),
+        places: fleet.places
       },
       takeRefusal(fleet, cluster)
     ).pipe(Scope.provide(scope))
@@ -275,6 +285,8 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
       makeCredentials: yield* CredentialMaker,
       scope,
       credentials: makeCredentialWatch({ api: connector.own.api, namespace, scope }),
+      places: Semaphore.makeUnsafe(mostConnecting),
+      renewalTurn: yield* makeRenewalPace,
       judgeIdentity: makeIdentityPins({ api: connector.own.api, namespace, sha256Hex }),
       joined: new Map(),
       clusters: new Map(),

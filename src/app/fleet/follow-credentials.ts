@@ -63,6 +63,8 @@ export interface FollowedMember extends MemberSecrets {
   readonly changes: Queue.Queue<void>
   /** From 0 up to 1: this member's place among the members that are renewed in the same hour. */
   readonly share: number
+  /** Waits for this member's turn among all whose credentials are due. */
+  readonly turn: Effect.Effect<void>
   /** Engages the member; nothing for a connection that watches it. */
   readonly engage?: typeof engage | undefined
   /** Whether this process gets new tokens and keeps them. Otherwise another process does, and this one reads them. */
@@ -357,11 +359,13 @@ interface Turn {
 
 /** The next turn; nothing if there is nothing to do. */
 const nextTurn = (state: State, now: number): Turn | undefined => {
-  const { connection, engaged, granted, keeping, making, member, renewing, share, tokens } = state
+  const { connection, engaged, granted, keeping, making, member, renewing, share, tokens, turn } = state
   const auth = madeAuth(member())
   if (auth !== undefined) {
     const at = nextMaking(making, auth, share, now)
-    return at - now > longestWait ? { at: now + longestWait, act: Effect.void } : { at, act: makeNext(state, auth) }
+    return at - now > longestWait
+      ? { at: now + longestWait, act: Effect.void }
+      : { at, act: Effect.andThen(turn, makeNext(state, auth)) }
   }
   if (engaged === undefined || state.renews === false) return undefined
   const turns: Array<Turn> = []
@@ -372,7 +376,10 @@ const nextTurn = (state: State, now: number): Turn | undefined => {
     turns.push({ at: nextTry(now, keeping.notBefore, now), act: keep(state, granted.token) })
   const renewal = tokenRenewal(tokens.used, tokens.first, share, now)
   if (renewal._tag === "At" && isRenewed(member()))
-    turns.push({ at: nextTry(renewal.at, renewing.notBefore, now), act: renew(state, renewal, engaged) })
+    turns.push({
+      at: nextTry(renewal.at, renewing.notBefore, now),
+      act: Effect.andThen(turn, renew(state, renewal, engaged))
+    })
   return turns.toSorted((one, other) => one.at - other.at)[0]
 }
 

@@ -86,6 +86,11 @@ export const eventCatalogue = {
     on: cluster,
     when: "credentials of a cluster that nobody renews end in 30, 7 or 1 days, or have ended"
   },
+  RightMissing: {
+    type: "Warning",
+    on: cluster,
+    when: "the operator may not do in a cluster what it has to; the message names the verb and the resource"
+  },
   IdentityRefused: {
     type: "Warning",
     on: cluster,

@@ -37,6 +37,12 @@ export const identityRefusedEvent = (cluster: ClusterName, problem: string): Ses
   message: `Cluster ${cluster} is not used: ${problem}.`
 })
 
+/** The operator lacks a right in a cluster. `problem`: a clause that names it. */
+export const rightMissingEvent = (cluster: ClusterName, problem: string): SessionEvent => ({
+  reason: "RightMissing",
+  message: `Cluster ${cluster} cannot be used in full: ${problem}.`
+})
+
 /** The fleet has another configuration now; nothing if no cluster is concerned. */
 export const fleetChangedEvent = (
   before: Pick<FleetConfiguration, "members">,

@@ -23,6 +23,8 @@ export type ClusterReadiness =
   | { readonly _tag: "Lost"; readonly message: string }
   /** Nobody asks it: its credentials are missing or unusable, or it is another cluster than its name stands for. */
   | { readonly _tag: "NotUsable"; readonly message: string }
+  /** Its API server answers, but this operator may not do there what it has to. */
+  | { readonly _tag: "RightMissing"; readonly message: string }
   /** Its operator answers, but its API server does not tell its sessions. */
   | { readonly _tag: "SessionsUnreadable"; readonly message: string }
 
@@ -51,6 +53,7 @@ const statusOf: Readonly<Record<ClusterReadiness["_tag"], Condition["status"]>> 
   Connecting: "Unknown",
   Lost: "False",
   NotUsable: "False",
+  RightMissing: "False",
   SessionsUnreadable: "False"
 }
 
@@ -131,7 +134,7 @@ export const clusterColumns = (now: number): ReadonlyArray<PrintedColumn<Mirrord
     cell: ({ status }) => findCondition(status.conditions, clusterReady)?.status ?? "Unknown"
   },
   {
-    name: "Roles",
+    name: "Role",
     description: "Whether it is the primary's own cluster, and the default one.",
     cell: ({ spec }) => spec.roles.join(",") || "-"
   },

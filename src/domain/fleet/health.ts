@@ -13,7 +13,7 @@ export interface CheckOptions {
   readonly checkEvery: number
   /** How long a check may take; 5 s. Shorter: slow clusters count as lost. */
   readonly checkTimeout: number
-  /** Pause after a check of a lost or never-checked cluster; 1 s. Sessions wait for the next check. */
+  /** First pause after a check of a lost or never-checked cluster; 1 s. Sessions wait for the next check. */
   readonly checkAgainEvery: number
   /** Pause after the first failed check of a well cluster; 3 s, so that an API server may be restarted meanwhile. */
   readonly reconsiderAfter: number
@@ -40,7 +40,10 @@ export interface ConnectedOperator {
   readonly parametersInHeader: boolean
 }
 
-export type ClusterHealth = ConnectedOperator | { readonly _tag: "Error"; readonly message: string }
+/** `lacksRight`: as in {@link FailedCheck}. */
+export type ClusterHealth =
+  | ConnectedOperator
+  | { readonly _tag: "Error"; readonly message: string; readonly lacksRight?: true }
 
 /** When a check began and ended, epoch ms. Its findings may miss changes in the cluster since `askedAt`. */
 export interface CheckTimes {
@@ -50,7 +53,13 @@ export interface CheckTimes {
 
 /** One check: the operator's answer, or why there is none. */
 export interface ClusterCheck extends CheckTimes {
-  readonly found: Result.Result<ConnectedOperator, { readonly message: string }>
+  readonly found: Result.Result<ConnectedOperator, FailedCheck>
+}
+
+export interface FailedCheck {
+  readonly message: string
+  /** The API server answers, but this operator lacks a right there: somebody has to grant it. */
+  readonly lacksRight: boolean
 }
 
 /** Nobody watches the cluster since `since`, epoch ms: its credentials are missing or unusable, or not yet read. */
@@ -65,6 +74,13 @@ export interface RefusedCluster {
   readonly _tag: "Refused"
   readonly since: number
   readonly message: string
+}
+
+/** `failedChecks` in a row, the last of which found what is told. */
+export interface ChecksFailed extends FailedCheck {
+  readonly _tag: "ChecksFailed"
+  readonly lastCheck: CheckTimes
+  readonly failedChecks: number
 }
 
 /** The knowledge of a cluster, with the reasons. */
@@ -83,10 +99,7 @@ export type ClusterState =
     }
   | {
       readonly _tag: "Lost"
-      readonly reason:
-        | NotEngaged
-        | RefusedCluster
-        | { readonly _tag: "ChecksFailed"; readonly lastCheck: CheckTimes; readonly message: string }
+      readonly reason: NotEngaged | RefusedCluster | ChecksFailed
     }
 
 /** The state of a cluster before anything was tried. */
@@ -114,11 +127,16 @@ export const afterRefusing = (reason: RefusedCluster): ClusterState => ({ _tag: 
 export const refusalOf = (state: ClusterState): RefusedCluster | undefined =>
   state._tag === "Lost" && state.reason._tag === "Refused" ? state.reason : undefined
 
-/** Failed checks in a row of a cluster that is not lost. */
+/** Failed checks in a row. */
 const failedChecksOf = (state: ClusterState): number => {
   if (state._tag === "Connected") return state.failedChecks
-  return state._tag === "Connecting" && state.reason._tag === "NotChecked" ? state.reason.failedChecks : 0
+  const { reason } = state
+  return reason._tag === "NotChecked" || reason._tag === "ChecksFailed" ? reason.failedChecks : 0
 }
+
+/** The last failed check of a cluster that is lost because this operator lacks a right there. */
+export const missingRightOf = (state: ClusterState): ChecksFailed | undefined =>
+  state._tag === "Lost" && state.reason._tag === "ChecksFailed" && state.reason.lacksRight ? state.reason : undefined
 
 /** Whether the operator has answered the last check. */
 export const isWell = (state: ClusterState): boolean => state._tag === "Connected" && state.failedChecks === 0
@@ -129,38 +147,48 @@ export const nextCheckTimeout = (known: ClusterState, options: CheckOptions): nu
     ? options.decisiveTimeout
     : options.checkTimeout
 
-/** The pause before the next check. */
-const nextCheckIn = (state: ClusterState, options: CheckOptions): number => {
+/** By so much of itself a pause may differ between clusters that were lost together. */
+const pauseSpread = 0.2
+
+/** The pause before the next check. That of a lost cluster grows to the one of a well cluster. */
+const nextCheckIn = (state: ClusterState, { lostAfter, ...options }: CheckOptions, share: number): number => {
   if (isWell(state)) return options.checkEvery
-  return state._tag === "Connected" ? options.reconsiderAfter : options.checkAgainEvery
+  if (state._tag !== "Lost") return state._tag === "Connected" ? options.reconsiderAfter : options.checkAgainEvery
+  const doublings = Math.min(10, Math.max(0, failedChecksOf(state) - lostAfter))
+  const pause = Math.min(options.checkEvery, options.checkAgainEvery * 2 ** doublings)
+  return Math.round(pause * (1 - pauseSpread + 2 * pauseSpread * share))
 }
 
 const afterFailedCheck = (
   known: ClusterState,
-  message: string,
+  { lacksRight, message }: FailedCheck,
   lastCheck: CheckTimes,
   lostAfter: number
 ): ClusterState => {
   const failedChecks = failedChecksOf(known) + 1
   if (known._tag === "Lost" || failedChecks >= lostAfter)
-    return { _tag: "Lost", reason: { _tag: "ChecksFailed", lastCheck, message } }
+    return { _tag: "Lost", reason: { _tag: "ChecksFailed", lastCheck, failedChecks, message, lacksRight } }
   // The last known state is kept until the loss is certain: links also depend on the features it advertised.
   return known._tag === "Connected"
     ? { ...known, failedChecks }
     : { _tag: "Connecting", reason: { _tag: "NotChecked", failedChecks } }
 }
 
-/** The state that a check leads to, and the ms until the next check is due. */
+/**
+ * The state that a check leads to, and the ms until the next check is due. `share`: from 0 up to 1, another for each
+ * cluster, so that clusters which were lost together are not asked at the same moments.
+ */
 export const afterCheck = (
   known: ClusterState,
   { askedAt, checkedAt, found }: ClusterCheck,
-  options: CheckOptions
+  options: CheckOptions,
+  share: number
 ): { readonly state: ClusterState; readonly nextCheckIn: number } => {
   const lastCheck = { askedAt, checkedAt }
   const state: ClusterState = Result.isSuccess(found)
     ? { _tag: "Connected", lastCheck, operator: found.success, failedChecks: 0 }
-    : afterFailedCheck(known, found.failure.message, lastCheck, options.lostAfter)
-  return { state, nextCheckIn: nextCheckIn(state, options) }
+    : afterFailedCheck(known, found.failure, lastCheck, options.lostAfter)
+  return { state, nextCheckIn: nextCheckIn(state, options, share) }
 }
 
 /**
@@ -197,9 +225,10 @@ export const lastCheckOf = (state: ClusterState): LastCheck | undefined => {
       return state.reason._tag === "NotEngaged" ? notEngaged(state.reason) : undefined
     case "Connected":
       return { ...state.lastCheck, health: state.operator }
-    case "Lost":
-      return state.reason._tag === "ChecksFailed"
-        ? { ...state.reason.lastCheck, health: { _tag: "Error", message: state.reason.message } }
-        : notEngaged(state.reason)
+    case "Lost": {
+      if (state.reason._tag !== "ChecksFailed") return notEngaged(state.reason)
+      const { lacksRight, lastCheck, message } = state.reason
+      return { ...lastCheck, health: { _tag: "Error", message, ...(lacksRight && { lacksRight }) } }
+    }
   }
 }

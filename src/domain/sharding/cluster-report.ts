@@ -32,7 +32,12 @@ const State = Schema.Union([
     reason: Schema.Union([
       NotEngaged,
       Refused,
-      tagged("ChecksFailed", { lastCheck: CheckTimes, message: Schema.String })
+      tagged("ChecksFailed", {
+        lastCheck: CheckTimes,
+        failedChecks: Schema.Number,
+        message: Schema.String,
+        lacksRight: Schema.Boolean
+      })
     ])
   })
 ])

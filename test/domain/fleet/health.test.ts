@@ -11,6 +11,7 @@ import {
   defaultCheckOptions,
   isWell,
   lastCheckOf,
+  missingRightOf,
   neverEngaged,
   nextCheckTimeout,
   unreadableSince
@@ -33,12 +34,23 @@ const neverChecked = afterEngaging(neverEngaged(0))
 const oneFailure: ClusterState = { _tag: "Connecting", reason: { _tag: "NotChecked", failedChecks: 1 } }
 const well: ClusterState = { _tag: "Connected", lastCheck: first, operator, failedChecks: 0 }
 const doubtful: ClusterState = { ...well, failedChecks: 1 }
-const lost: ClusterState = { _tag: "Lost", reason: { _tag: "ChecksFailed", lastCheck: first, message: "before" } }
+const lostBy = (
+  failedChecks: number,
+  reason: { readonly message: string; readonly lacksRight?: boolean },
+  at = first
+) =>
+  ({
+    _tag: "Lost",
+    reason: { _tag: "ChecksFailed", lastCheck: at, failedChecks, lacksRight: false, ...reason }
+  }) satisfies ClusterState
+const lost: ClusterState = lostBy(2, { message: "before" })
+/** In the middle of the spread. */
+const share = 0.5
 
 const answers = { ...second, found: Result.succeed(operator) }
-const fails = { ...second, found: Result.fail({ message }) }
+const fails = { ...second, found: Result.fail({ message, lacksRight: false }) }
 const foundWell: ClusterState = { ...well, lastCheck: second }
-const foundLost: ClusterState = { _tag: "Lost", reason: { _tag: "ChecksFailed", lastCheck: second, message } }
+const foundLost: ClusterState = lostBy(2, { message }, second)
 
 describe("a check of a cluster", () => {
   it.each([
@@ -55,10 +67,44 @@ describe("a check of a cluster", () => {
     ["keeps what is known of a well cluster at the first failure, and gives it time", well, fails, doubtful, 3_000],
     ["forgets the failure of a cluster that answers again", doubtful, answers, foundWell, 5_000],
     ["loses a well cluster by the second failure in a row", doubtful, fails, foundLost, 1_000],
-    ["finds a lost cluster lost by each failure, with its newest reason", lost, fails, foundLost, 1_000],
+    [
+      "finds a lost cluster lost by each failure, with its newest reason",
+      lost,
+      fails,
+      lostBy(3, { message }, second),
+      2_000
+    ],
+    ["asks a cluster that stays lost less often", lostBy(3, { message }), fails, lostBy(4, { message }, second), 4_000],
+    [
+      "asks a lost cluster as often as a well one",
+      lostBy(99, { message }),
+      fails,
+      lostBy(100, { message }, second),
+      5_000
+    ],
     ["finds a lost cluster well by one answer", lost, answers, foundWell, 5_000]
   ] as const)("%s", (_sentence, known, check, state, nextCheckIn) => {
-    expect(afterCheck(known, check, defaultCheckOptions)).toEqual({ state, nextCheckIn })
+    expect(afterCheck(known, check, defaultCheckOptions, share)).toEqual({ state, nextCheckIn })
+  })
+
+  it("asks clusters that were lost together at different moments, around the same pause", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 20 }), fc.double({ min: 0, max: 1, noNaN: true }), (failures, place) => {
+        const pause = (of: number) =>
+          afterCheck(lostBy(failures, { message }), fails, defaultCheckOptions, of).nextCheckIn
+        expect(pause(place)).toBeGreaterThanOrEqual(Math.floor(0.8 * pause(share)))
+        expect(pause(place)).toBeLessThanOrEqual(Math.ceil(1.2 * pause(share)))
+        expect(pause(1)).toBeGreaterThan(pause(0))
+      })
+    )
+  })
+
+  it("keeps that a right is missing, which no time mends", () => {
+    const found = Result.fail({ message: "may not get", lacksRight: true })
+    const { state } = afterCheck(doubtful, { ...second, found }, defaultCheckOptions, share)
+    expect(missingRightOf(state)).toMatchObject({ message: "may not get" })
+    expect(lastCheckOf(state)?.health).toEqual({ _tag: "Error", message: "may not get", lacksRight: true })
+    expect([doubtful, lost, noCredentials].map(missingRightOf)).toEqual([undefined, undefined, undefined])
   })
 
   it.each([
@@ -124,7 +170,7 @@ describe("checks of a cluster: properties", () => {
     .map((lostAfter): CheckOptions => ({ ...defaultCheckOptions, lostAfter }))
   const checks = fc.array(fc.constantFrom(answers, fails), { maxLength: 20 })
   const run = (known: ClusterState, given: ReadonlyArray<typeof answers | typeof fails>, by: CheckOptions) =>
-    given.reduce((state, check) => afterCheck(state, check, by).state, known)
+    given.reduce((state, check) => afterCheck(state, check, by, share).state, known)
   /** From lost to well. */
   const rank = (state: ClusterState): number => ["Lost", "Connecting", "Connected"].indexOf(state._tag)
 

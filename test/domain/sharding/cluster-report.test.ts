@@ -28,7 +28,13 @@ const state: fc.Arbitrary<ClusterState> = fc.oneof(
     reason: fc.oneof(
       notEngaged,
       fc.record({ _tag: fc.constant("Refused" as const), since: time, message: text }),
-      fc.record({ _tag: fc.constant("ChecksFailed" as const), lastCheck, message: text })
+      fc.record({
+        _tag: fc.constant("ChecksFailed" as const),
+        lastCheck,
+        failedChecks: fc.nat(3),
+        message: text,
+        lacksRight: fc.boolean()
+      })
     )
   })
 )

@@ -11,6 +11,7 @@ import {
   clusterObject,
   type ServedCluster
 } from "../../../domain/fleet/cluster-object.ts"
+import { missingRight } from "../../../domain/fleet/missing-right.ts"
 import type { Condition } from "../../../domain/resources/condition.ts"
 import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import {
@@ -20,6 +21,7 @@ import {
 } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { lossGrace, unreadable } from "../../../domain/session/cluster-verdict.ts"
+import type { KubeError } from "../../../ports/kube-api.ts"
 import type { ConfigurationSource, ProvidedVerdict } from "../../fleet/configuration-source.ts"
 import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
@@ -30,12 +32,10 @@ const unreadableFrom = (cluster: FleetCluster, now: number): number | undefined 
   return from !== undefined && now >= from + lossGrace ? from + lossGrace : undefined
 }
 
-/** A clause. Without a right its cure is the chart's, whose role grants it. */
-const whyUnreadable = (cluster: FleetCluster): string => {
-  const problem = cluster.children()?.problem()
+/** A clause. */
+const whyUnreadable = (problem: KubeError | undefined): string => {
   if (problem === undefined) return unreadable
-  const cure = problem.reason === "Forbidden" ? "; upgrade the chart there, whose roles have this right" : ""
-  return `${unreadable}: ${problem.detail}${cure}`
+  return `${unreadable}: ${problem.reason === "Forbidden" ? missingRight(problem.detail) : problem.detail}`
 }
 
 const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster => {
@@ -45,7 +45,8 @@ const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster 
   const { health } = seen
   if (health._tag === "Error") return { ...base, error: { message: health.message } }
   // The cluster's operator answers, but its sessions cannot be read, so new sessions are refused there.
-  if (unreadableFrom(cluster, now) !== undefined) return { ...base, error: { message: whyUnreadable(cluster) } }
+  if (unreadableFrom(cluster, now) !== undefined)
+    return { ...base, error: { message: whyUnreadable(cluster.children()?.problem()) } }
   const { fingerprint, operatorVersion: version } = health
   return {
     ...base,
@@ -60,10 +61,15 @@ export const connectedClusters = (fleet: Fleet, now: number): ReadonlyArray<Conn
 const readinessOf = (cluster: FleetCluster, now: number): ClusterReadiness => {
   const { askedAt, error = "it has not been checked yet", isConnecting = false, reachable } = cluster.reach()
   if (isConnecting) return { _tag: "Connecting", message: error }
+  const health = cluster.health()?.health
+  if (!reachable && health?._tag === "Error" && health.lacksRight) return { _tag: "RightMissing", message: error }
   if (!reachable) return { _tag: askedAt === undefined ? "NotUsable" : "Lost", message: error }
-  return unreadableFrom(cluster, now) === undefined
-    ? { _tag: "Connected" }
-    : { _tag: "SessionsUnreadable", message: whyUnreadable(cluster) }
+  if (unreadableFrom(cluster, now) === undefined) return { _tag: "Connected" }
+  const problem = cluster.children()?.problem()
+  return {
+    _tag: problem?.reason === "Forbidden" ? "RightMissing" : "SessionsUnreadable",
+    message: whyUnreadable(problem)
+  }
 }
 
 /** Whether a session over many clusters runs in a cluster, or is about to. */

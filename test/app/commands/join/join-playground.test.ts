@@ -243,7 +243,7 @@ describe("a cluster joins a fleet that runs", () => {
       const run = await braid("clusters")
       expect([run.code, run.errors]).toEqual([0, ""])
       expect(run.output).toMatch(
-        /^NAME +READY +ROLES +AUTH +EXPIRES +VERSION +SESSIONS +SINCE +REASON\ncluster-a +\w+ +Default +bearerToken +29d[^\n]*\ncluster-b +\w+ +- +bearerToken +2[34]h[^\n]*\n$/u
+        /^NAME +READY +ROLE +AUTH +EXPIRES +VERSION +SESSIONS +SINCE +REASON\ncluster-a +\w+ +Default +bearerToken +29d[^\n]*\ncluster-b +\w+ +- +bearerToken +2[34]h[^\n]*\n$/u
       )
       const rows = JSON.parse((await braid("clusters", "-o", "json")).output) as unknown
       expect(rows).toContainEqual(

@@ -81,7 +81,11 @@ describe("the clusters of a fleet as objects", () => {
         credentials: () => ({ auth: "mtls", until: now, failures: 0 })
       },
       { ...cluster("d", connected, now - 9_000) },
-      { ...cluster("e", undefined), reach: () => ({ reachable: true, error: undefined, isConnecting: true }) }
+      { ...cluster("e", undefined), reach: () => ({ reachable: true, error: undefined, isConnecting: true }) },
+      {
+        ...cluster("f", { checkedAt: now, health: { _tag: "Error", message: "may not get", lacksRight: true } }),
+        reach: () => ({ ...lost, askedAt: now })
+      }
     ]
     const clusters = new Map(all.map((one) => [one.name, one]))
     const parents = [parent("Ready", "a", "d"), parent("Ready", "a"), parent("Terminating", "a", "b")]
@@ -95,7 +99,8 @@ describe("the clusters of a fleet as objects", () => {
       ["b", "", undefined, "False", "Lost", 0],
       ["c", "", "mtls", "False", "NotUsable", 0],
       ["d", "", undefined, "False", "SessionsUnreadable", 0],
-      ["e", "", undefined, "Unknown", "Connecting", 0]
+      ["e", "", undefined, "Unknown", "Connecting", 0],
+      ["f", "", undefined, "False", "RightMissing", 0]
     ])
     expect(objects.map(({ status }) => status.conditions[0]?.lastTransitionTime).slice(0, 4)).toEqual([
       "2026-11-21T11:59:00.000Z",
@@ -117,9 +122,10 @@ describe("a cluster whose sessions cannot be read", () => {
       [clusterName("a"), { ...cluster("a", connected, now - 9_000), children: () => children }]
     ])
     const fleet = { clusters, checked: Effect.void }
-    const told = `its sessions cannot be read: ${detail}; upgrade the chart there, whose roles have this right`
-    expect(connectedClusters(fleet, now)).toMatchObject([{ error: { message: told } }])
-    expect(fleetObjects(fleet, clusterName("p"), [], now)[0]?.status.conditions[0]?.message).toBe(told)
+    const message = `its sessions cannot be read: ${detail}; upgrade the chart there, whose roles have this right`
+    expect(connectedClusters(fleet, now)).toMatchObject([{ error: { message } }])
+    const [object] = fleetObjects(fleet, clusterName("p"), [], now)
+    expect(object?.status.conditions[0]).toMatchObject({ reason: "RightMissing", status: "False", message })
   })
 })
 

@@ -1,0 +1,19 @@
+import { Effect } from "effect"
+import { describe, expect } from "vitest"
+import { renewalBurst, renewalEvery } from "../../../src/domain/credentials/renewal-pace.ts"
+import { it } from "../../support/effect-it.ts"
+import { mostInASecond } from "../../support/most-in-a-second.ts"
+import { renewalsTogether } from "./renewals-together.ts"
+
+describe("members whose tokens are all overdue", () => {
+  it.effect("are renewed a few at a time, each once, and none is lost", () =>
+    Effect.gen(function* () {
+      const { asked, lost } = yield* renewalsTogether(300)
+      expect([asked.length, lost]).toEqual([300, []])
+      const most = renewalBurst + 1_000 / renewalEvery
+      expect(mostInASecond(asked)).toBeLessThanOrEqual(most)
+      // Without a pace 30 would be asked in the first of the ten seconds over which overdue renewals are spread.
+      expect(asked.at(-1)).toBeGreaterThan(10_000)
+    })
+  )
+})
