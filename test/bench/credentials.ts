@@ -3,7 +3,7 @@
  * fails, and how many tokens a primary asks for at once. The stories are made in ../simulation/rotation-story.ts.
  */
 
-import { Effect } from "effect"
+import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { renewalsTogether } from "../app/fleet/renewals-together.ts"
 import { rotationStory } from "../simulation/rotation-story.ts"
@@ -100,7 +100,7 @@ export const credentials = async function* (isShort: boolean): AsyncGenerator<st
   )
   for (const found of [calm, overdue]) if (found?.failure !== undefined) failures.push(found.failure)
   const { asked, lost } = await Effect.runPromise(
-    renewalsTogether(overdueMembers).pipe(Effect.provide(TestClock.layer()))
+    renewalsTogether(overdueMembers).pipe(Effect.provide([TestClock.layer(), Logger.layer([])]))
   )
   yield (
     `${overdueMembers} members whose tokens are all overdue: ${asked.length} renewed in ` +
