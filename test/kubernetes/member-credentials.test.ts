@@ -177,6 +177,7 @@ describeKubernetes("members' credentials that change", (assets) => {
           reachChanged: nothing,
           credentialsFailed: nothing,
           credentialsEnding: nothing,
+          tokenIgnored: nothing,
           identityRefused: nothing
         }
       }).pipe(Effect.provideService(ClusterConnector, connector), Scope.provide(own))

@@ -48,6 +48,8 @@ export interface ConnectionEvents {
   readonly credentialsFailed: (cluster: ClusterName, problem: string) => void
   /** Credentials that nobody renews end soon, or have ended. `clause`: which, when, and what to do. */
   readonly credentialsEnding: (cluster: ClusterName, clause: string) => void
+  /** The Secret of a cluster got another token that is older than the renewed one in use. `secret`: its name. */
+  readonly tokenIgnored: (cluster: ClusterName, secret: string) => void
   /** Another cluster than expected answers under a cluster's name, and is not used. `problem`: a clause. */
   readonly identityRefused: (cluster: ClusterName, problem: string) => void
 }

@@ -292,6 +292,9 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
         credentialsEnding: (cluster, clause) => {
           if (fleet.isAnnounced) options.events.credentialsEnding(cluster, clause)
         },
+        tokenIgnored: (cluster, secret) => {
+          if (fleet.isAnnounced) options.events.tokenIgnored(cluster, secret)
+        },
         identityRefused: (cluster, problem) => {
           if (fleet.isAnnounced) options.events.identityRefused(cluster, problem)
         }

@@ -27,6 +27,7 @@ export const eventsOfReported = (events: ConnectionEvents): ConnectionEvents => 
   ...events,
   credentialsFailed: () => {},
   credentialsEnding: () => {},
+  tokenIgnored: () => {},
   identityRefused: () => {}
 })
 

@@ -7,7 +7,12 @@
 
 import { Clock, Effect, FiberMap, Queue, type Scope } from "effect"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
-import { credentialsEndEvent, credentialsFailedEvent, identityRefusedEvent } from "../../domain/events/fleet-events.ts"
+import {
+  credentialsEndEvent,
+  credentialsFailedEvent,
+  identityRefusedEvent,
+  tokenIgnoredEvent
+} from "../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { workloadClusters } from "../../domain/fleet/roles.ts"
@@ -95,6 +100,7 @@ const fleetEvents = (events: EventRecorder, changed: (cluster: ClusterName) => v
     reachChanged: changed,
     credentialsFailed: (cluster, problem) => recordOn(cluster, credentialsFailedEvent(cluster, problem)),
     credentialsEnding: (cluster, clause) => recordOn(cluster, credentialsEndEvent(cluster, clause)),
+    tokenIgnored: (cluster, secret) => recordOn(cluster, tokenIgnoredEvent(cluster, secret)),
     identityRefused: (cluster, problem) => recordOn(cluster, identityRefusedEvent(cluster, problem))
   }
 }

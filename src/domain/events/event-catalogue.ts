@@ -86,6 +86,11 @@ export const eventCatalogue = {
     on: cluster,
     when: "credentials of a cluster that nobody renews end in 30, 7 or 1 days, or have ended"
   },
+  TokenIgnored: {
+    type: "Normal",
+    on: cluster,
+    when: "a Secret has another token now that is older than the renewed one in use, as Helm's next upgrade writes it"
+  },
   IdentityRefused: {
     type: "Warning",
     on: cluster,

@@ -49,6 +49,7 @@ const start = (configuration: FleetConfiguration, left = (): void => {}) =>
         reachChanged: () => {},
         credentialsFailed: () => {},
         credentialsEnding: () => {},
+        tokenIgnored: () => {},
         identityRefused: () => {}
       }
     }).pipe(

@@ -50,6 +50,7 @@ export const startInCloud = (auth: ClusterAuth) =>
         reachChanged: () => {},
         credentialsFailed: (cluster, problem) => void problems.push(`${cluster}: ${problem}`),
         credentialsEnding: (cluster, clause) => void endings.push(`${cluster}: ${clause}`),
+        tokenIgnored: () => {},
         identityRefused: () => {}
       }
     }).pipe(

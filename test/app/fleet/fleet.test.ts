@@ -51,6 +51,7 @@ const start = (
           void events.push(`reach ${cluster} ${fleet.clusters.get(cluster)?.reach().reachable}`),
         credentialsFailed: () => {},
         credentialsEnding: () => {},
+        tokenIgnored: () => {},
         identityRefused: () => {}
       }
     }).pipe(
@@ -483,6 +484,7 @@ const startGranting = (first: string, options: Granting = {}) =>
     const granted = granting(primary, options)
     giveCredentials(primary, "cluster-a", first)
     const used: Array<string> = []
+    const ignored: Array<string> = []
     const text = (credentials: MemberCredentials): string =>
       credentials._tag === "BearerToken" ? Redacted.value(credentials.token) : ""
     const connector = {
@@ -512,6 +514,7 @@ const startGranting = (first: string, options: Granting = {}) =>
           reachChanged: () => {},
           credentialsFailed: () => {},
           credentialsEnding: () => {},
+          tokenIgnored: (cluster, secret) => void ignored.push(`${cluster} ${secret}`),
           identityRefused: () => {}
         }
       }).pipe(Effect.provideService(ClusterConnector, connector))
@@ -519,7 +522,7 @@ const startGranting = (first: string, options: Granting = {}) =>
       return () => fleet.clusters.get(a)?.reach()
     })
     yield* TestClock.setTime(day0)
-    return { ...granted, primary, used, begin, credentials: () => credentials() }
+    return { ...granted, primary, used, ignored, begin, credentials: () => credentials() }
   })
 /** Lets so many hours pass, in steps in which a lost cluster is noticed. */
 const hours = (count: number) =>
@@ -582,14 +585,21 @@ describe("a member's token", () => {
       if (String(message).includes("ignored")) lines.push(message)
     })
     return Effect.gen(function* () {
-      const { begin, primary, used } = yield* startGranting(jwt(0, 2 * hour))
+      const { begin, ignored, primary, used } = yield* startGranting(jwt(0, 2 * hour))
       yield* begin
       yield* hours(1.8)
       const before = used.length
-      giveCredentials(primary, "cluster-a", jwt(-hour, 2 * hour))
+      expect([used.length > 1, ignored]).toEqual([true, []])
+      const older = jwt(-hour, 2 * hour)
+      giveCredentials(primary, "cluster-a", older)
       yield* hours(0.01)
       expect(used.length).toBe(before)
+      // Helm's next upgrade writes the same once more, and the token in use is renewed.
+      giveCredentials(primary, "cluster-a", older)
+      yield* hours(2)
+      expect(used.length).toBeGreaterThan(before)
       expect(lines).toEqual(["token in the Secret is ignored, a renewed one is newer"])
+      expect(ignored).toEqual([`cluster-a ${secretName}`])
     }).pipe(Effect.provide(Logger.layer([logger])))
   })
 

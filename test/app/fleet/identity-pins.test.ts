@@ -59,6 +59,7 @@ const start = (uids: Readonly<Record<string, string>>, primary = new MemoryKubeA
         reachChanged: () => {},
         credentialsFailed: () => {},
         credentialsEnding: () => {},
+        tokenIgnored: () => {},
         identityRefused: (cluster, problem) => void told.push(`${cluster}: ${problem}`)
       }
     }).pipe(

@@ -54,6 +54,7 @@ const start = (primary = new MemoryKubeApi("primary")) =>
         reachChanged: () => {},
         credentialsFailed: () => {},
         credentialsEnding: (cluster, clause) => void endings.push(`${cluster}: ${clause}`),
+        tokenIgnored: () => {},
         identityRefused: () => {}
       }
     }).pipe(

@@ -240,6 +240,7 @@ export class SessionFleet {
             reachChanged: (cluster) => clusterChanged(fleet.clusters.get(cluster)),
             credentialsFailed: () => {},
             credentialsEnding: () => {},
+            tokenIgnored: () => {},
             identityRefused: () => {}
           }
         }).pipe(Effect.provideService(ClusterConnector, connectorOf(primary, members)))

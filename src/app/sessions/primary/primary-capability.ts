@@ -8,7 +8,8 @@ import type { SessionEvent } from "../../../domain/events/event-catalogue.ts"
 import {
   credentialsEndEvent,
   credentialsFailedEvent,
-  identityRefusedEvent
+  identityRefusedEvent,
+  tokenIgnoredEvent
 } from "../../../domain/events/fleet-events.ts"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
@@ -112,6 +113,7 @@ const makeOwnFleet = (
       reachChanged: clusterChanged,
       credentialsFailed: (cluster, problem) => recordOn(cluster, credentialsFailedEvent(cluster, problem)),
       credentialsEnding: (cluster, clause) => recordOn(cluster, credentialsEndEvent(cluster, clause)),
+      tokenIgnored: (cluster, secret) => recordOn(cluster, tokenIgnoredEvent(cluster, secret)),
       identityRefused: (cluster, problem) => recordOn(cluster, identityRefusedEvent(cluster, problem))
     },
     kubeconfig: source?.provided?.kubeconfig,
