@@ -75,6 +75,11 @@ export interface FrameHandlers {
   readonly judge?: (head: Uint8Array, length: number) => Passage | undefined
   /** The messages that pass, and so are delivered to nobody, are added to it. */
   readonly tally?: Tally
+  /**
+   * Asked before each read whether it is timed. The answer for one that is timed is called when the network has taken
+   * the messages that went on to another channel, the first one if they went to several; never if none went on.
+   */
+  readonly timeRead?: () => (() => void) | undefined
   /** The messages of one read are handled, and at least one of them was judged to pass. */
   readonly passed?: () => void
 }

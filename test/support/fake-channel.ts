@@ -11,6 +11,8 @@ export interface FakeChannel extends FrameChannel {
   readonly passed: () => number
   /** A part of a message arrives, and not its end. */
   readonly receivePart: () => void
+  /** A read begins: gives what is called when its messages were taken, if the read is timed. */
+  readonly timeRead: NonNullable<FrameHandlers["timeRead"]>
   /** Sets whether the channel waits for room. */
   readonly waitForRoom: (doesWait: boolean) => void
   /** The other side is gone. */
@@ -52,6 +54,7 @@ export const fakeChannel = (): FakeChannel => {
       if (handlers !== undefined) deliver(handlers, bytes)
     },
     receivePart: () => handlers?.part?.(),
+    timeRead: () => handlers?.timeRead?.(),
     waitsForRoom: () => doesWaitForRoom,
     waitForRoom: (doesWait) => {
       doesWaitForRoom = doesWait

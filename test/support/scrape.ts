@@ -3,6 +3,7 @@
 import { Clock, Effect, Logger, Metric } from "effect"
 import { CurrentMeasurements, Measurements } from "../../src/app/kernel/metrics.ts"
 import { CurrentRelayCounts, RelayCounts } from "../../src/app/kernel/relay-counts.ts"
+import { CurrentWatchLags, WatchLags } from "../../src/app/kernel/watch-lags.ts"
 import { serveMetrics } from "../../src/app/metrics/serve-metrics.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import type { FrameHandlers } from "../../src/ports/frame-channel.ts"
@@ -41,7 +42,8 @@ export const separately = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effe
     effect.pipe(
       Effect.provideService(Metric.MetricRegistry, new Map()),
       Effect.provideService(CurrentMeasurements, new Measurements()),
-      Effect.provideService(CurrentRelayCounts, new RelayCounts())
+      Effect.provideService(CurrentRelayCounts, new RelayCounts()),
+      Effect.provideService(CurrentWatchLags, new WatchLags())
     )
   )
 

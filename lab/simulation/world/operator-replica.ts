@@ -14,6 +14,7 @@ import { CurrentMeasurements, Measurements } from "../../../src/app/kernel/metri
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { CurrentTracing, type Tracing } from "../../../src/app/kernel/tracing.ts"
+import { CurrentWatchLags, WatchLags } from "../../../src/app/kernel/watch-lags.ts"
 import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
 import { type ReplicaOptions, runReplica } from "../../../src/app/operator/run-replica.ts"
 import { usualAgentConfiguration } from "../../../src/domain/agent/agent-configuration.ts"
@@ -216,6 +217,7 @@ export class OperatorReplica {
       Effect.provideService(CredentialMaker, sources?.makers.make ?? noMaker),
       // A process that dies takes them with it.
       Effect.provideService(CurrentMeasurements, new Measurements()),
+      Effect.provideService(CurrentWatchLags, new WatchLags()),
       Effect.provideService(CurrentTracing, traces ? this.#tracing(process) : undefined)
     )
     const fiber = process.run(operator, (exit) => {

@@ -11,6 +11,7 @@
 
 import type { Duplex } from "node:stream"
 import { mask, turned } from "../../domain/websocket/mask.ts"
+import { takeTimedRead } from "./timed-read.ts"
 
 const slabSize = 64 * 1024
 
@@ -66,6 +67,13 @@ export class OutBuffer {
   #first: Part | undefined
   #last: Part | undefined
   #waitingBytes = 0
+  /** All bytes that the socket was given, and those that it has written. */
+  #given = 0
+  #written = 0
+  /** The time of the read whose bytes come in this turn, if it is timed. */
+  #timing: (() => void) | undefined
+  /** Called when the bytes up to a place among all are written, the first place first. */
+  readonly #timed: Array<{ readonly until: number; readonly taken: () => void }> = []
   #isEnding = false
   #isCorked = false
   #isTurnAwaited = false
@@ -167,15 +175,19 @@ export class OutBuffer {
     this.#from = this.#to = 0
     this.#first = this.#last = undefined
     this.#waitingBytes = 0
+    this.#timing = undefined
+    this.#timed.length = 0
   }
 
   #awaitTurn(): void {
     this.#isTurnAwaited = true
+    this.#timing = takeTimedRead(this.#socket)
     process.nextTick(this.#turned)
   }
 
   readonly #turned = (): void => {
     this.#isTurnAwaited = false
+    if (this.#timing !== undefined) this.#noteTime(this.#timing)
     if (this.#writes < mostWrites || this.#socket.writableLength === 0) this.#flush()
     this.#uncork()
   }
@@ -212,7 +224,8 @@ export class OutBuffer {
       this.#isCorked = true
       this.#socket.cork()
     }
-    const mayGoOn = this.#socket.write(bytes, (error) => this.#written(slab, error))
+    this.#given += bytes.length
+    const mayGoOn = this.#socket.write(bytes, (error) => this.#wrote(bytes.length, slab, error))
     if (!mayGoOn) this.#wasFull = true
   }
 
@@ -229,17 +242,30 @@ export class OutBuffer {
     else if (!this.#isTurnAwaited) this.#uncork()
   }
 
-  #written(slab: Slab | undefined, error: Error | null | undefined): void {
+  #wrote(length: number, slab: Slab | undefined, error: Error | null | undefined): void {
     this.#writes--
+    const isTaken = error === undefined || error === null
+    this.#written += length
+    if (isTaken && this.#timed.length > 0) this.#endTimes()
     if (slab !== undefined) {
       slab.writes--
       // After a failed write somebody may still read the slab: it is left to the garbage collector.
-      if (error === undefined || error === null) this.#reuse(slab)
+      if (isTaken) this.#reuse(slab)
     }
     if (this.#isOver) return
     if (this.#first !== undefined) this.#giveMore()
     if (this.#to > this.#from && !this.#isTurnAwaited) this.#turned()
     if (this.queued === 0) this.#beEmpty()
+  }
+
+  /** The bytes of the timed read are all here: its time ends with theirs. */
+  #noteTime(taken: () => void): void {
+    this.#timing = undefined
+    this.#timed.push({ until: this.#given + this.#waitingBytes + this.#to - this.#from, taken })
+  }
+
+  #endTimes(): void {
+    while (this.#timed[0] !== undefined && this.#timed[0].until <= this.#written) this.#timed.shift()?.taken()
   }
 
   #reuse(slab: Slab): void {

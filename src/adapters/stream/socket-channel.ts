@@ -10,6 +10,7 @@ import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
 import type { MessageRoom, Share } from "./message-room.ts"
 import { type Format, Outlet } from "./outlet.ts"
 import { Passing } from "./passing.ts"
+import { timeRead } from "./timed-read.ts"
 import { longestMessageTime, UnfinishedWatch } from "./unfinished-watch.ts"
 
 /** How long a peer that takes nothing may take to finish closing before its socket is cut, in ms. */
@@ -58,7 +59,7 @@ export abstract class SocketChannel implements FrameChannel {
     this.passing = new Passing(reads, outletOf)
     this.watch = new UnfinishedWatch(this, () => this.#giveUp())
     socket.pause()
-    socket.on("data", (chunk: Buffer) => this.read(chunk))
+    socket.on("data", (chunk: Buffer) => this.#came(chunk))
     socket.on("end", () => this.left())
     socket.on("error", (error: Error) => this.gone(error.message))
     socket.on("close", () => this.gone(this.absent))
@@ -155,6 +156,12 @@ export abstract class SocketChannel implements FrameChannel {
     this.#share ??= { held: 0, wanted: 0, most: 0, granted: () => this.#readOn() }
     if (after <= smallUntil) room.leave(this.#share)
     else if (!room.take(this.#share, after, this.most)) this.socket.pause()
+  }
+
+  #came(chunk: Buffer): void {
+    const taken = this.handlers?.timeRead?.()
+    if (taken === undefined) this.read(chunk)
+    else timeRead(this.socket, taken, () => this.read(chunk))
   }
 
   #giveUp(): void {

@@ -19,7 +19,7 @@ import {
   type TokenRenewal
 } from "../../domain/credentials/token-renewal.ts"
 import { momentText } from "../../domain/credentials/validity.ts"
-import { credentialsEndEvent, credentialsFailedEvent } from "../../domain/events/fleet-events.ts"
+import { credentialsEndEvent, credentialsFailedEvent, tokenIgnoredEvent } from "../../domain/events/fleet-events.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { MakeCredentials } from "../../ports/credential-maker.ts"
@@ -155,11 +155,13 @@ const rememberKept = (state: State): void => {
 }
 
 /** Tells of another token in the user's Secret that is not used: Helm writes the first one back with each upgrade. */
-const tellOfOlder = ({ member, tokens }: State, before: State["tokens"]): Effect.Effect<void> => {
+const tellOfOlder = ({ connection, member, secret, tokens }: State, before: State["tokens"]): Effect.Effect<void> => {
   const isNews = tokens !== undefined && before !== undefined && !isSameToken(before.first, tokens.first)
-  return isNews && !isSameToken(tokens.first, tokens.used)
-    ? logInfo("token in the Secret is ignored, a renewed one is newer", { cluster: member().name })
-    : Effect.void
+  if (!isNews || isSameToken(tokens.first, tokens.used)) return Effect.void
+  const cluster = member().name
+  return Effect.andThen(logInfo("token in the Secret is ignored, a renewed one is newer", { cluster }), () =>
+    Effect.sync(() => connection.events.happened(cluster, tokenIgnoredEvent(cluster, secret)))
+  )
 }
 
 /** The client certificate in use, if the Secret holds a pair in its place that cannot be used: by a slip, that is. */

@@ -32,8 +32,8 @@ const actCounter = (act: SessionAct["act"]) => counter("braid_session_acts_total
 const refusalCounter = (code: number) => counter("braid_connects_refused_total", { code: String(code) })
 const createdCounter = counter("mirrord_sessions_create_total", {})
 const createdByCiCounter = counter("mirrord_ci_sessions_create_total", {})
-const sessionDurations = durations("mirrord_sessions_duration")
-const ciSessionDurations = durations("mirrord_ci_sessions_duration")
+const sessionDurations = durations("mirrord_sessions_duration", {})
+const ciSessionDurations = durations("mirrord_ci_sessions_duration", {})
 
 const count = (act: SessionAct): Effect.Effect<void> =>
   Effect.gen(function* () {

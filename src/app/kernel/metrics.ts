@@ -8,13 +8,7 @@
  */
 
 import { Context, Effect, Metric, type Scope } from "effect"
-import {
-  durationBuckets,
-  metricCatalogue,
-  type MetricLabels,
-  type MetricName,
-  type Sample
-} from "../../domain/metrics/catalogue.ts"
+import { metricCatalogue, type MetricLabels, type MetricName, type Sample } from "../../domain/metrics/catalogue.ts"
 
 type NameOf<T extends string> = {
   [N in MetricName]: (typeof metricCatalogue)[N]["type"] extends T ? N : never
@@ -31,8 +25,13 @@ export const counter = <N extends NameOf<"counter">>(
   )
 
 /** A histogram of durations, in seconds. */
-export const durations = (name: NameOf<"histogram">): Metric.Metric<number, Metric.HistogramState> =>
-  Metric.histogram(name, { description: metricCatalogue[name].help, boundaries: durationBuckets })
+export const durations = <N extends NameOf<"histogram">>(
+  name: N,
+  labels: MetricLabels<N>
+): Metric.Metric<number, Metric.HistogramState> => {
+  const { buckets: boundaries, help: description } = metricCatalogue[name]
+  return Metric.withAttributes(Metric.histogram(name, { description, boundaries }), labels as Metric.Metric.Attributes)
+}
 
 /** Counts an event. */
 export const countOne = (of: Metric.Metric<number, unknown>): Effect.Effect<void> => Metric.update(of, 1)

@@ -7,6 +7,7 @@ import { Cause, Effect, Latch, Metric, Queue, Random, type Scope, Stream } from 
 import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection, WatchEvent } from "../../ports/kube-api.ts"
 import { logError } from "./log.ts"
 import { counter, countOne } from "./metrics.ts"
+import { hearWatch } from "./watch-lags.ts"
 
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250
@@ -68,6 +69,8 @@ interface ReflectorState {
   /** An element ends the pause after a failure. */
   readonly wake: Queue.Queue<void>
   readonly restarts: Effect.Success<ReturnType<typeof restartCounters>>
+  /** Called when list or watch has brought something. */
+  readonly heard: () => void
   isSynced: boolean
   problem: KubeError | undefined
   /** The newest version that list and watch have brought. */
@@ -120,6 +123,7 @@ const takeList = (
   // A list counts even if it is older than the cache: a server may have been restored from a backup.
   for (const object of items) put(state, object)
   state.newestVersion = resourceVersion
+  state.heard()
   state.isSynced = true
   state.synced.openUnsafe()
   return resourceVersion
@@ -150,6 +154,7 @@ const follow = (state: ReflectorState, from: string): Effect.Effect<never, KubeE
       Stream.runForEachArray(api.watch(ref, version, selection), (events) =>
         Effect.sync(() => {
           state.failures = 0
+          state.heard()
           version = takeEvents(state, version, events)
         })
       )
@@ -225,6 +230,7 @@ export const makeReflector = (
       synced: yield* Latch.make(false),
       wake: yield* Queue.sliding<void>(1),
       restarts: yield* restartCounters(ref),
+      heard: yield* hearWatch(api.cluster),
       isSynced: false,
       problem: undefined,
       newestVersion: "",

@@ -13,6 +13,8 @@ const noMessages = (): Tally => ({ messages: 0, bytes: 0 })
 export class RelayCounts {
   /** Messages of all connections, by their sender. */
   readonly received = { client: noMessages(), member: noMessages() }
+  /** Reads since the last one that was timed (relay/added-latency.ts), by the sender of their messages. */
+  readonly untimed = { client: 0, member: 0 }
   readonly dropped = Object.fromEntries(dropReasons.map((reason) => [reason, 0])) as Record<DropReason, number>
   /** Connections to members, by the router's word for these. */
   readonly links = { cluster: { opened: 0, lost: 0 }, agent: { opened: 0, lost: 0 } }

@@ -19,7 +19,11 @@ const counters = [
   ...["succeeded", "failed"].map((outcome) => counter("braid_credential_renewals_total", { outcome }))
 ]
 
-const histograms = [durations("mirrord_sessions_duration"), durations("mirrord_ci_sessions_duration")]
+const histograms = [
+  durations("mirrord_sessions_duration", {}),
+  durations("mirrord_ci_sessions_duration", {}),
+  ...["client", "member"].map((from) => durations("braid_added_latency_seconds", { from }))
+]
 
 export const showKnownCounters: Effect.Effect<void> = Effect.gen(function* () {
   for (const one of counters) yield* Metric.update(one, 0)

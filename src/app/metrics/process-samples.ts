@@ -1,11 +1,15 @@
-/** The metrics of the process itself: its version, whether it leads, its relay, its event loop, its memory. */
+/**
+ * The metrics of the process itself: its version, whether it leads, its relay, its watches, its event loop, its memory.
+ */
 
 import { performance } from "node:perf_hooks"
-import { Effect, type Scope } from "effect"
+import { Clock, Effect, type Scope } from "effect"
 import type { Sample } from "../../domain/metrics/catalogue.ts"
 import { measure } from "../kernel/metrics.ts"
 import { CurrentRelayCounts } from "../kernel/relay-counts.ts"
+import { elapsedOf } from "../kernel/term.ts"
 import { version } from "../kernel/version.ts"
+import { CurrentWatchLags } from "../kernel/watch-lags.ts"
 import { eventLoopLag } from "./event-loop-lag.ts"
 
 const memorySamples = (): ReadonlyArray<Sample> => {
@@ -24,11 +28,14 @@ const memorySamples = (): ReadonlyArray<Sample> => {
 export const measureProcess = (leads: () => boolean): Effect.Effect<void, never, Scope.Scope> =>
   Effect.gen(function* () {
     const relay = yield* CurrentRelayCounts
+    const watches = yield* CurrentWatchLags
+    const elapsed = elapsedOf(yield* Clock.Clock)
     const lag = yield* eventLoopLag
     yield* measure(() => [
       { name: "braid_build_info", labels: { version }, value: 1 },
       { name: "braid_leader", labels: {}, value: leads() ? 1 : 0 },
       ...relay.samples(),
+      ...watches.samples(elapsed()),
       ...lag(),
       ...memorySamples()
     ])

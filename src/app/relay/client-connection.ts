@@ -13,6 +13,7 @@ import { makeRouter, type RouterInput, type RouterOptions, type RouterState } fr
 import { mayBeReplaced, newPulse, type Pulse } from "../../domain/session/client-pulse.ts"
 import type { FrameChannel, Passage } from "../../ports/frame-channel.ts"
 import { CurrentRelayCounts, type RelayCounts } from "../kernel/relay-counts.ts"
+import { timeReads } from "./added-latency.ts"
 import type { Watched } from "./interceptions.ts"
 import type { SessionLocks } from "./session-locks.ts"
 
@@ -107,6 +108,8 @@ export interface ClientConnection {
   readonly run: (task: string, effect: Effect.Effect<void>) => void
   /** Where this connection is counted among all others. */
   readonly counts: RelayCounts
+  /** The timing of reads of the client and of members. */
+  readonly timeReads: Effect.Success<typeof timeReads>
   /** Where policies say something about messages: the enforcement of these policies. */
   readonly policing: Policing | undefined
   /** The router's state: everything that is decided about messages. */
@@ -149,6 +152,7 @@ export const makeClientConnection = (
       done,
       run: (task, effect) => void run(task, effect),
       counts: yield* CurrentRelayCounts,
+      timeReads: yield* timeReads,
       policing: Policing.of(options.limits?.policies.policies ?? []),
       state: makeRouter({ ...options.router, mergeBound }),
       isOver: false,

@@ -266,6 +266,7 @@ export const openClient = (connection: ClientConnection): void => {
       for (const [member, channel] of connection.channels) brakeFor(connection, member, channel)
     }),
     message: (bytes) => heardFromClient(connection, bytes),
+    timeRead: connection.timeReads.client,
     part: alive,
     ended: (reason) => finish(connection, { _tag: "ClientGone", reason }),
     drained: () => clientDrained(connection),
@@ -289,6 +290,7 @@ export const attach = (connection: ClientConnection, member: MemberName, channel
       brakeForClient(connection)
     }),
     message: (bytes) => heardFromMember(connection, member, bytes),
+    timeRead: connection.timeReads.member,
     part: alive,
     ended: (reason) => lose(connection, member, channel, reason),
     drained: () => {

@@ -91,6 +91,11 @@ export const eventCatalogue = {
     on: cluster,
     when: "the operator may not do in a cluster what it has to; the message names the verb and the resource"
   },
+  TokenIgnored: {
+    type: "Normal",
+    on: cluster,
+    when: "a Secret has another token now that is older than the renewed one in use, as Helm's next upgrade writes it"
+  },
   IdentityRefused: {
     type: "Warning",
     on: cluster,

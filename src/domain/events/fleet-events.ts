@@ -31,6 +31,12 @@ export const credentialsEndEvent = (cluster: ClusterName, clause: string): Sessi
   message: `Cluster ${cluster}: ${clause}.`
 })
 
+/** A Secret got another token that is not used, since a renewed one is newer. `secret`: its name. */
+export const tokenIgnoredEvent = (cluster: ClusterName, secret: string): SessionEvent => ({
+  reason: "TokenIgnored",
+  message: `Cluster ${cluster}: the token now in Secret ${secret} is ignored, the renewed one in use is newer.`
+})
+
 /** Another cluster answers under a cluster's name. `problem`: a clause. */
 export const identityRefusedEvent = (cluster: ClusterName, problem: string): SessionEvent => ({
   reason: "IdentityRefused",

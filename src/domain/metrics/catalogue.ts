@@ -10,7 +10,14 @@ export interface MetricFamily {
   readonly type: "counter" | "gauge" | "histogram"
   readonly labels: ReadonlyArray<string>
   readonly help: string
+  /** Of a histogram: the upper bounds of its buckets, in seconds. */
+  readonly buckets?: ReadonlyArray<number>
 }
+
+/** For durations of sessions: a minute to a day. */
+const sessionBuckets: ReadonlyArray<number> = [60, 300, 900, 3_600, 14_400, 28_800, 86_400]
+/** For the time that a message spends here: 50 microseconds to the ten seconds for which a slow peer is waited for. */
+const latencyBuckets: ReadonlyArray<number> = [0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1, 10]
 
 export const metricCatalogue = {
   mirrord_sessions_create_total: {
@@ -21,13 +28,15 @@ export const metricCatalogue = {
   mirrord_sessions_duration: {
     type: "histogram",
     labels: [],
-    help: "Seconds from the beginning of a user's session to its end, those of CI among them."
+    help: "Seconds from the beginning of a user's session to its end, those of CI among them.",
+    buckets: sessionBuckets
   },
   mirrord_ci_sessions_create_total: { type: "counter", labels: [], help: "Sessions that were begun in a CI run." },
   mirrord_ci_sessions_duration: {
     type: "histogram",
     labels: [],
-    help: "Seconds from the beginning of a session of CI to its end."
+    help: "Seconds from the beginning of a session of CI to its end.",
+    buckets: sessionBuckets
   },
   braid_build_info: { type: "gauge", labels: ["version"], help: "Always 1; the label is the operator's version." },
   braid_leader: { type: "gauge", labels: [], help: "1 while this replica leads and serves sessions, else 0." },
@@ -60,6 +69,14 @@ export const metricCatalogue = {
     type: "counter",
     labels: ["reason"],
     help: "Protocol messages that were dropped instead of being forwarded, by reason."
+  },
+  braid_added_latency_seconds: {
+    type: "histogram",
+    labels: ["from"],
+    help:
+      "Seconds from the read of messages until the network took them on the other side, by their sender; one read in " +
+      "16 is measured.",
+    buckets: latencyBuckets
   },
   braid_links_opened_total: {
     type: "counter",
@@ -113,6 +130,13 @@ export const metricCatalogue = {
     labels: ["resource", "cause"],
     help: "Watches that began anew: their server had ended them, or list or watch had failed."
   },
+  braid_watch_lag_seconds: {
+    type: "gauge",
+    labels: ["cluster"],
+    help:
+      "Seconds since the last event, bookmark or list of that watch of the cluster which is silent for longest; a " +
+      "server sends a bookmark every minute."
+  },
   braid_reconciles_total: {
     type: "counter",
     labels: ["controller", "outcome"],
@@ -148,6 +172,3 @@ export type MetricLabels<N extends MetricName> = Readonly<Record<(typeof metricC
 export type Sample = {
   readonly [N in MetricName]: { readonly name: N; readonly labels: MetricLabels<N>; readonly value: number }
 }[MetricName]
-
-/** Upper bounds of the buckets in which sessions' durations are counted, in seconds: a minute to a day. */
-export const durationBuckets: ReadonlyArray<number> = [60, 300, 900, 3_600, 14_400, 28_800, 86_400]

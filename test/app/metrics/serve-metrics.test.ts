@@ -10,7 +10,8 @@ import { canary, readSeries, scrapeAfterSession, scraper, separately, type Serie
 import { until } from "../../support/until.ts"
 
 /** The family of a series: a histogram has several. */
-const familyOf = ({ name }: Series): string => name.replace(/^(mirrord_\w+duration)_(bucket|sum|count)$/u, "$1")
+const familyOf = ({ name }: Series): string =>
+  name.replace(/^(mirrord_\w+duration|\w+latency_seconds)_(bucket|sum|count)$/u, "$1")
 
 describe("a scrape of operators that have served a session", () => {
   let text = ""
@@ -41,6 +42,7 @@ describe("a scrape of operators that have served a session", () => {
   it("tells the clusters, the session and the messages as they are", () => {
     assert.strictEqual(valueOf("braid_cluster_connected", { cluster: "a" }), 1)
     assert.strictEqual(valueOf("braid_cluster_unreadable_seconds", { cluster: "a" }), 0)
+    assert.isBelow(valueOf("braid_watch_lag_seconds", { cluster: "a" }) ?? Infinity, 60)
     assert.strictEqual(valueOf("braid_sessions", { kind: "multi_cluster", phase: "Ready" }), 1)
     assert.strictEqual(valueOf("mirrord_sessions_create_total"), 1)
     // The client at the primary, and the primary's links to two members, all in this process.
@@ -58,7 +60,7 @@ describe("a scrape of operators that have served a session", () => {
   it("names no user, no session, no workload and no credential", () => {
     const parts = (label: string): ReadonlyArray<string> => series.flatMap(({ labels }) => labels[label] ?? [])
     for (const word of ["00000000000000ff", "developers", "myapp", "laptop", canary]) assert.notInclude(text, word)
-    assert.deepStrictEqual([...new Set(parts("cluster"))], ["a", "b"])
+    assert.deepStrictEqual([...new Set(parts("cluster"))].toSorted(), ["a", "b", "primary"])
   })
 })
 

@@ -300,6 +300,24 @@ describe("the shell around the router", () => {
     }).pipe(Effect.provideService(CurrentRelayCounts, counts))
   })
 
+  it.effect("times reads of the client and of each member, those that are connected later among them", () => {
+    const counts = new RelayCounts()
+    return Effect.gen(function* () {
+      const { client, redialled, second } = yield* scene()
+      second.end("gone")
+      yield* TestClock.adjust("10 seconds")
+      const [third] = redialled
+      for (const [channel, from] of [
+        [client, "client"],
+        [third, "member"]
+      ] as const) {
+        const before = counts.untimed[from]
+        channel?.timeRead()
+        assert.strictEqual(counts.untimed[from] - before, 1)
+      }
+    }).pipe(Effect.provideService(CurrentRelayCounts, counts))
+  })
+
   it.effect("pauses the members while the client does not read, and goes on when it does", () =>
     Effect.gen(function* () {
       const { client, first, second } = yield* scene()

@@ -118,8 +118,8 @@ describe("the ends of sessions in the metrics", () => {
         yield* ends.seen(begun("u2", 0), { ...about, isOfCi: true })
         // A clock of another host is ahead.
         yield* ends.seen(begun("u3", 700_000), about)
-        const { count, sum } = yield* Metric.value(durations("mirrord_sessions_duration"))
-        const ofCi = yield* Metric.value(durations("mirrord_ci_sessions_duration"))
+        const { count, sum } = yield* Metric.value(durations("mirrord_sessions_duration", {}))
+        const ofCi = yield* Metric.value(durations("mirrord_ci_sessions_duration", {}))
         return { count, sum, ofCi: [ofCi.count, ofCi.sum] }
       }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()), Effect.provide([virtualTime, Logger.layer([])]))
     )
