@@ -1,5 +1,5 @@
 import { Redacted, Result } from "effect"
-import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
+import { type BranchRequest, readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
 import type { SessionBranch } from "../../../src/domain/branch/environment-plan.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 
@@ -21,7 +21,7 @@ export const sessionBranch = (
   connectionSource: BranchDatabaseSpec["connectionSource"],
   change: Partial<BranchDatabaseSpec> = {},
   access: Partial<SessionBranch["access"]> = {}
-): SessionBranch => {
+): SessionBranch & { readonly request: BranchRequest } => {
   const request = Result.getOrThrow(readBranchRequest(branchSpec(connectionSource, change)))
   const usual = { host: "10.1.2.3", port: 5432, user: "postgres", password: Redacted.make("p@:/?#%&w") }
   return { name: "branch-1", request, access: { ...usual, database: request.databaseName, ...access } }
