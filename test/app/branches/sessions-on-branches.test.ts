@@ -278,6 +278,7 @@ describe("a session over many clusters", () => {
       const { code, message } = refusedWith(yield* connectTo(world.primary, naming(certificate, ["ann"])))
       assert.strictEqual(code, 400)
       assert.include(message, "does not serve database branches")
+      assert.strictEqual(objectsOf(world.primary), 0)
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 })
