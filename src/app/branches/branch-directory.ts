@@ -21,6 +21,8 @@ export interface BranchUse {
 
 /** The branches of this cluster, as a session needs them. */
 export interface BranchDirectory {
+  /** Completes when the branches have been read: a branch that is not found until then may be there. */
+  readonly started: Effect.Effect<void>
   /**
    * The branch as cached now (BranchDatabase first, then the older kind of the list that named it); nothing: there is
    * none.

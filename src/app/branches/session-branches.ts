@@ -50,6 +50,8 @@ interface State {
   readonly ends: FiberMap.FiberMap<string>
 }
 
+/** How long a connect waits until the branches have been read. */
+const patience = "8 seconds"
 /** How a release is tried again. */
 const again = { times: 5, schedule: Schedule.exponential(1_000) }
 
@@ -83,15 +85,21 @@ const found = (
   { hasBegun, id }: Pick<BranchSession, "hasBegun" | "id">,
   { names, namespace }: NamedBranches
 ): Effect.Effect<ReadonlyArray<readonly [UsableBranch, SessionBranch]>, ApiError> =>
-  Effect.forEach(names, (name) => {
-    const branch = directory.find(namespace, name)
-    const usable = branchFor(branch, { id, hasBegun, uses: uses.get(id)?.get(name)?.uid })
-    if (branch !== undefined && Result.isSuccess(usable)) return Effect.succeed([branch, usable.success] as const)
-    const why: BranchObstacle = Result.isFailure(usable) ? usable.failure : { _tag: "Unknown" }
-    const refused = refusal(name, namespace, why)
-    const isFinal = hasBegun && !isPassing(why)
-    return Effect.fail(isFinal ? reconnectNotPossible(`The session cannot go on: ${refused.message}`) : refused)
-  })
+  Effect.andThen(
+    Effect.timeoutOrElse(directory.started, {
+      duration: patience,
+      orElse: () => Effect.fail(internalError("The database branches have not been read yet; try again in a moment."))
+    }),
+    Effect.forEach(names, (name) => {
+      const branch = directory.find(namespace, name)
+      const usable = branchFor(branch, { id, hasBegun, uses: uses.get(id)?.get(name)?.uid })
+      if (branch !== undefined && Result.isSuccess(usable)) return Effect.succeed([branch, usable.success] as const)
+      const why: BranchObstacle = Result.isFailure(usable) ? usable.failure : { _tag: "Unknown" }
+      const refused = refusal(name, namespace, why)
+      const isFinal = hasBegun && !isPassing(why)
+      return Effect.fail(isFinal ? reconnectNotPossible(`The session cannot go on: ${refused.message}`) : refused)
+    })
+  )
 
 const planOf = (
   branches: ReadonlyArray<readonly [UsableBranch, SessionBranch]>

@@ -10,7 +10,7 @@ import { clientMessage } from "../protocol/client-message.ts"
 import { daemonMessage } from "../protocol/daemon-message.ts"
 import { peekClient, peekDaemon } from "../protocol/peek.ts"
 import type { EnvironmentPlan } from "./environment-plan.ts"
-import { rewriteEnvironment, type WantedVariables } from "./environment-rewriting.ts"
+import { everyVariable, rewriteEnvironment, type WantedVariables } from "./environment-rewriting.ts"
 
 /** A message of the agent as the client may have it. */
 export interface Answer {
@@ -19,8 +19,6 @@ export interface Answer {
   /** Sentences for the client's log. */
   readonly warnings: ReadonlyArray<string>
 }
-
-const everything: WantedVariables = { filter: new Set(), select: new Set() }
 
 const unusedWarning = (branch: string): string =>
   `no environment variable of this target leads to branch ${branch}: the program finds its database as without the ` +
@@ -54,7 +52,7 @@ export class EnvironmentAnswers {
   answered(bytes: Uint8Array): Answer {
     const unchanged = { bytes, warnings: [] }
     if (peekDaemon(bytes) !== "GetEnvVarsResponse") return unchanged
-    const { note: wanted = everything } = this.#asked.answered()
+    const { note: wanted = everyVariable } = this.#asked.answered()
     const decoded = daemonMessage.decode(bytes)
     // A message that cannot be read goes no further than the router.
     if (decoded._tag !== "Decoded" || decoded.value._tag !== "GetEnvVarsResponse") return unchanged

@@ -18,6 +18,8 @@ export interface WantedVariables {
   readonly select: ReadonlySet<string>
 }
 
+export const everyVariable: WantedVariables = { filter: new Set(), select: new Set() }
+
 export interface RewrittenEnvironment {
   readonly variables: ReadonlyMap<string, string>
   /** The branches to which no variable leads, although the client asked for one that should. */

@@ -14,6 +14,7 @@ export interface MemoryBranches extends BranchDirectory {
   readonly log: Array<string>
   /** Makes every recording of a use fail. */
   isBroken: boolean
+  isRead: boolean
 }
 
 /** A branch that is ready, of the database to which `DATABASE_URL` leads. */
@@ -47,6 +48,8 @@ export const memoryBranches = (...given: ReadonlyArray<UsableBranch>): MemoryBra
     branches,
     log,
     isBroken: false,
+    started: Effect.suspend(() => (made.isRead ? Effect.void : Effect.never)),
+    isRead: true,
     find: (namespace, name) => {
       const branch = branches.get(name)
       return branch?.namespace === namespace ? branch : undefined

@@ -6,6 +6,7 @@ import type { UsableBranch } from "../../../src/app/branches/branch-directory.ts
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { branchUrl, variable } from "../../domain/branch/session-branch.ts"
@@ -147,6 +148,31 @@ describe("a connect", () => {
       assert.include(message, sentence)
       assert.strictEqual(objectsOf(cluster), 0)
       assert.deepStrictEqual(branches.log, [])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is refused for a variable whose value in the pod cannot lead to the branch", () =>
+    Effect.gen(function* () {
+      const { certificate, cluster } = yield* single(readyBranch("ann"))
+      const container = (env: ReadonlyArray<object>) =>
+        cluster.api.write(pods, "myapp-1", { spec: { containers: [{ name: "myapp", env }] } }, "default")
+      container([{ name: "DATABASE_URL", value: "jdbc:postgresql://source/shop" }])
+      const { code, message } = refusedWith(yield* connectTo(cluster, naming(certificate, ["ann"])))
+      assert.strictEqual(code, 400)
+      assert.include(message, "The variable DATABASE_URL cannot lead to branch ann: it holds a JDBC URL")
+      container([{ name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "db", key: "url" } } }])
+      yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann"]))))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("waits until the branches have been read, for a moment", () =>
+    Effect.gen(function* () {
+      const { branches, certificate, cluster } = yield* single(readyBranch("ann"))
+      branches.isRead = false
+      const { code, message } = refusedWith(yield* connectTo(cluster, naming(certificate, ["ann"])))
+      assert.strictEqual(code, 500)
+      assert.include(message, "have not been read yet")
+      assert.strictEqual(objectsOf(cluster), 0)
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 

@@ -14,7 +14,7 @@ import { observeChild } from "../../../domain/session/child-observation.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
 import { representativeNews } from "../../../domain/session/representative-news.ts"
 import { explainFailure } from "../../../domain/session/session-failure.ts"
-import { type SessionId, sessionIdHex } from "../../../domain/session/session-id.ts"
+import type { SessionId } from "../../../domain/session/session-id.ts"
 import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
 import type { Agents, AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
@@ -23,7 +23,7 @@ import type { askedBy } from "../../api/asked-by.ts"
 import type { SessionLimits } from "../../api/capability.ts"
 import type { AcceptedConnection } from "../../api/operator-facade.ts"
 import type { AskLimits } from "../../api/session-limits.ts"
-import { ApiError, conflict, internalError, reconnectNotPossible } from "../../api/status.ts"
+import { ApiError, internalError, reconnectNotPossible } from "../../api/status.ts"
 import type { SessionBranches } from "../../branches/session-branches.ts"
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
@@ -46,6 +46,7 @@ import type { AgentLockTable, AgentUser } from "./agent-lock-table.ts"
 import type { ClusterSessionController } from "./cluster-session-controller.ts"
 import type { LinkTerms } from "./link-terms.ts"
 import type { SessionAgent } from "./session-state.ts"
+import { proveVariables, useBranches } from "./use-branches.ts"
 
 /** How often agents are pinged, in ms. An agent lives without pings, but only pings show that it is dead. */
 const pingAgentsEvery = 20_000
@@ -276,21 +277,6 @@ const limitsOf = (
   return limits({ namespace, target, containers, profile, tellsAgentVariables, copy: copyTarget ?? undefined })
 }
 
-/** Uses the branches that the client names. A primary is told of a session that cannot go on by a code of its own. */
-const useBranches = (
-  { options: { branches, controller, notifier } }: MemberSessionsState,
-  { branches: names, id, isUser }: AttachingClient,
-  { metadata: { name }, spec: { namespace, owner } }: MirrordClusterSession,
-  hasBegun: boolean
-): Effect.Effect<EnvironmentPlan | undefined, ApiError> => {
-  if (branches === undefined || names.length === 0) return Effect.succeed(undefined)
-  const ended = notifier.until(name, () => (controller.sessions.get(name) === undefined ? { gone: true } : undefined))
-  const using = branches.use({ id: sessionIdHex(id), user: owner, hasBegun, ended }, { namespace, names })
-  return isUser
-    ? using
-    : Effect.mapError(using, (error) => (error.reason === "ReconnectNotPossible" ? conflict(error.message) : error))
-}
-
 /** Waits for the client's session to become usable, then connects to its representative agent. */
 const waitForAgent = (
   state: MemberSessionsState,
@@ -304,7 +290,7 @@ const waitForAgent = (
     const session = yield* notifier.until(key, find)
     const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
     // At once, as the session's start may take longer than an unused branch stays.
-    yield* useBranches(state, client, session, wasServed)
+    yield* useBranches(state.options, client, session, wasServed)
     yield* sockets.track(session.metadata.name)
     const admitted = yield* notifier.until(key, () => {
       const current = find()
@@ -326,8 +312,11 @@ const waitForAgent = (
     // of a session the later one counts.
     const locks = client.isUser ? yield* state.sessionLocks.use(name) : makeSessionLocks()
     const hasYounger = yield* arrive(locks, client.identity)
-    const environment = yield* useBranches(state, client, session, wasServed)
+    const environment = yield* useBranches(state.options, client, session, wasServed)
     const { pod, placement } = representative
+    if (environment !== undefined && placement !== undefined) {
+      yield* proveVariables(state.options.api, environment, placement)
+    }
     const servedBy = state.options.controller.attaching(name, pod)
     return {
       client,
