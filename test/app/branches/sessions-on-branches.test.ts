@@ -282,6 +282,16 @@ describe("a session over many clusters", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("is told of a branch to which no variable leads", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* fleet(readyBranch("ann", {}, { url: variable("OTHER_URL") }))
+      const { got, say } = yield* client(opened(yield* connectTo(world.primary, naming(certificate, ["ann"]))))
+      yield* say(variables())
+      assert.isTrue(logs(got).some((line) => line.includes("of this target leads to branch ann")))
+      assert.deepStrictEqual(urls(got), [source])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("is over when it returns to another branch", () =>
     Effect.gen(function* () {
       const { branches, certificate, world } = yield* fleet(readyBranch("ann"))
