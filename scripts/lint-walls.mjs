@@ -51,9 +51,10 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   "src/app/leadership": inApp("kernel", "api"),
   "src/app/sharding": inApp("kernel", "fleet", "leadership"),
   "src/app/policies": inApp("kernel", "api"),
+  "src/app/branches": inApp("kernel", "api"),
   "src/app/sessions": inApp("kernel"),
   "src/app/sessions/primary": inApp("kernel", "api", "relay", "fleet", "sessions"),
-  "src/app/sessions/member": inApp("kernel", "api", "relay", "sessions"),
+  "src/app/sessions/member": inApp("kernel", "api", "branches", "relay", "sessions"),
   "src/app/copy-targets": inApp("kernel", "api"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/operator": inApp(
@@ -64,6 +65,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
     "leadership",
     "sharding",
     "policies",
+    "branches",
     "sessions/**",
     "copy-targets"
   ),

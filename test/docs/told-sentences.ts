@@ -9,8 +9,8 @@ import { sentencesOf } from "./refusal-texts.ts"
 
 /** The rooms that speak of one session to its user. */
 const rooms = new RegExp(
-  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|app/(?:api|sessions|relay|policies|copy-targets)/|" +
-    "adapters/(?:pod/|x509/user-certificates))",
+  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|domain/branch/(?:branch-address|environment-)|" +
+    "app/(?:(?:api|sessions|relay|policies|copy-targets)/|branches/session-)|adapters/(?:pod/|x509/user-certificates))",
   "u"
 )
 
@@ -148,6 +148,26 @@ const parts: ReadonlySet<string> = new Set([
   // A condition of the operator.
   "The operator runs with the configuration of its files.",
   "All clusters that were found are in the fleet.",
+  // Parts of a sentence about a variable that cannot lead to a branch.
+  "branches of sessions",
+  "the … of branch …",
+  "a JDBC URL",
+  "a URL of another scheme",
+  "a data source name of Go",
+  "a text of keys and values",
+  "an ADO connection string",
+  "could not be proved to lead to the branch",
+  "does not hold what the pattern of its … finds",
+  "has no … where its pattern finds one",
+  "has patterns that find the same text",
+  "holds a URL that is not percent-encoded UTF-8",
+  "holds a URL whose path is more than the name of a database",
+  "holds an @ behind the host of its URL; it must be percent-encoded as %40",
+  "holds more than the name of a database",
+  "holds …, and only a URL such as …://… can be rewritten: declare its host, port, user, password and database as " +
+    "params with patterns",
+  "is of a part that a branch does not have",
+  "still leads elsewhere with the parts that its patterns find",
   // Parts of a refusal of a caller that is not the API server, and of the failure of a start.
   "the client certificate belongs to …, not to the API server's front proxy",
   "the client certificate's authority is not the front proxy's any more",

@@ -34,6 +34,8 @@ export interface MemoryCluster {
   operator: OperatorFacade["Service"] | undefined
   /** Agent connections that are open, the idle ones that keep agents alive included. */
   agentConnections: number
+  /** Further variables of targets. */
+  readonly variables: Map<string, string>
   /** Whether agents tell their own variables, as ephemeral ones do. */
   areAgentsEphemeral: boolean
   /** Makes every start of an agent fail with this text. */
@@ -52,6 +54,7 @@ export const memoryCluster = (name: string): MemoryCluster => ({
   api: new MemoryKubeApi(name),
   operator: undefined,
   agentConnections: 0,
+  variables: new Map(),
   areAgentsEphemeral: false,
   agentProblem: undefined,
   agentPods: [],
@@ -76,6 +79,7 @@ const agent = (cluster: MemoryCluster, channel: FrameChannel): void => {
         const own = [...message.value.envVarsFilter].some((pattern) => matchesGlob(pattern, "MIRRORD_AGENT_X"))
         const value = new Map([
           ...(isHidden ? [] : [["CLUSTER", cluster.name] as const]),
+          ...cluster.variables,
           ...(cluster.areAgentsEphemeral && !own ? [["MIRRORD_AGENT_X", "1"] as const] : [])
         ])
         answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })

@@ -207,6 +207,8 @@ export interface Capability {
    * be, and if that cannot be told.
    */
   readonly limits?: (session: LimitedSession) => Effect.Effect<SessionLimits, ApiError>
+  /** Whether connects of a sort may name database branches. */
+  readonly servesBranches?: (route: ConnectAttempt["_tag"]) => boolean
   /** Refuses a copy that may not be made in this cluster. */
   readonly permitCopy?: (copy: WantedCopy) => Effect.Effect<void, ApiError>
   /** The ports of a target that serve TLS, for its agent. Fails with a sentence if that cannot be told. */

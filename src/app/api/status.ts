@@ -57,6 +57,8 @@ export const ofAnotherTarget = (session: string, target: string, namespace: stri
       "that it was started with."
   )
 export const notFound = (message: string): ApiError => new ApiError({ code: 404, reason: "NotFound", message })
+/** Only for the link of a primary, which tells its user that the session cannot go on. */
+export const conflict = (message: string): ApiError => new ApiError({ code: 409, reason: "Conflict", message })
 export const tooLarge = (message: string): ApiError =>
   new ApiError({ code: 413, reason: "RequestEntityTooLarge", message })
 export const reconnectNotPossible = (message: string): ApiError =>

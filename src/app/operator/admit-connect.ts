@@ -7,7 +7,7 @@ import { type Clock, Effect, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import type { Role } from "../../domain/fleet/roles.ts"
 import { operatorGroup } from "../../domain/resources/operator-api.ts"
-import { ignoredParameters, parseConnectQuery } from "../../domain/session/connect-request.ts"
+import { type ConnectParams, ignoredParameters, parseConnectQuery } from "../../domain/session/connect-request.ts"
 import { connectRoute, copyRoute, sessionName } from "../../domain/session/connect-route.ts"
 import { boundedTexts } from "../../domain/session/connect-texts.ts"
 import { parseSessionIdHeader, type SessionId } from "../../domain/session/session-id.ts"
@@ -110,9 +110,15 @@ const withoutCopy = ({ isCopy, target: name }: ConnectRequest): Effect.Effect<vo
     : badRequest(`A session with ${formatTargetPath(target)} needs a copy of it: set feature.copy_target.`)
 }
 
+/** The sort of a connect. Without a user certificate it is the link of a primary. */
+const routeOf = (role: Role, request: ConnectRequest, params: ConnectParams): ConnectAttempt["_tag"] => {
+  if (request.certificate === undefined) return "Child"
+  return request.isCopy === true ? copyRoute(role) : connectRoute(role, request.target, params)
+}
+
 const readAttempt = (reception: Reception, asked: ConnectRequest): Effect.Effect<ConnectAttempt, ApiError> =>
   Effect.gen(function* () {
-    const { api, authority, role, wall } = reception
+    const { api, authority, capabilities, role, wall } = reception
     const id = parseSessionIdHeader(asked.sessionId)
     if (Result.isFailure(id)) return yield* badRequest(id.failure.message)
     const bounded = yield* Effect.fromResult(Result.mapError(boundedTexts(asked), badRequest))
@@ -120,19 +126,20 @@ const readAttempt = (reception: Reception, asked: ConnectRequest): Effect.Effect
     const params = parseConnectQuery(bounded.query)
     if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
     yield* withoutCopy(bounded)
-    const unserved = unservedFeatures(params.success.values)
+    const route = routeOf(role, bounded, params.success)
+    const branches = capabilities.some(({ servesBranches }) => servesBranches?.(route) === true)
+    const unserved = unservedFeatures(params.success.values, { branches })
     if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
     const ignored = ignoredParameters(params.success)
     const request = ignored === undefined ? bounded : { ...bounded, ignored }
     const attempt = { request, id: id.success, params: params.success }
-    if (request.certificate === undefined) {
+    if (request.certificate === undefined || route === "Child") {
       if (request.isCopy === true) return yield* forbidden("A copy target is connected to with a user certificate.")
       return { _tag: "Child", ...attempt }
     }
     const owner = yield* ownerOf(authority, wall, request, request.certificate).pipe(
       Effect.catch((refusal) => refuseCertificate(reception, request, attempt.id, refusal))
     )
-    const route = request.isCopy === true ? copyRoute(role) : connectRoute(role, request.target, attempt.params)
     return { _tag: route, ...attempt, owner }
   })
 

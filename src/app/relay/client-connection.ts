@@ -4,6 +4,7 @@
  */
 
 import { Clock, Deferred, Effect, FiberMap, Random, type Scope } from "effect"
+import type { EnvironmentAnswers } from "../../domain/branch/environment-answers.ts"
 import { Policing } from "../../domain/policy/policing.ts"
 import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { MemberName } from "../../domain/routing/member.ts"
@@ -67,6 +68,8 @@ export interface ClientConnectionOptions {
   readonly warnings?: ReadonlyArray<string>
   /** Without limits nothing that the client asks for is forbidden here. */
   readonly limits?: ConnectionLimits | undefined
+  /** Changes the answers to requests for variables, where the session uses database branches. */
+  readonly environment?: EnvironmentAnswers | undefined
   /** The session's ports, shared by its connections (wire.md §8.22). */
   readonly locks: SessionLocks
   /**

@@ -53,6 +53,8 @@ const heardFromClient = (connection: ClientConnection, received: Uint8Array): vo
   connection.pulse = heard(connection.pulse, received, elapsed(clock))
   const bytes = policed(connection, received)
   if (bytes === undefined) return
+  const endless = options.environment?.asked(bytes)
+  if (endless !== undefined) return finish(connection, { _tag: "Dropped", reason: endless })
   options.watched?.fromClient(bytes)
   const locked = lockFromClient(locks.current, self, bytes, (holder) => isHolderSilent(locks, holder))
   locks.current = locked.locks
@@ -194,7 +196,13 @@ const readOn = (connection: ClientConnection): void => {
 const heardFromMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
   connection.quietChecks.set(member, 0)
   addTo(connection.counts.received.member, bytes.length)
-  feed(connection, { _tag: "FromMember", member, bytes })
+  const { environment, router } = connection.options
+  if (environment === undefined || member !== router.defaultMember) {
+    return feed(connection, { _tag: "FromMember", member, bytes })
+  }
+  const answer = environment.answered(bytes)
+  feed(connection, { _tag: "FromMember", member, bytes: answer.bytes })
+  for (const message of answer.warnings) feed(connection, { _tag: "WarnUser", message })
 }
 
 /** Sends a frame to the client, and behind it the answers of policies that had to wait for it. */

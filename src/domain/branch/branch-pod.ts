@@ -10,7 +10,7 @@ import { withoutEnd } from "../clean-text.ts"
 import type { JsonObject } from "../json.ts"
 import type { OwnerReference } from "../resources/object-meta.ts"
 import { ownerLabel } from "../session/names.ts"
-import type { BranchRequest } from "./branch-request.ts"
+import { readsSource, type BranchRequest } from "./branch-request.ts"
 import { literalValue, sourceEnvironment, type Environment } from "./source-environment.ts"
 
 /** The pods of branches in this cluster. */
@@ -98,9 +98,6 @@ const container = (settings: BranchPodSettings, request: BranchRequest, script: 
 })
 
 const noSource: Environment = { env: [], envFrom: [] }
-
-/** Whether the copy reads the source: an empty branch needs none that can be reached, only the name in its address. */
-const readsSource = ({ mode, parts }: BranchRequest): boolean => mode !== "empty" || parts.length > 0
 
 /** The variables of the source. An empty branch is made without those that the target does not declare. */
 const environmentOf = ({ request, template }: BranchPodOptions): Result.Result<Environment, string> => {

@@ -84,6 +84,32 @@ const partsProblem = (block: string, dialect: Dialect, parts: ReadonlyArray<Copi
   return undefined
 }
 
+/** Whether the copy reads the source: an empty branch needs none that can be reached, only the name in its address. */
+export const readsSource = ({ mode, parts }: Pick<BranchRequest, "mode" | "parts">): boolean =>
+  mode !== "empty" || parts.length > 0
+
+/** The copy takes no part of a variable, neither to find the source nor to learn the name of its database. */
+const patternProblem = (connection: Connection, copies: boolean, isNamed: boolean): string | undefined => {
+  const patterns = [...connection].flatMap(([part, [first]]) => (first?._tag === "Pattern" ? [part] : []))
+  const [first] = patterns
+  if (copies && first !== undefined) {
+    return (
+      `spec.connectionSource has a pattern (envPattern) as its first source of ${first}, from which the copy cannot ` +
+      `read it: name a variable before it that holds the ${first} alone, or let the branch begin empty.`
+    )
+  }
+  return isNamed || !patterns.some((part) => part === "url" || part === "database")
+    ? undefined
+    : "spec.databaseName is missing; it must be set where the first source of the name is a pattern (envPattern)."
+}
+
+const queryProblem = (block: string, dialect: Dialect, query: Readonly<Record<string, string>>): string | undefined => {
+  const wrong = Object.keys(query).find((name) => dialect.address.locates(name.toLowerCase()))
+  return wrong === undefined
+    ? undefined
+    : `spec.${block}.queryParams holds ${quoted(wrong)}, which the operator sets itself: it leads to the database.`
+}
+
 const settingsProblem = (block: string, settings: Readonly<Record<string, string>>): string | undefined => {
   const wrong = Object.entries(settings).find(([name, value]) => !settingName.test(name) || value.includes(nul))
   return wrong === undefined
@@ -148,16 +174,19 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
     const dumpArguments = copy.dumpArgs ?? dialect.dumpArguments
     yield* refuse(dumpProblem(block, dialect, dumpArguments))
     yield* refuse(settingsProblem(block, connectionSettings))
+    const queryParameters = options.queryParams ?? {}
+    yield* refuse(queryProblem(block, dialect, queryParameters))
     const connection = yield* readConnection(spec.connectionSource, extraParameters)
+    const copied = { mode: copy.mode, parts: copy.mode === "all" ? [] : parts }
+    yield* refuse(patternProblem(connection, readsSource(copied), isGiven(databaseName)))
     return {
       engine,
       dialect,
-      mode: copy.mode,
-      parts: copy.mode === "all" ? [] : parts,
+      ...copied,
       dumpArguments,
       connection,
       connectionSettings,
-      queryParameters: options.queryParams ?? {},
+      queryParameters,
       databaseName: databaseName ?? undefined,
       image: isGiven(spec.image)
         ? { _tag: "Named", image: spec.image }

@@ -8,11 +8,19 @@
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
 import { asString, isObject } from "../json.ts"
+import { compileSpanFinder, type FindSpan } from "../policy/regex.ts"
 import type { ConnectionSource } from "../resources/branches/branch-shapes.ts"
 
 /** The place of one value. `container`: nothing if the container of the target is meant. */
 export type ValueSource =
   | { readonly _tag: "Variable"; readonly container: string | undefined; readonly variable: string }
+  /** A part of the variable's value alone. */
+  | {
+      readonly _tag: "Pattern"
+      readonly container: string | undefined
+      readonly variable: string
+      readonly find: FindSpan
+    }
   /** `variable`: the application's own name of the value, if it reads it from its environment. */
   | { readonly _tag: "Secret"; readonly name: string; readonly key: string; readonly variable: string | undefined }
 
@@ -25,12 +33,15 @@ const variableName = /^[-._A-Za-z][-._A-Za-z0-9]{0,252}$/u
 const secretName = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/u
 const secretKey = /^[-._A-Za-z0-9]{1,253}$/u
 
+const served = "env, envFrom, envPattern and secret"
 const unserved: Readonly<Record<string, string>> = {
-  envPattern: "a pattern in a variable",
   gcpSecretManager: "Google's Secret Manager"
 }
 
-const readVariable = (field: string, value: object): Result.Result<ValueSource, string> => {
+const readVariable = (
+  field: string,
+  value: object
+): Result.Result<ValueSource & { readonly _tag: "Variable" }, string> => {
   const { container, variable }: { container?: unknown; variable?: unknown } = value
   const name = asString(variable) ?? ""
   if (!variableName.test(name)) {
@@ -39,6 +50,18 @@ const readVariable = (field: string, value: object): Result.Result<ValueSource, 
   const named = asString(container) ?? ""
   return Result.succeed({ _tag: "Variable", variable: name, container: named === "" ? undefined : named })
 }
+
+/** `part`: the name of the part of the connection, which a group of the pattern may have. */
+const readPattern = (field: string, part: string, value: object): Result.Result<ValueSource, string> =>
+  Result.gen(function* () {
+    const { value_pattern: pattern }: { value_pattern?: unknown } = value
+    const { container, variable } = yield* readVariable(field, value)
+    const find = yield* Result.mapError(
+      compileSpanFinder(asString(pattern) ?? "", [part, "value"]),
+      (problem) => `${field}.envPattern.value_pattern cannot be used: ${problem}.`
+    )
+    return { _tag: "Pattern", container, variable, find }
+  })
 
 const readSecret = (field: string, value: object): Result.Result<ValueSource, string> => {
   const { env_var_name, key, name }: { env_var_name?: unknown; key?: unknown; name?: unknown } = value
@@ -53,26 +76,31 @@ const readSecret = (field: string, value: object): Result.Result<ValueSource, st
 }
 
 /** One source: an object whose only field says its kind. */
-const readSource = (field: string, value: unknown): Result.Result<ValueSource, string> => {
+const readSource = (field: string, part: string, value: unknown): Result.Result<ValueSource, string> => {
   const [entry, ...others] = isObject(value) ? Object.entries(value) : []
   if (entry === undefined || others.length > 0 || !isObject(entry[1])) {
-    return Result.fail(`${field} must hold one of env, envFrom and secret.`)
+    return Result.fail(`${field} must hold one of ${served}.`)
   }
   const [kind, content] = entry
   if (kind === "env" || kind === "envFrom") return readVariable(field, content)
+  if (kind === "envPattern") return readPattern(field, part, content)
   if (kind === "secret") return readSecret(field, content)
   const name = Object.hasOwn(unserved, kind) ? unserved[kind] : undefined
   return Result.fail(
     name === undefined
-      ? `${field} holds ${quoted(kind)}; it must be one of env, envFrom and secret.`
-      : `${field} asks for ${name} (${kind}), which this operator does not serve: use env, envFrom or secret.`
+      ? `${field} holds ${quoted(kind)}; it must be one of ${served}.`
+      : `${field} asks for ${name} (${kind}), which this operator does not serve: use one of ${served}.`
   )
 }
 
-const readSources = (field: string, value: unknown): Result.Result<ReadonlyArray<ValueSource>, string> => {
+const readSources = (
+  field: string,
+  part: string,
+  value: unknown
+): Result.Result<ReadonlyArray<ValueSource>, string> => {
   const list = Array.isArray(value) ? value : [value]
   if (list.length === 0) return Result.fail(`${field} is an empty list; it must name at least one source.`)
-  return Result.all(list.map((one: unknown) => readSource(field, one)))
+  return Result.all(list.map((one: unknown) => readSource(field, part, one)))
 }
 
 /** The named fields of an object; `null` counts as missing. */
@@ -103,7 +131,7 @@ export const readConnection = (
       if (!known.includes(name)) {
         return yield* Result.fail(`${field} is no parameter of this engine; it knows ${known.join(", ")}.`)
       }
-      connection.set(name, yield* readSources(field, value))
+      connection.set(name, yield* readSources(field, name, value))
     }
     return connection
   })

@@ -88,11 +88,14 @@ const unique = (entries: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> =
   ...new Map(entries.map((entry) => [JSON.stringify(entry), entry])).values()
 ]
 
+/** A source that the copying container can read: it takes no part of a variable. */
+type ReadableSource = Exclude<ValueSource, { readonly _tag: "Pattern" }>
+
 /** The variable `SOURCE_…` of one part of the connection, from its first source. */
 const partSource = (
   template: JsonObject,
   name: string,
-  source: ValueSource
+  source: ReadableSource
 ): Result.Result<Environment & { readonly own: JsonObject }, string> => {
   const own = `SOURCE_${name.toUpperCase()}`
   if (source._tag === "Secret") {
@@ -109,7 +112,9 @@ const partSource = (
 export const sourceEnvironment = (connection: Connection, template: JsonObject): Result.Result<Environment, string> =>
   Result.map(
     Result.all(
-      [...connection].flatMap(([name, [first]]) => (first === undefined ? [] : [partSource(template, name, first)]))
+      [...connection].flatMap(([name, [first]]) =>
+        first === undefined || first._tag === "Pattern" ? [] : [partSource(template, name, first)]
+      )
     ),
     (parts) => ({
       env: [...unique(parts.flatMap(({ env }) => env)), ...parts.map(({ own }) => own)],

@@ -1,6 +1,6 @@
 /**
- * Regular expressions that are matched in linear time, by RE2. The patterns come from administrators and the texts from
- * users: an engine that tries one way after the other could be kept busy for minutes by either of them.
+ * Regular expressions that are matched in linear time, by RE2. Patterns and texts come from administrators and users:
+ * an engine that tries one way after the other could be kept busy for minutes by either of them.
  *
  * Not here: the syntax (rust-pattern.ts).
  */
@@ -61,16 +61,50 @@ const matcher = (pattern: string, ignoreCase: boolean): Regex => {
   }
 }
 
+/** The part of a text from `start` to before `end`, in UTF-16 code units. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** Finds a part of a text by a group of a pattern; nothing if the pattern or the group matches nowhere. */
+export type FindSpan = (text: string) => Span | undefined
+
+/** The longest text in which parts are looked for, in UTF-16 code units: a search in it takes less than a second. */
+const longestSearched = 8_192
+
+/** `names`: the group is the first of these that the pattern has, else its first one. */
+const spanFinder = (pattern: string, names: ReadonlyArray<string>): FindSpan => {
+  const { groups, isAscii, text: re2 } = re2Pattern(pattern)
+  const program = RE2JS.compile(re2)
+  if (program.programSize() > mostSteps) throw new PatternProblem("it is too large")
+  if (groups.length === 0) throw new PatternProblem("it has no group (…) that says which part is meant")
+  const named = names.map((name) => groups.indexOf(name)).find((index) => index >= 0)
+  const group = 1 + (named ?? 0)
+  return (text) => {
+    if (text.length > longestSearched || (isAscii && foreignWord.test(text))) return undefined
+    const match = program.matcher(text)
+    if (!match.find() || match.start(group) < 0) return undefined
+    return { start: match.start(group), end: match.end(group) }
+  }
+}
+
+/** Compiles a pattern by which a part of a text is found, as {@link compileRegex} does. */
+export const compileSpanFinder = (pattern: string, names: ReadonlyArray<string>): Result.Result<FindSpan, string> =>
+  compiled(pattern, () => spanFinder(pattern, names))
+
 /** Compiles a pattern; the failure is a sentence that names it and says what is wrong. */
 export const compileRegex = (
   pattern: string,
   { ignoreCase }: { readonly ignoreCase: boolean }
-): Result.Result<Regex, string> => {
+): Result.Result<Regex, string> => compiled(pattern, () => matcher(pattern, ignoreCase))
+
+const compiled = <A>(pattern: string, compile: () => A): Result.Result<A, string> => {
   const refuse = (problem: string) =>
     Result.fail(`${quoted(pattern)} is no regular expression that can be used: ${problem}`)
   if (pattern.length > longestPattern) return refuse(`it has more than ${longestPattern} characters`)
   try {
-    return Result.succeed(matcher(pattern, ignoreCase))
+    return Result.succeed(compile())
   } catch (error) {
     if (error instanceof PatternProblem) return refuse(error.message)
     if (error instanceof RE2JSException)

@@ -1,7 +1,7 @@
 /**
- * Writes the regular expressions of policies, which have the syntax of Rust's `regex` crate as the published operator
- * compiles them with it, as patterns for RE2. Syntax that RE2 would read in another way is an error: a pattern that is
- * guessed would let something pass.
+ * Writes the regular expressions of policies and of branches, which have the syntax of Rust's `regex` crate as the
+ * published operator compiles them with it, as patterns for RE2. Syntax that RE2 would read in another way is an error:
+ * a pattern that is guessed would let something pass.
  *
  * Not here: syntax that both read alike, and its mistakes; matching (regex.ts).
  */
@@ -16,6 +16,8 @@ export interface Re2Pattern {
   readonly text: string
   /** Whether it asks for boundaries of words, which RE2 finds in ASCII alone. */
   readonly isAscii: boolean
+  /** The groups that capture, in the order of their numbers, by their names. */
+  readonly groups: ReadonlyArray<string | undefined>
 }
 
 /** A pattern while it is read. */
@@ -23,6 +25,7 @@ interface Source {
   readonly pattern: string
   at: number
   isAscii: boolean
+  readonly groups: Array<string | undefined>
 }
 
 const hexadecimal = (codePoint: number): string => `\\x{${codePoint.toString(16)}}`
@@ -139,10 +142,20 @@ const takeBrackets = (source: Source): string => {
   }
 }
 
-/** The beginning of a group, behind its parenthesis. Names make no difference here, nor does the flag of Unicode. */
+/** The beginning of a group that captures, behind its parenthesis; nothing if it is of another sort. */
+const takeCapture = (source: Source): string | undefined => {
+  const isPlain = source.pattern[source.at] !== "?"
+  const name = isPlain ? undefined : takeIf(source, /\?P?<([A-Za-z_][\w.[\]]*)>/y)?.[1]
+  if (!isPlain && name === undefined) return undefined
+  source.groups.push(name)
+  return "("
+}
+
+/** The beginning of a group, behind its parenthesis. Names are kept apart; the flag of Unicode is none. */
 const takeGroup = (source: Source): string => {
-  if (takeIf(source, /\?/y) === undefined) return "("
-  if (takeIf(source, /P?<[A-Za-z_][\w.[\]]*>/y) !== undefined) return "("
+  const capture = takeCapture(source)
+  if (capture !== undefined) return capture
+  takeIf(source, /\?/y)
   const [, flags = "", end] =
     takeIf(source, /([imsuU-]*)([:)])/y) ?? fail(`${quoted(`(?${source.pattern.slice(source.at)}`)} is not known`)
   if (flags === "" && end === ")") return fail("(?) is not known")
@@ -160,7 +173,7 @@ const takeCount = (source: Source): string => {
 
 /** Throws a {@link PatternProblem} for what would mean something else to RE2. */
 export const re2Pattern = (pattern: string): Re2Pattern => {
-  const source: Source = { pattern, at: 0, isAscii: false }
+  const source: Source = { pattern, at: 0, isAscii: false, groups: [] }
   let text = ""
   for (let sign = takeIf(source, /[^]/uy)?.[0]; sign !== undefined; sign = takeIf(source, /[^]/uy)?.[0]) {
     switch (sign) {
@@ -180,5 +193,5 @@ export const re2Pattern = (pattern: string): Re2Pattern => {
         text += sign
     }
   }
-  return { text, isAscii: source.isAscii }
+  return { text, isAscii: source.isAscii, groups: source.groups }
 }

@@ -131,12 +131,13 @@ export const encodeConnectHeader = encodeBase64Text
 export const connectQuery = (params: ConnectParams): string =>
   new URLSearchParams(params.entries.map(([name, value]): [string, string] => [name, value])).toString()
 
-const branchParameters: ReadonlySet<string> = new Set<ConnectParameterName>([
-  "mysql_branch_names",
-  "pg_branch_names",
-  "mongodb_branch_names",
-  "branch_db_names"
-])
+const branchLists = ["mysql_branch_names", "pg_branch_names", "mongodb_branch_names", "branch_db_names"] as const
+const branchParameters: ReadonlySet<string> = new Set<ConnectParameterName>(branchLists)
+
+/** The database branches that a request names, each once. A client may name one of any engine in any list. */
+export const branchNames = ({ values }: ConnectParams): ReadonlyArray<string> => [
+  ...new Set(branchLists.flatMap((list) => values[list] ?? []))
+]
 
 const position = (name: string): number => (isKnown(name) ? parameterNames.indexOf(name) : parameterNames.length)
 

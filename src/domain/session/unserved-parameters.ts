@@ -91,15 +91,25 @@ const asksFor = (value: unknown, isAutomatic: boolean): boolean => {
 
 const isMissing = (feature: UnservedFeature | "Served"): feature is UnservedFeature => feature !== "Served"
 
+/** The features that an operator serves in some clusters alone. */
+export interface ServedFeatures {
+  readonly branches: boolean
+}
+
 /**
  * The sentences for a user who asks for features that this operator does not serve; none if it serves all. The splits
  * that `mirrord up` adds by itself are left out without a word, as the published operator does where it does not
  * split.
  */
-export const unservedFeatures = (values: Partial<ConnectParameterValues>): ReadonlyArray<string> => {
+export const unservedFeatures = (
+  values: Partial<ConnectParameterValues>,
+  served: ServedFeatures
+): ReadonlyArray<string> => {
   const isAutomatic = values.up_session_info?.autoQueueSplitting === true
   const wanted = Object.entries(features).flatMap(([parameter, feature]) =>
-    isMissing(feature) && asksFor((values as Readonly<Record<string, unknown>>)[parameter], isAutomatic)
+    isMissing(feature) &&
+    !(feature === branches && served.branches) &&
+    asksFor((values as Readonly<Record<string, unknown>>)[parameter], isAutomatic)
       ? [{ parameter, feature }]
       : []
   )

@@ -89,6 +89,12 @@ describe("the pod of a branch", () => {
     expect(Result.isSuccess(podOf({ postgresOptions: {} }, template))).toBe(true)
   })
 
+  it("reads no part of a variable by a pattern", () => {
+    const url = { envPattern: { container: null, variable: "URL", value_pattern: "(.*)" } }
+    const copy = copyEnv({ connectionSource: { url }, postgresOptions: {}, databaseName: "shop" })
+    expect(copy.filter(({ name }) => String(name).startsWith("SOURCE_"))).toEqual([])
+  })
+
   it("does not go round in circles with variables that refer to each other", () => {
     const circle = [
       { name: "URL", value: "$(B)" },

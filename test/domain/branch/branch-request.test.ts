@@ -21,6 +21,10 @@ const withItems = (items: Readonly<Record<string, { readonly filter?: string }>>
   postgresOptions: { copy: { mode: "schema", items } } as const
 })
 
+const patternOf = (value_pattern: string) => ({
+  connectionSource: { url: { envPattern: { container: null, variable: "A", value_pattern } } }
+})
+
 describe("the branch that a BranchDatabase asks for", () => {
   it("is empty, of the usual version, and of the database in the source, where nothing is said", () => {
     expect(Result.getOrThrow(readBranchRequest(spec({})))).toMatchObject({
@@ -76,6 +80,31 @@ describe("the branch that a BranchDatabase asks for", () => {
   })
 })
 
+describe("a part of a variable", () => {
+  const value = "host=db.example; port=5432"
+  const found = (value_pattern: string): string | undefined => {
+    const host = { envPattern: { container: "app", variable: "DSN", value_pattern } }
+    const read = Result.getOrThrow(readBranchRequest(spec({ connectionSource: { params: { host } } })))
+    const [source] = read.connection.get("host") ?? []
+    const span = source?._tag === "Pattern" ? source.find(value) : undefined
+    return span === undefined ? undefined : value.slice(span.start, span.end)
+  }
+
+  it("is the group with its name, else the group called value, else the first one", () => {
+    expect(found("(?P<port>port)=(?<value>.*)|(?P<host>nothing)")).toBe(undefined)
+    expect(found("(h)ost=(?P<value>[^;]*); (?P<host>port)")).toBe("port")
+    expect(found("(h)ost=(?P<value>[^;]*)")).toBe("db.example")
+    expect(found("host=([^;]*); port=([0-9]+)")).toBe("db.example")
+  })
+
+  it("may be the source of an empty branch with a name, and one of others behind the first source", () => {
+    const [first] = [{ env: { container: null, variable: "DATABASE_URL" } }]
+    const { url: pattern } = patternOf("(.*)").connectionSource
+    expect(refusal({ ...patternOf("(.*)"), databaseName: "shop" })).toBe("")
+    expect(refusal({ connectionSource: { url: [first, pattern] }, ...withItems({ users: {} }) })).toBe("")
+  })
+})
+
 describe("a BranchDatabase that is refused", () => {
   it.each(branchEngines.filter((engine) => engines[engine].dialect === undefined))("of an engine: %s", (engine) => {
     const { block, name } = engines[engine]
@@ -105,7 +134,13 @@ describe("a BranchDatabase that is refused", () => {
     ["a short option", { postgresOptions: { copy: { mode: "all", dumpArgs: ["-Fp"] } } }, "no long option"],
     ["no source", { connectionSource: {} }, "must hold either url or params"],
     ["an empty list", { connectionSource: { url: [] } }, "connectionSource.url is an empty list"],
-    ["a pattern", { connectionSource: { url: { envPattern: {} } } }, "asks for a pattern in a variable (envPattern)"],
+    ["Google's Secret Manager", { connectionSource: { url: { gcpSecretManager: {} } } }, "use one of env, envFrom,"],
+    ["a pattern of no variable", { connectionSource: { url: { envPattern: {} } } }, 'names the variable ""'],
+    ["a pattern without a group", patternOf("a+"), 'value_pattern cannot be used: "a+" is no regular expression'],
+    ["a pattern that is none", patternOf("(?P<url"), "value_pattern cannot be used"],
+    ["a pattern alone, for a name", patternOf("(.*)"), "spec.databaseName is missing"],
+    ["a pattern to copy from", { ...patternOf("(.*)"), ...withItems({ users: {} }) }, "its first source of url"],
+    ["a place in the query", { postgresOptions: { queryParams: { HostAddr: "10.0.0.1" } } }, 'holds "HostAddr"'],
     ["an unknown source", { connectionSource: { url: { vault: {} } } }, 'holds "vault"'],
     ["a source like __proto__", { connectionSource: { url: { constructor: {} } } }, 'holds "constructor"'],
     ["a bad variable", { connectionSource: { url: { env: { variable: "A B" } } } }, 'names the variable "A B"'],

@@ -1,7 +1,7 @@
 import * as Result from "effect/Result"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { compileRegex, newEffort } from "../../../src/domain/policy/regex.ts"
+import { compileRegex, compileSpanFinder, newEffort } from "../../../src/domain/policy/regex.ts"
 
 const compile = (pattern: string, ignoreCase = false) =>
   Result.getOrThrowWith(compileRegex(pattern, { ignoreCase }), (problem) => new Error(problem))
@@ -168,5 +168,35 @@ describe("a regular expression of a policy", () => {
   it("takes no longer for a pattern that keeps other engines busy for years", () => {
     expect(compile("^(a+)+$").matches(`${"a".repeat(4_000)}b`)).toBe(false)
     expect(compile("(.*.*)*x").matches("a".repeat(4_000))).toBe(false)
+  })
+})
+
+describe("the part of a text that a group of a pattern finds", () => {
+  /** Without repetitions of what may be empty, which engines read differently. */
+  const pieces = fc.array(fc.constantFrom("a", "b+", "[ab]", "(?:b|ca)", "(\\d)*", "(c)?", "\\w+?", ".", "(a|b)+", "^"))
+
+  it("is the one that JavaScript's engine finds", () => {
+    fc.assert(
+      fc.property(
+        pieces,
+        fc.array(fc.constantFrom("a", "b", "c", "1", " ", ".", "_", "😀"), { maxLength: 8 }),
+        (inner, signs) => {
+          const text = signs.join("")
+          const find = Result.getOrThrow(compileSpanFinder(`(a)?(?P<part>${inner.join("")})b?`, ["other", "part"]))
+          // oxlint-disable-next-line house/linear
+          const expected = new RegExp(`(a)?(?<part>${inner.join("")})b?`, "dsu").exec(text)?.indices?.groups?.["part"]
+          const found = find(text)
+          expect(found === undefined ? undefined : [found.start, found.end]).toEqual(expected && [...expected])
+        }
+      ),
+      { numRuns: 2_000 }
+    )
+  })
+
+  it("is found in linear time, and in no text that is too long", () => {
+    const find = Result.getOrThrow(compileSpanFinder("(a+)+$", []))
+    expect(find(`${"a".repeat(4_000)}!`)).toBe(undefined)
+    expect(find("aaa")).toEqual({ start: 0, end: 3 })
+    expect(find("a".repeat(10_000))).toBe(undefined)
   })
 })

@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { parameterNames } from "../../../src/domain/session/connect-parameter-catalogue.ts"
 import {
+  branchNames,
   connectQuery,
   decodeConnectHeader,
   encodeConnectHeader,
@@ -67,6 +68,13 @@ describe("connect parameters", () => {
           "be standard base64 of the query string."
       )
     )
+  })
+
+  it("name each branch once, whatever list it is in", () => {
+    expect(branchNames(Result.getOrThrow(parseConnectQuery(full)))).toEqual(["m1", "p1", "p2", "x"])
+    const twice = '?pg_branch_names=["a","a"]&branch_db_names=["a","b"]'
+    expect(branchNames(Result.getOrThrow(parseConnectQuery(twice)))).toEqual(["a", "b"])
+    expect(branchNames(Result.getOrThrow(parseConnectQuery("")))).toEqual([])
   })
 
   it("go to members with branch names for the default alone and is_default_cluster in its place", () => {

@@ -6,9 +6,9 @@ import { parseConnectQuery } from "../../../src/domain/session/connect-request.t
 import { unservedFeatures } from "../../../src/domain/session/unserved-parameters.ts"
 import { parameterRows, split } from "../../support/connect-parameters.ts"
 
-const refusals = (entries: ReadonlyArray<readonly [string, string]>): ReadonlyArray<string> => {
+const refusals = (entries: ReadonlyArray<readonly [string, string]>, branches = false): ReadonlyArray<string> => {
   const query = new URLSearchParams(entries.map(([name, value]): [string, string] => [name, value])).toString()
-  return unservedFeatures(Result.getOrThrow(parseConnectQuery(query)).values)
+  return unservedFeatures(Result.getOrThrow(parseConnectQuery(query)).values, { branches })
 }
 
 describe("features that the operator does not serve", () => {
@@ -57,6 +57,12 @@ describe("features that the operator does not serve", () => {
     expect(refusals([["sqs_jq_filters", any]])).toHaveLength(1)
     expect(refusals([["sqs_jq_filters", '{"*":".a","orders":".b"}'], up])).toHaveLength(1)
     expect(refusals([["queue_modes", '{"*":"mirror"}'], up])).toEqual([])
+  })
+
+  it("are not the branches of an operator that serves some", () => {
+    const branch = ["mongodb_branch_names", '["ann-branch"]'] as const
+    expect(refusals([branch], true)).toEqual([])
+    expect(refusals([branch, ["rmq_splits", split]], true)).toEqual(refusals([["rmq_splits", split]]))
   })
 
   it("do not depend on the order of the parameters", () => {

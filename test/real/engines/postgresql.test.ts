@@ -1,9 +1,12 @@
 /** Branches of PostgreSQL: what the containers of a branch's pod do with real servers. */
 
+import { Redacted } from "effect"
 import * as Result from "effect/Result"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { branchPod } from "../../../src/domain/branch/branch-pod.ts"
 import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
+import { environmentPlan } from "../../../src/domain/branch/environment-plan.ts"
+import { everyVariable, rewriteEnvironment } from "../../../src/domain/branch/environment-rewriting.ts"
 import { asObjects, asStrings, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { isCi } from "../../support/tested-commit.ts"
@@ -65,11 +68,11 @@ const template: JsonObject = {
 const secrets = {
   app: { url: sourceUrl, password },
   more: { DB_USER: "postgres", DB_NAME: "shop" },
-  "branch-1": { password: "of-the-branch" }
+  "branch-1": { password: "of the branch: /?#%&='\"\\@ü" }
 }
 
-const containersOf = ({ databaseName, options, source = urlSource }: Wanted) => {
-  const request = Result.getOrThrow(
+const readRequest = ({ databaseName, options, source = urlSource }: Wanted) =>
+  Result.getOrThrow(
     readBranchRequest({
       id: "b",
       ttlSecs: 60,
@@ -79,6 +82,9 @@ const containersOf = ({ databaseName, options, source = urlSource }: Wanted) => 
       ...(databaseName === undefined ? {} : { databaseName })
     })
   )
+
+const containersOf = (wanted: Wanted) => {
+  const request = readRequest(wanted)
   const settings = { imagePullSecrets: [], labels: {}, annotations: {}, dataLimit: "1Gi", stagingLimit: "100Mi" }
   const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "b", uid: "u" }
   const pod = Result.getOrThrow(
@@ -208,6 +214,36 @@ suite("a branch of PostgreSQL", () => {
     }
     await branch({ options: { copy: { mode: "all" } }, source: { params } }, async (server) => {
       expect(await server.query("shop", "select count(*) from users")).toBe("20")
+    })
+  })
+
+  it("is where the rewritten URL of the source leads, by the engine's own rules", async () => {
+    const login = `shop:${encodeURIComponent(password)}@${sourceAddress}`
+    const urls: ReadonlyArray<readonly [source: string, database: string]> = [
+      [
+        `postgresql://${login}:5432/shop?application_name=a%20b&sslmode=require&target_session_attrs=read-write`,
+        "shop"
+      ],
+      [`postgres://${login}:1,${sourceAddress}:2/postgres?host=${sourceAddress}&hostaddr=${sourceAddress}`, "postgres"],
+      [`postgresql:///?%68ost=${sourceAddress}&port=1&user=shop&dbname=postgres`, "postgres"],
+      [`postgresql://${login}`, "shop"],
+      ["postgresql://", "postgres"]
+    ]
+    await branch({ options: { copy: { mode: "all" } } }, async ({ address }) => {
+      const request = readRequest({ options: {} })
+      const access = { host: address, port: 5432, user: "postgres", database: undefined }
+      const secret = Redacted.make(secrets["branch-1"].password)
+      const plan = Result.getOrThrow(
+        environmentPlan([{ name: "branch-1", request, access: { ...access, password: secret } }])
+      )
+      for (const [url, database] of urls) {
+        const { variables } = Result.getOrThrow(
+          rewriteEnvironment(plan, new Map([["DATABASE_URL", url]]), everyVariable)
+        )
+        const sql = "select current_database() || ' at ' || host(inet_server_addr())"
+        const asked = await run("psql", ["-X", "-A", "-t", "-d", variables.get("DATABASE_URL") ?? "", "-c", sql])
+        expect(asked).toEqual({ status: 0, out: `${database} at ${address}\n`, err: "" })
+      }
     })
   })
 

@@ -5,6 +5,8 @@
  */
 
 import { Effect, Result, type Scope } from "effect"
+import { EnvironmentAnswers } from "../../../domain/branch/environment-answers.ts"
+import type { EnvironmentPlan } from "../../../domain/branch/environment-plan.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
@@ -12,6 +14,7 @@ import { observeChild } from "../../../domain/session/child-observation.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
 import { representativeNews } from "../../../domain/session/representative-news.ts"
 import { explainFailure } from "../../../domain/session/session-failure.ts"
+import type { SessionId } from "../../../domain/session/session-id.ts"
 import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
 import type { Agents, AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
@@ -21,6 +24,7 @@ import type { SessionLimits } from "../../api/capability.ts"
 import type { AcceptedConnection } from "../../api/operator-facade.ts"
 import type { AskLimits } from "../../api/session-limits.ts"
 import { ApiError, internalError, reconnectNotPossible } from "../../api/status.ts"
+import type { SessionBranches } from "../../branches/session-branches.ts"
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
@@ -42,6 +46,7 @@ import type { AgentLockTable, AgentUser } from "./agent-lock-table.ts"
 import type { ClusterSessionController } from "./cluster-session-controller.ts"
 import type { LinkTerms } from "./link-terms.ts"
 import type { SessionAgent } from "./session-state.ts"
+import { proveVariables, useBranches } from "./use-branches.ts"
 
 /** How often agents are pinged, in ms. An agent lives without pings, but only pings show that it is dead. */
 const pingAgentsEvery = 20_000
@@ -56,6 +61,8 @@ export interface MemberSessionsOptions {
   /** Asks for the limits of a session here. */
   readonly limits: AskLimits
   readonly interceptions: Interceptions
+  /** Without them no client names any branch. */
+  readonly branches: SessionBranches | undefined
 }
 
 export interface MemberSessionsState {
@@ -86,6 +93,9 @@ export interface AttachingClient {
   readonly isUser: boolean
   readonly identity: ClientIdentity
   readonly policy: AgentUser["policy"]
+  readonly id: SessionId
+  /** The database branches that it names. */
+  readonly branches: ReadonlyArray<string>
   /** Connect parameter `profile`. */
   readonly profile: string | undefined
   readonly asked: ReturnType<typeof askedBy>
@@ -110,6 +120,8 @@ interface AttachedClient {
   readonly news: ReadonlyArray<string>
   readonly locks: SessionLocks
   readonly limits: SessionLimits | undefined
+  /** Where it uses branches: the variables that lead to them. */
+  readonly environment: EnvironmentPlan | undefined
   /** Whether the client has connected again since. */
   readonly hasYounger: () => boolean
   /** Completes when a later leader of the primary has linked the session. */
@@ -201,7 +213,7 @@ const relayOptions = (
   channel: FrameChannel
 ): ClientConnectionOptions => {
   const { notifier, controller } = state.options
-  const { agents, client, first, hasYounger, limits, locks, news, user } = attached
+  const { agents, client, environment, first, hasYounger, limits, locks, news, user } = attached
   const representative = memberName(agents[0].pod)
   return {
     router: {
@@ -226,6 +238,7 @@ const relayOptions = (
     },
     warnings: news,
     limits,
+    environment: environment === undefined ? undefined : new EnvironmentAnswers(environment),
     locks,
     hasYounger,
     isUser: client.isUser,
@@ -275,6 +288,9 @@ const waitForAgent = (
     const succeeded = yield* state.linkTerms.arrive(key, client.term)
     const before = find()
     const session = yield* notifier.until(key, find)
+    const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
+    // At once, as the session's start may take longer than an unused branch stays.
+    yield* useBranches(state.options, client, session, wasServed)
     yield* sockets.track(session.metadata.name)
     const admitted = yield* notifier.until(key, () => {
       const current = find()
@@ -296,8 +312,11 @@ const waitForAgent = (
     // of a session the later one counts.
     const locks = client.isUser ? yield* state.sessionLocks.use(name) : makeSessionLocks()
     const hasYounger = yield* arrive(locks, client.identity)
-    const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
+    const environment = yield* useBranches(state.options, client, session, wasServed)
     const { pod, placement } = representative
+    if (environment !== undefined && placement !== undefined) {
+      yield* proveVariables(state.options.api, environment, placement)
+    }
     const servedBy = state.options.controller.attaching(name, pod)
     return {
       client,
@@ -309,6 +328,7 @@ const waitForAgent = (
       news: representativeNews({ pod, placement, before: servedBy, isUser: client.isUser }),
       locks,
       limits,
+      environment,
       hasYounger,
       succeeded,
       traceparent: client.isUser ? yield* currentTraceparent : undefined

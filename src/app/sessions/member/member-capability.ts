@@ -5,12 +5,16 @@
 
 import { Effect, Result, type Scope } from "effect"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
+import { roleOf } from "../../../domain/fleet/roles.ts"
 import { phaseOf, sessionSamples } from "../../../domain/metrics/session-samples.ts"
 import {
   mirrordClusterSessions,
   type MirrordClusterSession
 } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { observeChild } from "../../../domain/session/child-observation.ts"
+import { parentNameOf } from "../../../domain/session/child-owner.ts"
+import { branchNames } from "../../../domain/session/connect-request.ts"
+import { parentName } from "../../../domain/session/names.ts"
 import type { SessionBounds } from "../../../domain/session/session-bounds.ts"
 import { sessionIdName } from "../../../domain/session/session-id.ts"
 import { isOfCi, sessionInfo } from "../../../domain/session/session-info.ts"
@@ -20,6 +24,8 @@ import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
 import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
 import { askLimits } from "../../api/session-limits.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
+import type { BranchDirectory } from "../../branches/branch-directory.ts"
+import { makeSessionBranches, type SessionBranches } from "../../branches/session-branches.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import type { ChangeFeed } from "../../kernel/change-feed.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
@@ -57,6 +63,8 @@ export interface MemberGround {
   readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly interceptions: Interceptions
+  /** The database branches of this cluster; without them connects that name any are refused. */
+  readonly branches?: BranchDirectory | undefined
 }
 
 /** The sessions in this cluster: users' own ones, or the children of sessions over many clusters. */
@@ -105,6 +113,44 @@ const attachTo =
     }
   }
 
+/**
+ * Refuses branches that a new session could not use, also one over many clusters that has its branches here. A session
+ * that has begun is told more as it attaches.
+ */
+const admitBranches = (
+  branches: SessionBranches | undefined,
+  { session, sessions }: ClusterSessionController,
+  { id, params, request: { namespace } }: ConnectAttempt
+): ReturnType<SessionBranches["check"]> => {
+  const names = branchNames(params)
+  if (branches === undefined || names.length === 0) return Effect.void
+  const parent = parentName(id)
+  const hasBegun =
+    session(sessionIdName(id)) !== undefined || sessions.all().some((object) => parentNameOf(object) === parent)
+  return hasBegun ? Effect.void : branches.check({ namespace, names })
+}
+
+/** Refuses what cannot be served, before anything is made for it. */
+const admitHere =
+  (
+    { fleet, protectedNamespaces }: MemberGround,
+    branches: SessionBranches | undefined,
+    controller: ClusterSessionController
+  ): NonNullable<Capability["admit"]> =>
+  (attempt) => {
+    const { _tag, request } = attempt
+    const isOwn = _tag === "SingleCluster"
+    const allowed = isOwn ? unlessProtected(protectedNamespaces, request, fleet?.clusterName) : Effect.void
+    return Effect.andThen(allowed, admitBranches(branches, controller, attempt))
+  }
+
+/** A session over many clusters has its branches in the default cluster. */
+const servesBranches = ({ branches, fleet }: MemberGround, route: ConnectAttempt["_tag"]): boolean => {
+  const role = roleOf(fleet)
+  const isHere = role._tag === "Primary" && role.isDefault && !role.managementOnly
+  return branches !== undefined && (route !== "MultiCluster" || isHere)
+}
+
 /** `earlier`: the capabilities that sessions in this cluster may have to wait for, and those that limit them. */
 export const makeMemberCapability = (
   ground: MemberGround,
@@ -126,6 +172,7 @@ export const makeMemberCapability = (
       stealTls: earlier.find(({ stealTls }) => stealTls !== undefined)?.stealTls ?? (() => Effect.succeed([])),
       requirements: (session) => earlier.flatMap(({ requirement }) => requirement?.(session) ?? [])
     })
+    const branches = ground.branches === undefined ? undefined : yield* makeSessionBranches(ground.branches)
     const members = yield* makeMemberSessions({
       api,
       cluster: fleet?.clusterName ?? "this cluster",
@@ -134,7 +181,8 @@ export const makeMemberCapability = (
       notifier,
       remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs,
       limits: askLimits(earlier),
-      interceptions: ground.interceptions
+      interceptions: ground.interceptions,
+      branches
     })
     const phasesOf = (which: Parameters<typeof sessionsHere>[1]) =>
       sessionsHere(controller, which).map((session) => phaseOf(observeChild(session)))
@@ -162,8 +210,8 @@ export const makeMemberCapability = (
       usedCopies: () => usedCopies(controller.sessions.all()),
       storedCopyUses: Effect.map(api.list(mirrordClusterSessions), ({ items }) => usedCopies(items)),
       distantSessions: () => sessionsHere(controller, "Children").map(served(members, controller)),
-      admit: ({ _tag, request }) =>
-        _tag === "SingleCluster" ? unlessProtected(protectedNamespaces, request, fleet?.clusterName) : Effect.void,
+      servesBranches: (route) => servesBranches(ground, route),
+      admit: admitHere(ground, branches, controller),
       targets: targetsHere({ api: retryingApi(api), protectedNamespaces }),
       hear: (change) => {
         if (change._tag === "ChildChanged") controller.enqueue(change.session)

@@ -13,7 +13,7 @@ import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
 import type { StolenPort } from "../../../domain/routing/port-locks.ts"
 import { parentNameOf } from "../../../domain/session/child-owner.ts"
-import { type ConnectParams, parseConnectQuery } from "../../../domain/session/connect-request.ts"
+import { branchNames, type ConnectParams, parseConnectQuery } from "../../../domain/session/connect-request.ts"
 import { ownerLabel, parentName, traceparentAnnotation } from "../../../domain/session/names.ts"
 import { type SessionId, sessionIdName } from "../../../domain/session/session-id.ts"
 import { sessionSpec } from "../../../domain/session/session-spec.ts"
@@ -86,6 +86,8 @@ const attachChild = (
       isUser: false,
       identity: identityOf(request),
       policy: policyOf(params.success),
+      id,
+      branches: branchNames(params.success),
       profile: params.success.values.profile,
       asked: askedBy(request),
       term: request.term
@@ -123,6 +125,7 @@ const createSession = (
 /** A user's request for a session of their own here. */
 interface OwnSessionRequest {
   readonly request: ConnectRequest
+  readonly id: SessionId
   readonly name: string
   readonly owner: SessionOwner
   readonly params: ConnectParams
@@ -184,6 +187,8 @@ const attachUser = (
       isUser: true,
       identity: identityOf(request),
       policy: policyOf(params),
+      id: own.id,
+      branches: branchNames(params),
       profile: params.values.profile,
       asked
     })
@@ -236,7 +241,7 @@ export const makeMemberSessions = (
       attachChild: (request, id) => tracedConnect(options, request, parentName(id))(attachChild(state, request, id)),
       attachUser: (request, id, owner, params) => {
         const name = sessionIdName(id)
-        return tracedConnect(options, request, name)(attachUser(state, { request, name, owner, params }))
+        return tracedConnect(options, request, name)(attachUser(state, { request, id, name, owner, params }))
       },
       ports: state.sessionLocks.ports
     }

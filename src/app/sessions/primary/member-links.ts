@@ -112,9 +112,13 @@ export const linkMember = (
     )
   })
 
+/** The code of a member for a session that cannot go on although the child is there: a branch that it used is gone. */
+const cannotGoOn = 409
+
 /** Fails for good if another try is useless; otherwise waits until the next try. */
 const afterFailure = (name: string, { code, message }: LinkFailure): Effect.Effect<never, ApiError | NotLinkedYet> => {
   const reason = finalReasons.get(code)
+  if (code === cannotGoOn) return Effect.fail(reconnectNotPossible(message))
   if (code !== undefined && reason !== undefined) return Effect.fail(new ApiError({ code, reason, message }))
   return logInfo("the default cluster is not linked yet", { session: name, problem: message }).pipe(
     Effect.andThen(Effect.sleep(relinkEvery)),

@@ -5,7 +5,7 @@
  * Not here: the variables that these scripts read (branch-pod.ts).
  */
 
-import type { Dialect } from "../dialect.ts"
+import type { AddressForm, Dialect } from "../dialect.ts"
 import { filterProblem, quotedName, tableName } from "./sql-text.ts"
 
 /**
@@ -191,11 +191,30 @@ const ownOptions = [
   ...["--role", "--section", "--schema-only", "--data-only", "--jobs", "--compress", "--filter", "--table"]
 ]
 
+/** Parameters of libpq and of other drivers that say where the database is, and who enters it. */
+const placeParameters: ReadonlySet<string> = new Set([
+  ...["host", "hostaddr", "hostname", "server", "servers", "port", "socket", "unix_socket", "unix_sock", "proxy"],
+  ...["user", "username", "password", "pass", "passfile", "dbname", "database", "service", "servicefile"],
+  ...["target_session_attrs", "targetservertype", "load_balance_hosts", "loadbalancehosts"]
+])
+
+const security = /^(?:ssl|tls|gss|krb|require|channel_?binding|(?:min|max)_protocol)/u
+
+/** The server of a branch has no TLS. A driver that asks for it unless told otherwise finds `sslmode` in the source. */
+const address: AddressForm = {
+  schemes: ["postgresql", "postgres"],
+  locates: (parameter) => placeParameters.has(parameter),
+  secures: (parameter) => security.test(parameter),
+  own: { sslmode: "disable" },
+  isNamedAfterUser: true
+}
+
 /** PostgreSQL. */
 export const postgresql: Dialect = {
   repository: "docker.io/library/postgres",
   version: "17",
   port: 5432,
+  address,
   userId: 999,
   copyScript,
   serveScript,

@@ -1,0 +1,168 @@
+/**
+ * The branches that sessions of this cluster use: checks those that a connect names, records their use, and releases
+ * them when the session has ended.
+ *
+ * Not here: making branches, and the variables that lead to them (domain/branch/environment-plan.ts).
+ */
+
+import { Effect, FiberMap, Result, Schedule, type Scope } from "effect"
+import { type EnvironmentPlan, environmentPlan, type SessionBranch } from "../../domain/branch/environment-plan.ts"
+import { branchFor, type BranchObstacle, isPassing, type UsableBranch } from "../../domain/branch/usable-branch.ts"
+import { quoted } from "../../domain/clean-text.ts"
+import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import { type ApiError, badRequest, internalError, reconnectNotPossible } from "../api/status.ts"
+import { countHolding } from "../kernel/holdings.ts"
+import { logWarning } from "../kernel/log.ts"
+import type { BranchDirectory } from "./branch-directory.ts"
+
+/** The branches that a connect names. */
+export interface NamedBranches {
+  /** The namespace of the session's target. */
+  readonly namespace: string
+  readonly names: ReadonlyArray<string>
+}
+
+/** A session that uses branches. */
+export interface BranchSession {
+  /** Its id as users see it. */
+  readonly id: string
+  readonly user: SessionOwner
+  /** Whether a client was connected to it before. */
+  readonly hasBegun: boolean
+  /** Completes when the session is gone. */
+  readonly ended: Effect.Effect<unknown>
+}
+
+export interface SessionBranches {
+  /** Refuses branches that no session could use, before anything is made for it. */
+  readonly check: (named: NamedBranches) => Effect.Effect<void, ApiError>
+  /**
+   * Records that a session uses branches, until it has ended, and plans its variables. A session that has begun fails
+   * with `ReconnectNotPossible` where a branch is not the one that it used.
+   */
+  readonly use: (session: BranchSession, named: NamedBranches) => Effect.Effect<EnvironmentPlan, ApiError>
+}
+
+interface State {
+  readonly directory: BranchDirectory
+  /** The branches in use, by session and by their own names. */
+  readonly uses: Map<string, Map<string, UsableBranch>>
+  readonly ends: FiberMap.FiberMap<string>
+}
+
+/** How long a connect waits until the branches have been read. */
+const patience = "8 seconds"
+/** How a release is tried again. */
+const again = { times: 5, schedule: Schedule.exponential(1_000) }
+
+const refusal = (name: string, namespace: string, obstacle: BranchObstacle): ApiError => {
+  const branch = quoted(name)
+  switch (obstacle._tag) {
+    case "Unknown":
+      return badRequest(
+        `There is no database branch ${branch} in namespace ${namespace}; run the command again, which makes a new one.`
+      )
+    case "BeingDeleted":
+      return badRequest(`The database branch ${branch} is being deleted; run the command again in a moment.`)
+    case "Replaced":
+      return badRequest(`The database branch ${branch} is not the one that the session used; start a new session.`)
+    case "Failed":
+      return badRequest(`The database branch ${branch} has failed; its status says why. Run the command again.`)
+    case "Unserved":
+      return badRequest(`The database branch ${branch} cannot be used: ${obstacle.problem}`)
+    case "NotReady":
+      return internalError(
+        `The database branch ${branch} is not ready (phase ${obstacle.phase}); try again in a moment.`
+      )
+    case "NoAddress":
+      return internalError(`The database branch ${branch} has no address yet; try again in a moment.`)
+  }
+}
+
+/** The branches that the names find, each with its view as the session uses it. */
+const found = (
+  { directory, uses }: State,
+  { hasBegun, id }: Pick<BranchSession, "hasBegun" | "id">,
+  { names, namespace }: NamedBranches
+): Effect.Effect<ReadonlyArray<readonly [UsableBranch, SessionBranch]>, ApiError> =>
+  Effect.andThen(
+    Effect.timeoutOrElse(directory.started, {
+      duration: patience,
+      orElse: () => Effect.fail(internalError("The database branches have not been read yet; try again in a moment."))
+    }),
+    Effect.forEach(names, (name) => {
+      const branch = directory.find(namespace, name)
+      const usable = branchFor(branch, { id, hasBegun, uses: uses.get(id)?.get(name)?.uid })
+      if (branch !== undefined && Result.isSuccess(usable)) return Effect.succeed([branch, usable.success] as const)
+      const why: BranchObstacle = Result.isFailure(usable) ? usable.failure : { _tag: "Unknown" }
+      const refused = refusal(name, namespace, why)
+      const isFinal = hasBegun && !isPassing(why)
+      return Effect.fail(isFinal ? reconnectNotPossible(`The session cannot go on: ${refused.message}`) : refused)
+    })
+  )
+
+const planOf = (
+  branches: ReadonlyArray<readonly [UsableBranch, SessionBranch]>
+): Effect.Effect<EnvironmentPlan, ApiError> =>
+  Effect.fromResult(
+    Result.mapError(environmentPlan(branches.map(([, branch]) => branch)), (problem) => badRequest(problem))
+  )
+
+/** Releases what a session uses, once it has ended. */
+const release = ({ directory, uses }: State, id: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const branches = [...(uses.get(id)?.values() ?? [])]
+    uses.delete(id)
+    return Effect.forEach(
+      branches,
+      (branch) =>
+        Effect.retry(directory.release(branch, id), again).pipe(
+          Effect.catch(({ message }) =>
+            logWarning("database branch not released", { branch: branch.name, session: id, problem: message })
+          )
+        ),
+      { discard: true }
+    )
+  })
+
+/** Records the uses that this process has not recorded yet, and sees to their release whatever becomes of the rest. */
+const record = (
+  state: State,
+  { ended, id, user }: BranchSession,
+  branches: ReadonlyArray<UsableBranch>
+): Effect.Effect<void, ApiError> => {
+  const recordOne = (branch: UsableBranch): Effect.Effect<void, ApiError> =>
+    Effect.suspend(() => {
+      const known = state.uses.get(id) ?? new Map<string, UsableBranch>()
+      if (known.get(branch.name)?.uid === branch.uid) return Effect.void
+      return state.directory.use(branch, { sessionId: id, user }).pipe(
+        Effect.mapError(({ detail }) =>
+          internalError(`The use of the database branch ${quoted(branch.name)} cannot be recorded: ${detail}.`)
+        ),
+        Effect.tap(() => Effect.sync(() => state.uses.set(id, known.set(branch.name, branch))))
+      )
+    })
+  const watched = FiberMap.run(state.ends, id, Effect.andThen(ended, release(state, id)), { onlyIfMissing: true })
+  return Effect.uninterruptible(Effect.ensuring(Effect.forEach(branches, recordOne, { discard: true }), watched))
+}
+
+/** The branches of a directory for sessions, for as long as the scope lives. */
+export const makeSessionBranches = (directory: BranchDirectory): Effect.Effect<SessionBranches, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const state: State = { directory, uses: new Map(), ends: yield* FiberMap.make<string>() }
+    yield* countHolding("branches of sessions", () => state.uses.size)
+    return {
+      check: (named) => Effect.asVoid(Effect.flatMap(found(state, { id: "", hasBegun: false }, named), planOf)),
+      use: (session, named) =>
+        Effect.gen(function* () {
+          const branches = yield* found(state, session, named)
+          const plan = yield* planOf(branches)
+          yield* record(
+            state,
+            session,
+            branches.map(([branch]) => branch)
+          )
+          return plan
+        })
+    }
+  })

@@ -1,0 +1,186 @@
+/**
+ * The address of a branch as an application reads it: writes it as a URL, and puts it into the URL of the source. The
+ * result is proved by reading it again, since a URL that stays as it is would lead to the source.
+ *
+ * Not here: which variables hold addresses (environment-plan.ts), and what an engine's URLs look like (dialects).
+ */
+
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import type { AddressForm } from "./dialect.ts"
+
+/** The address and the credentials of a branch. */
+export interface BranchAccess {
+  /** IP address of the branch's pod. */
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password: Redacted.Redacted
+  /** Nothing: the database has the name that it has in the source. */
+  readonly database: string | undefined
+}
+
+/** The address of a branch with the form that its engine has for addresses. */
+export interface BranchAddress extends BranchAccess {
+  readonly form: AddressForm
+  /** Query parameters that win over those of the source. */
+  readonly query: Readonly<Record<string, string>>
+}
+
+/** Encoded for any part of a URL. Halves of surrogate pairs, which have no encoding, become `U+FFFD`. */
+export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The host as a URL has it. */
+export const urlHost = (host: string): string => (host.includes(":") ? `[${host}]` : host)
+
+/** The text up to the first of a sign, and behind it. */
+const cut = (text: string, sign: string): readonly [before: string, behind: string] => {
+  const at = text.indexOf(sign)
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + sign.length)]
+}
+
+/** The parts of a URL as they stand in it. */
+interface UrlParts {
+  readonly scheme: string
+  /** Everything between the slashes and the path. */
+  readonly authority: string
+  /** The path without its first slash. */
+  readonly path: string
+  readonly query: string
+  /** Everything behind the authority. */
+  readonly rest: string
+}
+
+/** The parts of a text that is a URL of the engine; nothing if it is none. */
+const partsOf = ({ schemes }: AddressForm, text: string): UrlParts | undefined => {
+  const [scheme, behind] = cut(text, "://")
+  if (!text.includes("://") || !schemes.includes(cut(scheme.toLowerCase(), "+")[0])) return undefined
+  const [location, query] = cut(cut(behind, "#")[0], "?")
+  const [authority, path] = cut(location, "/")
+  return { scheme, authority, path, query, rest: behind.slice(authority.length) }
+}
+
+/** The keys of a text of keys and values, in lower case. */
+const keysOf = (text: string, separator: string): ReadonlyArray<string> =>
+  text.split(separator).flatMap((piece) => (piece.includes("=") ? [cut(piece, "=")[0].trim().toLowerCase()] : []))
+
+const isAnyOf = (names: ReadonlyArray<string>, found: ReadonlyArray<string>): boolean =>
+  names.some((name) => found.includes(name))
+
+const adoKeys = ["server", "data source", "host", "address", "addr", "network address"]
+const keywords = ["host", "hostaddr", "port", "user", "password", "dbname", "service"]
+
+/** The form of a text that is no URL of the engine. */
+const nameOfForm = (text: string): string => {
+  if (text === "") return "nothing"
+  if (/^jdbc:/iu.test(text)) return "a JDBC URL"
+  if (["tcp", "tcp4", "tcp6", "unix"].some((network) => text.includes(`${network}(`))) return "a data source name of Go"
+  if (text.includes("://")) return "a URL of another scheme"
+  if (text.includes(";") && isAnyOf(adoKeys, keysOf(text, ";"))) return "an ADO connection string"
+  return isAnyOf(keywords, keysOf(text, " ")) ? "a text of keys and values" : "no URL"
+}
+
+const plainUrl = (text: string): string => text.trim().replace(/^jdbc:/iu, "")
+
+/** Whether a text is a URL of the engine, perhaps behind `jdbc:`. */
+export const isUrlOf = (form: AddressForm, text: string): boolean => partsOf(form, plainUrl(text)) !== undefined
+
+const hostOf = (host: string): string | undefined => URL.parse(`branch://${urlHost(host)}`)?.hostname
+
+/** Whether a URL leads to the server of the branch; `usualPort`: the port where it has none, if that is enough. */
+export const leadsTo = ({ host, port }: BranchAccess, url: string, usualPort?: number): boolean => {
+  const parsed = URL.parse(plainUrl(url))
+  const wanted = hostOf(host)
+  if (parsed === null || wanted === undefined || parsed.hostname !== wanted) return false
+  return (parsed.port === "" ? usualPort : Number(parsed.port)) === port
+}
+
+/** The user in a URL's authority, as it stands there. */
+const userOf = (authority: string): string => {
+  const end = authority.lastIndexOf("@")
+  return end < 0 ? "" : cut(authority.slice(0, end), ":")[0]
+}
+
+interface QueryPiece {
+  /** In lower case. */
+  readonly name: string
+  /** As it stands in the URL. */
+  readonly text: string
+  readonly value: string
+}
+
+const piecesOf = (query: string): ReadonlyArray<QueryPiece> | undefined => {
+  const pieces: Array<QueryPiece> = []
+  for (const text of query.split("&")) {
+    if (text === "") continue
+    const [raw, rest] = cut(text, "=")
+    const [name, value] = [decoded(raw.replaceAll("+", " ")), decoded(rest)]
+    if (name === undefined || value === undefined) return undefined
+    pieces.push({ name: name.trim().toLowerCase(), text, value })
+  }
+  return pieces
+}
+
+const isOwn = ({ own }: AddressForm, name: string): boolean => Object.hasOwn(own, name)
+
+/** The query of the branch's URL: what is left of the source's, then what a branch says, then what the user wants. */
+const newQuery = ({ form, query }: BranchAddress, pieces: ReadonlyArray<QueryPiece>): string => {
+  const wanted = new Set(Object.keys(query).map((name) => name.toLowerCase()))
+  const isKept = ({ name }: QueryPiece): boolean =>
+    !(form.locates(name) || form.secures(name) || isOwn(form, name) || wanted.has(name))
+  const own = Object.entries(form.own).filter(([name]) => !wanted.has(name) && pieces.some((one) => one.name === name))
+  const added = [...own, ...Object.entries(query)].map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+  return [...pieces.filter(isKept).map(({ text }) => text), ...added].join("&")
+}
+
+const written = (address: BranchAddress, scheme: string, database: string, query: string): string => {
+  const { host, password, port, user } = address
+  const login = `${encoded(user)}:${encoded(Redacted.value(password))}`
+  const path = database === "" ? "" : `/${encoded(database)}`
+  return `${scheme}://${login}@${urlHost(host)}:${port}${path}${query === "" ? "" : `?${query}`}`
+}
+
+/** The URL of a branch, for a variable that has none yet. */
+export const newUrl = (address: BranchAddress): string =>
+  written(address, address.form.schemes[0] ?? "", address.database ?? "", newQuery(address, []))
+
+/**
+ * The URL of the source with the address of the branch in its place. Scheme and parameters of the driver stay. The
+ * failure goes on after "The variable … "; it never quotes the URL.
+ */
+export const rewrittenUrl = (address: BranchAddress, source: string): Result.Result<string, string> => {
+  const { form } = address
+  const text = source.trim()
+  const parts = partsOf(form, text)
+  if (parts === undefined) {
+    return Result.fail(
+      `holds ${nameOfForm(text)}, and only a URL such as ${form.schemes[0]}://… can be rewritten: declare its host, ` +
+        "port, user, password and database as params with patterns"
+    )
+  }
+  const { authority, path, query, rest, scheme } = parts
+  if (rest.includes("@")) {
+    return Result.fail("holds an @ behind the host of its URL; it must be percent-encoded as %40")
+  }
+  const [name, pieces] = [decoded(path), piecesOf(query)]
+  const user = decoded(userOf(authority))
+  if (name === undefined || pieces === undefined || user === undefined) {
+    return Result.fail("holds a URL that is not percent-encoded UTF-8")
+  }
+  if (path.includes("/")) return Result.fail("holds a URL whose path is more than the name of a database")
+  const valueOf = (...names: ReadonlyArray<string>) => pieces.find((piece) => names.includes(piece.name))?.value
+  const sourceUser = valueOf("user") ?? user
+  // The branch's user has a database of that name without its being said.
+  const usual = form.isNamedAfterUser && sourceUser !== address.user ? sourceUser : ""
+  const named = valueOf("dbname", "database") ?? (name === "" ? usual : name)
+  const url = written(address, scheme, address.database ?? named, newQuery(address, pieces))
+  return leadsTo(address, url) ? Result.succeed(url) : Result.fail("could not be proved to lead to the branch")
+}

@@ -1,0 +1,95 @@
+import { Result } from "effect"
+import { describe, expect, it } from "vitest"
+import { EnvironmentAnswers } from "../../../src/domain/branch/environment-answers.ts"
+import { environmentPlan } from "../../../src/domain/branch/environment-plan.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { branchUrl, sessionBranch, variable } from "./session-branch.ts"
+
+const answers = (branch = sessionBranch({ url: variable("DATABASE_URL") })): EnvironmentAnswers =>
+  new EnvironmentAnswers(Result.getOrThrow(environmentPlan([branch])))
+const ask = (filter: ReadonlyArray<string>, select: ReadonlyArray<string>): Uint8Array =>
+  clientMessage.encode({
+    _tag: "GetEnvVarsRequest",
+    value: { envVarsFilter: new Set(filter), envVarsSelect: new Set(select) }
+  })
+const say = (message: DaemonMessage): Uint8Array => daemonMessage.encode(message)
+const told = (variables: Readonly<Record<string, string>>): Uint8Array =>
+  say({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map(Object.entries(variables)) } })
+const heard = (bytes: Uint8Array): DaemonMessage => {
+  const decoded = daemonMessage.decode(bytes)
+  if (decoded._tag !== "Decoded") throw new Error(decoded._tag)
+  return decoded.value
+}
+
+describe("answers to requests for variables", () => {
+  it("lead to the branch, the same for every request", () => {
+    const environment = answers()
+    const source = told({ DATABASE_URL: "postgres://u@h/shop", OTHER: "1" })
+    const value = new Map([
+      ["DATABASE_URL", `${branchUrl.replace("postgresql", "postgres")}/shop`],
+      ["OTHER", "1"]
+    ])
+    for (const select of ["*", "DATABASE_URL"]) {
+      expect(environment.asked(ask([], [select]))).toBe(undefined)
+      const { bytes, warnings } = environment.answered(source)
+      expect(heard(bytes)).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
+      expect(warnings).toEqual([])
+    }
+  })
+
+  it("are a final Close instead of variables that could lead to the source", () => {
+    const environment = answers()
+    environment.asked(ask([], ["*"]))
+    const { bytes } = environment.answered(told({ DATABASE_URL: "jdbc:postgresql://h/shop" }))
+    expect(heard(bytes)).toMatchObject({ _tag: "Close", value: expect.stringContaining("DATABASE_URL cannot lead to") })
+  })
+
+  it("belong to their requests by order, failed ones included", () => {
+    const secret = { secret: { name: "s", key: "k", env_var_name: "DATABASE_URL" } }
+    const environment = answers(sessionBranch({ url: secret }))
+    environment.asked(ask(["*"], []))
+    environment.asked(clientMessage.encode({ _tag: "Ping" }))
+    environment.asked(ask([], ["*"]))
+    const failure = say({
+      _tag: "GetEnvVarsResponse",
+      value: { _tag: "Err", error: { _tag: "NotFound", value: 1n } }
+    })
+    expect(environment.answered(failure)).toEqual({ bytes: failure, warnings: [] })
+    environment.asked(ask(["DATABASE_*"], ["*"]))
+    const values = [1, 2].map(() => heard(environment.answered(told({})).bytes))
+    expect(values).toMatchObject([
+      { value: { value: new Map([["DATABASE_URL", branchUrl]]) } },
+      { value: { value: new Map() } }
+    ])
+  })
+
+  it("are rewritten also if nobody is known to have asked", () => {
+    const { bytes } = answers().answered(told({ DATABASE_URL: "postgres://u@h/shop" }))
+    const value = new Map([["DATABASE_URL", `${branchUrl.replace("postgresql", "postgres")}/shop`]])
+    expect(heard(bytes)).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
+  })
+
+  it("tell once of a branch to which no variable leads", () => {
+    const environment = answers()
+    const warnings = [1, 2].map(() => {
+      environment.asked(ask([], ["*"]))
+      return environment.answered(told({ OTHER: "1" })).warnings
+    })
+    expect(warnings).toEqual([[expect.stringContaining("no environment variable of this target leads to branch")], []])
+  })
+
+  it("leave every other message as it is", () => {
+    const environment = answers()
+    const pong = say({ _tag: "Pong" })
+    expect(environment.answered(pong).bytes).toBe(pong)
+    const unreadable = told({ A: "1" }).subarray(0, 4)
+    expect(environment.answered(unreadable).bytes).toBe(unreadable)
+  })
+
+  it("are asked for without end by no client that reads none of them", () => {
+    const environment = answers()
+    const many = Array.from({ length: 20_000 }, () => environment.asked(ask([], ["*"])))
+    expect(many.find((reason) => reason !== undefined)).toContain("again and again")
+  })
+})
