@@ -55,6 +55,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   "src/app/sessions/primary": inApp("kernel", "api", "relay", "fleet", "sessions"),
   "src/app/sessions/member": inApp("kernel", "api", "relay", "sessions"),
   "src/app/copy-targets": inApp("kernel", "api"),
+  "src/app/branches": inApp("kernel"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/operator": inApp(
     "kernel",
@@ -65,7 +66,8 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
     "sharding",
     "policies",
     "sessions/**",
-    "copy-targets"
+    "copy-targets",
+    "branches"
   ),
   "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "metrics", "operator", "copy-targets"),
   "src/app": ["src/**"],

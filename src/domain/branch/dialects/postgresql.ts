@@ -196,6 +196,7 @@ export const postgresql: Dialect = {
   repository: "docker.io/library/postgres",
   version: "17",
   port: 5432,
+  user: "postgres",
   userId: 999,
   copyScript,
   serveScript,
