@@ -140,6 +140,7 @@ const performDelete = (
   { precondition: { uid }, why }: Act<"DeleteBranch">
 ): Effect.Effect<void, KubeError> =>
   Effect.suspend(() => {
+    // The turn may have paused since it was planned.
     if (Object.keys(known.uses).length > 0) {
       return Effect.fail(endedMeanwhile(state, "delete", `a session has begun to use the branch ${key}`))
     }

@@ -290,7 +290,7 @@ describe("a branch that cannot be", () => {
     })
   )
 
-  it.effect("takes neither the Secret nor the pod of somebody else", () =>
+  it.effect("takes no Secret of somebody else", () =>
     Effect.gen(function* () {
       const branched = yield* begin()
       branched.api.before = ({ name, plural, verb }) =>
@@ -302,6 +302,39 @@ describe("a branch that cannot be", () => {
       yield* pass("1 second")
       assert.include(branched.status()?.error, "that belongs to no branch of this name")
       assert.deepStrictEqual(branched.pods(), [])
+    })
+  )
+
+  it.effect("takes no pod of somebody else, though it is ready", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      branched.api.before = ({ name, plural, verb }) =>
+        Effect.sync(() => {
+          const metadata = { labels: { "db-owner-name": branchName } }
+          const status = { podIP: "10.6.6.6", conditions: [{ type: "Ready", status: "True" }] }
+          if (verb === "create" && plural === secrets.plural)
+            branched.api.write(pods, name, { metadata, status }, namespace)
+        })
+      yield* branched.order()
+      yield* pass("1 second")
+      assert.include(branched.status()?.error, "that belongs to no branch of this name")
+    })
+  )
+
+  it.effect("is never ready by a pod that somebody else puts in the place of its own", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const [pod] = branched.pods()
+      const name = pod?.metadata.name ?? ""
+      // While nobody looks.
+      yield* branched.kill
+      branched.api.erase(pods, name, namespace)
+      const metadata = { labels: { "db-owner-name": branchName } }
+      const status = { podIP: "10.6.6.6", conditions: [{ type: "Ready", status: "True" }] }
+      branched.api.write(pods, name, { metadata, status }, namespace)
+      yield* branched.start()
+      assert.deepInclude(branched.status(), { phase: "Failed" })
+      assert.isUndefined(branched.found().access)
     })
   )
 
