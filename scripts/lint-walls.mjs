@@ -67,7 +67,8 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
     "policies",
     "branches",
     "sessions/**",
-    "copy-targets"
+    "copy-targets",
+    "branches"
   ),
   "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "metrics", "operator", "copy-targets"),
   "src/app": ["src/**"],

@@ -42,6 +42,8 @@ const networks = {
   "real client, features": [170, 4],
   "real client, certificates": [174, 3],
   "braid doctor": [56, 3],
+  branches: [88, 2],
+  "branches on kubernetes": [177, 3],
   "clusters that join": [73, 3],
   "clusters that join, kubernetes": [10, 6],
   "kubelet, pod network and probes": [200, 40]

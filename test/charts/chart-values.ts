@@ -62,6 +62,7 @@ export const manyFeatures = {
     metrics: true,
     kafkaSplitting: true,
     genericBranching: true,
+    pgBranching: true,
     previewEnv: true,
     multiClusterMember: true,
     multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "bearerToken" } } }
@@ -85,6 +86,7 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.imagePullSecrets": [{ name: "registry" }],
   "tls.apiService.insecureSkipTLSVerify": true,
   "operator.extraEnv": { OPERATOR_LEASE_DURATION_SECS: "20" },
+  "operator.pgBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.multiCluster.defaultCluster": "a",
   "operator.multiCluster.sessionStart": "all",
   "operator.multiCluster.providers": ["kubeconfigSecrets", "clusterApi", "clusterProfile"],

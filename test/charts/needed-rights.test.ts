@@ -68,9 +68,26 @@ describeHelm("what braid doctor asks for", (helm) => {
     ["a member's operator", { _tag: "Single" } as const, { multiClusterMember: true }],
     ["a primary that only manages", primary(true), { multiCluster: { enabled: true } }],
     ["a primary whose members are shared", primary(true), { multiCluster: { enabled: true, sharding: true } }],
-    ["a primary with workloads", primary(false), { multiCluster: { enabled: true, managementOnly: false } }]
+    ["a primary with workloads", primary(false), { multiCluster: { enabled: true, managementOnly: false } }],
+    ["an operator that makes branches", { _tag: "Single" } as const, { pgBranching: true }],
+    [
+      "a primary that only manages, of a fleet with branches",
+      primary(true),
+      { pgBranching: true, multiCluster: { enabled: true } }
+    ],
+    [
+      "a primary with workloads that is the default, with branches",
+      primary(false),
+      { pgBranching: true, multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary" } }
+    ],
+    [
+      "a primary with workloads that is not the default, of a fleet with branches",
+      { ...primary(false), isDefault: false },
+      { pgBranching: true, multiCluster: { enabled: true, managementOnly: false, defaultCluster: "other" } }
+    ]
   ])("is what the chart grants to %s", async (_, role, operator) => {
     const isShared = at(operator, "multiCluster", "sharding") === true
+    const branching = at(operator, "pgBranching") === true
     for (const [agentTls, ephemeralAgents, asksNodes] of [
       [false, false, false],
       [true, false, true],
@@ -79,7 +96,9 @@ describeHelm("what braid doctor asks for", (helm) => {
     ] as const) {
       const rendered = await render(operator, agentTls, { ephemeral: ephemeralAgents, check_out_of_pods: asksNodes })
       expect(
-        needed(ownRights(role, { ownCertificate: true, agentTls, ephemeralAgents, asksNodes, sharding: isShared }))
+        needed(
+          ownRights(role, { ownCertificate: true, agentTls, ephemeralAgents, asksNodes, sharding: isShared, branching })
+        )
       ).toEqual(granted(rendered, "mirrord-operator"))
     }
   })

@@ -10,12 +10,16 @@ import type { DialAgent } from "../../src/adapters/pod/agent-starter.ts"
 import { podAgents } from "../../src/adapters/pod/pod-agents.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import type { Targets } from "../../src/app/api/capability.ts"
+import { makeBranches } from "../../src/app/branches/branch-controller.ts"
+import type { BranchDirectory } from "../../src/app/branches/branch-directory.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { makeCopyTargetCapability } from "../../src/app/copy-targets/copy-target-capability.ts"
 import { askClusters, orderCopy } from "../../src/app/copy-targets/ordered-copies.ts"
 import { scalableKinds } from "../../src/app/copy-targets/scaled-down-workloads.ts"
 import { memberToken } from "../../src/app/fleet/member-credentials.ts"
 import { grantToken, keepToken } from "../../src/app/fleet/member-token.ts"
+import { makeEventRecorder } from "../../src/app/kernel/event-recorder.ts"
+import { retryingApi } from "../../src/app/kernel/retrying-api.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { ensureAgentIdentity } from "../../src/app/operator/agent-identity.ts"
 import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
@@ -30,13 +34,16 @@ import { UserSightings } from "../../src/app/operator/user-sightings.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
 import { targetsHere } from "../../src/app/sessions/member/targets-here.ts"
 import { targetsOfDefault } from "../../src/app/sessions/primary/targets-of-default.ts"
+import { readEngineSettings } from "../../src/domain/branch/branch-settings.ts"
 import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
 import { clusterName, refreshedSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../src/domain/fleet/configuration.ts"
+import { branchDatabases } from "../../src/domain/resources/branches/branch-database.ts"
 import {
   apiServices,
   configMaps,
+  deployments,
   nodes,
   pods,
   secrets,
@@ -68,8 +75,8 @@ import { type ApiCall, rowOf } from "./api-call.ts"
  * The callers of an API server: the operator of a cluster with workloads (a single cluster's and a member's are the
  * same), the same where it makes copies of targets; of a primary with and without workloads, and of one whose replicas
  * share its members, each in its own cluster; the primary in its members' clusters; an operator whose agents speak TLS,
- * and one that asks nodes for room, as far as that is more; an operator whose agents are ephemeral containers; the
- * hooks of the chart.
+ * and one that asks nodes for room, as far as that is more; an operator whose agents are ephemeral containers; an
+ * operator that makes branches of databases, as far as that is more; the hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
@@ -81,6 +88,7 @@ export const callers = [
   "operator-with-agent-tls",
   "operator-with-ephemeral-agents",
   "operator-that-asks-nodes",
+  "operator-with-branches",
   "hooks",
   "hooks-with-copies"
 ] as const
@@ -281,6 +289,58 @@ const ofCopies = (): Promise<ReadonlyArray<ApiCall>> => {
   )
 }
 
+/** A branch of a database and its end, under two leaders, and while somebody else writes it. */
+const ofBranches = (): Promise<Array<ApiCall>> => {
+  const calls: Array<ApiCall> = []
+  const api = new MemoryKubeApi("recorded")
+  const recorded = recordingKubeApi(api, calls)
+  const [namespace, name] = ["shop", "branch"]
+  const env = [{ name: "DATABASE_URL", value: "postgresql://source/shop" }]
+  api.write(deployments, "app", { spec: { template: { spec: { containers: [{ name: "app", env }] } } } }, namespace)
+  const spec = {
+    id: "1",
+    ttlSecs: 300,
+    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+    connectionSource: { url: { env: { container: null, variable: "DATABASE_URL" } } },
+    postgresOptions: {}
+  }
+  api.write(branchDatabases, name, { spec }, namespace)
+  const rules = { settings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }, protectedNamespaces: new Map() }
+  const leader = <A, E>(then: (directory: BranchDirectory) => Effect.Effect<A, E>) =>
+    Effect.gen(function* () {
+      const events = yield* makeEventRecorder(recorded)
+      const directory = yield* makeBranches({ api: recorded, awaited: retryingApi(recorded), rules, events })
+      yield* TestClock.adjust("10 seconds")
+      yield* then(directory)
+    }).pipe(Effect.scoped)
+  return Effect.runPromise(
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 0, 1))
+      yield* leader(() => Effect.void)
+      for (const pod of api.peekAll(pods)) {
+        const status = { phase: "Running", podIP: "10.0.0.1", conditions: [{ type: "Ready", status: "True" }] }
+        api.write(pods, pod.metadata.name, { status }, namespace)
+      }
+      yield* leader((directory) =>
+        Effect.gen(function* () {
+          const branch = directory.find(namespace, name)
+          if (branch?.access === undefined) return yield* Effect.die("the branch is not ready")
+          api.setMuted(true)
+          api.write(branchDatabases, name, { metadata: { labels: { other: "writer" } } }, namespace)
+          yield* directory.use(branch, {
+            sessionId: "1",
+            user: { userId: "", username: "", hostname: "", k8sUsername: "" }
+          })
+          api.setMuted(false)
+          yield* directory.release(branch, "1")
+          yield* TestClock.adjust("10 minutes")
+        })
+      )
+      return calls
+    }).pipe(Effect.provide(Layer.merge(virtualTime, Logger.layer([]))))
+  )
+}
+
 /** A primary orders a copy from a cluster, and asks how far it is. */
 const ofFleetCopies = (): Promise<ReadonlyArray<ApiCall>> => {
   const asked = { primary: "primary", namespace: "default", name: "x" }
@@ -405,6 +465,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "operator-with-agent-tls": await ofAgentKey(),
     "operator-with-ephemeral-agents": [],
     "operator-that-asks-nodes": await ofNodeRoom(),
+    "operator-with-branches": await ofBranches(),
     hooks: [],
     "hooks-with-copies": []
   }

@@ -23,7 +23,8 @@ export const settingsFrom = async (
       "multicluster-config.yaml",
       "clusters-config.yaml",
       "agent-config.yaml",
-      "access-providers.yaml"
+      "access-providers.yaml",
+      "pg-branch-config.yaml"
     ]) {
       const content = file(name)
       if (content !== undefined) await writeFile(join(folder, name), content)

@@ -25,6 +25,7 @@ const exceptions: Readonly<Record<string, string>> = {
 const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
   primary: Object.keys(exceptions),
   "primary whose members are shared": Object.keys(exceptions),
+  "primary, of a fleet with branches of databases": Object.keys(exceptions),
   "primary without agents, which would speak TLS": Object.keys(exceptions),
   "primary with workloads": [
     "mirrord-operator-envoy: get mirrordoperators of operator.metalbear.co",
@@ -70,6 +71,18 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     { agent: { extraConfig: { check_out_of_pods: true } } },
     account("mirrord-operator"),
     ["operator-with-workloads", "operator-with-copies", "operator-that-asks-nodes"]
+  ],
+  [
+    "single, with branches of databases",
+    { operator: { pgBranching: true } },
+    account("mirrord-operator"),
+    ["operator-with-workloads", "operator-with-copies", "operator-with-branches"]
+  ],
+  [
+    "primary, of a fleet with branches of databases",
+    { operator: { ...primary.operator, pgBranching: true } },
+    account("mirrord-operator"),
+    ["primary-management-only"]
   ],
   [
     "primary without agents, which would speak TLS",

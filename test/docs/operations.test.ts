@@ -20,7 +20,8 @@ const short = {
   MirrordClusterSession: "child",
   both: "both",
   MirrordOperator: "operator",
-  MirrordCluster: "cluster"
+  MirrordCluster: "cluster",
+  BranchDatabase: "branch"
 } as const
 
 describe("docs/operations.md", () => {

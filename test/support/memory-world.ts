@@ -4,7 +4,7 @@ import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../s
 import type { ApiError } from "../../src/app/api/status.ts"
 import type { ConfigurationSource } from "../../src/app/fleet/configuration-source.ts"
 import { type MakeCapability, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
-import { makeOperator } from "../../src/app/operator/operator.ts"
+import { makeOperator, type OperatorOptions } from "../../src/app/operator/operator.ts"
 import { selectedPrimary } from "../../src/domain/copy-target/copy-order.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { matchesGlob } from "../../src/domain/policy/glob.ts"
@@ -292,7 +292,7 @@ export interface MemoryWorld {
 export interface MemoryWorldOptions {
   readonly capabilities?: ReadonlyArray<MakeCapability>
   /** Bounds and protected namespaces of all operators. */
-  readonly limits?: Partial<typeof usualLimits>
+  readonly limits?: Partial<typeof usualLimits> & Pick<OperatorOptions, "branchSettings" | "sessionsTakeBranches">
   /** Whether their statistics go on after a restart. */
   readonly keepsUsers?: boolean
   /** Where the primary's configuration changes; without it never. */

@@ -224,6 +224,12 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- range $engine := splitList " " (include "braid.engines" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sBranching" $engine)) -}}{{- end -}}
 {{- end -}}
 
+{{/* "true" where the operator makes branches: sessions have their databases in the default cluster, so no other primary makes any. */}}
+{{- define "braid.makesBranches" -}}
+{{- $isElsewhere := and (include "braid.isPrimary" .) (ne (include "braid.text" .Values.operator.multiCluster.defaultCluster) (include "braid.clusterName" .)) -}}
+{{- if and (include "braid.anyBranching" .) (include "braid.hasAgents" .) (not $isElsewhere) -}}true{{- end -}}
+{{- end -}}
+
 {{- define "braid.anySplitting" -}}
 {{- range $queue := splitList " " (include "braid.queues" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sSplitting" (splitList "=" $queue | first))) -}}{{- end -}}
 {{- end -}}

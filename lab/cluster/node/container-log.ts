@@ -56,6 +56,15 @@ export class ContainerLog {
     this.#wake()
   }
 
+  /** The newest lines, at most so many and with so many characters, as one text with line ends. */
+  tail(lines: number, characters: number): string {
+    const text = this.#lines
+      .slice(-lines)
+      .map((line) => `${line.text}\n`)
+      .join("")
+    return text.slice(-characters)
+  }
+
   read(options: LogReadOptions = {}): AsyncIterable<string> {
     return { [Symbol.asyncIterator]: () => this.#iterate(options) }
   }

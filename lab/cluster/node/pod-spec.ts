@@ -72,6 +72,7 @@ const Container = Schema.Struct({
   readinessProbe: optional(Probe),
   livenessProbe: optional(Probe),
   restartPolicy: optional(Schema.String),
+  terminationMessagePolicy: optional(Schema.String),
   /** Of ephemeral containers alone: the container whose processes they see. */
   targetContainerName: optional(Schema.String)
 })

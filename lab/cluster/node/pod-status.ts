@@ -14,6 +14,8 @@ export type ContainerState =
   | {
       readonly _tag: "Terminated"
       readonly exitCode: number
+      /** The end of the log of a container that failed, if its specification asks for it. */
+      readonly message?: string
       readonly startedAt: number
       readonly finishedAt: number
       readonly containerId: string
@@ -55,6 +57,7 @@ const stateField = (state: ContainerState): Readonly<Record<string, unknown>> =>
         terminated: {
           exitCode: state.exitCode,
           reason: state.exitCode === 0 ? "Completed" : "Error",
+          ...(state.message === undefined ? {} : { message: state.message }),
           startedAt: kubeTime(state.startedAt),
           finishedAt: kubeTime(state.finishedAt),
           containerID: state.containerId

@@ -77,6 +77,20 @@ const healthyRunMs = 600_000
 /** The exit code of a container that ended on request (128 + SIGTERM). */
 const killedExitCode = 143
 
+/** Bounds of a real kubelet for what it takes from a log. */
+const messageLines = 80
+const messageLength = 2_048
+
+/** The end of a failed container's log as its message. Messages that a program writes into a file are not served. */
+const terminationMessage = (
+  { terminationMessagePolicy }: ContainerSpec,
+  exitCode: number,
+  log: ContainerLog
+): { readonly message?: string } =>
+  exitCode !== 0 && terminationMessagePolicy === "FallbackToLogsOnError"
+    ? { message: log.tail(messageLines, messageLength) }
+    : {}
+
 const exitCodeOf = (exit: Exit.Exit<number>): number =>
   Exit.isSuccess(exit) ? exit.value : Cause.hasInterruptsOnly(exit.cause) ? killedExitCode : 1
 
@@ -242,9 +256,11 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) log.append(Cause.pretty(exit.cause))
       node.running.delete(id)
       record.ready = false
+      const exitCode = exitCodeOf(exit)
       record.state = {
         _tag: "Terminated",
-        exitCode: exitCodeOf(exit),
+        exitCode,
+        ...terminationMessage(record.spec, exitCode, log),
         startedAt: began,
         finishedAt: node.now(),
         containerId

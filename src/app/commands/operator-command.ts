@@ -125,6 +125,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         requirePrimary: settings.requirePrimary,
         protectedNamespaces: settings.protectedNamespaces,
         copyImage: settings.copyImage,
+        branchSettings: settings.branchSettings,
         keepsUsers: true
       },
       connector,

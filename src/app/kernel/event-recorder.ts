@@ -1,12 +1,12 @@
 /**
- * Writes Kubernetes Events about sessions: counts, spaces and bounds them. domain/events decides what is worth an
- * Event; no session depends on an Event.
+ * Writes Kubernetes Events about sessions and branches: counts, spaces and bounds them. domain/events decides what is
+ * worth an Event; no session depends on an Event.
  */
 
 import { Clock, Effect, FiberSet, Latch, Result, type Scope } from "effect"
 import { withoutEnd } from "../../domain/clean-text.ts"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
-import { eventNamespace, eventObject, eventRepeated, events } from "../../domain/events/event-object.ts"
+import { namespaceOfEvents, eventObject, eventRepeated, events } from "../../domain/events/event-object.ts"
 import {
   dueAt,
   type EventSeries,
@@ -117,11 +117,11 @@ const write = (
   { about, event, name, written, ...occurrences }: EventSeries
 ): Effect.Effect<unknown, KubeError> =>
   written === undefined
-    ? api.create(events, eventObject(name, about, event, occurrences), eventNamespace).pipe(
+    ? api.create(events, eventObject(name, about, event, occurrences), namespaceOfEvents(about)).pipe(
         // An earlier try was carried out, only its answer was lost.
         Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error)))
       )
-    : api.mergePatch(events, name, eventRepeated(event, occurrences), { namespace: eventNamespace })
+    : api.mergePatch(events, name, eventRepeated(event, occurrences), { namespace: namespaceOfEvents(about) })
 
 const writeNow = (state: RecorderState, key: string, series: EventSeries): Effect.Effect<void> =>
   Effect.gen(function* () {
@@ -189,8 +189,9 @@ const recordIn =
   (state: RecorderState): EventRecorder["record"] =>
   (resource, { metadata }, event) => {
     const { clock, known } = state
-    const { name, uid = "" } = metadata
-    const about = { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid }
+    const { name, namespace, uid = "" } = metadata
+    const place = namespace === undefined ? {} : { namespace }
+    const about = { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid, ...place }
     const key = seriesKey(about, event)
     const before = known.get(key)
     if (state.isStopping || (before === undefined && countWaiting(state) >= mostWaiting)) return

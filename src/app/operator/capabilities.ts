@@ -7,6 +7,8 @@ import { Effect, type Scope } from "effect"
 import type { Agents } from "../../ports/agents.ts"
 import type { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { Capability } from "../api/capability.ts"
+import type { BranchDirectory } from "../branches/branch-directory.ts"
+import { type BranchGround, makeClusterBranches } from "../branches/cluster-branches.ts"
 import { type CopyTargetGround, makeCopyTargetCapability } from "../copy-targets/copy-target-capability.ts"
 import { makePolicyCapability, type PolicyGround } from "../policies/policy-capability.ts"
 import { makeTlsCapability, type TlsGround } from "../policies/tls-capability.ts"
@@ -14,13 +16,28 @@ import { makeMemberCapability, type MemberGround } from "../sessions/member/memb
 import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
 
 /** The ground that every capability may build on; each capability names the part that it needs. */
-export interface Ground extends PolicyGround, TlsGround, MemberGround, PrimaryGround, CopyTargetGround {}
+export interface Ground extends PolicyGround, TlsGround, BranchGround, MemberGround, PrimaryGround, CopyTargetGround {
+  /** Whether sessions take branches; without it connects that name branches are refused. */
+  readonly sessionsTakeBranches?: true | undefined
+  /** The branches of this cluster for its sessions; nothing: sessions take none, or there are none. */
+  readonly branches?: BranchDirectory | undefined
+}
 
 /** `earlier`: the capabilities before this one in the list, which it may ask. */
 export type MakeCapability = (
   ground: Ground,
   earlier: ReadonlyArray<Capability>
 ) => Effect.Effect<Capability, never, Agents | ClusterConnector | Scope.Scope>
+
+/** The branches of databases in this cluster, and its sessions, which are handed the branches if they take any. */
+const makeBranchesAndSessions: MakeCapability = (ground, earlier) =>
+  Effect.gen(function* () {
+    const branches = yield* makeClusterBranches(ground)
+    const taken = ground.sessionsTakeBranches === true ? branches : undefined
+    const grounded: Ground = { ...ground, branches: taken?.directory }
+    const sessions = yield* makeMemberCapability(grounded, earlier)
+    return { ...sessions, features: [...(sessions.features ?? []), ...(taken?.features ?? [])] }
+  })
 
 /**
  * The capabilities in the order in which they are made. A capability that sessions may wait for stands before the
@@ -29,7 +46,7 @@ export type MakeCapability = (
 export const operatorCapabilities: ReadonlyArray<MakeCapability> = [
   makePolicyCapability,
   makeTlsCapability,
-  makeMemberCapability,
+  makeBranchesAndSessions,
   makePrimaryCapability,
   makeCopyTargetCapability
 ]

@@ -5,6 +5,7 @@
 
 import { Clock, Context, Effect, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
+import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
@@ -65,6 +66,10 @@ export interface OperatorOptions {
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
+  /** The engines whose databases have branches in this cluster; nothing: none. */
+  readonly branchSettings?: BranchSettings | undefined
+  /** Whether sessions take branches; without it no client is told that there are any. */
+  readonly sessionsTakeBranches?: true
   /** Whether the statistics go on after a restart and under another leader. */
   readonly keepsUsers?: boolean
 }
@@ -120,6 +125,8 @@ const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
       requirePrimary: options.requirePrimary,
       protectedNamespaces: options.protectedNamespaces,
       copyImage,
+      branchSettings: options.branchSettings,
+      sessionsTakeBranches: options.sessionsTakeBranches,
       feed: new ChangeFeed(),
       notifier,
       ends: new SessionEnds(),

@@ -11,6 +11,7 @@ import {
   extraEnvironment,
   parseAgentConfiguration
 } from "../../domain/agent/agent-configuration.ts"
+import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
 import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import { type AccessProvider, parseAccessProviders } from "../../domain/fleet/access-providers.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -23,6 +24,7 @@ import { type ProtectedNamespaces, protectedNamespaces } from "../../domain/targ
 import { isObjectName } from "../../domain/target/target-path.ts"
 import type { ListenAddress } from "../api/listen.ts"
 import { type RequestBounds, usualRequestBounds } from "../api/request-bounds.ts"
+import { branchEnvironment, readBranchSettings } from "./branch-environment.ts"
 import type { Candidacy } from "./run-replica.ts"
 import { readTracing, tracingEnvironment, type TracingSettings } from "./tracing-settings.ts"
 
@@ -72,6 +74,8 @@ export interface Settings {
   readonly protectedNamespaces: ProtectedNamespaces
   /** The image of copied containers: the agent's, unless they keep their own. */
   readonly copyImage: CopyImage | undefined
+  /** The engines whose databases have branches. */
+  readonly branchSettings: BranchSettings
   /** How this process takes part in the election of the leader; missing if it does not know its pod. */
   readonly candidacy: Candidacy | undefined
   readonly jsonLog: boolean
@@ -256,6 +260,7 @@ const environment = Config.all({
     agents: bound("OPERATOR_AGENTS", usualBounds.agents)
   }),
   copiesUseAgentImage: Config.Boolean("OPERATOR_COPY_TARGET_USE_AGENT_IMAGE").pipe(Config.withDefault(true)),
+  branches: branchEnvironment,
   longestSession: Config.option(wholeNumber("OPERATOR_MAX_SESSION_TIME_SECONDS", greatestSessionTime)),
   podless: wholeNumber("OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS", greatestPodlessTime).pipe(
     Config.withDefault(usualPodlessMillis)
@@ -450,6 +455,7 @@ export const readSettings = (
         allowed: Option.getOrElse(env.allowedNamespaces, () => "").split(",")
       }),
       copyImage: env.copiesUseAgentImage ? agents : undefined,
+      branchSettings: yield* readBranchSettings(env.branches),
       requirePrimary: env.requirePrimary,
       sharding: env.sharding,
       fleet: fleet?.success,

@@ -11,6 +11,7 @@ import { isBeingDeleted, timeOf, timestamp, type ObjectMeta } from "../resources
 import { mergePatch, type MergePatch } from "../session/merge-patch.ts"
 import type { Precondition } from "../session/session-action.ts"
 import type { BranchPodState } from "./branch-pod-state.ts"
+import type { BranchSessions } from "./branch-sessions.ts"
 
 /** Everything from which the next actions for a branch follow. Times are epoch ms. */
 export interface ObservedBranch {
@@ -22,14 +23,22 @@ export interface ObservedBranch {
   readonly refusal: string | undefined
   readonly ttlMillis: number
   readonly pod: BranchPodState
+  /** The branch's password, which the Secret beside the pod has. Without it no session could use the branch. */
+  readonly password: "Known" | "Unread" | "Gone"
+  /** Whether the spec asks for migrations, which clients ask for once the branch is there. */
+  readonly asksForMigrations: boolean
   /** The sessions that use the branch now, and those that are about to, as the status names them. */
-  readonly sessions: NonNullable<BranchStatus["sessionInfo"]>
+  readonly sessions: BranchSessions
+  /** When `sessions` change by time alone; nothing: they do not. */
+  readonly sessionsChangeAt: number | undefined
 }
 
 /** The next action for a branch. At most one of a plan writes the object. */
 export type BranchAction =
   /** Make the pod and the Secret with its password. Both are the branch's own, so deleting it takes them along. */
   | { readonly _tag: "MakePod" }
+  /** Read the branch's password from its Secret, which another process made. */
+  | { readonly _tag: "ReadPassword" }
   /** Merge patch of the branch's `status` through the status subresource. */
   | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
   /** Delete the branch; `why` is for log and Event. */
@@ -43,7 +52,9 @@ const shortestTtl = 60_000
 /** How long a failure stays to be read. The name is free for another try after that. */
 const failureStays = 20_000
 
-type Field = "phase" | "expireTime" | "podName" | "error" | "sessionInfo"
+const noMigrations = "This operator does not run migrations of branches: take them out of the configuration."
+
+type Field = "phase" | "expireTime" | "podName" | "error" | "sessionInfo" | "migrations"
 type NewStatus = Pick<BranchStatus, Field>
 
 const preconditionOf = ({ resourceVersion, uid }: ObjectMeta): Precondition => ({
@@ -59,26 +70,41 @@ const failed = (now: number, reason: string): NewStatus => ({
   sessionInfo: {}
 })
 
+/** When a branch expires that is used now, or was used until now. Times are epoch ms. */
+export const expiryAfterUse = (ttlMillis: number, now: number): number => now + Math.max(ttlMillis, shortestTtl)
+
 /** The time of expiry. It moves at every change of use, and while a branch is used only as often as is needed. */
 const expiryOf = (observed: ObservedBranch, before: BranchStatus, now: number): number => {
   const { sessions, ttlMillis } = observed
-  const ttl = Math.max(ttlMillis, shortestTtl)
   const old = timeOf(before.expireTime) ?? 0
-  if (!jsonEqual(before.sessionInfo ?? {}, sessions)) return now + ttl
-  return Object.keys(sessions).length > 0 && old - now <= ttl / 2 ? now + ttl : old
+  const next = expiryAfterUse(ttlMillis, now)
+  if (!jsonEqual(before.sessionInfo ?? {}, sessions)) return next
+  return Object.keys(sessions).length > 0 && old - now <= (next - now) / 2 ? next : old
 }
 
-const podLost = (pod: BranchPodState): string | undefined => {
+/** Why nobody can use the branch any more. */
+const lossOf = ({ password, pod }: ObservedBranch): string | undefined => {
   if (pod._tag === "Over") return `The branch's pod failed: ${pod.reason}`
-  return pod._tag === "Absent" ? "The branch's pod is gone, and its data with it: run the command again" : undefined
+  if (pod._tag === "Absent") return "The branch's pod is gone, and its data with it: run the command again"
+  return password === "Gone" ? "The Secret with the branch's password is gone: run the command again" : undefined
+}
+
+/** The client waits for what became of migrations, and would wait in vain. */
+const migrationsOf = ({ asksForMigrations, metadata, status }: ObservedBranch): Pick<NewStatus, "migrations"> => {
+  if (asksForMigrations) {
+    return { migrations: { observedGeneration: metadata.generation ?? 0, phase: "Failed", error: noMigrations } }
+  }
+  const migrations = status?.migrations ?? undefined
+  return migrations === undefined ? {} : { migrations }
 }
 
 const whileMade = (observed: ObservedBranch, before: BranchStatus, now: number): NewStatus => {
   const { pod, podName, sessions, ttlMillis } = observed
-  const ttl = Math.max(ttlMillis, shortestTtl)
-  if (pod._tag === "Ready") return { phase: "Ready", expireTime: timestamp(now + ttl), podName, sessionInfo: sessions }
+  if (pod._tag === "Ready" && observed.password === "Known") {
+    return { phase: "Ready", expireTime: timestamp(expiryAfterUse(ttlMillis, now)), podName, sessionInfo: sessions }
+  }
   // A pod that was there and is not any more is no pod that has to be made.
-  const lost = pod._tag === "Absent" && (before.podName ?? undefined) === undefined ? undefined : podLost(pod)
+  const lost = pod._tag === "Absent" && (before.podName ?? undefined) === undefined ? undefined : lossOf(observed)
   if (lost !== undefined) return failed(now, lost)
   const end = timeOf(before.expireTime) ?? now
   if (now >= end) return failed(now, `The copy was not complete after ${longestCopy / 60_000} minutes`)
@@ -95,11 +121,12 @@ const nextStatus = (observed: ObservedBranch, now: number): NewStatus => {
   const { refusal, sessions, status } = observed
   if (status?.phase === "Failed") return status
   if (status?.phase === "Ready") {
-    const lost = podLost(observed.pod)
+    const lost = lossOf(observed)
     if (lost !== undefined) return failed(now, lost)
     const { phase, podName } = status
     const expireTime = timestamp(expiryOf(observed, status, now))
-    return { phase, expireTime, sessionInfo: sessions, ...(podName === undefined ? {} : { podName }) }
+    const named = podName === undefined ? {} : { podName }
+    return { phase, expireTime, sessionInfo: sessions, ...named, ...migrationsOf(observed) }
   }
   if (status === undefined || status.phase === "Init") {
     return refusal === undefined
@@ -111,19 +138,28 @@ const nextStatus = (observed: ObservedBranch, now: number): NewStatus => {
     : whileMade(observed, status, now)
 }
 
-const fieldsOf = ({ error, expireTime, phase, podName, sessionInfo }: NewStatus): NewStatus => ({
+const fieldsOf = ({ error, expireTime, migrations, phase, podName, sessionInfo }: NewStatus): NewStatus => ({
   phase,
   expireTime,
   ...(podName === undefined || podName === null ? {} : { podName }),
   ...(error === undefined || error === null ? {} : { error }),
+  ...(migrations === undefined || migrations === null ? {} : { migrations }),
   sessionInfo: sessionInfo ?? {}
 })
 
 /** When the plan has to be looked at again if nothing happens. */
-const nextLook = ({ sessions, ttlMillis }: ObservedBranch, { expireTime, phase }: NewStatus): number => {
+const nextLook = (
+  { sessions, sessionsChangeAt, ttlMillis }: ObservedBranch,
+  { expireTime, phase }: NewStatus
+): number => {
   const end = timeOf(expireTime) ?? 0
-  return phase === "Ready" && Object.keys(sessions).length > 0 ? end - Math.max(ttlMillis, shortestTtl) / 2 : end
+  const isUsed = phase === "Ready" && Object.keys(sessions).length > 0
+  return Math.min(isUsed ? end - Math.max(ttlMillis, shortestTtl) / 2 : end, sessionsChangeAt ?? Infinity)
 }
+
+/** Whether the password is to be read: a pod that is not there gets its Secret when it is made. */
+const needsPassword = ({ password, pod }: ObservedBranch, { phase }: NewStatus): boolean =>
+  password === "Unread" && phase !== "Failed" && (pod._tag === "Starting" || pod._tag === "Ready")
 
 /** The next actions for a branch. A branch that is being deleted needs none: what it owns goes with it. */
 export const planBranch = (observed: ObservedBranch, now: number): ReadonlyArray<BranchAction> => {
@@ -139,6 +175,7 @@ export const planBranch = (observed: ObservedBranch, now: number): ReadonlyArray
   const patch = mergePatch(status === undefined ? {} : fieldsOf(status), next)
   return [
     ...(next.phase === "Pending" && pod._tag === "Absent" ? [{ _tag: "MakePod" } as const] : []),
+    ...(needsPassword(observed, next) ? [{ _tag: "ReadPassword" } as const] : []),
     ...(patch === undefined ? [] : [{ _tag: "PatchStatus", patch, precondition } as const]),
     { _tag: "RequeueAt", at: nextLook(observed, next) }
   ]

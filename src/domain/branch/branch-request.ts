@@ -143,6 +143,10 @@ const optionsOf = (spec: BranchDatabaseSpec, engine: BranchEngine): Options => {
   return !isGiven(options) || "image" in options ? {} : options
 }
 
+/** How long a branch stays after its last use, in ms. */
+export const ttlMillisOf = ({ ttlSecs }: Pick<BranchDatabaseSpec, "ttlSecs">): number =>
+  Math.min(ttlSecs, longestTtlSecs) * 1_000
+
 /** Reads the spec of a BranchDatabase; the failure is a sentence that names the field and what would be right. */
 export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<BranchRequest, string> =>
   Result.gen(function* () {
@@ -191,6 +195,6 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
       image: isGiven(spec.image)
         ? { _tag: "Named", image: spec.image }
         : { _tag: "Tag", tag: spec.version ?? dialect.version },
-      ttlMillis: Math.min(spec.ttlSecs, longestTtlSecs) * 1_000
+      ttlMillis: ttlMillisOf(spec)
     }
   })

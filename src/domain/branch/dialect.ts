@@ -34,6 +34,8 @@ export interface Dialect {
   /** TCP port of the server. */
   readonly port: number
   readonly address: AddressForm
+  /** The user of the server who may do everything in a branch, and whose password is the branch's. */
+  readonly user: string
   /** The user that runs the server in the image: without one of this number its programs do not start. */
   readonly userId: number
   /** Program of the init container, for `sh -c`: makes the data folder with the copy in it, and ends with 0. */

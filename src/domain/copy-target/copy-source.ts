@@ -6,8 +6,8 @@
  */
 
 import * as Result from "effect/Result"
-import { asObject, asObjects, asString, at, type JsonObject } from "../json.ts"
-import { podTemplate } from "../target/pod-template.ts"
+import { asObjects, asString, at } from "../json.ts"
+import { templateSource, type TemplateSource } from "../target/pod-template.ts"
 import type { TargetKind } from "../target/target.ts"
 import type { CopiedTarget } from "./copy-request.ts"
 
@@ -16,17 +16,6 @@ export interface ScalableWorkload {
   readonly kind: "deployment" | "statefulset" | "rollout"
   readonly name: string
 }
-
-/** The object that holds the pod template of a target. */
-export type CopySource =
-  | { readonly _tag: "Template"; readonly template: JsonObject }
-  /** An Argo Rollout whose pods have the template of another workload. */
-  | { readonly _tag: "Reference"; readonly kind: "deployment" | "statefulset" | "replicaset"; readonly name: string }
-
-const referenceKinds = { Deployment: "deployment", StatefulSet: "statefulset", ReplicaSet: "replicaset" } as const
-
-const isReferenceKind = (kind: string | undefined): kind is keyof typeof referenceKinds =>
-  kind !== undefined && Object.hasOwn(referenceKinds, kind)
 
 /** The owner that decides how many pods a replica set has. */
 const ownerOf = (replicaSet: unknown): ScalableWorkload | undefined => {
@@ -52,16 +41,13 @@ const problemOf = (path: string, kind: TargetKind, object: unknown): string | un
 }
 
 /** The pod template in the object of a target; fails with a sentence. */
-export const copySource = (path: string, kind: TargetKind, object: unknown): Result.Result<CopySource, string> => {
+export const copySource = (path: string, kind: TargetKind, object: unknown): Result.Result<TemplateSource, string> => {
   const problem = problemOf(path, kind, object)
   if (problem !== undefined) return Result.fail(problem)
-  const template = podTemplate(kind, object)
-  if (template !== undefined) return Result.succeed({ _tag: "Template", template })
-  const reference = asObject(at(object, "spec", "workloadRef"))
-  const [name, referred] = [asString(reference["name"]), asString(reference["kind"])]
-  return kind === "rollout" && name !== undefined && isReferenceKind(referred)
-    ? Result.succeed({ _tag: "Reference", kind: referenceKinds[referred], name })
-    : Result.fail(`${path} cannot be copied: it has no pod template.`)
+  const source = templateSource(kind, object)
+  return source === undefined
+    ? Result.fail(`${path} cannot be copied: it has no pod template.`)
+    : Result.succeed(source)
 }
 
 /** The workload that a copy of the target replaces. The owner of a replica set would give it its pods back at once. */

@@ -36,6 +36,8 @@ export interface InstalledParts {
   readonly asksNodes: boolean
   /** The replicas of a primary share its members. */
   readonly sharding: boolean
+  /** Databases of at least one engine have branches. */
+  readonly branching: boolean
 }
 
 /** An installation of which nothing is known. */
@@ -44,7 +46,8 @@ export const noParts: InstalledParts = {
   agentTls: false,
   ephemeralAgents: false,
   asksNodes: false,
-  sharding: false
+  sharding: false,
+  branching: false
 }
 
 const sessions = "mirrord.metalbear.co"
@@ -153,6 +156,34 @@ const copies: ReadonlyArray<NeededRight> = [
   { scope: "cluster", group: "apps", resource: "deployments", verbs: ["list", "patch"], without: noScaleDown },
   { scope: "cluster", group: "apps", resource: "statefulsets", verbs: ["list", "patch"], without: noScaleDown },
   { scope: "cluster", group: "argoproj.io", resource: "rollouts", verbs: ["list", "patch"], without: noScaleDown }
+]
+
+const noBranches = "no branch of a database is made"
+
+/** Rights of an operator that makes branches of databases, beside those for copies. */
+const branches: ReadonlyArray<NeededRight> = [
+  {
+    scope: "cluster",
+    group: "dbs.mirrord.metalbear.co",
+    resource: "branchdatabases",
+    verbs: ["get", "list", "watch", "delete"],
+    without: noBranches
+  },
+  {
+    scope: "cluster",
+    group: "dbs.mirrord.metalbear.co",
+    resource: "branchdatabases/status",
+    verbs: ["patch"],
+    without: noBranches
+  },
+  { scope: "cluster", group: "", resource: "secrets", verbs: ["get", "create"], without: noBranches },
+  {
+    scope: "cluster",
+    group: "",
+    resource: "events",
+    verbs: ["create"],
+    without: "kubectl describe tells nothing of what happened to a branch"
+  }
 ]
 
 /** Rights of every operator, whatever its role. */
@@ -418,21 +449,33 @@ const primaryOperator: ReadonlyArray<NeededRight> = [
   ...reachingAnOperator
 ]
 
+/** Rights of an operator whose cluster has sessions with pods. */
+const ofWorkloads = (
+  role: Role,
+  { agentTls, asksNodes, branching, ephemeralAgents }: InstalledParts
+): ReadonlyArray<NeededRight> => {
+  const hasDatabases = role._tag !== "Primary" || role.isDefault
+  return [
+    ...workloads,
+    ...(ephemeralAgents ? agentsAsEphemeralContainers : [agentsAsJobs]),
+    ...(asksNodes && !ephemeralAgents ? [askingNodes] : []),
+    ...(agentTls ? keepingAKey : []),
+    ...copies,
+    ...(branching && hasDatabases ? branches : [])
+  ]
+}
+
 /**
  * All that an operator does in its own cluster. The chart grants exactly this; test/charts/needed-rights.test.ts
  * compares both ways.
  */
 export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<NeededRight> => {
-  const { agentTls, asksNodes, ephemeralAgents, ownCertificate, sharding } = parts
   const hasAgents = role._tag !== "Primary" || !role.managementOnly
   return [
     ...everyOperator,
-    ...(ownCertificate ? keepingACertificate : []),
-    ...(hasAgents ? [...workloads, ...(ephemeralAgents ? agentsAsEphemeralContainers : [agentsAsJobs])] : []),
-    ...(hasAgents && asksNodes && !ephemeralAgents ? [askingNodes] : []),
-    ...(hasAgents && agentTls ? keepingAKey : []),
-    ...(hasAgents ? copies : []),
-    ...(role._tag === "Primary" ? [...primaryOperator, ...(sharding ? sharingMembers : [])] : [])
+    ...(parts.ownCertificate ? keepingACertificate : []),
+    ...(hasAgents ? ofWorkloads(role, parts) : []),
+    ...(role._tag === "Primary" ? [...primaryOperator, ...(parts.sharding ? sharingMembers : [])] : [])
   ]
 }
 

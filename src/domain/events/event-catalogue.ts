@@ -10,7 +10,13 @@ export type EventType = "Normal" | "Warning"
 interface Entry {
   readonly type: EventType
   /** Kind of the object for which `kubectl describe` shows the Event. */
-  readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "both" | "MirrordOperator" | "MirrordCluster"
+  readonly on:
+    | "MirrordMultiClusterSession"
+    | "MirrordClusterSession"
+    | "both"
+    | "MirrordOperator"
+    | "MirrordCluster"
+    | "BranchDatabase"
   /** When the Event is recorded; for docs/operations.md. */
   readonly when: string
 }
@@ -19,6 +25,7 @@ const parent = "MirrordMultiClusterSession"
 const child = "MirrordClusterSession"
 const operator = "MirrordOperator"
 const cluster = "MirrordCluster"
+const branch = "BranchDatabase"
 
 /** Every Event that an operator records, by its reason. docs/operations.md has the same table; a test compares. */
 export const eventCatalogue = {
@@ -110,12 +117,20 @@ export const eventCatalogue = {
     type: "Warning",
     on: operator,
     when: "the changed configuration of the fleet cannot be used; the last good one stays"
-  }
+  },
+  Building: { type: "Normal", on: branch, when: "the branch of a database is being made" },
+  BranchReady: { type: "Normal", on: branch, when: "the copy is complete, and the branch's server takes connections" },
+  BranchFailed: {
+    type: "Warning",
+    on: branch,
+    when: "the branch cannot be made, or its pod is lost; it is deleted 20 s later"
+  },
+  BranchExpired: { type: "Normal", on: branch, when: "no session has used the branch for its time, and it is deleted" }
 } as const satisfies Readonly<Record<string, Entry>>
 
 export type EventReason = keyof typeof eventCatalogue
 
-/** One thing that happened to a session or to the fleet, for `kubectl describe`. */
+/** One thing that happened to a session, to a branch or to the fleet, for `kubectl describe`. */
 export interface SessionEvent {
   readonly reason: EventReason
   /** A sentence or two: cluster, cause, what to do. Never holds a credential. */

@@ -40,8 +40,13 @@ export interface InvolvedObject {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string
+  /** Missing for an object of the whole cluster. */
+  readonly namespace?: string
   readonly uid: string
 }
+
+/** The namespace of the Events about an object: its own, or {@link eventNamespace}. */
+export const namespaceOfEvents = ({ namespace }: InvolvedObject): string => namespace ?? eventNamespace
 
 /** How often an Event happened, and when first and last, epoch ms. */
 export interface Occurrences {
@@ -56,11 +61,11 @@ const repeatedFields = ({ message }: SessionEvent, { count, lastAt }: Occurrence
   lastTimestamp: timestamp(lastAt)
 })
 
-/** The Event to create. `name` must be new in {@link eventNamespace}. */
+/** The Event to create. `name` must be new in {@link namespaceOfEvents}. */
 export const eventObject = (name: string, about: InvolvedObject, event: SessionEvent, occurrences: Occurrences) => ({
   apiVersion: apiVersionOf(events),
   kind: events.kind,
-  metadata: { name, namespace: eventNamespace },
+  metadata: { name, namespace: namespaceOfEvents(about) },
   involvedObject: about,
   reason: event.reason,
   type: eventCatalogue[event.reason].type,

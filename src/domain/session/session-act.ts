@@ -55,7 +55,9 @@ export const sessionActs = [
   "refused",
   "ended",
   "copied",
-  "copyDeleted"
+  "copyDeleted",
+  "branched",
+  "branchDeleted"
 ] as const satisfies ReadonlyArray<SessionAct["act"]>
 
 /** One act about a session. */
@@ -84,6 +86,10 @@ export type SessionAct =
   | (AuditedSession & Asked & { readonly act: "copied"; readonly copy: string; readonly scaleDown: boolean })
   /** The operator has deleted a copy that no session used. */
   | (AuditedSession & { readonly act: "copyDeleted"; readonly copy: string; readonly message: string })
+  /** The pod of a database's branch was made. `branch`: name of its resource, whose maker the API server knows. */
+  | (AuditedSession & { readonly act: "branched"; readonly branch: string })
+  /** The operator has deleted a branch that no session used, or that failed. */
+  | (AuditedSession & { readonly act: "branchDeleted"; readonly branch: string; readonly message: string })
 
 /** A value of a line in the log. */
 export type AuditValue = string | number | boolean | ReadonlyArray<string>
@@ -97,7 +103,7 @@ const clean = (value: AuditValue): AuditValue => {
 
 /** The request behind an act; empty if nobody asked this operator for it. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
-  if (act.act === "copyDeleted") return {}
+  if (act.act === "copyDeleted" || act.act === "branched" || act.act === "branchDeleted") return {}
   if (act.act !== "ended") return act
   return "by" in act ? act : {}
 }
@@ -115,9 +121,10 @@ const endMessageOf = (act: Extract<SessionAct, { readonly act: "ended" }>): stri
   }
 }
 
-/** The fields about a copy of a target. */
+/** The fields about a copy of a target, or about a branch. */
 const copyOf = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
   if (act.act === "copied") return { copy: act.copy, scaleDown: act.scaleDown }
+  if (act.act === "branched" || act.act === "branchDeleted") return { branch: act.branch }
   return act.act === "copyDeleted" ? { copy: act.copy } : {}
 }
 
@@ -127,8 +134,10 @@ const whyOf = (act: SessionAct): string | undefined => {
     case "connected":
     case "reconnected":
     case "copied":
+    case "branched":
       return undefined
     case "copyDeleted":
+    case "branchDeleted":
     case "disconnected":
     case "refused":
       return act.message

@@ -25,6 +25,28 @@ export const podTemplate = (kind: TargetKind, object: unknown): JsonObject | und
   return isObject(template) && isObject(template["spec"]) ? template : undefined
 }
 
+/** The object that holds the pod template of a target. */
+export type TemplateSource =
+  | { readonly _tag: "Template"; readonly template: JsonObject }
+  /** An Argo Rollout whose pods have the template of another workload. */
+  | { readonly _tag: "Reference"; readonly kind: "deployment" | "statefulset" | "replicaset"; readonly name: string }
+
+const referenceKinds = { Deployment: "deployment", StatefulSet: "statefulset", ReplicaSet: "replicaset" } as const
+
+const isReferenceKind = (kind: string | undefined): kind is keyof typeof referenceKinds =>
+  kind !== undefined && Object.hasOwn(referenceKinds, kind)
+
+/** Where the template of a target's pods is; nothing: it has none. */
+export const templateSource = (kind: TargetKind, object: unknown): TemplateSource | undefined => {
+  const template = podTemplate(kind, object)
+  if (template !== undefined) return { _tag: "Template", template }
+  const reference = asObject(at(object, "spec", "workloadRef"))
+  const [name, referred] = [asString(reference["name"]), asString(reference["kind"])]
+  return kind === "rollout" && name !== undefined && isReferenceKind(referred)
+    ? { _tag: "Reference", kind: referenceKinds[referred], name }
+    : undefined
+}
+
 /** The names of a template's containers in the order of a pod's status, which the kubelet sorts. */
 export const templateContainers = (template: JsonObject): ReadonlyArray<string> =>
   asObjects(at(template, "spec", "containers"))

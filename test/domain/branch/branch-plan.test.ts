@@ -16,7 +16,10 @@ const observed = (change: Partial<ObservedBranch>): ObservedBranch => ({
   refusal: undefined,
   ttlMillis,
   pod: { _tag: "Absent" },
+  password: "Known",
+  asksForMigrations: false,
   sessions: {},
+  sessionsChangeAt: undefined,
   ...change
 })
 
@@ -184,5 +187,32 @@ describe("the pod of a branch", () => {
     [{ phase: "Failed", reason: "Evicted", message: "The node was low on disk." }, "Evicted: The node was low on disk"]
   ])("is over, with the reason and without credentials", (status, reason) => {
     expect(pod(status)).toEqual({ _tag: "Over", reason })
+  })
+})
+
+describe("the plan for a branch of another process", () => {
+  const status: BranchStatus = { phase: "Pending", expireTime: new Date(start + 1_000).toISOString(), podName: "b-pod" }
+  const pod = { _tag: "Ready" } as const
+  const tags = (change: Partial<ObservedBranch>) =>
+    planBranch(observed({ status, pod, ...change }), start).map(({ _tag }) => _tag)
+
+  it("reads the password before the branch is ready, and never without a pod", () => {
+    expect(tags({ password: "Unread" })).toEqual(["ReadPassword", "RequeueAt"])
+    expect(tags({})).toEqual(["PatchStatus", "RequeueAt"])
+    expect(tags({ password: "Unread", pod: { _tag: "Absent" }, status: undefined })).toEqual([
+      "MakePod",
+      "PatchStatus",
+      "RequeueAt"
+    ])
+  })
+
+  it("fails a branch whose password is gone", () => {
+    expect(after(observed({ status, pod, password: "Gone" }), start)?.status?.error).toContain("password is gone")
+  })
+
+  it("is looked at again when sessions that may return are given up", () => {
+    const ready: BranchStatus = { ...status, phase: "Ready", expireTime: new Date(start + ttlMillis).toISOString() }
+    const change = { status: { ...ready, sessionInfo: session }, sessions: session, sessionsChangeAt: start + 5 }
+    expect(planBranch(observed({ pod, ...change }), start)).toContainEqual({ _tag: "RequeueAt", at: start + 5 })
   })
 })

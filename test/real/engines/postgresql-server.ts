@@ -1,13 +1,19 @@
 /** A PostgreSQL of the machine as a source, and the containers of a branch's pod as processes beside it. */
 
 import { execFile, spawn } from "node:child_process"
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { chownSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { describe } from "vitest"
+import type { ContainerProgram } from "../../../lab/cluster/node/container-program.ts"
+import { underRoot } from "../../../lab/cluster/node/container-volumes.ts"
+import type { PodAddresses } from "../../../lab/cluster/node/pod-addresses.ts"
+import { processProgram } from "../../../lab/cluster/node/process-program.ts"
 import { asObject, asObjects, asString, at, type JsonObject } from "../../../src/domain/json.ts"
+import { isCi } from "../../support/tested-commit.ts"
 
 /** The folder of the engine's programs; nothing where the machine has none. */
-export const postgresqlFolder = ((): string | undefined => {
+const postgresqlFolder = ((): string | undefined => {
   const root = "/usr/lib/postgresql"
   try {
     const [newest] = readdirSync(root).toSorted((a, b) => Number(b) - Number(a))
@@ -16,6 +22,9 @@ export const postgresqlFolder = ((): string | undefined => {
     return undefined
   }
 })()
+
+/** Tests with the engine of this machine; with `CI=true` it must be there. */
+export const describePostgresql = postgresqlFolder === undefined && !isCi ? describe.skip : describe
 
 /** The engine runs as nobody where the tests are root: it refuses to be root. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
@@ -53,6 +62,36 @@ export const engineFolder = (): { readonly path: string; readonly remove: () => 
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
+/** A container of a PostgreSQL image as processes of this machine, with the machine's own engine. */
+export const postgresqlImage = (addresses: PodAddresses): ContainerProgram =>
+  processProgram({
+    command: ({ args, containerName, pod, root }) => {
+      for (const path of mountsOf(pod, containerName))
+        if (nobody.uid !== undefined) chownSync(realpathSync(underRoot(root, path)), nobody.uid, nobody.gid)
+      const [program = "sh", ...rest] = args
+      return nobody.uid === undefined
+        ? [program, ...rest]
+        : ["/usr/bin/setpriv", `--reuid=${nobody.uid}`, `--regid=${nobody.gid}`, "--clear-groups", program, ...rest]
+    },
+    env: ({ containerName, env, pod, root }) => {
+      const mounts = mountsOf(pod, containerName)
+      const moved = [...env].filter(([, value]) =>
+        mounts.some((path) => value === path || value.startsWith(`${path}/`))
+      )
+      const address = env.get("POD_IP")
+      return programEnv({
+        ...Object.fromEntries(moved.map(([name, value]) => [name, underRoot(root, value)])),
+        ...(address === undefined ? {} : { POD_IP: addresses.real(address) })
+      })
+    }
+  })
+
+const mountsOf = (pod: object, container: string): ReadonlyArray<string> =>
+  [...asObjects(at(pod, "spec", "containers")), ...asObjects(at(pod, "spec", "initContainers"))]
+    .filter(({ name }) => name === container)
+    .flatMap(({ volumeMounts }) => asObjects(volumeMounts))
+    .flatMap(({ mountPath }) => asString(mountPath) ?? [])
+
 /** A server that listens to an address of its own. */
 export interface Server {
   readonly address: string
@@ -60,7 +99,7 @@ export interface Server {
   readonly stop: () => Promise<void>
 }
 
-const connectedTo = (address: string, password: string, stop: () => Promise<void>): Server => ({
+export const connectedTo = (address: string, password: string, stop: () => Promise<void>): Server => ({
   address,
   stop,
   query: async (database, sql) => {

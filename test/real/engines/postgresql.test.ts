@@ -2,18 +2,17 @@
 
 import { Redacted } from "effect"
 import * as Result from "effect/Result"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import { branchPod } from "../../../src/domain/branch/branch-pod.ts"
 import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
 import { environmentPlan } from "../../../src/domain/branch/environment-plan.ts"
 import { everyVariable, rewriteEnvironment } from "../../../src/domain/branch/environment-rewriting.ts"
 import { asObjects, asStrings, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
-import { isCi } from "../../support/tested-commit.ts"
 import {
+  describePostgresql,
   engineFolder,
   podFolders,
-  postgresqlFolder,
   resolvedEnv,
   run,
   serveBranch,
@@ -95,9 +94,7 @@ const containersOf = (wanted: Wanted) => {
   return { copy, database }
 }
 
-const suite = postgresqlFolder === undefined && !isCi ? describe.skip : describe
-
-suite("a branch of PostgreSQL", () => {
+describePostgresql("a branch of PostgreSQL", () => {
   let source: Server
   const folder = engineFolder()
 

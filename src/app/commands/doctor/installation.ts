@@ -25,6 +25,7 @@ import { asObjects, asString, at } from "../../../domain/json.ts"
 import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
+import { anyBranching } from "../../operator/branch-environment.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
 import {
   agentTls,
@@ -130,7 +131,8 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
       agentTls: settings.agentTls,
       ephemeralAgents: settings.agents.ephemeral,
       asksNodes: settings.agents.checkOutOfPods,
-      sharding: settings.sharding
+      sharding: settings.sharding,
+      branching: Object.keys(settings.branchSettings).length > 0
     },
     fleet: settings.fleet,
     search: settings.search,
@@ -243,7 +245,7 @@ export const installationByKubeConfig = (
     // A variable without text counts as left out, as in the operator.
     const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
     const { kept, managementOnly, search } = yield* Config.all({
-      kept: Config.all({ ownCertificate, agentTls, sharding }),
+      kept: Config.all({ ownCertificate, agentTls, sharding, branching: anyBranching }),
       managementOnly: primaryManagementOnly,
       search: clusterSearch
     })

@@ -215,6 +215,7 @@ export const postgresql: Dialect = {
   version: "17",
   port: 5432,
   address,
+  user: "postgres",
   userId: 999,
   copyScript,
   serveScript,

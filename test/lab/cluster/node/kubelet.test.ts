@@ -199,6 +199,28 @@ describe("a pod's life", () => {
     )
   )
 
+  it.live("a container that fails has the end of its log as its message, if its specification asks for it", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const fails = (context: ContainerContext) =>
+          Effect.sync(() => {
+            for (let line = 1; line <= 100; line++) context.log(`line ${line}`)
+            return 1
+          })
+        const { store } = yield* testCluster(229, { fails })
+        const container = { name: "c", image: "fails" }
+        const asks = { ...container, terminationMessagePolicy: "FallbackToLogsOnError" }
+        store.create(pods, pod("silent", { restartPolicy: "Never", containers: [container] }))
+        store.create(pods, pod("asks", { restartPolicy: "Never", containers: [asks] }))
+        const message = (p: KubeObject) => at(statuses(p)[0], "state", "terminated", "message")
+        const over = (name: string) => podWhere(store, name, (p) => podPhase(p) === "Failed")
+        const lines = Array.from({ length: 80 }, (_, index) => `line ${index + 21}\n`)
+        assert.strictEqual(message(yield* over("asks")), lines.join(""))
+        assert.isUndefined(message(yield* over("silent")))
+      })
+    )
+  )
+
   it.live("a container that ends is restarted under a new id, OnFailure only if it failed", () =>
     Effect.scoped(
       Effect.gen(function* () {

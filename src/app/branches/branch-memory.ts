@@ -1,0 +1,43 @@
+/**
+ * The memory of one process about the branches: which sessions use them, and their passwords. A new process begins with
+ * what the resources say.
+ *
+ * Not here: which sessions count (domain/branch/branch-sessions.ts).
+ */
+
+import type { Redacted } from "effect"
+import type { KnownUses } from "../../domain/branch/branch-sessions.ts"
+import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
+import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+
+/** One branch, until it is gone. */
+export interface KnownBranch extends KnownUses {
+  readonly uid: string | undefined
+  readonly uses: Record<string, { readonly id: string; readonly owner: SessionOwner }>
+  readonly released: Set<string>
+  password: Redacted.Redacted | "Unread" | "Gone"
+  /** Why its pod could not be made; nothing: it was not tried, or it could. */
+  refusal: string | undefined
+  /** Whether its deletion has begun, so that no session may begin to use it. */
+  isEnding: boolean
+}
+
+/** The branches by `namespace/name`. */
+export type BranchMemory = Map<string, KnownBranch>
+
+/** The memory about this very branch; that about an earlier branch of its name is dropped. `now`: epoch ms. */
+export const knownBranch = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now: number): KnownBranch => {
+  const known = memory.get(key)
+  if (known !== undefined && known.uid === uid) return known
+  const fresh: KnownBranch = {
+    uid,
+    since: now,
+    uses: {},
+    released: new Set(),
+    password: "Unread",
+    refusal: undefined,
+    isEnding: false
+  }
+  memory.set(key, fresh)
+  return fresh
+}

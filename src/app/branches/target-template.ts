@@ -1,0 +1,62 @@
+/** Reads the pod template of a branch's target. The template is read and no pod, so a target without pods will do. */
+
+import { Effect } from "effect"
+import { quoted } from "../../domain/clean-text.ts"
+import type { JsonObject } from "../../domain/json.ts"
+import type { KubeResourceTarget } from "../../domain/resources/session-shapes.ts"
+import { explainFailure } from "../../domain/session/session-failure.ts"
+import { fromKubeTarget } from "../../domain/target/kube-target.ts"
+import { templateSource } from "../../domain/target/pod-template.ts"
+import { targetFailure } from "../../domain/target/target-errors.ts"
+import { formatTargetPath } from "../../domain/target/target-path.ts"
+import { kindAddress, type TargetKind } from "../../domain/target/target.ts"
+import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import { BranchRefused } from "./branch-refused.ts"
+
+interface LookUp {
+  readonly api: KubeApi
+  readonly namespace: string
+  /** The target as its user names it. */
+  readonly path: string
+}
+
+const get = (
+  { api, namespace, path }: LookUp,
+  kind: TargetKind,
+  name: string
+): Effect.Effect<KubeObject, KubeError | BranchRefused> =>
+  Effect.mapError(api.get({ ...kindAddress(kind), scope: "Namespaced" }, name, namespace), (error) => {
+    const { detail, reason } = error
+    if (reason !== "NotFound" && reason !== "Forbidden") return error
+    const failure = targetFailure(
+      reason === "NotFound"
+        ? { _tag: "NoSuchTarget", target: path, namespace }
+        : { _tag: "Forbidden", target: path, detail }
+    )
+    return new BranchRefused({ why: explainFailure(undefined, failure) })
+  })
+
+/** The pod template of a target in a namespace. A target that has none, or that is not there, refuses the branch. */
+export const targetTemplate = (
+  api: KubeApi,
+  namespace: string,
+  wanted: KubeResourceTarget
+): Effect.Effect<JsonObject, KubeError | BranchRefused> =>
+  Effect.gen(function* () {
+    const target = fromKubeTarget(wanted)
+    if (target?._tag !== "Workload") {
+      const found = quoted(`${wanted.kind} ${wanted.name}`)
+      const why = `spec.target is ${found}; it must be a workload, such as a Deployment.`
+      return yield* new BranchRefused({ why })
+    }
+    const path = formatTargetPath(target)
+    const lookUp = { api, namespace, path }
+    const noTemplate = new BranchRefused({
+      why: `spec.target is ${path}, which has no pod template: name a workload that makes pods.`
+    })
+    const source = templateSource(target.kind, yield* get(lookUp, target.kind, target.name))
+    if (source === undefined) return yield* noTemplate
+    if (source._tag === "Template") return source.template
+    const referred = templateSource(source.kind, yield* get(lookUp, source.kind, source.name))
+    return referred?._tag === "Template" ? referred.template : yield* noTemplate
+  })

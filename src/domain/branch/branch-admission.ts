@@ -1,0 +1,63 @@
+/**
+ * Whether this cluster makes the branch that a resource asks for: its engine must be switched on, its image allowed,
+ * and its namespace no protected one.
+ *
+ * Not here: reading the spec (branch-request.ts), and the target, which has to be looked up.
+ */
+
+import * as Result from "effect/Result"
+import type { BranchDatabase } from "../resources/branches/branch-database.ts"
+import { branching } from "../resources/chart-switches.ts"
+import { protectedTarget, type ProtectedNamespaces } from "../target/protected-namespaces.ts"
+import { imageProblem } from "./branch-image.ts"
+import { readBranchRequest, type BranchRequest } from "./branch-request.ts"
+import type { BranchSettings, EngineSettings } from "./branch-settings.ts"
+import { engines } from "./engines.ts"
+
+/** The rules of a cluster for branches. */
+export interface BranchRules {
+  readonly settings: BranchSettings
+  readonly protectedNamespaces: ProtectedNamespaces
+}
+
+/** A branch that this cluster makes. */
+export interface AdmittedBranch {
+  readonly request: BranchRequest
+  readonly settings: EngineSettings
+}
+
+/** By this annotation the client of a primary without workloads names the namespace of the target. */
+const targetNamespace = "mirrord.metalbear.co/target-namespace"
+
+/** Why a branch may not be made where its resource is. */
+const placeProblem = ({ protectedNamespaces }: BranchRules, { metadata }: BranchDatabase): string | undefined => {
+  const { annotations, namespace = "" } = metadata
+  const other = annotations?.[targetNamespace]
+  if (other !== undefined && other !== namespace) {
+    return (
+      `The annotation ${targetNamespace} names another namespace than ${namespace}, in which the branch would be ` +
+      "made: make the branch in the target's own namespace."
+    )
+  }
+  const failure = protectedTarget(protectedNamespaces, namespace, false)
+  return failure === undefined ? undefined : `The branch is refused: ${failure.message}.`
+}
+
+/** The branch as this cluster makes it; the failure is a sentence for the user. */
+export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Result.Result<AdmittedBranch, string> =>
+  Result.gen(function* () {
+    const request = yield* readBranchRequest(branch.spec)
+    const { engine, image } = request
+    const settings = rules.settings[engine]
+    if (settings === undefined) {
+      return yield* Result.fail(
+        `Branches of ${engines[engine].name} are switched off in this cluster: have the chart's value ` +
+          `${branching(engine)} set to true.`
+      )
+    }
+    const found = yield* settings
+    const problem =
+      placeProblem(rules, branch) ??
+      (image._tag === "Named" ? imageProblem(image.image, found.allowedImages) : undefined)
+    return problem === undefined ? { request, settings: found } : yield* Result.fail(problem)
+  })

@@ -1,0 +1,376 @@
+/** The life of a branch at one API server: made, ready, used, expired; and what refuses or ends it. */
+
+import { assert, describe } from "@effect/vitest"
+import { Effect, Redacted, Result } from "effect"
+import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import { asObjects, asString, at } from "../../../src/domain/json.ts"
+import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
+import { deployments, pods, rollouts, secrets, services } from "../../../src/domain/resources/core-kinds.ts"
+import { KubeError } from "../../../src/ports/kube-api.ts"
+import { pass } from "../../support/connect-request.ts"
+import { it } from "../../support/effect-it.ts"
+import { begin, branchName, branchSpec, namespace, ready, today, usualRules, user } from "./branched.ts"
+
+const session = { sessionId: "00000000000000ff", user }
+
+describe("a branch", () => {
+  it.effect("is pending with a time at once, then ready, and deleted with all that is its own", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order()
+      const [pod] = branched.pods()
+      assert.deepInclude(branched.status(), { phase: "Pending", podName: pod?.metadata.name ?? "" })
+      assert.isAbove(Date.parse(branched.status()?.expireTime ?? ""), today)
+      assert.strictEqual(pod?.metadata.labels?.["db-owner-name"], branchName)
+      assert.strictEqual(pod?.metadata.ownerReferences?.[0]?.uid, branched.object()?.metadata.uid)
+      const [copy] = asObjects(at(pod, "spec", "initContainers"))
+      assert.deepInclude(asObjects(copy?.["env"]), { name: "SOURCE_URL", value: "$(TARGET_DATABASE_URL)" })
+      yield* branched.podsReady()
+      assert.deepInclude(branched.status(), { phase: "Ready", podName: pod?.metadata.name ?? "", sessionInfo: {} })
+      yield* pass("298 seconds")
+      assert.isDefined(branched.object())
+      yield* pass("2 seconds")
+      yield* pass("2 seconds")
+      assert.isUndefined(branched.object())
+      assert.deepStrictEqual([branched.pods(), branched.secrets()], [[], []])
+      assert.deepStrictEqual(branched.events(), [
+        `Building in ${namespace}`,
+        `BranchReady in ${namespace}`,
+        `BranchExpired in ${namespace}`
+      ])
+      assert.strictEqual(branched.holdings.now().get("branches of databases") ?? 0, 0)
+    })
+  )
+
+  it.effect("writes nothing while nothing changes", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      yield* pass("5 seconds")
+      const before = branched.api.calls.length
+      yield* pass("100 seconds")
+      assert.deepStrictEqual(branched.api.calls.slice(before), [])
+    })
+  )
+
+  it.effect("has its address and its password for sessions once it is ready, and tells the password nowhere", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      assert.isUndefined(branched.directory.find(namespace, branchName))
+      yield* branched.order()
+      assert.isUndefined(branched.found().access)
+      yield* branched.podsReady()
+      const { access, isBeingDeleted, phase, request } = branched.found()
+      assert.deepStrictEqual([phase, isBeingDeleted, Result.isSuccess(request)], ["Ready", false, true])
+      assert.deepInclude(access, { host: "10.0.0.7", port: 5432, user: "postgres", database: "shop" })
+      const password = branched.password()
+      assert.isAbove(password.length, 20)
+      assert.strictEqual(access === undefined ? "" : Redacted.value(access.password), password)
+      assert.notInclude(branched.told(), password)
+      assert.notInclude(JSON.stringify(branched.pods()), password)
+      assert.notInclude(branched.told(), "secret@source")
+      assert.include(branched.logged.join(), '"act":"branched"')
+    })
+  )
+
+  it.effect("stays while a session uses it, and for its time after the last one", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const branch = branched.found()
+      yield* branched.directory.use(branch, session)
+      assert.deepStrictEqual(branched.status()?.sessionInfo, {
+        [session.sessionId]: { id: session.sessionId, owner: user }
+      })
+      for (let i = 0; i < 60; i++) yield* pass("1 minute")
+      assert.strictEqual(branched.status()?.phase, "Ready")
+      yield* branched.directory.release(branch, session.sessionId)
+      yield* pass("1 second")
+      assert.deepStrictEqual(branched.status()?.sessionInfo, {})
+      yield* pass("297 seconds")
+      assert.isDefined(branched.object())
+      yield* pass("4 seconds")
+      yield* pass("1 second")
+      assert.isUndefined(branched.object())
+    })
+  )
+
+  it.effect("keeps two sessions apart", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const branch = branched.found()
+      yield* branched.directory.use(branch, session)
+      yield* branched.directory.use(branch, { sessionId: "b", user })
+      yield* branched.directory.release(branch, session.sessionId)
+      yield* pass("1 second")
+      assert.deepStrictEqual(Object.keys(branched.status()?.sessionInfo ?? {}), ["b"])
+    })
+  )
+
+  it.effect("is used although somebody else writes its status at the same time", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const branch = branched.found()
+      branched.api.setMuted(true)
+      branched.api.write(branchDatabases, branchName, { metadata: { labels: { a: "b" } } }, namespace)
+      yield* branched.directory.use(branch, session)
+      assert.deepStrictEqual(Object.keys(branched.status()?.sessionInfo ?? {}), [session.sessionId])
+    })
+  )
+
+  it.effect("is not deleted once a session begins to use it, and not used once its deletion has begun", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const branch = branched.found()
+      const { api } = branched
+      let deleting = false
+      api.before = ({ plural, verb }) => {
+        if (verb !== "delete" || plural !== branchDatabases.plural) return Effect.void
+        deleting = true
+        return Effect.sleep("10 seconds")
+      }
+      yield* pass("301 seconds")
+      assert.isTrue(deleting)
+      const used = yield* Effect.result(branched.directory.use(branch, session))
+      assert.isTrue(Result.isFailure(used))
+      yield* pass("11 seconds")
+      assert.isUndefined(branched.object())
+    })
+  )
+
+  it.effect("is not used by a session whose use cannot be written, and so expires", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const branch = branched.found()
+      branched.api.before = ({ plural, verb }) =>
+        verb === "patch" && plural === branchDatabases.plural
+          ? new KubeError({ cluster: "a", operation: "patch", reason: "Forbidden", code: 403, detail: "no" })
+          : Effect.void
+      const used = yield* Effect.result(branched.directory.use(branch, session))
+      assert.isTrue(Result.isFailure(used))
+      branched.api.before = () => Effect.void
+      yield* pass("301 seconds")
+      yield* pass("2 seconds")
+      assert.isUndefined(branched.object())
+    })
+  )
+
+  it.effect("is made for a target without pods whose template another workload has", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      branched.api.write(
+        rollouts,
+        "roll",
+        { spec: { workloadRef: { apiVersion: "apps/v1", kind: "Deployment", name: "app" } } },
+        namespace
+      )
+      const target = { apiVersion: "argoproj.io/v1alpha1", kind: "Rollout", name: "roll", container: "" }
+      yield* branched.order({ target })
+      assert.lengthOf(branched.pods(), 1)
+    })
+  )
+
+  it.effect("says at once that migrations are not run, to the client that asks for them later", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const spec = { migrations: { flavor: "flyway" } }
+      branched.api.write(branchDatabases, branchName, { spec }, namespace)
+      yield* pass("1 second")
+      assert.deepInclude(branched.status()?.migrations, {
+        phase: "Failed",
+        observedGeneration: branched.object()?.metadata.generation ?? 0,
+        error: "This operator does not run migrations of branches: take them out of the configuration."
+      })
+      assert.deepInclude(branched.status(), { phase: "Ready" })
+      assert.isDefined(branched.found().access, "other sessions may go on")
+    })
+  )
+
+  it.effect("is gone for sessions once a person deletes it", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order({}, branchName, { finalizers: ["a/b"] })
+      yield* branched.podsReady()
+      const branch = branched.found()
+      yield* branched.api.delete(branchDatabases, branchName, { namespace })
+      yield* pass("1 second")
+      assert.deepInclude(branched.found(), { isBeingDeleted: true, access: undefined })
+      assert.isTrue(Result.isFailure(yield* Effect.result(branched.directory.use(branch, session))))
+    })
+  )
+})
+
+const limited = readEngineSettings(
+  "pg",
+  { _tag: "Parsed", value: { dbPod: { allowedImages: ["docker.io/library/postgres:*"] } } },
+  {}
+)
+const broken = readEngineSettings("pg", { _tag: "Parsed", value: { dbPod: { allowedImages: "all" } } }, {})
+
+describe("a branch that cannot be", () => {
+  it.effect.each([
+    ["an engine without a dialect", { postgresOptions: null, redisOptions: {} }, "does not serve yet", {}],
+    ["two engines", { mysqlOptions: {} }, "must have exactly one", {}],
+    ["an engine that is switched off", {}, "operator.pgBranching set to true", { ...usualRules, settings: {} }],
+    [
+      "an image that is not allowed",
+      { image: "evil.example.com/postgres:1" },
+      "does not allow",
+      { ...usualRules, settings: { pg: limited } }
+    ],
+    [
+      "a file that cannot be used",
+      {},
+      "dbPod.allowedImages: it must be a list",
+      { ...usualRules, settings: { pg: broken } }
+    ],
+    ["no target", { target: { ...branchSpec.target, name: "none" } }, "deployment/none", {}],
+    ["no workload", { target: { apiVersion: "v1", kind: "Node", name: "n", container: "" } }, "must be a workload", {}],
+    [
+      "no template",
+      { target: { apiVersion: "v1", kind: "Service", name: "app", container: "" } },
+      "which has no pod template",
+      {}
+    ],
+    [
+      "a variable that the target does not declare",
+      { connectionSource: { url: { env: { container: null, variable: "OTHER" } } } },
+      "OTHER is not in the target's container",
+      {}
+    ]
+  ] as const)("is Failed within 2 s, with the reason, and its name is free soon: %s", ([, change, reason, rules]) =>
+    Effect.gen(function* () {
+      const branched = yield* begin({ ...usualRules, ...rules })
+      branched.api.write(services, "app", {}, namespace)
+      yield* branched.order(change)
+      yield* pass("1 second")
+      const { error, phase } = branched.status() ?? {}
+      assert.strictEqual(phase, "Failed")
+      assert.include(error, reason)
+      assert.deepStrictEqual([branched.pods(), branched.secrets()], [[], []])
+      yield* pass("21 seconds")
+      yield* pass("1 second")
+      assert.isUndefined(branched.object())
+    })
+  )
+
+  it.effect("tells what the API server has against its pod, such as a quota", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      branched.api.before = ({ plural, verb }) =>
+        verb === "create" && plural === pods.plural
+          ? new KubeError({
+              cluster: "a",
+              operation: "create",
+              reason: "Forbidden",
+              code: 403,
+              detail: "exceeded quota"
+            })
+          : Effect.void
+      yield* branched.order()
+      yield* pass("1 second")
+      assert.strictEqual(branched.status()?.error, "The branch's pod cannot be made: exceeded quota.")
+      yield* pass("21 seconds")
+      yield* pass("1 second")
+      assert.deepStrictEqual([branched.object(), branched.secrets()], [undefined, []])
+    })
+  )
+
+  it.effect("is made once the API server answers again", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      branched.api.before = ({ plural, verb }) =>
+        verb === "get" && plural === deployments.plural
+          ? new KubeError({ cluster: "a", operation: "get", reason: "Unreachable", detail: "away" })
+          : Effect.void
+      yield* branched.order()
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(branched.pods(), [])
+      branched.api.before = () => Effect.void
+      for (let i = 0; i < 30; i++) yield* pass("1 second")
+      assert.lengthOf(branched.pods(), 1)
+    })
+  )
+
+  it.effect("takes no Secret of somebody else", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      branched.api.before = ({ name, plural, verb }) =>
+        Effect.sync(() => {
+          if (verb === "create" && plural === secrets.plural)
+            branched.api.write(secrets, name, { data: { password: "eA==" } }, namespace)
+        })
+      yield* branched.order()
+      yield* pass("1 second")
+      assert.include(branched.status()?.error, "that belongs to no branch of this name")
+      assert.deepStrictEqual(branched.pods(), [])
+    })
+  )
+
+  it.effect("takes no pod of somebody else, though it is ready", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      branched.api.before = ({ name, plural, verb }) =>
+        Effect.sync(() => {
+          const metadata = { labels: { "db-owner-name": branchName } }
+          const status = { podIP: "10.6.6.6", conditions: [{ type: "Ready", status: "True" }] }
+          if (verb === "create" && plural === secrets.plural)
+            branched.api.write(pods, name, { metadata, status }, namespace)
+        })
+      yield* branched.order()
+      yield* pass("1 second")
+      assert.include(branched.status()?.error, "that belongs to no branch of this name")
+    })
+  )
+
+  it.effect("is never ready by a pod that somebody else puts in the place of its own", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const [pod] = branched.pods()
+      const name = pod?.metadata.name ?? ""
+      // While nobody looks.
+      yield* branched.kill
+      branched.api.erase(pods, name, namespace)
+      const metadata = { labels: { "db-owner-name": branchName } }
+      const status = { podIP: "10.6.6.6", conditions: [{ type: "Ready", status: "True" }] }
+      branched.api.write(pods, name, { metadata, status }, namespace)
+      yield* branched.start()
+      assert.deepInclude(branched.status(), { phase: "Failed" })
+      assert.isUndefined(branched.found().access)
+    })
+  )
+
+  it.effect("says why its copy failed, without the source's credentials", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order()
+      const message = "psql: error: postgres://app:secret@source/shop refused"
+      yield* branched.runPods({
+        phase: "Failed",
+        initContainerStatuses: [{ name: "copy", state: { terminated: { exitCode: 1, reason: "Error", message } } }]
+      })
+      assert.deepInclude(branched.status(), { phase: "Failed" })
+      assert.include(branched.status()?.error, 'container "copy" ended (exit code 1)')
+      assert.notInclude(JSON.stringify([branched.object(), branched.events()]), "app:secret")
+      yield* pass("21 seconds")
+      yield* pass("1 second")
+      assert.deepStrictEqual([branched.object(), branched.pods(), branched.secrets()], [undefined, [], []])
+    })
+  )
+
+  it.effect("is Failed when its pod is lost, whoever uses it, and gets no second pod", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      yield* branched.directory.use(branched.found(), session)
+      const [pod] = branched.pods()
+      branched.api.erase(pods, pod?.metadata.name ?? "", namespace)
+      yield* pass("1 second")
+      assert.deepInclude(branched.status(), { phase: "Failed" })
+      assert.include(branched.status()?.error, "its data with it")
+      assert.deepStrictEqual(branched.pods(), [])
+      assert.isUndefined(branched.found().access)
+      assert.deepStrictEqual(
+        branched.events().map((event) => asString(event)?.split(" ")[0]),
+        ["Building", "BranchReady", "BranchFailed"]
+      )
+    })
+  )
+})

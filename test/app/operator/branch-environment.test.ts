@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ConfigProvider, Effect, Result } from "effect"
+import { afterAll, describe, expect, it } from "vitest"
+import { anyBranching, branchEnvironment, readBranchSettings } from "../../../src/app/operator/branch-environment.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "braid-branches-"))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const providerOf = (env: Readonly<Record<string, string>>) => ConfigProvider.fromEnv({ env })
+const read = (env: Readonly<Record<string, string>>) =>
+  Effect.runPromise(Effect.flatMap(branchEnvironment.parse(providerOf(env)), readBranchSettings))
+
+describe("the variables about branches", () => {
+  it("switch engines on, none by themselves", async () => {
+    expect(await read({})).toEqual({})
+    const settings = await read({ OPERATOR_PG_BRANCHING: "true", OPERATOR_MYSQL_BRANCHING: "false" })
+    expect(Object.keys(settings)).toEqual(["pg"])
+    const any = (env: Readonly<Record<string, string>>) => Effect.runPromise(anyBranching.parse(providerOf(env)))
+    expect([await any({}), await any({ OPERATOR_GENERIC_BRANCHING: "true" })]).toEqual([false, true])
+  })
+
+  it("name the files and the limits of volumes", async () => {
+    const file = join(folder, "pg.yaml")
+    writeFileSync(file, "dbPod: {labels: {team: db}}")
+    const settings = await read({
+      OPERATOR_PG_BRANCHING: "true",
+      OPERATOR_PG_BRANCH_CONFIG: file,
+      OPERATOR_BRANCH_DEFAULT_DB_VOLUME_SIZE_LIMIT: "5Gi",
+      OPERATOR_BRANCH_DEFAULT_INIT_VOLUME_SIZE_LIMIT: "2Gi"
+    })
+    expect(Result.getOrThrow(settings.pg ?? Result.fail("off")).pod).toMatchObject({
+      labels: { team: "db" },
+      dataLimit: "5Gi",
+      stagingLimit: "2Gi"
+    })
+  })
+
+  it("refuse branches whose file cannot be read, and read no file of an engine that has none", async () => {
+    const missing = join(folder, "none.yaml")
+    const pg = await read({ OPERATOR_PG_BRANCHING: "true", OPERATOR_PG_BRANCH_CONFIG: missing })
+    expect(pg.pg?._tag).toBe("Failure")
+    const redis = await read({ OPERATOR_REDIS_BRANCHING: "true", OPERATOR_REDIS_BRANCH_CONFIG: missing })
+    expect(redis.redis?._tag).toBe("Success")
+  })
+})

@@ -1,0 +1,46 @@
+import * as Result from "effect/Result"
+import { describe, expect, it } from "vitest"
+import { admittedBranch, type BranchRules } from "../../../src/domain/branch/branch-admission.ts"
+import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import type { BranchDatabase } from "../../../src/domain/resources/branches/branch-database.ts"
+import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
+
+const rules: BranchRules = {
+  settings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) },
+  protectedNamespaces: protectedNamespaces({ operator: "mirrord", agents: "mirrord", allowed: [] })
+}
+const branch = (metadata: object): BranchDatabase => ({
+  metadata: { name: "b", namespace: "shop", ...metadata },
+  spec: {
+    id: "b",
+    ttlSecs: 300,
+    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+    connectionSource: { url: { env: { container: null, variable: "URL" } } },
+    postgresOptions: {}
+  }
+})
+const refusal = (metadata: object) => Result.getOrThrow(Result.flip(admittedBranch(rules, branch(metadata))))
+
+describe("a branch", () => {
+  it("is made where its engine is switched on", () => {
+    const admitted = Result.getOrThrow(admittedBranch(rules, branch({})))
+    expect(admitted.request.engine).toBe("pg")
+  })
+
+  it("is made in no protected namespace", () => {
+    expect(refusal({ namespace: "mirrord" })).toBe(
+      "The branch is refused: targets in namespace mirrord are refused, since the operator runs there; name a " +
+        "workload of another namespace, or have mirrord added to the chart's value targets.allowedNamespaces in " +
+        "that cluster."
+    )
+  })
+
+  it("is made in its own namespace alone", () => {
+    const annotations = (name: string) => ({ annotations: { "mirrord.metalbear.co/target-namespace": name } })
+    expect(Result.isSuccess(admittedBranch(rules, branch(annotations("shop"))))).toBe(true)
+    expect(refusal(annotations("other"))).toBe(
+      "The annotation mirrord.metalbear.co/target-namespace names another namespace than shop, in which the branch " +
+        "would be made: make the branch in the target's own namespace."
+    )
+  })
+})
