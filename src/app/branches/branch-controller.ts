@@ -14,6 +14,7 @@ import { type BranchAction, expiryAfterUse, type ObservedBranch, planBranch } fr
 import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
 import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
 import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
+import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
 import { branchEvents, branchExpiredEvent } from "../../domain/events/branch-events.ts"
 import { asString, at } from "../../domain/json.ts"
 import { type BranchDatabase, branchDatabases } from "../../domain/resources/branches/branch-database.ts"
@@ -31,6 +32,7 @@ import {
   type Turn
 } from "../kernel/planned-controller.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { BranchDirectory, BranchUse, UsableBranch } from "./branch-directory.ts"
 import { type BranchMemory, type KnownBranch, knownBranch } from "./branch-memory.ts"
 import { isOwnedBy, makeBranchPod, readPassword } from "./make-branch-pod.ts"
@@ -65,18 +67,30 @@ const podOf = ({ podCache }: Pick<State, "podCache">, branch: BranchDatabase): K
   return pod !== undefined && isOwnedBy(pod, branch) ? pod : undefined
 }
 
+/** Migrations that the client asks for later are refused in the status, and do not make another branch of it. */
+const requestOf = ({ spec }: BranchDatabase) => readBranchRequest({ ...spec, migrations: null })
+
+/** Whether a spec that can be read asks for another database than the pod was made for. */
+const isChanged = (branch: BranchDatabase, pod: KubeObject | undefined): boolean => {
+  const digest = pod?.metadata.annotations?.[requestAnnotation]
+  const request = requestOf(branch)
+  return digest !== undefined && Result.isSuccess(request) && requestDigest(request.success, sha256Hex) !== digest
+}
+
 const observed = (state: State, { known, now, view }: BranchTurn): ObservedBranch => {
   const { metadata, spec } = view
   const status = view.status ?? undefined
   const stored = status?.sessionInfo ?? {}
   const admitted = admittedBranch(state.options.rules, view)
+  const pod = podOf(state, view)
   return {
     metadata,
     status,
     podName: branchPodName(metadata),
     refusal: known.refusal ?? (Result.isFailure(admitted) ? admitted.failure : undefined),
     ttlMillis: ttlMillisOf(spec),
-    pod: branchPodState(podOf(state, view)),
+    pod: branchPodState(pod),
+    isChanged: isChanged(view, pod),
     password: typeof known.password === "string" ? known.password : "Known",
     asksForMigrations: (spec.migrations ?? undefined) !== undefined,
     sessions: sessionsNow(known, stored, now),
@@ -216,9 +230,6 @@ const accessOf = (
     ? undefined
     : { host, port: dialect.port, user: dialect.user, password, database: databaseName }
 }
-
-/** Migrations that the client asks for later are refused in the status, and do not make another branch of it. */
-const requestOf = ({ spec }: BranchDatabase) => readBranchRequest({ ...spec, migrations: null })
 
 const find = (state: State, namespace: string, name: string): UsableBranch | undefined => {
   const branch = state.self.view(keyOf(namespace, name))

@@ -10,6 +10,7 @@ import { Effect, Redacted, Result } from "effect"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
 import { branchPodName } from "../../domain/branch/branch-name.ts"
 import { branchPod } from "../../domain/branch/branch-pod.ts"
+import { requestDigest } from "../../domain/branch/request-digest.ts"
 import { asString, at } from "../../domain/json.ts"
 import { branchDatabases, type BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods, secrets } from "../../domain/resources/core-kinds.ts"
@@ -17,6 +18,7 @@ import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
+import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
 import { targetTemplate } from "./target-template.ts"
 
@@ -127,7 +129,8 @@ export const makeBranchPod = (
     const { namespace = "" } = metadata
     const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))
     const template = yield* targetTemplate(api, namespace, spec.target)
-    const options = { name: branchPodName(metadata), namespace, owner: ownerOf(branch), request, template }
+    const digest = requestDigest(request, sha256Hex)
+    const options = { name: branchPodName(metadata), namespace, owner: ownerOf(branch), request, digest, template }
     const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
     const password = yield* ensurePassword(api, branch)
     return { pod: yield* ensurePod(api, branch, wanted), password }

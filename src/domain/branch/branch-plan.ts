@@ -23,6 +23,8 @@ export interface ObservedBranch {
   readonly refusal: string | undefined
   readonly ttlMillis: number
   readonly pod: BranchPodState
+  /** Whether the spec asks for another database than the pod was made for. */
+  readonly isChanged: boolean
   /** The branch's password, which the Secret beside the pod has. Without it no session could use the branch. */
   readonly password: "Known" | "Unread" | "Gone"
   /** Whether the spec asks for migrations, which clients ask for once the branch is there. */
@@ -83,9 +85,10 @@ const expiryOf = (observed: ObservedBranch, before: BranchStatus, now: number): 
 }
 
 /** Why nobody can use the branch any more. */
-const lossOf = ({ password, pod }: ObservedBranch): string | undefined => {
+const lossOf = ({ isChanged, password, pod }: ObservedBranch): string | undefined => {
   if (pod._tag === "Over") return `The branch's pod failed: ${pod.reason}`
   if (pod._tag === "Absent") return "The branch's pod is gone, and its data with it: run the command again"
+  if (isChanged) return "The spec was changed after the branch was begun: run the command again"
   return password === "Gone" ? "The Secret with the branch's password is gone: run the command again" : undefined
 }
 
@@ -100,7 +103,7 @@ const migrationsOf = ({ asksForMigrations, metadata, status }: ObservedBranch): 
 
 const whileMade = (observed: ObservedBranch, before: BranchStatus, now: number): NewStatus => {
   const { pod, podName, sessions, ttlMillis } = observed
-  if (pod._tag === "Ready" && observed.password === "Known") {
+  if (pod._tag === "Ready" && observed.password === "Known" && !observed.isChanged) {
     return { phase: "Ready", expireTime: timestamp(expiryAfterUse(ttlMillis, now)), podName, sessionInfo: sessions }
   }
   // A pod that was there and is not any more is no pod that has to be made.

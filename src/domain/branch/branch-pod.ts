@@ -11,6 +11,7 @@ import type { JsonObject } from "../json.ts"
 import type { OwnerReference } from "../resources/object-meta.ts"
 import { ownerLabel } from "../session/names.ts"
 import { readsSource, type BranchRequest } from "./branch-request.ts"
+import { requestAnnotation } from "./request-digest.ts"
 import { literalValue, sourceEnvironment, type Environment } from "./source-environment.ts"
 
 /** The pods of branches in this cluster. */
@@ -36,6 +37,8 @@ export interface BranchPodOptions {
   /** The branch; its name is the value of the label by which programs find the pod. */
   readonly owner: OwnerReference
   readonly request: BranchRequest
+  /** {@link import("./request-digest.ts").requestDigest} of the request. */
+  readonly digest: string
   /** Pod template of the target. */
   readonly template: JsonObject
 }
@@ -108,7 +111,7 @@ const environmentOf = ({ request, template }: BranchPodOptions): Result.Result<E
 /** The pod of a branch; the failure is a sentence for the user, about a source that the target does not declare. */
 export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions): Result.Result<object, string> =>
   Result.map(environmentOf(options), ({ env, envFrom }) => {
-    const { name, namespace, owner, request } = options
+    const { digest, name, namespace, owner, request } = options
     const { copyScript, port, serveScript, userId } = request.dialect
     return {
       apiVersion: "v1",
@@ -121,7 +124,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
           ...ownerLabel,
           "db-owner-name": withoutEnd(owner.name.slice(0, longestLabel), "-.")
         },
-        annotations: settings.annotations,
+        annotations: { ...settings.annotations, [requestAnnotation]: digest },
         ownerReferences: [owner]
       },
       spec: {

@@ -184,6 +184,19 @@ describe("a branch", () => {
     })
   )
 
+  it.effect("fails when its spec is changed to another database, and not for a longer time", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      branched.api.write(branchDatabases, branchName, { spec: { ttlSecs: 900 } }, namespace)
+      yield* pass("1 second")
+      assert.deepInclude(branched.status(), { phase: "Ready" })
+      branched.api.write(branchDatabases, branchName, { spec: { databaseName: "other" } }, namespace)
+      yield* pass("1 second")
+      assert.include(branched.status()?.error, "The spec was changed after the branch was begun")
+      assert.isUndefined(branched.found().access)
+    })
+  )
+
   it.effect("is gone for sessions once a person deletes it", () =>
     Effect.gen(function* () {
       const branched = yield* begin()

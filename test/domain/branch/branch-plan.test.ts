@@ -16,6 +16,7 @@ const observed = (change: Partial<ObservedBranch>): ObservedBranch => ({
   refusal: undefined,
   ttlMillis,
   pod: { _tag: "Absent" },
+  isChanged: false,
   password: "Known",
   asksForMigrations: false,
   sessions: {},
@@ -204,6 +205,10 @@ describe("the plan for a branch of another process", () => {
       "PatchStatus",
       "RequeueAt"
     ])
+  })
+
+  it("fails a branch whose spec asks for another database than its pod has", () => {
+    expect(after(observed({ status, pod, isChanged: true }), start)?.status?.error).toContain("spec was changed")
   })
 
   it("fails a branch whose password is gone", () => {

@@ -38,7 +38,7 @@ const podOf = (change: Partial<BranchDatabaseSpec>, template: JsonObject = { spe
   }
   const request = Result.getOrThrow(readBranchRequest(spec))
   const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "mirrord-pg-branch-1", uid: "u" }
-  return branchPod(settings, { name: "branch-1", namespace: "shop", owner, request, template })
+  return branchPod(settings, { name: "branch-1", namespace: "shop", owner, request, digest: "d", template })
 }
 const copyOf = (pod: object): JsonObject => asObjects(at(pod, "spec", "initContainers"))[0] ?? {}
 const copyEnv = (change: Partial<BranchDatabaseSpec>) => asObjects(copyOf(Result.getOrThrow(podOf(change)))["env"])

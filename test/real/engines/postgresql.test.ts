@@ -87,7 +87,7 @@ const containersOf = (wanted: Wanted) => {
   const settings = { imagePullSecrets: [], labels: {}, annotations: {}, dataLimit: "1Gi", stagingLimit: "100Mi" }
   const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "b", uid: "u" }
   const pod = Result.getOrThrow(
-    branchPod(settings, { name: "branch-1", namespace: "default", owner, request, template })
+    branchPod(settings, { name: "branch-1", namespace: "default", owner, request, digest: "d", template })
   )
   const [copy = {}] = asObjects(at(pod, "spec", "initContainers"))
   const [database = {}] = asObjects(at(pod, "spec", "containers"))
