@@ -292,7 +292,7 @@ export interface MemoryWorld {
 export interface MemoryWorldOptions {
   readonly capabilities?: ReadonlyArray<MakeCapability>
   /** Bounds and protected namespaces of all operators. */
-  readonly limits?: Partial<typeof usualLimits> & Pick<OperatorOptions, "branchSettings" | "sessionsTakeBranches">
+  readonly limits?: Partial<typeof usualLimits> & Pick<OperatorOptions, "branchSettings">
   /** Whether their statistics go on after a restart. */
   readonly keepsUsers?: boolean
   /** Where the primary's configuration changes; without it never. */

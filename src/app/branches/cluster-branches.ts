@@ -37,13 +37,13 @@ export interface ClusterBranches {
 }
 
 /** Features of engines; clients make branches of the other engines without asking for one. */
-const engineFeatures: Readonly<Partial<Record<BranchEngine, Feature>>> = {
-  pg: "PgBranching",
-  mysql: "MySqlBranching",
-  mariadb: "MariaDbBranching",
-  mongodb: "MongodbBranching",
-  cockroachdb: "CockroachdbBranching",
-  generic: "GenericDbBranching"
+const engineFeatures: Readonly<Partial<Record<BranchEngine, ReadonlyArray<Feature>>>> = {
+  pg: ["PgBranching", "DbBranchCustomImage", "PgBranchQueryParams"],
+  mysql: ["MySqlBranching", "DbBranchCustomImage"],
+  mariadb: ["MariaDbBranching", "DbBranchCustomImage"],
+  mongodb: ["MongodbBranching", "DbBranchCustomImage"],
+  cockroachdb: ["CockroachdbBranching", "DbBranchCustomImage"],
+  generic: ["GenericDbBranching"]
 }
 
 /** The engines whose branches this cluster makes. */
@@ -83,5 +83,6 @@ export const makeClusterBranches = ({
     yield* warn(branchSettings)
     const rules = { settings: branchSettings, protectedNamespaces }
     const directory = yield* makeBranches({ api, awaited: retryingApi(api), rules, events })
-    return { directory, features: servedEngines(branchSettings).flatMap((engine) => engineFeatures[engine] ?? []) }
+    const features = new Set(servedEngines(branchSettings).flatMap((engine) => engineFeatures[engine] ?? []))
+    return { directory, features: [...features] }
   })

@@ -17,9 +17,7 @@ import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/p
 
 /** The ground that every capability may build on; each capability names the part that it needs. */
 export interface Ground extends PolicyGround, TlsGround, BranchGround, MemberGround, PrimaryGround, CopyTargetGround {
-  /** Whether sessions take branches; without it connects that name branches are refused. */
-  readonly sessionsTakeBranches?: true | undefined
-  /** The branches of this cluster for its sessions; nothing: sessions take none, or there are none. */
+  /** The branches of this cluster for its sessions; nothing: it makes none, and connects that name some are refused. */
   readonly branches?: BranchDirectory | undefined
 }
 
@@ -29,14 +27,13 @@ export type MakeCapability = (
   earlier: ReadonlyArray<Capability>
 ) => Effect.Effect<Capability, never, Agents | ClusterConnector | Scope.Scope>
 
-/** The branches of databases in this cluster, and its sessions, which are handed the branches if they take any. */
+/** The branches of databases in this cluster, and its sessions, which use them. */
 const makeBranchesAndSessions: MakeCapability = (ground, earlier) =>
   Effect.gen(function* () {
     const branches = yield* makeClusterBranches(ground)
-    const taken = ground.sessionsTakeBranches === true ? branches : undefined
-    const grounded: Ground = { ...ground, branches: taken?.directory }
+    const grounded: Ground = branches === undefined ? ground : { ...ground, branches: branches.directory }
     const sessions = yield* makeMemberCapability(grounded, earlier)
-    return { ...sessions, features: [...(sessions.features ?? []), ...(taken?.features ?? [])] }
+    return { ...sessions, features: [...(sessions.features ?? []), ...(branches?.features ?? [])] }
   })
 
 /**

@@ -68,8 +68,6 @@ export interface OperatorOptions {
   readonly copyImage?: CopyImage | undefined
   /** The engines whose databases have branches in this cluster; nothing: none. */
   readonly branchSettings?: BranchSettings | undefined
-  /** Whether sessions take branches; without it no client is told that there are any. */
-  readonly sessionsTakeBranches?: true
   /** Whether the statistics go on after a restart and under another leader. */
   readonly keepsUsers?: boolean
 }
@@ -126,7 +124,6 @@ const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
       protectedNamespaces: options.protectedNamespaces,
       copyImage,
       branchSettings: options.branchSettings,
-      sessionsTakeBranches: options.sessionsTakeBranches,
       feed: new ChangeFeed(),
       notifier,
       ends: new SessionEnds(),

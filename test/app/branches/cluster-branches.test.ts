@@ -37,22 +37,22 @@ const outcome = (
     }
   })
 
-const notTold = ["UnifiedBranchDbCrd"]
+/** The schema is there, whatever engines are on. */
+const always = ["UnifiedBranchDbCrd"]
 
 describe("an operator", () => {
   it.effect("asks for no branches while no engine is switched on", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* outcome({}), { phase: undefined, features: notTold, isAsked: false })
+      assert.deepStrictEqual(yield* outcome({}), { phase: undefined, features: always, isAsked: false })
     })
   )
 
-  it.effect("makes branches of the engines that are on, and tells clients of it only if sessions take them", () =>
+  it.effect("makes branches of the engines that are on, and tells clients of it", () =>
     Effect.gen(function* () {
-      const made = { phase: "Failed", isAsked: true }
-      assert.deepStrictEqual(yield* outcome({ branchSettings: pg }), { ...made, features: notTold })
-      assert.deepStrictEqual(yield* outcome({ branchSettings: pg, sessionsTakeBranches: true }), {
-        ...made,
-        features: [...notTold, "PgBranching"]
+      assert.deepStrictEqual(yield* outcome({ branchSettings: pg }), {
+        phase: "Failed",
+        isAsked: true,
+        features: [...always, "PgBranching", "DbBranchCustomImage", "PgBranchQueryParams"]
       })
     })
   )
@@ -60,17 +60,17 @@ describe("an operator", () => {
   it.effect("tells clients of no engine whose branches it cannot make", () =>
     Effect.gen(function* () {
       const broken = { pg: engine("pg", { dbPod: 1 }), redis: engine("redis") }
-      const { features } = yield* outcome({ branchSettings: broken, sessionsTakeBranches: true })
-      assert.deepStrictEqual(features, notTold)
+      const { features } = yield* outcome({ branchSettings: broken })
+      assert.deepStrictEqual(features, always)
     })
   )
 
   it.effect("of a fleet makes branches in the default cluster alone", () =>
     Effect.gen(function* () {
-      const all = { branchSettings: pg, sessionsTakeBranches: true } as const
+      const all = { branchSettings: pg }
       const own = { managementOnly: false, defaultCluster: clusterName("primary") }
       assert.strictEqual((yield* outcome(all, configurationOf([], own))).phase, "Failed")
-      const elsewhere = { phase: undefined, features: notTold, isAsked: false }
+      const elsewhere = { phase: undefined, features: always, isAsked: false }
       assert.deepStrictEqual(yield* outcome(all, configurationOf(["a"])), elsewhere)
       assert.deepStrictEqual(yield* outcome(all, configurationOf(["a"], { managementOnly: false })), elsewhere)
     })
