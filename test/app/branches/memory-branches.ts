@@ -1,7 +1,6 @@
 import { Effect, Result } from "effect"
 import type { BranchDirectory, UsableBranch } from "../../../src/app/branches/branch-directory.ts"
 import { type MakeCapability, operatorCapabilities } from "../../../src/app/operator/capabilities.ts"
-import { makeMemberCapability } from "../../../src/app/sessions/member/member-capability.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { sessionBranch, variable } from "../../domain/branch/session-branch.ts"
@@ -75,9 +74,6 @@ export const memoryBranches = (...given: ReadonlyArray<UsableBranch>): MemoryBra
 
 /** The capabilities of operators of which those of one cluster have branches. */
 export const withBranches = (cluster: string, branches: BranchDirectory): ReadonlyArray<MakeCapability> =>
-  operatorCapabilities.map((make) =>
-    make === makeMemberCapability
-      ? (ground, earlier) =>
-          makeMemberCapability(ground.api.cluster === cluster ? { ...ground, branches } : ground, earlier)
-      : make
+  operatorCapabilities.map(
+    (make) => (ground, earlier) => make(ground.api.cluster === cluster ? { ...ground, branches } : ground, earlier)
   )
