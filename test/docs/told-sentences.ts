@@ -157,7 +157,7 @@ const parts: ReadonlySet<string> = new Set([
   "a text of keys and values",
   "an ADO connection string",
   "could not be proved to lead to the branch",
-  "does not hold what the pattern of its … finds",
+  "does not hold what the pattern … of its … finds",
   "has no … where its pattern finds one",
   "has patterns that find the same text",
   "holds a URL that is not percent-encoded UTF-8",

@@ -11,6 +11,12 @@ import { asString, isObject } from "../json.ts"
 import { compileSpanFinder, type FindSpan } from "../policy/regex.ts"
 import type { ConnectionSource } from "../resources/branches/branch-shapes.ts"
 
+/** A part of a variable's value, as the user writes it and as it is found. */
+export interface ValuePattern {
+  readonly text: string
+  readonly find: FindSpan
+}
+
 /** The place of one value. `container`: nothing if the container of the target is meant. */
 export type ValueSource =
   | { readonly _tag: "Variable"; readonly container: string | undefined; readonly variable: string }
@@ -19,7 +25,7 @@ export type ValueSource =
       readonly _tag: "Pattern"
       readonly container: string | undefined
       readonly variable: string
-      readonly find: FindSpan
+      readonly pattern: ValuePattern
     }
   /** `variable`: the application's own name of the value, if it reads it from its environment. */
   | { readonly _tag: "Secret"; readonly name: string; readonly key: string; readonly variable: string | undefined }
@@ -54,13 +60,14 @@ const readVariable = (
 /** `part`: the name of the part of the connection, which a group of the pattern may have. */
 const readPattern = (field: string, part: string, value: object): Result.Result<ValueSource, string> =>
   Result.gen(function* () {
-    const { value_pattern: pattern }: { value_pattern?: unknown } = value
+    const { value_pattern }: { value_pattern?: unknown } = value
+    const text = asString(value_pattern) ?? ""
     const { container, variable } = yield* readVariable(field, value)
     const find = yield* Result.mapError(
-      compileSpanFinder(asString(pattern) ?? "", [part, "value"]),
+      compileSpanFinder(text, [part, "value"]),
       (problem) => `${field}.envPattern.value_pattern cannot be used: ${problem}.`
     )
-    return { _tag: "Pattern", container, variable, find }
+    return { _tag: "Pattern", container, variable, pattern: { text, find } }
   })
 
 const readSecret = (field: string, value: object): Result.Result<ValueSource, string> => {

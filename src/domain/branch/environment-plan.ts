@@ -7,9 +7,9 @@
 
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
-import type { FindSpan } from "../policy/regex.ts"
 import { type BranchAccess, type BranchAddress, newUrl, rewrittenUrl } from "./branch-address.ts"
 import type { BranchRequest } from "./branch-request.ts"
+import type { ValuePattern } from "./connection-source.ts"
 
 /** A branch to which a session leads. */
 export interface SessionBranch {
@@ -26,8 +26,8 @@ export interface VariableEdit {
   readonly address: BranchAddress
   /** Port of the engine where an address has none. */
   readonly usualPort: number
-  /** Finds the text that is changed; nothing: all of the variable is. */
-  readonly find: FindSpan | undefined
+  /** The part of the variable that is changed; nothing: all of it is. */
+  readonly pattern: ValuePattern | undefined
   /** Whether the variable is set where the target has none. */
   readonly isInjected: boolean
   /**
@@ -87,9 +87,9 @@ const editsOf = ({
     const text = textOf(part, address)
     return sources.flatMap((source): ReadonlyArray<readonly [string, VariableEdit]> => {
       if (source.variable === undefined) return []
-      const find = source._tag === "Pattern" ? source.find : undefined
+      const pattern = source._tag === "Pattern" ? source.pattern : undefined
       const isInjected = source._tag === "Secret"
-      const edit = { branch: name, part, address, usualPort: dialect.port, find, isInjected, text }
+      const edit = { branch: name, part, address, usualPort: dialect.port, pattern, isInjected, text }
       return [[source.variable, edit]]
     })
   })
@@ -99,10 +99,10 @@ const described = ({ branch, part }: VariableEdit): string => `the ${part} of br
 
 /** Why the changes of a variable cannot all be made; nothing if they can. */
 const problemOf = (variable: string, edits: ReadonlyArray<VariableEdit>): string | undefined => {
-  const whole = edits.find(({ find }) => find === undefined)
+  const whole = edits.find(({ pattern }) => pattern === undefined)
   const other = edits.find(
-    ({ branch, find, part }) =>
-      whole !== undefined && (find !== undefined || branch !== whole.branch || part !== whole.part)
+    ({ branch, part, pattern }) =>
+      whole !== undefined && (pattern !== undefined || branch !== whole.branch || part !== whole.part)
   )
   return whole === undefined || other === undefined
     ? undefined

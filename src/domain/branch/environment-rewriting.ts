@@ -7,6 +7,7 @@
  */
 
 import * as Result from "effect/Result"
+import { quoted } from "../clean-text.ts"
 import { matchesGlob } from "../policy/glob.ts"
 import type { Span } from "../policy/regex.ts"
 import { encoded, isUrlOf, leadsTo, urlHost } from "./branch-address.ts"
@@ -46,9 +47,11 @@ const inValue = ({ address, part }: VariableEdit, text: string, value: string): 
 
 const replacementOf = (value: string, edit: VariableEdit): Result.Result<ReadonlyArray<Replacement>, string> =>
   Result.gen(function* () {
-    const span = edit.find?.(value)
-    const { part } = edit
-    if (span === undefined) return yield* Result.fail(`does not hold what the pattern of its ${part} finds`)
+    const { part, pattern } = edit
+    const span = pattern?.find(value)
+    if (span === undefined) {
+      return yield* Result.fail(`does not hold what the pattern ${quoted(pattern?.text ?? "")} of its ${part} finds`)
+    }
     if (isPlace(part) && span.start === span.end)
       return yield* Result.fail(`has no ${part} where its pattern finds one`)
     const text = yield* edit.text(value.slice(span.start, span.end))
@@ -82,7 +85,7 @@ const newValue = (
   value: string | undefined,
   edits: ReadonlyArray<VariableEdit>
 ): Result.Result<string | undefined, string> => {
-  const whole = edits.find(({ find, isInjected }) => find === undefined && (value !== undefined || isInjected))
+  const whole = edits.find(({ isInjected, pattern }) => pattern === undefined && (value !== undefined || isInjected))
   if (whole !== undefined) return whole.text(value)
   return value === undefined ? Result.succeed(value) : withParts(value, edits)
 }

@@ -86,7 +86,7 @@ describe("a part of a variable", () => {
     const host = { envPattern: { container: "app", variable: "DSN", value_pattern } }
     const read = Result.getOrThrow(readBranchRequest(spec({ connectionSource: { params: { host } } })))
     const [source] = read.connection.get("host") ?? []
-    const span = source?._tag === "Pattern" ? source.find(value) : undefined
+    const span = source?._tag === "Pattern" ? source.pattern.find(value) : undefined
     return span === undefined ? undefined : value.slice(span.start, span.end)
   }
 
