@@ -12,10 +12,7 @@ const death = Effect.callback<never>((resume) => {
     const planted = new TypeError(`planted ${String(way)}`, { cause: new Error("the cause of it") })
     if (way === "defect") resume(Effect.die(planted))
     else if (way === "rejection") void Promise.reject(planted)
-    else
-      setImmediate(() => {
-        throw planted
-      })
+    else throw planted
   })
 })
 
