@@ -3,6 +3,33 @@ import { clusterProfiles } from "../../src/domain/fleet/cluster-profile.ts"
 import { clustersNamespace } from "./cluster-api.ts"
 import type { MemoryKubeApi } from "./memory-kube-api.ts"
 
+/** The definition of `ClusterProfile` without its schema, and the account that the program has a token of. */
+export const profileManifests = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: clusterprofiles.multicluster.x-k8s.io
+  annotations: { api-approved.kubernetes.io: https://github.com/kubernetes/enhancements/pull/4322 }
+spec:
+  group: multicluster.x-k8s.io
+  scope: Namespaced
+  names: { kind: ClusterProfile, plural: clusterprofiles, singular: clusterprofile, listKind: ClusterProfileList }
+  versions:
+  - name: v1alpha1
+    served: true
+    storage: true
+    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+    subresources: { status: {} }
+---
+apiVersion: v1
+kind: Namespace
+metadata: { name: ${clustersNamespace} }
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: { name: operator, namespace: ${clustersNamespace} }
+`
+
 /** A provider whose plugin is the program `command`. */
 export const accessProvider = (command = "/plugin"): AccessProvider => ({
   name: "plugin",

@@ -17,37 +17,10 @@ import { clusterProfiles } from "../../../src/domain/fleet/cluster-profile.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
 import { clustersNamespace as namespace } from "../../support/cluster-api.ts"
-import { accessProvider, profileStatus } from "../../support/cluster-profile.ts"
+import { accessProvider, profileManifests, profileStatus } from "../../support/cluster-profile.ts"
 import { linklessConnector } from "../../support/linkless-connector.ts"
 import { untilTrue } from "../../support/until-true.ts"
 import type { ApiServer } from "./api-server.ts"
-
-/** The definition of `ClusterProfile` without its schema, and the account that the program has a token of. */
-const manifests = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: clusterprofiles.multicluster.x-k8s.io
-  annotations: { api-approved.kubernetes.io: https://github.com/kubernetes/enhancements/pull/4322 }
-spec:
-  group: multicluster.x-k8s.io
-  scope: Namespaced
-  names: { kind: ClusterProfile, plural: clusterprofiles, singular: clusterprofile, listKind: ClusterProfileList }
-  versions:
-  - name: v1alpha1
-    served: true
-    storage: true
-    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
-    subresources: { status: {} }
----
-apiVersion: v1
-kind: Namespace
-metadata: { name: ${namespace} }
----
-apiVersion: v1
-kind: ServiceAccount
-metadata: { name: operator, namespace: ${namespace} }
-`
 
 const run = Effect.runPromise
 
@@ -59,7 +32,7 @@ export const clusterProfileSuite = (use: () => ApiServer): void => {
     folder = await mkdtemp(join(tmpdir(), "braid-plugin-"))
     const { apply, kubeconfigPath } = use()
     admin = (await run(linklessConnector(kubeconfigPath).pipe(Scope.provide(scope)))).own.api
-    await apply(manifests)
+    await apply(profileManifests)
     await untilTrue("profiles are served", () => run(Effect.isSuccess(admin.list(clusterProfiles, { namespace }))))
   })
   afterAll(async () => {
