@@ -7,10 +7,11 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { sentencesOf } from "./refusal-texts.ts"
 
-/** The rooms that speak of one session to its user. */
+/** The rooms and files that speak to a user: of one session, or of a branch of a database in its status. */
 const rooms = new RegExp(
-  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|domain/branch/(?:branch-address|environment-)|" +
-    "app/(?:(?:api|sessions|relay|policies|copy-targets)/|branches/session-)|adapters/(?:pod/|x509/user-certificates))",
+  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|domain/branch/(?:branch-(?:address|admission|image|" +
+    "plan|pod-state|request)|connection-source|environment-|source-environment)|app/(?:(?:api|sessions|relay|policies|" +
+    "copy-targets)/|branches/(?:session-|make-branch-pod|target-template))|adapters/(?:pod/|x509/user-certificates))",
   "u"
 )
 
@@ -43,6 +44,19 @@ const parts: ReadonlySet<string> = new Set([
   "the client has come again",
   "The session was ended.",
   "Its object was deleted. Who did that is in the API server's audit log.",
+  // Parts of sentences about branches of databases.
+  "users may name no image",
+  "its failure could be read long enough",
+  "no session has used it for its TTL",
+  "it is being deleted",
+  "it ended without a reason",
+  "has no options block",
+  "has the options blocks …",
+  "is longer than … characters, or holds NUL",
+  "env, envFrom, envPattern and secret",
+  "Google's Secret Manager",
+  "The branch's Secret",
+  "The branch's pod",
   // Parts of limits.
   "events of your own sessions",
   "agents of all users",

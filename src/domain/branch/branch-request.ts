@@ -41,7 +41,7 @@ const longestText = 4_096
 const longestDatabaseName = 63
 const tag = /^[A-Za-z0-9_][-.A-Za-z0-9_]{0,127}$/u
 const settingName = /^[A-Za-z_][A-Za-z0-9_.]{0,62}$/u
-const nul = "\0"
+const nul = "\u0000"
 
 const isGiven = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null
 
