@@ -42,6 +42,7 @@ const networks = {
   "real client, features": [170, 4],
   "real client, certificates": [174, 3],
   "braid doctor": [56, 3],
+  "copies of databases": [97, 1],
   "clusters that join": [73, 3],
   "clusters that join, kubernetes": [10, 6],
   "kubelet, pod network and probes": [200, 40]

@@ -11,6 +11,20 @@ export interface CopiedPart {
   readonly filter: string | undefined
 }
 
+/** The form in which applications write the address of a database of an engine. */
+export interface AddressForm {
+  /** Schemes of its URLs, which a driver's name may follow, as in `postgresql+asyncpg`. The first one is the usual. */
+  readonly schemes: ReadonlyArray<string>
+  /** Whether a query parameter, in lower case, says where the database is and who enters it. */
+  readonly locates: (parameter: string) => boolean
+  /** Whether a query parameter, in lower case, says how the source is secured, which the branch is not. */
+  readonly secures: (parameter: string) => boolean
+  /** Values of a branch for query parameters, and for parts of a connection that have the same names. */
+  readonly own: Readonly<Record<string, string>>
+  /** Whether the name of the database is that of the user where the address has none. */
+  readonly isNamedAfterUser: boolean
+}
+
 /** The programs and the facts of an engine. Scripts are constant texts; all else reaches them as variables. */
 export interface Dialect {
   /** Repository of the image of users who name none, without a tag. */
@@ -19,6 +33,7 @@ export interface Dialect {
   readonly version: string
   /** TCP port of the server. */
   readonly port: number
+  readonly address: AddressForm
   /** The user of the server who may do everything in a branch, and whose password is the branch's. */
   readonly user: string
   /** The user that runs the server in the image: without one of this number its programs do not start. */
