@@ -44,6 +44,7 @@ const networks = {
   "braid doctor": [56, 3],
   branches: [88, 2],
   "branches on kubernetes": [177, 3],
+  "copies of databases": [97, 1],
   "clusters that join": [73, 3],
   "clusters that join, kubernetes": [10, 6],
   "a member that is away, kubernetes": [193, 6],

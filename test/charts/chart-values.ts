@@ -87,6 +87,8 @@ const others: Readonly<Record<string, unknown>> = {
   "tls.apiService.insecureSkipTLSVerify": true,
   "operator.extraEnv": { OPERATOR_LEASE_DURATION_SECS: "20" },
   "operator.pgBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
+  "operator.mysqlBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
+  "operator.mariadbBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.multiCluster.defaultCluster": "a",
   "operator.multiCluster.sessionStart": "all",
   "operator.multiCluster.providers": ["kubeconfigSecrets", "clusterApi", "clusterProfile"],

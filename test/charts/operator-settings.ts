@@ -24,7 +24,9 @@ export const settingsFrom = async (
       "clusters-config.yaml",
       "agent-config.yaml",
       "access-providers.yaml",
-      "pg-branch-config.yaml"
+      "pg-branch-config.yaml",
+      "mysql-branch-config.yaml",
+      "mariadb-branch-config.yaml"
     ]) {
       const content = file(name)
       if (content !== undefined) await writeFile(join(folder, name), content)

@@ -101,21 +101,23 @@ monitoring.{{ $name }} is on, but operator.metrics is off: nothing is made, as t
 {{- $unused = append $unused (printf "  %s: %s" .path .why) }}
 {{- end }}
 {{- end }}
-{{- range $engine := splitList " " (include "braid.engines" .) }}
-{{- if and (ne $engine "pg") (include "braid.on" (index $operator (print $engine "Branching"))) }}
-{{- $unused = append $unused (printf "  operator.%sBranching: no branch of this engine is made yet, and each is refused with a sentence" $engine) }}
-{{- end }}
-{{- end }}
 {{- $pods := list "allowedImages" "annotations" "image" "imagePullPolicy" "imagePullSecrets" "labels" "resources" "volume" }}
-{{- range $name, $value := $operator.pgBranchConfig }}
+{{- $branched := splitList " " (include "braid.branchedEngines" .) }}
+{{- range $engine := splitList " " (include "braid.engines" .) }}
+{{- if has $engine $branched }}
+{{- range $name, $value := index $operator (print $engine "BranchConfig") }}
 {{- if ne $name "dbPod" }}
-{{- $unused = append $unused (printf "  operator.pgBranchConfig.%s: branches have no such setting yet" $name) }}
+{{- $unused = append $unused (printf "  operator.%sBranchConfig.%s: branches have no such setting yet" $engine $name) }}
 {{- else if kindIs "map" $value }}
 {{- range $field, $_ := $value }}
 {{- if not (has $field $pods) }}
-{{- $unused = append $unused (printf "  operator.pgBranchConfig.dbPod.%s: branches have no such setting yet" $field) }}
+{{- $unused = append $unused (printf "  operator.%sBranchConfig.dbPod.%s: branches have no such setting yet" $engine $field) }}
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end }}
+{{- else if include "braid.on" (index $operator (print $engine "Branching")) }}
+{{- $unused = append $unused (printf "  operator.%sBranching: no branch of this engine is made yet, and each is refused with a sentence" $engine) }}
 {{- end }}
 {{- end }}
 {{- $known := include "braid.agentFields" . | fromYaml }}

@@ -26,6 +26,7 @@ import type { MakeCredentials } from "../../ports/credential-maker.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { counter, countOne } from "../kernel/metrics.ts"
+import { untilDone } from "../kernel/until-done.ts"
 import { type ClusterConnection, type CredentialState, disengage, engage } from "./cluster-connection.ts"
 import {
   forgetOtherWay,
@@ -423,5 +424,5 @@ export const followCredentials = (followed: FollowedMember): Effect.Effect<never
       noteRefusal(state)
       return whyUnauthorized(state, askedAt)
     }
-    return Effect.forever(step(state))
+    return Effect.forever(untilDone(step(state), "credentials of a cluster could not be followed"))
   })

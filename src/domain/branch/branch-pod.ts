@@ -77,7 +77,7 @@ const branchImage = (settings: BranchPodSettings, { dialect, image }: BranchRequ
 
 /** Variables and folders of both containers. */
 const shared = (name: string): ReadonlyArray<JsonObject> => [
-  { name: "PGDATA", value: `${dataFolder}/db` },
+  { name: "DATA", value: `${dataFolder}/db` },
   { name: "STAGING", value: stagingFolder },
   { name: "BRANCH_PASSWORD", valueFrom: { secretKeyRef: { name, key: "password" } } }
 ]

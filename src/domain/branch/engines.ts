@@ -8,6 +8,8 @@
 import type { BranchDatabaseSpec } from "../resources/branches/branch-database.ts"
 import type { BranchEngine } from "../resources/chart-switches.ts"
 import type { Dialect } from "./dialect.ts"
+import { mariadb } from "./dialects/mariadb.ts"
+import { mysql } from "./dialects/mysql.ts"
 import { postgresql } from "./dialects/postgresql.ts"
 
 /** The content that a branch starts with. */
@@ -38,8 +40,8 @@ export const engines: Readonly<Record<BranchEngine, Engine>> = {
     extraParameters: ["sslmode"],
     dialect: postgresql
   },
-  mysql: { name: "MySQL", block: "mysqlOptions", modes: sql, extraParameters: [] },
-  mariadb: { name: "MariaDB", block: "mariadbOptions", modes: sql, extraParameters: [] },
+  mysql: { name: "MySQL", block: "mysqlOptions", modes: sql, extraParameters: [], dialect: mysql },
+  mariadb: { name: "MariaDB", block: "mariadbOptions", modes: sql, extraParameters: [], dialect: mariadb },
   mongodb: { name: "MongoDB", block: "mongodbOptions", modes: documents, extraParameters: [] },
   mssql: { name: "SQL Server", block: "mssqlOptions", modes: sql, extraParameters: [] },
   redis: { name: "Redis", block: "redisOptions", modes: documents, extraParameters: [] },

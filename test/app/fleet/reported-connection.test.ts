@@ -5,6 +5,7 @@ import { makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { ReportedClusters } from "../../../src/app/fleet/reported-clusters.ts"
 import { eventsOfReported } from "../../../src/app/fleet/reported-connection.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { identityRefusedEvent } from "../../../src/domain/events/fleet-events.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { type ClusterReport, reportText } from "../../../src/domain/sharding/cluster-report.ts"
@@ -53,10 +54,7 @@ const start = Effect.gen(function* () {
       left: () => {},
       childChanged: (_cluster, { metadata }) => void events.push(`child ${metadata.name}`),
       reachChanged: told("reach"),
-      credentialsFailed: told("failed"),
-      credentialsEnding: told("ending"),
-      tokenIgnored: told("ignored"),
-      identityRefused: told("refused")
+      happened: told("happened")
     }
   }).pipe(
     Effect.provideService(ClusterConnector, {
@@ -97,7 +95,13 @@ describe("a connection to a cluster that another process watches", () => {
       expect(member.calls).toEqual([])
       const isLost = (now: number): ClusterReport => {
         const lastCheck = { askedAt: now, checkedAt: now }
-        const reason = { _tag: "ChecksFailed", lastCheck, message: "it is away" } as const
+        const reason = {
+          _tag: "ChecksFailed",
+          lastCheck,
+          failedChecks: 2,
+          message: "it is away",
+          lacksRight: false
+        } as const
         return connected(now, { state: { _tag: "Lost", reason } })
       }
       yield* report(isLost, ["mc-1"])
@@ -169,20 +173,11 @@ describe("the events of a connection that is reported", () => {
       const events = eventsOfReported({
         childChanged: tell("child"),
         reachChanged: tell("reach"),
-        credentialsFailed: tell("failed"),
-        credentialsEnding: tell("ending"),
-        tokenIgnored: tell("ignored"),
-        identityRefused: tell("refused")
+        happened: tell("happened")
       })
       events.childChanged(a, childOf("mc-1"))
       events.reachChanged(a)
-      for (const tellOf of [
-        events.credentialsFailed,
-        events.credentialsEnding,
-        events.tokenIgnored,
-        events.identityRefused
-      ])
-        tellOf(a, "")
+      events.happened(a, identityRefusedEvent(a, "it is another cluster"))
       expect(heard).toEqual(["child", "reach"])
     })
   )

@@ -2,11 +2,26 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { filterProblem, quotedName, tableName } from "../../../src/domain/branch/dialects/sql-text.ts"
 
+describe("a row filter of MySQL", () => {
+  it.each(["`Odd ) 'name` is null", 'name = "it\'s"', "a -> '$.b' = 1"])("may be %s", (filter) => {
+    expect(filterProblem(filter, "MySQL")).toBeUndefined()
+  })
+
+  it.each([
+    ["`a'b`) into outfile '/tmp/x' -- '", "closing parenthesis"],
+    ["true # rest", "comment"],
+    ["`a", "never closed"],
+    ["true /*! rest", "comment"]
+  ])("may not be %s", (filter, reason) => {
+    expect(filterProblem(filter, "MySQL")).toContain(reason)
+  })
+})
+
 describe("a row filter", () => {
   it.each(["id < 3", "name = 'O''Brien; --'", "(a or b) and c::date > now()", '"Odd ) name" is null', "x in (1, (2))"])(
     "may be %s",
     (filter) => {
-      expect(filterProblem(filter)).toBeUndefined()
+      expect(filterProblem(filter, "PostgreSQL")).toBeUndefined()
     }
   )
 
@@ -24,17 +39,20 @@ describe("a row filter", () => {
     ["(true", "opening parenthesis"],
     [" ", "without a condition"]
   ])("may not be %s", (filter, reason) => {
-    expect(filterProblem(filter)).toContain(reason)
+    expect(filterProblem(filter, "PostgreSQL")).toContain(reason)
   })
 
-  it("that is taken never leaves its parentheses, outside of texts in quotes", () => {
-    const pieces = fc.constantFrom("(", ")", "'", '"', ";", "-", "--", "/*", "*/", "\\", "$", ":", "::", "a", " ", "1")
+  it.each([
+    ["PostgreSQL", /'[^']*'|"[^"]*"/gu],
+    ["MySQL", /'[^']*'|"[^"]*"|`[^`]*`/gu]
+  ] as const)("of %s that is taken never leaves its parentheses, outside of texts in quotes", (form, texts) => {
+    const signs = ["(", ")", "'", '"', "`", "#", ";", "-", "--", "/*", "*/", "\\", "$", ":", "::", "a", " ", "1"]
     fc.assert(
-      fc.property(fc.array(pieces, { maxLength: 12 }), (list) => {
+      fc.property(fc.array(fc.constantFrom(...signs), { maxLength: 12 }), (list) => {
         const filter = list.join("")
-        if (filterProblem(filter) !== undefined) return
-        const outside = filter.replace(/'[^']*'|"[^"]*"/gu, "")
-        expect(outside).not.toMatch(/[;'"\\$]|--|\/\*/u)
+        if (filterProblem(filter, form) !== undefined) return
+        const outside = filter.replace(texts, "")
+        expect(outside).not.toMatch(form === "MySQL" ? /[;'"`#\\$]|--|\/\*/u : /[;'"\\$]|--|\/\*/u)
         let depth = 0
         for (const sign of outside) {
           depth += sign === "(" ? 1 : sign === ")" ? -1 : 0

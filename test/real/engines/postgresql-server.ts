@@ -27,7 +27,7 @@ const postgresqlFolder = ((): string | undefined => {
 export const describePostgresql = postgresqlFolder === undefined && !isCi ? describe.skip : describe
 
 /** The engine runs as nobody where the tests are root: it refuses to be root. */
-const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+export const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 export interface Ended {
   readonly status: number
@@ -36,9 +36,9 @@ export interface Ended {
 }
 
 const programEnv = (env: Readonly<Record<string, string>>) => ({
-  ...env,
   LC_ALL: "C.UTF-8",
-  PATH: `${postgresqlFolder ?? ""}:${process.env["PATH"] ?? ""}`
+  PATH: `${postgresqlFolder ?? ""}:${process.env["PATH"] ?? ""}`,
+  ...env
 })
 
 /** Runs a program to its end. */
@@ -169,9 +169,9 @@ export const serveBranch = async (
 }
 
 /** The two folders of the pod's containers. */
-export const podFolders = (folder: string): Readonly<Record<"PGDATA" | "STAGING", string>> => {
+export const podFolders = (folder: string): Readonly<Record<"DATA" | "STAGING", string>> => {
   const [data, staging] = [join(folder, "branch"), join(folder, "s")]
   mkdirSync(staging, { recursive: true })
   if (nobody.uid !== undefined) chownSync(staging, nobody.uid, nobody.gid)
-  return { PGDATA: data, STAGING: staging }
+  return { DATA: data, STAGING: staging }
 }

@@ -6,30 +6,14 @@
  */
 
 import type { AddressForm, Dialect } from "../dialect.ts"
+import { scriptStart } from "./copy-script.ts"
 import { filterProblem, quotedName, tableName } from "./sql-text.ts"
 
 /**
  * The copy. Folders are named by variables alone, and user text reaches `psql` and `pg_dump` as values of variables or
  * as whole arguments. Until the copy is done, the server listens to no address, so nothing can take it for ready.
  */
-const copyScript = `set -eu
-umask 077
-say() { printf '%s\\n' "$1"; }
-fail() { say "$1" >&2; exit 1; }
-
-# A branch that begins empty needs no source. The kubelet leaves the name of a missing variable as it is.
-reads_source=\${COPY_ITEMS:-0}
-[ "$COPY_MODE" = empty ] || reads_source=1
-for part in URL HOST PORT USER PASSWORD DATABASE SSLMODE; do
-  eval "value=\\\${SOURCE_$part-}"
-  case $value in
-    '$(TARGET_'*')')
-      [ "$reads_source" = 0 ] || fail "the target's container has no variable for the source's $part"
-      unset "SOURCE_$part"
-      ;;
-  esac
-done
-
+const copyScript = `${scriptStart(["URL", "HOST", "PORT", "USER", "PASSWORD", "DATABASE", "SSLMODE"])}
 # The source. Its sessions only read. A URL may hold options of its own, so the transaction of a filter says so again.
 source_url=\${SOURCE_URL-}
 case $source_url in
@@ -70,14 +54,14 @@ fi
 database=\${database:-postgres}
 
 # A copy that was cut off is begun anew.
-rm -rf "$PGDATA"
+rm -rf "$DATA"
 rm -rf "\${STAGING:?}"/*
 printf %s "$BRANCH_PASSWORD" > "$STAGING/password"
-initdb --pgdata="$PGDATA" --username=postgres --pwfile="$STAGING/password" --auth=scram-sha-256 --encoding=UTF8 \\
+initdb --pgdata="$DATA" --username=postgres --pwfile="$STAGING/password" --auth=scram-sha-256 --encoding=UTF8 \\
   --no-sync > "$STAGING/initdb.log" 2>&1 || { cat "$STAGING/initdb.log" >&2; exit 1; }
 rm "$STAGING/password"
-say 'host all all all scram-sha-256' >> "$PGDATA/pg_hba.conf"
-pg_ctl --pgdata="$PGDATA" --silent --wait --log="$STAGING/server.log" start \\
+say 'host all all all scram-sha-256' >> "$DATA/pg_hba.conf"
+pg_ctl --pgdata="$DATA" --silent --wait --log="$STAGING/server.log" start \\
   --options="-c listen_addresses= -c unix_socket_directories='$STAGING' -c port=5432 -c fsync=off" ||
   { cat "$STAGING/server.log" >&2; exit 1; }
 # No variable of the container may lead the programs elsewhere.
@@ -176,12 +160,12 @@ if [ "\${COPY_ITEMS:-0}" != 0 ]; then
     join pg_class c on c.oid = d.refobjid join pg_attribute a on a.attrelid = c.oid and a.attnum = d.refobjsubid
     where s.relkind = 'S' \\gexec" | enter --dbname="$target"
 fi
-pg_ctl --pgdata="$PGDATA" --silent --wait --mode=fast stop
+pg_ctl --pgdata="$DATA" --silent --wait --mode=fast stop
 rm -rf "\${STAGING:?}"/*
 `
 
 /** The server listens at the pod's address, or at all of them where it has none of its own. */
-const serveScript = `exec postgres -D "$PGDATA" -c "listen_addresses=\${POD_IP:-*}" -c port=5432 \\
+const serveScript = `exec postgres -D "$DATA" -c "listen_addresses=\${POD_IP:-*}" -c port=5432 \\
   -c unix_socket_directories=
 `
 
@@ -224,7 +208,7 @@ export const postgresql: Dialect = {
       ? 'has no name of a table: it must be like orders, sales.orders or "Sales"."Orders"'
       : filter === undefined
         ? undefined
-        : filterProblem(filter),
+        : filterProblem(filter, "PostgreSQL"),
   partName: (name) => quotedName(tableName(name) ?? [name]),
   dumpArgumentProblem: (argument) => {
     const [option = ""] = argument.split("=", 1)

@@ -5,12 +5,19 @@
  * Not here: whether the expression is right, which the server says.
  */
 
+/** The engines whose texts are read. MySQL's names are in backticks, and its comments may begin with `#`. */
+type SqlForm = "PostgreSQL" | "MySQL"
+
+const quotes: Readonly<Record<SqlForm, string>> = { PostgreSQL: `'"`, MySQL: `'"\`` }
+
 /** The problem of a sign outside of texts in quotes; nothing if it may stand there. */
-const signProblem = (sign: string, next: string): string | undefined => {
+const signProblem = (form: SqlForm, sign: string, next: string): string | undefined => {
   if (sign === ";") return "has a filter with a semicolon: it must be one condition on rows"
   // A single colon may name a variable of the client program, and a dollar sign may begin a text of its own.
   if ("\\$:".includes(sign)) return `has a filter with ${sign}, which is not served`
-  return ["--", "/*"].includes(sign + next) ? "has a filter with a comment: leave it out" : undefined
+  return ["--", "/*"].includes(sign + next) || (sign === "#" && form === "MySQL")
+    ? "has a filter with a comment: leave it out"
+    : undefined
 }
 
 /** The place of the quote that closes the text in quotes, or why none does. */
@@ -25,12 +32,12 @@ const endOfQuotes = (filter: string, from: number): number | string => {
  * Why a row filter cannot stand in parentheses behind `where`; nothing if it can. Texts in quotes may hold anything but
  * a backslash, which older settings of a server read as an escape.
  */
-export const filterProblem = (filter: string): string | undefined => {
+export const filterProblem = (filter: string, form: SqlForm): string | undefined => {
   if (filter.trim() === "") return "has a filter without a condition: leave the filter out for all rows"
   let depth = 0
   for (let at = 0; at < filter.length; at++) {
     const [sign, next] = [filter.charAt(at), filter.charAt(at + 1)]
-    if (sign === "'" || sign === '"') {
+    if (quotes[form].includes(sign)) {
       const end = endOfQuotes(filter, at)
       if (typeof end === "string") return end
       at = end
@@ -38,7 +45,7 @@ export const filterProblem = (filter: string): string | undefined => {
       at++
     } else {
       depth += sign === "(" ? 1 : sign === ")" ? -1 : 0
-      const problem = depth < 0 ? "has a filter with a closing parenthesis too many" : signProblem(sign, next)
+      const problem = depth < 0 ? "has a filter with a closing parenthesis too many" : signProblem(form, sign, next)
       if (problem !== undefined) return problem
     }
   }

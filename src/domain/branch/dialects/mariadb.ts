@@ -1,0 +1,16 @@
+/**
+ * Branches of MariaDB, from version 10.5, whose programs have their names of today.
+ *
+ * Not here: the scripts, which MySQL shares (mysql-scripts.ts).
+ */
+
+import type { Dialect } from "../dialect.ts"
+import { mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
+
+/** MariaDB. */
+export const mariadb: Dialect = {
+  ...mysqlDialect,
+  repository: "docker.io/library/mariadb",
+  version: "12",
+  address: mysqlAddress(["mariadb", "mysql", "mysql2"])
+}

@@ -1,0 +1,327 @@
+/**
+ * Branches of MySQL and of MariaDB. The server of a branch is filled by the dump program and the client of its own
+ * image, and the image's programs say which of the two it is: MySQL's servers take some options that MariaDB's lack.
+ *
+ * Not here: the facts in which the two engines differ (mysql.ts, mariadb.ts), and the variables that these scripts read
+ * (branch-pod.ts).
+ */
+
+import type { AddressForm, Dialect } from "../dialect.ts"
+import { scriptStart, sourceParts } from "./copy-script.ts"
+import { filterProblem } from "./sql-text.ts"
+
+const programs = `case $(mysqld --version 2> /dev/null) in
+  "" | *MariaDB*) server=mariadbd ;;
+  *) server=mysqld ;;
+esac`
+
+/**
+ * The copy. Folders are named by variables alone; user text reaches the programs as whole arguments, and statements
+ * quoted. Passwords are in variables of the programs' own. Until the copy is done, the server listens to no address.
+ */
+const copyScript = `${scriptStart(["URL", "HOST", "PORT", "USER", "PASSWORD", "DATABASE"])}
+# Text is taken byte by byte, and no variable of the image may lead the programs elsewhere.
+export LC_ALL=C
+unset MYSQL_HOST MYSQL_TCP_PORT MYSQL_UNIX_PORT
+${sourceParts("mysql://* | mysql+*://* | mysql2://* | mariadb://* | mariadb+*://*", "mysql:// or mariadb://")}
+database=\${DATABASE_NAME:-$source_database}
+source_database=\${source_database:-$database}
+[ -n "$database" ] || unread "the source's address names no database: set the name of the branch"
+
+# Programs, and the options that only one of the engines has.
+${programs}
+if [ "$server" = mariadbd ]; then
+  client=mariadb
+  dump=mariadb-dump
+  # With TLS where the source has it, as MySQL's programs do by themselves.
+  secured=--ssl-verify-server-cert=0
+  dump_options=
+else
+  client=mysql
+  dump=mysqldump
+  secured=--get-server-public-key
+  dump_options="--set-gtid-purged=OFF --column-statistics=0 --loose-masking-policies=0"
+fi
+common="--no-defaults --default-character-set=utf8mb4 --max-allowed-packet=1G"
+
+# The source, whose sessions only read.
+from_source() (
+  export MYSQL_PWD="$password"
+  program=$1
+  shift
+  exec "$program" $common $secured --protocol=tcp --host="$host" --port="\${port:-3306}" --user="\${user:-root}" "$@"
+)
+# A client that fails also repeats the statement, which may hold rows or the branch's password.
+quietly() {
+  "$@" 2> "$STAGING/client.log" || {
+    while IFS= read -r line; do
+      case $line in ERROR* | "$client: "*) say "$line" >&2 ;; esac
+    done < "$STAGING/client.log"
+    return 1
+  }
+}
+ask() {
+  # The modes of the source may give quotes and backslashes another meaning.
+  { say "set session sql_mode = '';" && cat; } | quietly from_source "$client" \\
+    --connect-timeout=10 --init-command='set session transaction read only' \\
+    --database="$source_database" --batch --skip-column-names --raw --binary-mode
+}
+# A text, and a name, inside of a statement.
+literal() { printf "'%s'" "$(printf %s "$1" | sed "s/[\\\\\\\\']/\\\\\\\\&/g")"; }
+identifier() { printf '\`%s\`' "$(printf %s "$1" | sed 's/\`/\`\`/g')"; }
+
+# A copy that was cut off is begun anew.
+rm -rf "$DATA" "$DATA.cnf"
+rm -rf "\${STAGING:?}"/*
+folded=0
+characters=
+if [ "$reads_source" != 0 ]; then
+  if [ "$server" = mariadbd ] && ! say 'select 1;' | ask > "$STAGING/answer" 2>&1; then
+    case $(cat "$STAGING/answer") in *SSL*) secured=--skip-ssl ;; esac
+  fi
+  # Whether the source tells large and small letters of tables apart can be said only once.
+  folded=$(say 'select if(@@lower_case_table_names, 1, 0);' | ask)
+  characters=$(say "select concat('character set ', default_character_set_name, ' collate ', default_collation_name)
+    from information_schema.schemata where schema_name = database();" | ask)
+fi
+cat > "$DATA.cnf" << END
+[mysqld]
+lower_case_table_names = $folded
+max_allowed_packet = 1G
+skip_name_resolve
+skip_log_bin
+END
+if [ "$server" = mariadbd ]; then
+  mariadb-install-db --defaults-file="$DATA.cnf" --datadir="$DATA" --auth-root-authentication-method=normal \\
+    --skip-test-db --skip-name-resolve > "$STAGING/install.log" 2>&1 || { cat "$STAGING/install.log" >&2; exit 1; }
+else
+  printf 'mysqlx = OFF\\nsecure_file_priv = NULL\\n' >> "$DATA.cnf"
+  mysqld --defaults-file="$DATA.cnf" --datadir="$DATA" --initialize-insecure > "$STAGING/install.log" 2>&1 ||
+    { cat "$STAGING/install.log" >&2; exit 1; }
+fi
+"$server" --defaults-file="$DATA.cnf" --datadir="$DATA" --skip-networking --socket="$STAGING/s" \\
+  --pid-file="$STAGING/pid" --innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=OFF > "$STAGING/server.log" 2>&1 &
+server_id=$!
+trap 'kill -9 "$server_id" 2> /dev/null || :' EXIT
+branch_password=
+into_branch() { quietly enter "$@"; }
+enter() (
+  export MYSQL_PWD="$branch_password"
+  exec "$client" $common --protocol=socket --socket="$STAGING/s" --user=root --batch --skip-column-names --raw \\
+    --binary-mode "$@"
+)
+until say 'select 1;' | into_branch > "$STAGING/answer" 2>&1; do
+  kill -0 "$server_id" 2> /dev/null || { cat "$STAGING/server.log" >&2; exit 1; }
+  sleep 0.1
+done
+
+# The branch's user. A user of the same name at a nearer host would be taken for it.
+say "select concat('drop user ', quote(user), '@', quote(host), ';') from mysql.user
+  where user = '' or (user = 'root' and host <> 'localhost');" | into_branch > "$STAGING/users.sql"
+new_password=$(literal "$BRANCH_PASSWORD")
+{
+  say "alter user 'root'@'localhost' identified by $new_password;"
+  say "create user 'root'@'%' identified by $new_password;"
+  say "grant all on *.* to 'root'@'%' with grant option;"
+} >> "$STAGING/users.sql"
+into_branch < "$STAGING/users.sql"
+rm "$STAGING/users.sql"
+branch_password=$BRANCH_PASSWORD
+if [ -n "$database" ]; then
+  target=$(identifier "$database")
+  say "create database $target $characters;" | into_branch
+fi
+
+# Views, triggers and routines run as the users that made them, who never log in here.
+if [ "$reads_source" != 0 ]; then
+  say "select distinct concat(quote(substring_index(definer, '@', char_length(definer)
+      - char_length(replace(definer, '@', '')))), '@', quote(substring_index(definer, '@', -1))) from (
+    select definer from information_schema.views where table_schema = database() union
+    select definer from information_schema.triggers where trigger_schema = database() union
+    select definer from information_schema.routines where routine_schema = database() union
+    select definer from information_schema.events where event_schema = database()
+  ) as objects where definer like '_%@_%';" | ask > "$STAGING/definers"
+  while IFS= read -r definer; do
+    case $definer in
+      "'root'@"*) say "create user if not exists $definer identified by $new_password;
+        grant all on *.* to $definer with grant option;" ;;
+      *) say "create user if not exists $definer account lock; grant all on $target.* to $definer;" ;;
+    esac
+  done < "$STAGING/definers" > "$STAGING/definers.sql"
+  into_branch < "$STAGING/definers.sql"
+  rm "$STAGING/definers.sql"
+fi
+
+dump_source() {
+  file=$1
+  shift
+  from_source "$dump" $dump_options --single-transaction --no-tablespaces --hex-blob "$@" > "$file" \\
+    2> "$STAGING/dump.log" || { cat "$STAGING/dump.log" >&2; exit 1; }
+  # MySQL's program leaves out what it may not see, and ends as if all were well.
+  while IFS= read -r line; do
+    case $line in
+      "" | [Ww]arning:* | WARNING:* | "-- Warning:"* | *": [Warning] "*) ;;
+      *) cat "$STAGING/dump.log" >&2 && exit 1 ;;
+    esac
+  done < "$STAGING/dump.log"
+}
+restore() { into_branch --database="$database" < "$1" && rm "$1"; }
+
+# Structures. A table that the user names must be there.
+set --
+triggers=1
+number=0
+while [ "$number" -lt "\${DUMP_ARGUMENTS:-0}" ]; do
+  eval "argument=\\$DUMP_ARGUMENT_$number"
+  [ "$argument" != --skip-triggers ] || triggers=0
+  set -- "$@" "$argument"
+  number=$((number + 1))
+done
+[ "$COPY_MODE" != empty ] || set -- "$@" --skip-routines --skip-events
+set -- "$@" -- "$source_database"
+number=0
+while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
+  eval "name=\\$COPY_ITEM_$number"
+  found=$(say "select count(*) from information_schema.tables where table_schema = database()
+    and table_name = $(literal "$name") and table_type not like '%VIEW';" | ask)
+  [ "$found" != 0 ] || fail "the source has no table $name"
+  if [ "$COPY_MODE" = empty ]; then set -- "$@" "$name"; fi
+  number=$((number + 1))
+done
+if [ "$COPY_MODE" = all ]; then
+  dump_source "$STAGING/dump" "$@"
+  restore "$STAGING/dump"
+elif [ "$reads_source" != 0 ]; then
+  dump_source "$STAGING/dump" --no-data --skip-triggers "$@"
+  restore "$STAGING/dump"
+fi
+
+# Rows of single tables. A filter is tried where it cannot write before the dump program gets it.
+number=0
+while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
+  eval "name=\\$COPY_ITEM_$number"
+  eval "filter=\\\${COPY_FILTER_$number-}"
+  set --
+  if [ -n "$filter" ]; then
+    {
+      say "select count(*) from $(identifier "$name") where ("
+      say "$filter"
+      say ');'
+    } | ask > "$STAGING/answer" || fail "rows of table $name could not be copied"
+    set -- --where="($filter
+)"
+  fi
+  dump_source "$STAGING/rows" --no-create-info --skip-triggers "$@" -- "$source_database" "$name"
+  restore "$STAGING/rows"
+  number=$((number + 1))
+done
+
+# Triggers come last, so that copied rows do not run them.
+if [ "$COPY_MODE" != empty ] && [ "$triggers" = 1 ]; then
+  if [ "$COPY_MODE" = schema ]; then
+    dump_source "$STAGING/dump" --no-create-info --no-data --triggers -- "$source_database"
+    restore "$STAGING/dump"
+  fi
+  seen=$(say "select (select count(*) from information_schema.user_privileges where privilege_type = 'TRIGGER') +
+    (select count(*) from information_schema.schema_privileges
+      where privilege_type = 'TRIGGER' and database() like table_schema) +
+    (select count(*) from information_schema.table_privileges where privilege_type = 'TRIGGER');" | ask)
+  [ "$seen" != 0 ] || say "warning: the source's user has no right to see triggers, so the branch may lack some" >&2
+fi
+# A foreign key into a table that was not copied would refuse every new row.
+if [ "$reads_source" != 0 ]; then
+  into_branch --database="$database" << 'END' > "$STAGING/keys.sql"
+select concat('alter table \`', replace(table_name, '\`', '\`\`'), '\` drop foreign key \`',
+    replace(constraint_name, '\`', '\`\`'), '\`;')
+  from information_schema.referential_constraints as r where constraint_schema = database() and not exists (
+    select 1 from information_schema.tables as t
+    where t.table_schema = r.unique_constraint_schema and t.table_name = r.referenced_table_name
+  );
+END
+  restore "$STAGING/keys.sql"
+fi
+trap - EXIT
+kill "$server_id"
+wait "$server_id"
+rm -rf "\${STAGING:?}"/*
+`
+
+/** The server listens at the pod's address, or at all of them where it has none of its own. */
+const serveScript = `${programs}
+exec "$server" --defaults-file="$DATA.cnf" --datadir="$DATA" --bind-address="\${POD_IP:-*}" --port=3306 \\
+  --socket="$STAGING/s" --pid-file="$STAGING/pid"
+`
+
+/** Options of the dump program that only say what of a database is dumped, and how it is written. */
+const dumpOptions = [
+  ...[
+    "routines",
+    "events",
+    "triggers",
+    "hex-blob",
+    "complete-insert",
+    "extended-insert",
+    "tz-utc",
+    "quick",
+    "comments"
+  ],
+  ...["order-by-primary", "single-transaction", "lock-tables", "tablespaces", "column-statistics", "quote-names"],
+  ...["add-drop-table", "add-locks", "disable-keys", "create-options", "set-charset", "dump-date", "autocommit"]
+]
+const onlyOptions = [
+  "--no-tablespaces",
+  "--no-autocommit",
+  "--set-gtid-purged",
+  "--ignore-table",
+  "--ignore-table-data"
+]
+
+const isServed = (option: string): boolean =>
+  onlyOptions.includes(option) || dumpOptions.some((name) => option === `--${name}` || option === `--skip-${name}`)
+
+/** A table's name as users write it: as it is, or in backticks, in which a backtick is written twice. */
+const tableName = (name: string): string | undefined => {
+  const [, quoted, bare] = /^(?:`((?:[^`]|``)+)`|([^`.'"\p{Cc}]+))$/u.exec(name) ?? []
+  const read = quoted?.replaceAll("``", "`") ?? bare
+  return read === undefined || [...read].length > 64 ? undefined : read
+}
+
+/** Parameters of drivers that say where the database is, and who enters it. */
+const placeParameters: ReadonlySet<string> = new Set([
+  ...["host", "hostname", "server", "port", "socket", "socketpath", "unix_socket", "unixsocket", "pipe", "proxy"],
+  ...["user", "username", "password", "passwd", "pass", "db", "dbname", "database", "schema"]
+])
+
+const security = /^(?:ssl|tls|use_?ssl|require_?ssl|verify|trust|server_?certificate|server_?ssl)/u
+
+/** The part of a dialect in which the two engines do not differ. */
+export const mysqlDialect = {
+  port: 3306,
+  user: "root",
+  userId: 999,
+  copyScript,
+  serveScript,
+  partProblem: ({ filter, name }) =>
+    tableName(name) === undefined
+      ? "has no name of a table: it must be like orders or `Odd.Name`, without its database"
+      : filter === undefined
+        ? undefined
+        : filterProblem(filter, "MySQL"),
+  partName: (name) => tableName(name) ?? name,
+  dumpArgumentProblem: (argument) =>
+    isServed(argument.split("=", 1)[0] ?? "")
+      ? undefined
+      : `which is not passed on: it may be ${onlyOptions.join(", ")}, or --NAME and --skip-NAME of ` +
+        dumpOptions.join(", "),
+  // A branch without them would differ in silence. Events would begin to run in it.
+  dumpArguments: ["--routines"]
+} as const satisfies Omit<Dialect, "repository" | "version" | "address">
+
+/** `schemes`: those of the engine's URLs, of which the first one is the usual. */
+export const mysqlAddress = (schemes: ReadonlyArray<string>): AddressForm => ({
+  schemes,
+  locates: (parameter) => placeParameters.has(parameter),
+  secures: (parameter) => security.test(parameter),
+  own: {},
+  isNamedAfterUser: false
+})

@@ -1,0 +1,16 @@
+/**
+ * Branches of MySQL.
+ *
+ * Not here: the scripts, which MariaDB shares (mysql-scripts.ts).
+ */
+
+import type { Dialect } from "../dialect.ts"
+import { mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
+
+/** MySQL. */
+export const mysql: Dialect = {
+  ...mysqlDialect,
+  repository: "docker.io/library/mysql",
+  version: "8.4",
+  address: mysqlAddress(["mysql", "mysql2", "mariadb"])
+}
