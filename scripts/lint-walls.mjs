@@ -56,6 +56,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   "src/app/sessions/member": inApp("kernel", "api", "relay", "sessions"),
   "src/app/copy-targets": inApp("kernel", "api"),
   "src/app/branches": inApp("kernel"),
+  "src/app/branch-sync": inApp("kernel", "api"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/operator": inApp(
     "kernel",
@@ -67,7 +68,8 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
     "policies",
     "sessions/**",
     "copy-targets",
-    "branches"
+    "branches",
+    "branch-sync"
   ),
   "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "metrics", "operator", "copy-targets"),
   "src/app": ["src/**"],

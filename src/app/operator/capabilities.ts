@@ -7,6 +7,7 @@ import { Effect, type Scope } from "effect"
 import type { Agents } from "../../ports/agents.ts"
 import type { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { Capability } from "../api/capability.ts"
+import { type BranchSyncGround, makeBranchSyncCapability } from "../branch-sync/branch-sync-capability.ts"
 import type { BranchDirectory } from "../branches/branch-directory.ts"
 import { type BranchGround, makeClusterBranches } from "../branches/cluster-branches.ts"
 import { type CopyTargetGround, makeCopyTargetCapability } from "../copy-targets/copy-target-capability.ts"
@@ -16,7 +17,8 @@ import { makeMemberCapability, type MemberGround } from "../sessions/member/memb
 import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
 
 /** The ground that every capability may build on; each capability names the part that it needs. */
-export interface Ground extends PolicyGround, TlsGround, BranchGround, MemberGround, PrimaryGround, CopyTargetGround {
+export interface Ground
+  extends PolicyGround, TlsGround, BranchGround, MemberGround, PrimaryGround, BranchSyncGround, CopyTargetGround {
   /** Whether sessions take branches; without it connects that name branches are refused. */
   readonly sessionsTakeBranches?: true | undefined
   /** The branches of this cluster for its sessions; nothing: sessions take none, or there are none. */
@@ -48,6 +50,7 @@ export const operatorCapabilities: ReadonlyArray<MakeCapability> = [
   makeTlsCapability,
   makeBranchesAndSessions,
   makePrimaryCapability,
+  makeBranchSyncCapability,
   makeCopyTargetCapability
 ]
 
