@@ -56,6 +56,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   "src/app/sessions/primary": inApp("kernel", "api", "relay", "fleet", "sessions"),
   "src/app/sessions/member": inApp("kernel", "api", "branches", "relay", "sessions"),
   "src/app/copy-targets": inApp("kernel", "api"),
+  "src/app/branch-sync": inApp("kernel", "api"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/operator": inApp(
     "kernel",
@@ -68,7 +69,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
     "branches",
     "sessions/**",
     "copy-targets",
-    "branches"
+    "branch-sync"
   ),
   "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "metrics", "operator", "copy-targets"),
   "src/app": ["src/**"],

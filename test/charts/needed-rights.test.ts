@@ -1,5 +1,11 @@
 import { expect, it } from "vitest"
-import { memberRights, type NeededRight, ownRights, type RightScope } from "../../src/domain/doctor/needed-rights.ts"
+import {
+  defaultClusterRights,
+  memberRights,
+  type NeededRight,
+  ownRights,
+  type RightScope
+} from "../../src/domain/doctor/needed-rights.ts"
 import type { Role } from "../../src/domain/fleet/roles.ts"
 import { Chart, type Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
@@ -105,8 +111,11 @@ describeHelm("what braid doctor asks for", (helm) => {
 
   it("is what the chart of a member grants to a primary, but for renewing its token", async () => {
     const renewal = "operator-namespace: create serviceaccounts/token. named mirrord-operator-envoy"
-    expect([...needed(memberRights), renewal].toSorted()).toEqual(
-      granted(await render({ multiClusterMember: true }), "mirrord-operator-envoy")
-    )
+    for (const pgBranching of [false, true]) {
+      const rights = pgBranching ? [...memberRights, ...defaultClusterRights] : memberRights
+      expect([...needed(rights), renewal].toSorted()).toEqual(
+        granted(await render({ multiClusterMember: true, pgBranching }), "mirrord-operator-envoy")
+      )
+    }
   })
 })

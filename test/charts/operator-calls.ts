@@ -10,6 +10,7 @@ import type { DialAgent } from "../../src/adapters/pod/agent-starter.ts"
 import { podAgents } from "../../src/adapters/pod/pod-agents.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
 import type { Targets } from "../../src/app/api/capability.ts"
+import { makeBranchSyncCapability } from "../../src/app/branch-sync/branch-sync-capability.ts"
 import { makeBranches } from "../../src/app/branches/branch-controller.ts"
 import type { BranchDirectory } from "../../src/app/branches/branch-directory.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
@@ -44,6 +45,7 @@ import {
   apiServices,
   configMaps,
   deployments,
+  namespaces,
   nodes,
   pods,
   secrets,
@@ -65,6 +67,7 @@ import { AgentUnreachable } from "../../src/ports/agents.ts"
 import type { KubeApi } from "../../src/ports/kube-api.ts"
 import { placement, settings } from "../adapters/pod/agent-examples.ts"
 import { virtualTime } from "../support/effect-it.ts"
+import { configurationOf } from "../support/fleet.ts"
 import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { memoryWorld, openConnection } from "../support/memory-world.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
@@ -76,7 +79,8 @@ import { type ApiCall, rowOf } from "./api-call.ts"
  * same), the same where it makes copies of targets; of a primary with and without workloads, and of one whose replicas
  * share its members, each in its own cluster; the primary in its members' clusters; an operator whose agents speak TLS,
  * and one that asks nodes for room, as far as that is more; an operator whose agents are ephemeral containers; an
- * operator that makes branches of databases, as far as that is more; the hooks of the chart.
+ * operator that makes branches of databases, as far as that is more; a primary that has them made in its default
+ * cluster, as far as that is more, in its own cluster and in that one; the hooks of the chart.
  */
 export const callers = [
   "operator-with-workloads",
@@ -89,6 +93,8 @@ export const callers = [
   "operator-with-ephemeral-agents",
   "operator-that-asks-nodes",
   "operator-with-branches",
+  "primary-with-branches",
+  "primary-with-branches-at-the-default",
   "hooks",
   "hooks-with-copies"
 ] as const
@@ -341,6 +347,43 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
   )
 }
 
+/** A branch that a primary has made in its default cluster: patched, stopped, ordered again, expired. */
+const ofBranchSync = (): Promise<Readonly<Record<"own" | "atDefault", Array<ApiCall>>>> => {
+  const calls = { own: new Array<ApiCall>(), atDefault: new Array<ApiCall>() }
+  const [own, atDefault] = [new MemoryKubeApi("primary"), new MemoryKubeApi("a")]
+  const [api, reached] = [recordingKubeApi(own, calls.own), recordingKubeApi(atDefault, calls.atDefault)]
+  const [namespace, name] = ["shop", "branch"]
+  const order = (ttlSecs: number): Effect.Effect<void> => {
+    own.write(branchDatabases, name, { spec: { id: "1", ttlSecs } }, namespace)
+    return TestClock.adjust("2 seconds")
+  }
+  return Effect.runPromise(
+    Effect.gen(function* () {
+      yield* TestClock.setTime(Date.UTC(2026, 0, 1))
+      own.write(namespaces, "kube-system", {})
+      const ground = {
+        api,
+        namespace: operatorNamespace,
+        fleet: configurationOf(["a"]),
+        events: yield* makeEventRecorder(api),
+        branchSettings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }
+      }
+      const clusters = () => [{ name: clusterName("a"), isDefault: true, api: () => reached, lost: () => undefined }]
+      yield* makeBranchSyncCapability(ground, [{ clusters }])
+      yield* order(300)
+      yield* order(600)
+      own.erase(branchDatabases, name, namespace)
+      yield* TestClock.adjust("2 seconds")
+      yield* order(300)
+      atDefault.write(branchDatabases, name, { status: { phase: "Ready", expireTime: "" } }, namespace)
+      yield* TestClock.adjust("2 seconds")
+      atDefault.erase(branchDatabases, name, namespace)
+      yield* TestClock.adjust("10 seconds")
+      return calls
+    }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([]))))
+  )
+}
+
 /** A primary orders a copy from a cluster, and asks how far it is. */
 const ofFleetCopies = (): Promise<ReadonlyArray<ApiCall>> => {
   const asked = { primary: "primary", namespace: "default", name: "x" }
@@ -455,6 +498,7 @@ const makesJob = ({ group, verb }: ApiCall): boolean => group === "batch" && ["c
  * program, in that part alone.
  */
 export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, ReadonlyArray<ApiCall>>>> => {
+  const branchSync = await ofBranchSync()
   const found: Record<ApiUser, Array<ApiCall>> = {
     "operator-with-workloads": [],
     "operator-with-copies": [],
@@ -466,6 +510,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "operator-with-ephemeral-agents": [],
     "operator-that-asks-nodes": await ofNodeRoom(),
     "operator-with-branches": await ofBranches(),
+    "primary-with-branches": branchSync.own,
+    "primary-with-branches-at-the-default": branchSync.atDefault,
     hooks: [],
     "hooks-with-copies": []
   }

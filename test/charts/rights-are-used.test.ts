@@ -82,7 +82,7 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     "primary, of a fleet with branches of databases",
     { operator: { ...primary.operator, pgBranching: true } },
     account("mirrord-operator"),
-    ["primary-management-only"]
+    ["primary-management-only", "primary-with-branches"]
   ],
   [
     "primary without agents, which would speak TLS",
@@ -114,6 +114,12 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     { operator: { multiClusterMember: true } },
     account("mirrord-operator-envoy"),
     ["primary-at-a-member"]
+  ],
+  [
+    "member with branches of databases, for a primary",
+    { operator: { multiClusterMember: true, pgBranching: true } },
+    account("mirrord-operator-envoy"),
+    ["primary-at-a-member", "primary-with-branches-at-the-default"]
   ],
   ["single", {}, account("mirrord-hooks"), ["hooks-with-copies"]],
   ["primary with workloads", primaryWithWorkloads, account("mirrord-hooks"), ["hooks-with-copies"]],

@@ -227,10 +227,19 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- range $engine := splitList " " (include "braid.engines" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sBranching" $engine)) -}}{{- end -}}
 {{- end -}}
 
+{{/* "true" for a primary whose sessions have their databases in another cluster. */}}
+{{- define "braid.isDefaultElsewhere" -}}
+{{- if and (include "braid.isPrimary" .) (ne (include "braid.text" .Values.operator.multiCluster.defaultCluster) (include "braid.clusterName" .)) -}}true{{- end -}}
+{{- end -}}
+
 {{/* "true" where the operator makes branches: sessions have their databases in the default cluster, so no other primary makes any. */}}
 {{- define "braid.makesBranches" -}}
-{{- $isElsewhere := and (include "braid.isPrimary" .) (ne (include "braid.text" .Values.operator.multiCluster.defaultCluster) (include "braid.clusterName" .)) -}}
-{{- if and (include "braid.anyBranching" .) (include "braid.hasAgents" .) (not $isElsewhere) -}}true{{- end -}}
+{{- if and (include "braid.anyBranching" .) (include "braid.hasAgents" .) (not (include "braid.isDefaultElsewhere" .)) -}}true{{- end -}}
+{{- end -}}
+
+{{/* "true" where the operator has the branches that users order made in its default cluster. */}}
+{{- define "braid.copiesBranches" -}}
+{{- if and (include "braid.anyBranching" .) (include "braid.isDefaultElsewhere" .) -}}true{{- end -}}
 {{- end -}}
 
 {{- define "braid.anySplitting" -}}

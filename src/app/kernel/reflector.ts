@@ -119,7 +119,8 @@ const takeList = (
   { items, resourceVersion }: { readonly items: ReadonlyArray<KubeObject>; readonly resourceVersion: string }
 ): string => {
   const present = new Set(items.map(keyOfObject))
-  for (const [key, object] of state.cache) if (!present.has(key)) remove(state, object)
+  // A copy, since a listener may put objects into the cache at once, and the list knows nothing of those.
+  for (const [key, object] of [...state.cache]) if (!present.has(key)) remove(state, object)
   // A list counts even if it is older than the cache: a server may have been restored from a backup.
   for (const object of items) put(state, object)
   state.newestVersion = resourceVersion

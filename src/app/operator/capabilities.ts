@@ -7,6 +7,7 @@ import { Effect, type Scope } from "effect"
 import type { Agents } from "../../ports/agents.ts"
 import type { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { Capability } from "../api/capability.ts"
+import { type BranchSyncGround, makeBranchSyncCapability } from "../branch-sync/branch-sync-capability.ts"
 import type { BranchDirectory } from "../branches/branch-directory.ts"
 import { type BranchGround, makeClusterBranches } from "../branches/cluster-branches.ts"
 import { type CopyTargetGround, makeCopyTargetCapability } from "../copy-targets/copy-target-capability.ts"
@@ -16,7 +17,8 @@ import { makeMemberCapability, type MemberGround } from "../sessions/member/memb
 import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
 
 /** The ground that every capability may build on; each capability names the part that it needs. */
-export interface Ground extends PolicyGround, TlsGround, BranchGround, MemberGround, PrimaryGround, CopyTargetGround {
+export interface Ground
+  extends PolicyGround, TlsGround, BranchGround, MemberGround, PrimaryGround, BranchSyncGround, CopyTargetGround {
   /** The branches of this cluster for its sessions; nothing: it makes none, and connects that name some are refused. */
   readonly branches?: BranchDirectory | undefined
 }
@@ -45,6 +47,7 @@ export const operatorCapabilities: ReadonlyArray<MakeCapability> = [
   makeTlsCapability,
   makeBranchesAndSessions,
   makePrimaryCapability,
+  makeBranchSyncCapability,
   makeCopyTargetCapability
 ]
 

@@ -27,16 +27,16 @@ export interface AdmittedBranch {
 }
 
 /** By this annotation the client of a primary without workloads names the namespace of the target. */
-const targetNamespace = "mirrord.metalbear.co/target-namespace"
+export const targetNamespaceAnnotation = "mirrord.metalbear.co/target-namespace"
 
 /** Why a branch may not be made where its resource is. */
 const placeProblem = ({ protectedNamespaces }: BranchRules, { metadata }: BranchDatabase): string | undefined => {
   const { annotations, namespace = "" } = metadata
-  const other = annotations?.[targetNamespace]
+  const other = annotations?.[targetNamespaceAnnotation]
   if (other !== undefined && other !== namespace) {
     return (
-      `The annotation ${targetNamespace} names another namespace than ${namespace}, in which the branch would be ` +
-      "made: make the branch in the target's own namespace."
+      `The annotation ${targetNamespaceAnnotation} names another namespace than ${namespace}, in which the branch ` +
+      "would be made: make the branch in the target's own namespace."
     )
   }
   const failure = protectedTarget(protectedNamespaces, namespace, false)

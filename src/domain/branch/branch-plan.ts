@@ -4,6 +4,7 @@
  * Not here: reading the pod (branch-pod-state.ts) and the spec (branch-request.ts); observing and acting.
  */
 
+import { originOf } from "../branch-sync/synced-branch.ts"
 import { cleanText, textLimits, withoutEnd } from "../clean-text.ts"
 import { jsonEqual } from "../json.ts"
 import type { BranchStatus } from "../resources/branches/branch-shapes.ts"
@@ -52,7 +53,9 @@ const longestCopy = 1_800_000
 /** A client that waits for the branch connects within this time after it is ready, whatever the TTL. */
 const shortestTtl = 60_000
 /** How long a failure stays to be read. The name is free for another try after that. */
-const failureStays = 20_000
+export const failureStays = 20_000
+/** The same of a copy, whose primary deletes it when its users have read the failure, and may be away meanwhile. */
+const copysFailureStays = 600_000
 
 const noMigrations = "This operator does not run migrations of branches: take them out of the configuration."
 
@@ -64,13 +67,16 @@ const preconditionOf = ({ resourceVersion, uid }: ObjectMeta): Precondition => (
   resourceVersion: resourceVersion ?? ""
 })
 
-/** The status with a failure. Its time to expire is when the branch is deleted. */
-const failed = (now: number, reason: string): NewStatus => ({
+/** The status with a failure. Its time to expire is when the branch is deleted. `stays`: ms until then. */
+export const failedStatus = (now: number, reason: string, stays = failureStays): NewStatus => ({
   phase: "Failed",
-  expireTime: timestamp(now + failureStays),
+  expireTime: timestamp(now + stays),
   error: `${withoutEnd(cleanText(reason, textLimits.message - 1), ".")}.`,
   sessionInfo: {}
 })
+
+const failed = ({ metadata }: ObservedBranch, now: number, reason: string): NewStatus =>
+  failedStatus(now, reason, originOf({ metadata }) === undefined ? failureStays : copysFailureStays)
 
 /** When a branch expires that is used now, or was used until now. Times are epoch ms. */
 export const expiryAfterUse = (ttlMillis: number, now: number): number => now + Math.max(ttlMillis, shortestTtl)
@@ -108,9 +114,9 @@ const whileMade = (observed: ObservedBranch, before: BranchStatus, now: number):
   }
   // A pod that was there and is not any more is no pod that has to be made.
   const lost = pod._tag === "Absent" && (before.podName ?? undefined) === undefined ? undefined : lossOf(observed)
-  if (lost !== undefined) return failed(now, lost)
+  if (lost !== undefined) return failed(observed, now, lost)
   const end = timeOf(before.expireTime) ?? now
-  if (now >= end) return failed(now, `The copy was not complete after ${longestCopy / 60_000} minutes`)
+  if (now >= end) return failed(observed, now, `The copy was not complete after ${longestCopy / 60_000} minutes`)
   return {
     phase: "Pending",
     expireTime: before.expireTime,
@@ -125,7 +131,7 @@ const nextStatus = (observed: ObservedBranch, now: number): NewStatus => {
   if (status?.phase === "Failed") return status
   if (status?.phase === "Ready") {
     const lost = lossOf(observed)
-    if (lost !== undefined) return failed(now, lost)
+    if (lost !== undefined) return failed(observed, now, lost)
     const { phase, podName } = status
     const expireTime = timestamp(expiryOf(observed, status, now))
     const named = podName === undefined ? {} : { podName }
@@ -134,10 +140,10 @@ const nextStatus = (observed: ObservedBranch, now: number): NewStatus => {
   if (status === undefined || status.phase === "Init") {
     return refusal === undefined
       ? { phase: "Pending", expireTime: timestamp(now + longestCopy), sessionInfo: {} }
-      : failed(now, refusal)
+      : failed(observed, now, refusal)
   }
   return refusal !== undefined && observed.pod._tag === "Absent"
-    ? failed(now, refusal)
+    ? failed(observed, now, refusal)
     : whileMade(observed, status, now)
 }
 

@@ -186,6 +186,33 @@ const branches: ReadonlyArray<NeededRight> = [
   }
 ]
 
+const noOrders = "no branch of a database is made for sessions over many clusters"
+
+/** Rights of a primary, in its own cluster, whose sessions have their databases in another one. */
+const orderedBranches: ReadonlyArray<NeededRight> = [
+  {
+    scope: "cluster",
+    group: "dbs.mirrord.metalbear.co",
+    resource: "branchdatabases",
+    verbs: ["get", "list", "watch", "delete"],
+    without: noOrders
+  },
+  {
+    scope: "cluster",
+    group: "dbs.mirrord.metalbear.co",
+    resource: "branchdatabases/status",
+    verbs: ["patch"],
+    without: noOrders
+  },
+  {
+    scope: "cluster",
+    group: "",
+    resource: "events",
+    verbs: ["create"],
+    without: "kubectl describe tells nothing of what happened to a branch"
+  }
+]
+
 /** Rights of every operator, whatever its role. */
 const everyOperator: ReadonlyArray<NeededRight> = [
   {
@@ -475,6 +502,7 @@ export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<Need
     ...everyOperator,
     ...(parts.ownCertificate ? keepingACertificate : []),
     ...(hasAgents ? ofWorkloads(role, parts) : []),
+    ...(parts.branching && role._tag === "Primary" && !role.isDefault ? orderedBranches : []),
     ...(role._tag === "Primary" ? [...primaryOperator, ...(parts.sharding ? sharingMembers : [])] : [])
   ]
 }
@@ -503,5 +531,16 @@ export const memberRights: ReadonlyArray<NeededRight> = [
     resource: "sessions",
     verbs: ["delete"],
     without: "sessions that users began in this cluster cannot be stopped from the primary"
+  }
+]
+
+/** The same at its default cluster, if databases have branches. */
+export const defaultClusterRights: ReadonlyArray<NeededRight> = [
+  {
+    scope: "cluster",
+    group: "dbs.mirrord.metalbear.co",
+    resource: "branchdatabases",
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
+    without: noOrders
   }
 ]

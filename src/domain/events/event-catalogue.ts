@@ -125,6 +125,17 @@ export const eventCatalogue = {
     on: branch,
     when: "the branch cannot be made, or its pod is lost; it is deleted 20 s later"
   },
+  BranchCopied: { type: "Normal", on: branch, when: "a primary has a copy of the branch in its default cluster" },
+  BranchBorrowed: {
+    type: "Normal",
+    on: branch,
+    when: "the default cluster has a branch of this name already, and a primary's users share it"
+  },
+  BranchWaits: {
+    type: "Warning",
+    on: branch,
+    when: "the branch cannot be made, because the default cluster is away, or there is none"
+  },
   BranchExpired: { type: "Normal", on: branch, when: "no session has used the branch for its time, and it is deleted" }
 } as const satisfies Readonly<Record<string, Entry>>
 

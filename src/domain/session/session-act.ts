@@ -86,7 +86,10 @@ export type SessionAct =
   | (AuditedSession & Asked & { readonly act: "copied"; readonly copy: string; readonly scaleDown: boolean })
   /** The operator has deleted a copy that no session used. */
   | (AuditedSession & { readonly act: "copyDeleted"; readonly copy: string; readonly message: string })
-  /** The pod of a database's branch was made. `branch`: name of its resource, whose maker the API server knows. */
+  /**
+   * The pod of a database's branch was made, or at a primary the order for it in the cluster that is named. `branch`:
+   * name of its resource, whose maker the API server knows.
+   */
   | (AuditedSession & { readonly act: "branched"; readonly branch: string })
   /** The operator has deleted a branch that no session used, or that failed. */
   | (AuditedSession & { readonly act: "branchDeleted"; readonly branch: string; readonly message: string })

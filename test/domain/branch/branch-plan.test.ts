@@ -1,5 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { originAnnotations } from "../../../src/domain/branch-sync/synced-branch.ts"
 import { planBranch, type ObservedBranch } from "../../../src/domain/branch/branch-plan.ts"
 import { branchPodState, type BranchPodState } from "../../../src/domain/branch/branch-pod-state.ts"
 import type { BranchStatus } from "../../../src/domain/resources/branches/branch-shapes.ts"
@@ -102,6 +103,15 @@ describe("the plan for a branch", () => {
     if (refused === undefined) return
     expect(after(refused, start + 19_999)).toBeDefined()
     expect(after(refused, start + 20_000)).toBeUndefined()
+  })
+
+  it("keeps the failure of a copy longer, as its primary may be away", () => {
+    const annotations = Object.fromEntries(Object.values(originAnnotations).map((annotation) => [annotation, "1"]))
+    const metadata = { name: "b", uid: "u", resourceVersion: "1", annotations }
+    const refused = after(observed({ metadata, refusal: "spec.image is not allowed." }), start)
+    if (refused === undefined) return expect.unreachable()
+    expect(after(refused, start + 599_999)).toBeDefined()
+    expect(after(refused, start + 600_000)).toBeUndefined()
   })
 
   const ready = (now: number, change: Partial<ObservedBranch> = {}): ObservedBranch => {

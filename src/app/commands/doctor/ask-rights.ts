@@ -6,7 +6,12 @@
 
 import { Effect } from "effect"
 import type { RightFact } from "../../../domain/doctor/cluster-facts.ts"
-import { memberRights, type NeededRight, ownRights } from "../../../domain/doctor/needed-rights.ts"
+import {
+  defaultClusterRights,
+  memberRights,
+  type NeededRight,
+  ownRights
+} from "../../../domain/doctor/needed-rights.ts"
 import { eventNamespace } from "../../../domain/events/event-object.ts"
 import { at } from "../../../domain/json.ts"
 import type { ClusterProbe } from "../../../ports/cluster-probe.ts"
@@ -72,7 +77,9 @@ const askVerb = (
 
 /** Every needed right of a cluster with the API server's answer, in the order of the needed rights. */
 export const askRights = (probe: ClusterProbe, examined: ExaminedCluster): Effect.Effect<ReadonlyArray<RightFact>> => {
-  const needed = examined.part === "own" ? ownRights(examined.role, examined.kept) : memberRights
+  const { isDefault, kept, part, role } = examined
+  const atMember = isDefault && kept.branching ? [...memberRights, ...defaultClusterRights] : memberRights
+  const needed = part === "own" ? ownRights(role, kept) : atMember
   const verbs = needed.flatMap((right) => right.verbs.map((verb) => ({ right, verb })))
   return Effect.forEach(verbs, ({ right, verb }) => askVerb(probe, examined, right, verb), { concurrency })
 }

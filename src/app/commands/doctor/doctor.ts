@@ -7,6 +7,7 @@
 import { Effect } from "effect"
 import { examineCluster } from "../../../domain/doctor/examine-cluster.ts"
 import { failed } from "../../../domain/doctor/finding.ts"
+import { noParts } from "../../../domain/doctor/needed-rights.ts"
 import type { DoctorReport } from "../../../domain/doctor/report.ts"
 import { fleetProblems } from "../../../domain/fleet/roles.ts"
 import { CredentialMaker } from "../../../ports/credential-maker.ts"
@@ -37,13 +38,17 @@ export interface DoctorOptions {
 const isOperatorsEnvironment = (): boolean => process.env["MIRRORD_OPERATOR_NAMESPACE"] !== undefined
 
 const examinedClusters = (installation: Installation): Effect.Effect<ReadonlyArray<ExaminedCluster>> => {
-  const { fleet } = installation
+  const { fleet, kept } = installation
+  const { branching } = kept
   const members = fleet?.members ?? []
   return Effect.map(
     Effect.forEach(members, (member) => examinedMember(member, member.name === fleet?.defaultCluster, installation), {
       concurrency: "unbounded"
     }),
-    (clusters) => [examinedSelf(installation), ...clusters]
+    (clusters) => [
+      examinedSelf(installation),
+      ...clusters.map((member) => ({ ...member, kept: { ...noParts, branching } }))
+    ]
   )
 }
 

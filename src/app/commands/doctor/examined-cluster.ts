@@ -19,7 +19,7 @@ export interface ExaminedCluster {
   readonly namespace: string
   /** Namespace of the agents. Rights in it are asked for only in the operator's own cluster. */
   readonly agentNamespace: string
-  /** The Secrets that the operator keeps. Asked for only in the operator's own cluster. */
+  /** The parts of the primary's installation, which decide about the rights that are asked for. */
   readonly kept: InstalledParts
   /** Mistakes in the configuration of this cluster, as whole sentences. */
   readonly problems: ReadonlyArray<string>

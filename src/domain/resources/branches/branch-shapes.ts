@@ -6,7 +6,7 @@
 
 import * as Schema from "effect/Schema"
 import { ageColumn, column } from "../custom-resource.ts"
-import { anything, exactlyOne, int64, literals, nullable, open, text, time, unsigned } from "../field-schemas.ts"
+import { anything, exactlyOne, int64, literals, nullable, open, text, time, truth, unsigned } from "../field-schemas.ts"
 import { observations } from "../observations.ts"
 import { SessionOwner } from "../session-shapes.ts"
 
@@ -56,7 +56,10 @@ export const branchFields = {
   ttlSecs: unsigned("The branch is deleted this many seconds after its last use.")
 }
 
-/** The status of all four kinds (published-chart.md §1.10). `conditions` and `observedGeneration` are our additions. */
+/**
+ * The status of all four kinds (published-chart.md §1.10). `conditions`, `observedGeneration` and `copy` are our
+ * additions.
+ */
 export const BranchStatus = Schema.Struct({
   phase: literals(["Init", "Pending", "Ready", "Failed"], "Where the branch is in its life."),
   expireTime: time("When the branch is deleted if nothing uses it."),
@@ -74,6 +77,14 @@ export const BranchStatus = Schema.Struct({
       phase: literals(["Running", "Succeeded", "Failed"], "How far they are."),
       error: nullable(text("Why they failed."))
     }).annotate({ description: "What became of `spec.migrations`." })
+  ),
+  copy: nullable(
+    Schema.Struct({
+      cluster: text("Name of its cluster."),
+      namespace: text("Its namespace there."),
+      uid: text("Its UID there."),
+      borrowed: nullable(truth("Somebody else made it, so it is neither changed nor deleted from here."))
+    }).annotate({ description: "The branch in the default cluster of a fleet whose status this one repeats." })
   ),
   ...observations
 }).annotate({ description: "What the operator observed." })

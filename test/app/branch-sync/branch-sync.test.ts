@@ -1,0 +1,319 @@
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import { type KubeErrorReason, KubeError } from "../../../src/ports/kube-api.ts"
+import { it } from "../../support/effect-it.ts"
+import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
+import { MemoryKubeApi, type MemoryCall } from "../../support/memory-kube-api.ts"
+import { branchName, branchSpec, namespace, user } from "../branches/branched.ts"
+import { begin, ready, seconds, Synced } from "./synced.ts"
+
+const failing =
+  (isMeant: (call: MemoryCall) => boolean, reason: KubeErrorReason, detail = "no", code?: number) =>
+  (call: MemoryCall) =>
+    call.plural === branchDatabases.plural && isMeant(call)
+      ? Effect.fail(
+          new KubeError({ cluster: "a", operation: call.verb, reason, detail, ...(code === undefined ? {} : { code }) })
+        )
+      : Effect.void
+
+const session = { sessionId: "ff", user }
+
+describe("a branch that users order at a primary", () => {
+  it.effect("is made in the default cluster, and both clusters tell of it alike", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      yield* synced.order({}, { labels: { "mirrord-branch-id": "shop" } })
+      assert.strictEqual(synced.status()?.phase, "Pending")
+      yield* synced.podsReady
+      const [copy, origin] = [synced.copy(), synced.origin()]
+      assert.deepStrictEqual(origin?.["status"], {
+        ...(copy?.["status"] as object),
+        copy: { cluster: "a", namespace, uid: copy?.metadata.uid }
+      })
+      assert.strictEqual(synced.status()?.phase, "Ready")
+      assert.deepStrictEqual(copy?.metadata.labels, {
+        "mirrord-branch-id": "shop",
+        "operator.metalbear.co/branch-origin-cluster": "primary"
+      })
+      assert.isUndefined(copy?.metadata.annotations?.["mirrord.metalbear.co/target-namespace"])
+      assert.deepStrictEqual(synced.events(), ["BranchCopied", "BranchReady"])
+      assert.strictEqual(synced.holdings.now().get("branches in two clusters"), 1)
+    })
+  )
+
+  it.effect("is known to be used, and no more, at the primary too", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      const branch = synced.directory.find(namespace, branchName)
+      if (branch === undefined) return assert.fail("no branch")
+      for (const sessionId of ["1", "2"]) yield* synced.directory.use(branch, { ...session, sessionId })
+      yield* seconds(1)
+      assert.deepStrictEqual(Object.keys(synced.status()?.sessionInfo ?? {}), ["1", "2"])
+      for (const sessionId of ["1", "2"]) yield* synced.directory.release(branch, sessionId)
+      yield* seconds(2)
+      assert.deepStrictEqual(synced.status()?.sessionInfo, {})
+    })
+  )
+
+  it.effect("ends in both clusters when its TTL is over by the default's clock", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      yield* seconds(310)
+      assert.deepStrictEqual([synced.origin(), synced.copy()], [undefined, undefined])
+      assert.deepStrictEqual(synced.default.peekAll(pods), [])
+      assert.deepStrictEqual([...synced.holdings.now().keys()], [])
+    })
+  )
+
+  it.effect("ends in both clusters when a person deletes it, although it is used", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      const branch = synced.directory.find(namespace, branchName)
+      if (branch !== undefined) yield* synced.directory.use(branch, session)
+      yield* seconds(1)
+      synced.primary.erase(branchDatabases, branchName, operatorNamespace)
+      yield* seconds(1)
+      assert.isUndefined(synced.copy())
+      assert.strictEqual(synced.holdings.now().get("branches in two clusters"), undefined)
+    })
+  )
+
+  it.effect("can be ordered again under its name at once", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      const first = synced.copy()?.metadata.uid
+      synced.default.setMuted(true)
+      synced.primary.erase(branchDatabases, branchName, operatorNamespace)
+      yield* synced.order()
+      synced.default.setMuted(false)
+      yield* seconds(3)
+      assert.isDefined(synced.copy())
+      assert.notStrictEqual(synced.copy()?.metadata.uid, first)
+      yield* synced.podsReady
+      yield* seconds(1)
+      assert.strictEqual(synced.status()?.phase, "Ready")
+    })
+  )
+
+  it.effect("writes nothing at rest", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      const branch = synced.directory.find(namespace, branchName)
+      if (branch !== undefined) yield* synced.directory.use(branch, session)
+      yield* seconds(10)
+      const count = () =>
+        [synced.primary, synced.member, synced.default].flatMap(({ calls }) =>
+          calls.filter(({ plural, verb }) => plural === branchDatabases.plural && !["list", "watch"].includes(verb))
+        ).length
+      const before = count()
+      yield* seconds(100)
+      assert.strictEqual(count(), before)
+    })
+  )
+
+  it.effect("brings a later spec to the default cluster, and its migrations back", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      yield* synced.order({ migrations: { flavor: "flyway", archive: "1" } })
+      yield* seconds(2)
+      assert.deepInclude(synced.copy()?.["spec"] as object, { migrations: { flavor: "flyway", archive: "1" } })
+      assert.deepInclude(synced.status()?.migrations, { observedGeneration: 2, phase: "Failed" })
+      // A hand that edits the copy.
+      synced.default.write(
+        branchDatabases,
+        branchName,
+        { spec: { ttlSecs: 1, migrations: { archive: "x" } } },
+        namespace
+      )
+      yield* seconds(2)
+      assert.deepInclude(synced.copy()?.["spec"] as object, {
+        ttlSecs: 300,
+        migrations: { flavor: "flyway", archive: "1" }
+      })
+      assert.strictEqual(synced.status()?.migrations?.observedGeneration, 2)
+    })
+  )
+
+  it.effect("fails with the default's sentence, and both objects go when it was read", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      yield* synced.order({ image: "x", version: undefined, redisOptions: {}, postgresOptions: null })
+      yield* seconds(1)
+      assert.include(synced.status()?.error, "Redis")
+      yield* seconds(15)
+      assert.isDefined(synced.origin())
+      yield* seconds(5)
+      assert.deepStrictEqual([synced.origin(), synced.copy()], [undefined, undefined])
+      assert.deepStrictEqual(synced.events(), ["BranchCopied", "BranchFailed"])
+    })
+  )
+})
+
+describe("a name that the default cluster has already", () => {
+  it.effect("is borrowed from its user, and left alone", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      synced.default.write(branchDatabases, branchName, { spec: branchSpec }, namespace)
+      yield* seconds(1)
+      yield* synced.order()
+      yield* synced.podsReady
+      assert.deepInclude(synced.status(), { phase: "Ready" })
+      assert.strictEqual(synced.status()?.copy?.borrowed, true)
+      assert.deepStrictEqual(synced.events(), ["BranchBorrowed", "BranchReady"])
+      synced.primary.erase(branchDatabases, branchName, operatorNamespace)
+      yield* seconds(5)
+      assert.isDefined(synced.copy())
+      yield* synced.order()
+      yield* seconds(1)
+      synced.default.erase(branchDatabases, branchName, namespace)
+      yield* seconds(2)
+      assert.isUndefined(synced.origin())
+    })
+  )
+
+  it.effect("is shared by an order in the namespace itself", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      synced.primary.write(branchDatabases, branchName, { spec: branchSpec }, namespace)
+      yield* seconds(2)
+      const other = () => synced.primary.peek(branchDatabases, branchName, namespace)
+      assert.deepNestedInclude(other(), { "status.phase": "Ready", "status.copy.borrowed": true })
+      synced.primary.erase(branchDatabases, branchName, operatorNamespace)
+      yield* seconds(3)
+      assert.deepStrictEqual([synced.copy(), other()], [undefined, undefined])
+    })
+  )
+})
+
+describe("a default cluster that takes no branch", () => {
+  it.effect.each([
+    [
+      "without the kind",
+      (synced: Synced) => (synced.member.before = failing(({ verb }) => verb === "list", "NotFound")),
+      "The default cluster a has no branchdatabases.dbs.mirrord.metalbear.co"
+    ],
+    [
+      "without the right to read",
+      (synced: Synced) => (synced.member.before = failing(({ verb }) => verb === "list", "Forbidden")),
+      "This primary may not read branchdatabases.dbs.mirrord.metalbear.co in the default cluster a"
+    ],
+    [
+      "without the namespace",
+      (synced: Synced) =>
+        (synced.member.before = failing(({ verb }) => verb === "create", "NotFound", 'namespaces "shop" not found')),
+      `The default cluster a does not take the branch shop/${branchName}: namespaces "shop" not found.`
+    ],
+    [
+      "without the right to create",
+      (synced: Synced) => (synced.member.before = failing(({ verb }) => verb === "create", "Forbidden", "forbidden")),
+      `The default cluster a does not take the branch shop/${branchName}: forbidden; have the same database engines`
+    ],
+    [
+      "that refuses the object",
+      (synced: Synced) => (synced.member.before = failing(({ verb }) => verb === "create", "Other", "too large", 413)),
+      `The default cluster a does not take the branch shop/${branchName}: too large.`
+    ]
+  ] as const)("%s: a sentence at once", ([, fault, sentence]) =>
+    Effect.gen(function* () {
+      const synced = new Synced()
+      yield* Effect.addFinalizer(() => synced.kill("primary"))
+      fault(synced)
+      yield* synced.start()
+      yield* synced.order()
+      yield* seconds(2)
+      assert.strictEqual(synced.status()?.phase, "Failed")
+      assert.include(synced.status()?.error, sentence)
+      yield* seconds(21)
+      assert.isUndefined(synced.origin())
+      assert.isUndefined(synced.copy())
+    })
+  )
+
+  it.effect("is waited for, and users are told once", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      yield* synced.reach(false)
+      yield* synced.order()
+      yield* seconds(60)
+      assert.isUndefined(synced.status())
+      assert.deepStrictEqual(synced.events(), ["BranchWaits"])
+      yield* synced.reach(true)
+      yield* seconds(6)
+      yield* synced.podsReady
+      assert.strictEqual(synced.status()?.phase, "Ready")
+    })
+  )
+})
+
+describe("a primary", () => {
+  it.effect("copies nothing where it is the default itself, or where no engine is switched on", () =>
+    Effect.gen(function* () {
+      const synced = new Synced()
+      yield* Effect.addFinalizer(() => synced.kill("primary"))
+      const isDefault = configurationOf(["a"], { managementOnly: false })
+      yield* synced.start({ ...isDefault, defaultCluster: isDefault.clusterName })
+      yield* synced.order()
+      yield* seconds(5)
+      assert.deepStrictEqual([synced.copy(), synced.status()], [undefined, undefined])
+      assert.isFalse(synced.primary.calls.some(({ plural }) => plural === branchDatabases.plural))
+    })
+  )
+
+  it.effect("waits for its own identity, without which copies of others could be taken for its own", () =>
+    Effect.gen(function* () {
+      const synced = new Synced()
+      yield* Effect.addFinalizer(() => synced.kill("primary"))
+      synced.primary.before = ({ name, verb }) =>
+        verb === "get" && name === "kube-system"
+          ? Effect.fail(new KubeError({ cluster: "primary", operation: "get", reason: "Forbidden", detail: "no" }))
+          : Effect.void
+      yield* synced.start()
+      yield* synced.order()
+      yield* seconds(30)
+      assert.isUndefined(synced.copy())
+      assert.lengthOf(
+        synced.logged.filter((line) => line.includes("branches wait for the identity")),
+        1
+      )
+      synced.primary.before = () => Effect.void
+      yield* seconds(11)
+      assert.isDefined(synced.copy())
+    })
+  )
+
+  it.effect("leaves branches where they are when another cluster is the default, and makes new ones there", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      yield* synced.kill("primary")
+      const other = new MemoryKubeApi("b")
+      synced.clusters.set("b", { api: other, lost: undefined })
+      synced.defaultCluster = "b"
+      yield* synced.start(configurationOf(["b", "a"]))
+      yield* seconds(10)
+      assert.strictEqual(synced.status()?.phase, "Ready")
+      assert.deepStrictEqual(other.peekAll(branchDatabases), [])
+      synced.primary.erase(branchDatabases, branchName, operatorNamespace)
+      yield* seconds(3)
+      assert.isUndefined(synced.copy())
+      yield* synced.order()
+      assert.isDefined(other.peek(branchDatabases, branchName, namespace))
+      assert.isUndefined(synced.copy())
+    })
+  )
+
+  it.effect("goes on after a cluster was engaged anew", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      synced.clusters.set("a", { api: undefined, lost: "it has no credentials" })
+      yield* seconds(6)
+      assert.strictEqual(synced.status()?.phase, "Ready")
+      synced.clusters.set("a", { api: synced.member, lost: undefined })
+      yield* seconds(6)
+      synced.default.erase(branchDatabases, branchName, namespace)
+      yield* seconds(1)
+      assert.isUndefined(synced.origin())
+    })
+  )
+})
