@@ -35,6 +35,10 @@ const cleanup = Command.make(
       Flag.withDefault(false),
       Flag.withDescription("End copies of targets too, and give scaled-down workloads their pods back")
     ),
+    branches: Flag.Boolean("branches").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("Delete branches of databases too")
+    ),
     bestEffort: Flag.Boolean("best-effort").pipe(
       Flag.withDefault(false),
       Flag.withDescription("End with code 0 even if something is left, as an uninstall wants it")

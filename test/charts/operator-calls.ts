@@ -96,7 +96,8 @@ export const callers = [
   "primary-with-branches",
   "primary-with-branches-at-the-default",
   "hooks",
-  "hooks-with-copies"
+  "hooks-with-copies",
+  "hooks-with-branches"
 ] as const
 export type ApiUser = (typeof callers)[number]
 
@@ -186,7 +187,7 @@ const ofUsers = (): Promise<ReadonlyArray<ApiCall>> =>
     return Effect.timeoutOption(keeping, "5 minutes")
   })
 
-const ofCleanup = (copies: boolean): Promise<ReadonlyArray<ApiCall>> => {
+const ofCleanup = (more: { readonly copies?: true; readonly branches?: true }): Promise<ReadonlyArray<ApiCall>> => {
   const api = new MemoryKubeApi("recorded")
   api.write(pods, "x", { metadata: { labels: { [copyLabel]: "true" } } }, "default")
   for (const kind of Object.values(scalableKinds)) {
@@ -195,7 +196,8 @@ const ofCleanup = (copies: boolean): Promise<ReadonlyArray<ApiCall>> => {
   }
   api.write(mirrordMultiClusterSessions, "mc-1", { metadata: { finalizers: [parentFinalizer] } })
   api.write(mirrordClusterSessions, "1", {})
-  return callsOf((recorded) => cleanup(recorded, { waitSecs: 2, copies }), api)
+  api.write(branchDatabases, "x", {}, "default")
+  return callsOf((recorded) => cleanup(recorded, { waitSecs: 2, ...more }), api)
 }
 
 /** A user's own session in one cluster, which no scenario has, until its cluster or a primary stops it. */
@@ -513,7 +515,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "primary-with-branches": branchSync.own,
     "primary-with-branches-at-the-default": branchSync.atDefault,
     hooks: [],
-    "hooks-with-copies": []
+    "hooks-with-copies": [],
+    "hooks-with-branches": []
   }
   /** Calls of operators that make copies, and do everything else as well. */
   const besideCopies: Array<ApiCall> = []
@@ -599,7 +602,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   found["operator-with-copies"].push(...besideCopies.filter((call) => !others.has(rowOf(call))), ...(await ofCopies()))
   for (const user of ["primary-at-a-member", "primary-with-workloads"] as const)
     found[user].push(...(await ofFleetCopies()))
-  found.hooks.push(...(await ofCleanup(false)))
-  found["hooks-with-copies"].push(...(await ofCleanup(true)))
+  found.hooks.push(...(await ofCleanup({})))
+  found["hooks-with-copies"].push(...(await ofCleanup({ copies: true })))
+  found["hooks-with-branches"].push(...(await ofCleanup({ copies: true, branches: true })))
   return found
 }

@@ -122,6 +122,12 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     ["primary-at-a-member", "primary-with-branches-at-the-default"]
   ],
   ["single", {}, account("mirrord-hooks"), ["hooks-with-copies"]],
+  [
+    "single, with branches of databases",
+    { operator: { pgBranching: true } },
+    account("mirrord-hooks"),
+    ["hooks-with-branches"]
+  ],
   ["primary with workloads", primaryWithWorkloads, account("mirrord-hooks"), ["hooks-with-copies"]],
   ["primary", primary, account("mirrord-hooks"), ["hooks"]]
 ]

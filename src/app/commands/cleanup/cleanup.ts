@@ -5,6 +5,7 @@
  */
 
 import { Effect, Schedule } from "effect"
+import { branchDatabases } from "../../../domain/resources/branches/branch-database.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
@@ -34,7 +35,10 @@ const deleted = (api: KubeApi, kind: Sessions, { metadata }: KubeObject): Effect
   metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null
     ? Effect.void
     : api
-        .delete(kind, metadata.name, metadata.uid === undefined ? {} : { uid: metadata.uid })
+        .delete(kind, metadata.name, {
+          ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+          ...(metadata.uid === undefined ? {} : { uid: metadata.uid })
+        })
         .pipe(Effect.catch(unlessGone))
 
 /** Removes our finalizer, and no other, from a session that is being deleted. */
@@ -52,11 +56,31 @@ const released = (api: KubeApi, name: string): Effect.Effect<void, KubeError> =>
     yield* logInfo("finalizer removed", { session: name })
   }).pipe(Effect.retry({ times: attempts, while: ({ reason }) => reason === "Conflict" }), Effect.catch(unlessGone))
 
+/** Does something, and tells of its failure, after which the other value counts. */
+type Tell = <A>(doing: string, effect: Effect.Effect<A, KubeError>, otherwise: A) => Effect.Effect<A>
+
+/** Kubernetes deletes the pods and Secrets of branches. */
+const endBranches = (api: KubeApi, tell: Tell): Effect.Effect<void> =>
+  Effect.flatMap(tell("listing the branches of databases", listed(api, branchDatabases), []), (branches) =>
+    Effect.forEach(
+      branches,
+      (branch) =>
+        tell(
+          `deleting branch ${branch.metadata.name} in namespace ${branch.metadata.namespace ?? ""}`,
+          deleted(api, branchDatabases, branch),
+          undefined
+        ),
+      { discard: true }
+    )
+  )
+
 export interface CleanupOptions {
   /** How long a running operator gets to end the sessions itself, children in other clusters included; in seconds. */
   readonly waitSecs: number
   /** Whether copies of targets end too. A primary makes none, and its hook may not look for them. */
   readonly copies?: boolean
+  /** Whether branches of databases end too, which nobody would delete any more. */
+  readonly branches?: boolean
 }
 
 /**
@@ -68,11 +92,11 @@ export interface CleanupOptions {
  */
 export const cleanup = (
   api: KubeApi,
-  { copies = false, waitSecs }: CleanupOptions
+  { branches = false, copies = false, waitSecs }: CleanupOptions
 ): Effect.Effect<ReadonlyArray<string>> =>
   Effect.gen(function* () {
     const problems: Array<string> = []
-    const tell = <A>(doing: string, effect: Effect.Effect<A, KubeError>, otherwise: A): Effect.Effect<A> =>
+    const tell: Tell = (doing, effect, otherwise) =>
       effect.pipe(
         Effect.catch((error) => {
           problems.push(`${doing}: ${error.detail}.`)
@@ -115,6 +139,7 @@ export const cleanup = (
     for (const session of sessions) {
       yield* tell(`deleting session ${session.metadata.name}`, deleted(api, mirrordClusterSessions, session), undefined)
     }
+    if (branches) yield* endBranches(api, tell)
     if (copies) problems.push(...(yield* cleanUpCopies(api, tell)))
     yield* logInfo("sessions ended", { multiCluster: parents.length, here: sessions.length, problems: problems.length })
     return problems

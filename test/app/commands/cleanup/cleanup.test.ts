@@ -4,6 +4,7 @@ import { describe, expect } from "vitest"
 import { cleanup } from "../../../../src/app/commands/cleanup/cleanup.ts"
 import { copyLabel } from "../../../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../../../src/domain/copy-target/scaled-down.ts"
+import { branchDatabases } from "../../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, pods } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -140,6 +141,19 @@ describe("cleanup", () => {
         spec: { replicas: 3 }
       })
       expect(api.peek(deployments, "spoilt", "default")?.["spec"]).toEqual({ replicas: 0 })
+    })
+  )
+
+  it.effect("deletes branches of databases, if it is to, and their pods with them", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("single")
+      const { metadata } = api.write(branchDatabases, "branch", {}, "shop")
+      const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "branch", uid: metadata.uid ?? "" }
+      api.write(pods, "database", { metadata: { ownerReferences: [owner] } }, "shop")
+      expect(yield* ended(api)).toEqual([])
+      expect(names(api, branchDatabases)).toEqual(["branch"])
+      expect(yield* cleanup(api, { waitSecs: 30, branches: true })).toEqual([])
+      expect([names(api, branchDatabases), names(api, pods)]).toEqual([[], []])
     })
   )
 })
