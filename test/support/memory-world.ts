@@ -5,6 +5,7 @@ import type { ApiError } from "../../src/app/api/status.ts"
 import type { ConfigurationSource } from "../../src/app/fleet/configuration-source.ts"
 import { type MakeCapability, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
+import type { BranchSettings } from "../../src/domain/branch/branch-settings.ts"
 import { selectedPrimary } from "../../src/domain/copy-target/copy-order.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { matchesGlob } from "../../src/domain/policy/glob.ts"
@@ -293,6 +294,8 @@ export interface MemoryWorldOptions {
   readonly keepsUsers?: boolean
   /** Where the primary's configuration changes; without it never. */
   readonly configuration?: ConfigurationSource
+  /** The engines that all operators have switched on. */
+  readonly branchSettings?: BranchSettings
 }
 
 /**
@@ -301,7 +304,13 @@ export interface MemoryWorldOptions {
  */
 export const memoryWorld = (
   settings: Partial<FleetConfiguration> = {},
-  { capabilities = operatorCapabilities, configuration, keepsUsers = false, limits = {} }: MemoryWorldOptions = {}
+  {
+    branchSettings = {},
+    capabilities = operatorCapabilities,
+    configuration,
+    keepsUsers = false,
+    limits = {}
+  }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -324,6 +333,7 @@ export const memoryWorld = (
             fleet,
             configuration: cluster === primary ? configuration : undefined,
             keepsUsers,
+            branchSettings,
             ...usualLimits,
             ...limits
           },
