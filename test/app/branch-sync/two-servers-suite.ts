@@ -20,7 +20,7 @@ const namespaceOf = (name: string): string =>
   JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name } })
 const run = Effect.runPromise
 
-/** A branch as the real client sends it: with nulls, and with the largest TTL that it knows. */
+/** A branch as the real client sends it: with nulls, and with a TTL that JavaScript does not hold. */
 const order = (name: string, target: string, spec: object = {}) => ({
   apiVersion: "dbs.mirrord.metalbear.co/v1alpha1",
   kind: "BranchDatabase",
@@ -105,10 +105,11 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
   })
 
   it("have the whole spec in the default cluster, and its whole status at the primary", async () => {
-    await run(own.create(branchDatabases, order("whole", namespace), operatorNamespace))
+    await run(own.create(branchDatabases, order("whole", namespace, { ttlSecs: 2 ** 62 }), operatorNamespace))
     const made = await until("the copy", () => copy("whole"))
     expect(made["spec"]).toMatchObject({
       id: "whole",
+      ttlSecs: Number.MAX_SAFE_INTEGER,
       later: { list: [null, 1] },
       postgresOptions: { copy: { mode: "all" } }
     })
