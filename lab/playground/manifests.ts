@@ -66,6 +66,14 @@ const envoyRules = [
   rule("", ["namespaces"], ["get"])
 ]
 
+/** Rights of an operator that makes branches of databases; the pods' rights are those of copies. */
+const branchRules = [
+  rule("dbs.mirrord.metalbear.co", ["branchdatabases"], ["get", "list", "watch", "delete"]),
+  rule("dbs.mirrord.metalbear.co", ["branchdatabases/status"], ["patch"]),
+  rule("", ["secrets"], ["get", "create"]),
+  rule("", ["events"], ["create"])
+]
+
 const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [
   rule("", ["pods"], ["get", "list", "watch"]),
   rule("", ["services"], ["get", "list"]),
@@ -104,6 +112,8 @@ export interface OperatorEnvironment {
   readonly clustersFile: string | undefined
   /** Whether a primary finds clusters by Secrets with kubeconfigs; not unless given. */
   readonly findsClusters?: boolean
+  /** Whether branches of PostgreSQL are switched on; not unless given. */
+  readonly hasBranches?: boolean
   /** Number of replicas, of which one leads; one unless given. */
   readonly replicas?: number
   /** Whether agents speak TLS with the operator. */
@@ -136,12 +146,16 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     ...(environment.clustersFile === undefined
       ? []
       : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }]),
+    ...(environment.hasBranches === true ? [{ name: "OPERATOR_PG_BRANCHING", value: "true" }] : []),
     ...(environment.findsClusters === true
       ? [{ name: "OPERATOR_MULTI_CLUSTER_PROVIDERS", value: "kubeconfigSecrets" }]
       : [])
   ]
   return documents([
-    role("ClusterRole", "mirrord-operator", operatorRules(cluster.isPrimary, cluster.hasWorkload)),
+    role("ClusterRole", "mirrord-operator", [
+      ...operatorRules(cluster.isPrimary, cluster.hasWorkload),
+      ...(environment.hasBranches === true ? branchRules : [])
+    ]),
     binding("ClusterRoleBinding", "mirrord-operator", "mirrord-operator"),
     role(
       "Role",

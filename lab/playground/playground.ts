@@ -56,6 +56,8 @@ export interface PlaygroundOptions {
   readonly primaryReplicas?: number
   /** Whether the primary finds clusters by Secrets with kubeconfigs; not unless given. */
   readonly findsClusters?: boolean
+  /** Whether branches of PostgreSQL are switched on; not unless given. */
+  readonly hasBranches?: boolean
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
   /** Protocol versions of earlier releases, by cluster, whose agents the reference agent plays there. */
@@ -226,6 +228,7 @@ export const startPlayground = (
           multiClusterFile: description.isPrimary ? multiCluster : undefined,
           clustersFile: description.isPrimary ? clusters : undefined,
           findsClusters: description.isPrimary && options.findsClusters === true,
+          hasBranches: options.hasBranches === true,
           agentTls: options.agentTls ?? false,
           agentFile,
           agentEnv: options.agentEnv

@@ -23,6 +23,8 @@ export interface UnexpectedCallsOptions {
   readonly starts?: ReadonlyMap<string, ReadonlyArray<StartTime>>
   /** Whether `braid doctor` looks at the clusters as the operators do (`helm test`). */
   readonly runsDoctor?: boolean
+  /** Whether branches of databases are switched on. */
+  readonly hasBranches?: boolean
   /** Whether agents speak TLS. */
   readonly hasAgentTls?: boolean
   /** Whether agents are ephemeral containers. */
@@ -35,13 +37,14 @@ export interface UnexpectedCallsOptions {
 const tablesOf = (
   { primary }: AnyPlayground,
   running: AnyRunningCluster,
-  { hasAgentTls = false, hasEphemeralAgents = false, runsDoctor = false }: UnexpectedCallsOptions
+  { hasAgentTls = false, hasBranches = false, hasEphemeralAgents = false, runsDoctor = false }: UnexpectedCallsOptions
 ): Readonly<Record<string, ReadonlyArray<string>>> => {
   const roles = [
     ...(running.description === primary.description ? ["primary-management-only"] : []),
     ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
   ]
   const copies = running.description.hasWorkload ? ["operator-with-copies"] : []
+  const branches = running.description.hasWorkload && hasBranches ? ["operator-with-branches"] : []
   const ephemeral = running.description.hasWorkload && hasEphemeralAgents ? ["operator-with-ephemeral-agents"] : []
   const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
@@ -50,6 +53,7 @@ const tablesOf = (
     [operator]: [
       ...roles,
       ...copies,
+      ...branches,
       ...(roles.length === 2 ? ["primary-with-workloads"] : []),
       ...agentTls,
       ...ephemeral,

@@ -29,9 +29,9 @@ export const developersBindings = [
   .join("---\n")
 
 /** A role of the snapshot of the chart's rights; rbac.test.ts compares the snapshot with what helm renders. */
-const rendered = (kind: "Role" | "ClusterRole", name: string): object => {
+const rendered = (snapshot: string, kind: "Role" | "ClusterRole", name: string): object => {
   const place = kind === "Role" ? `${workloadNamespace}/` : ""
-  const roles = readFileSync(new URL("../charts/rbac/role-namespaces.txt", import.meta.url), "utf8")
+  const roles = readFileSync(new URL(`../charts/rbac/${snapshot}.txt`, import.meta.url), "utf8")
     .trimEnd()
     .split("\n\n")
   const [, , ...rules] = roles.find((text) => text.startsWith(`${kind} ${place}${name}\n`))?.split("\n") ?? []
@@ -51,11 +51,14 @@ const rendered = (kind: "Role" | "ClusterRole", name: string): object => {
   }
 }
 
-/** The chart's roles for developers, for clusters without the chart. */
-export const developersRoles = [
-  rendered("ClusterRole", "mirrord-operator-user"),
-  rendered("ClusterRole", "mirrord-operator-user-basic"),
-  rendered("Role", "mirrord-operator-user")
-]
-  .map((object) => stringify(object))
-  .join("---\n")
+/** The chart's roles for developers, for clusters without the chart. `hasBranches`: with branches switched on. */
+export const developersRoles = (hasBranches: boolean): string => {
+  const snapshot = hasBranches ? "single-features" : "role-namespaces"
+  return [
+    rendered(snapshot, "ClusterRole", "mirrord-operator-user"),
+    rendered(snapshot, "ClusterRole", "mirrord-operator-user-basic"),
+    rendered(snapshot, "Role", "mirrord-operator-user")
+  ]
+    .map((object) => stringify(object))
+    .join("---\n")
+}

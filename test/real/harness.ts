@@ -1,7 +1,7 @@
 /** Playgrounds and commands for tests with mirrord's own programs: start, wait, clean up. */
 
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import * as http from "node:http"
 import { constants, tmpdir } from "node:os"
 import { join } from "node:path"
@@ -107,6 +107,8 @@ export interface RealPlaygroundOptions {
   readonly primaryReplicas?: number
   /** As in `PlaygroundOptions`. */
   readonly findsClusters?: boolean
+  /** As in `PlaygroundOptions`. */
+  readonly hasBranches?: boolean
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
   /** Whether to run `helm test`. */
@@ -129,6 +131,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   ...(options.containerRuntime === undefined ? {} : { containerRuntime: options.containerRuntime }),
   ...(options.primaryReplicas === undefined ? {} : { primaryReplicas: options.primaryReplicas }),
   ...(options.findsClusters === undefined ? {} : { findsClusters: options.findsClusters }),
+  ...(options.hasBranches === undefined ? {} : { hasBranches: options.hasBranches }),
   progress: () => Effect.void
 })
 
@@ -151,7 +154,8 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
           agentEnv: agentEnv(options)
         })
       ),
-    giveDevelopersRights: ({ apply }) => Promise.resolve(apply(`${developersRoles}---\n${developersBindings}`))
+    giveDevelopersRights: ({ apply }) =>
+      Promise.resolve(apply(`${developersRoles(options.hasBranches === true)}---\n${developersBindings}`))
   })
 
 /**
@@ -189,6 +193,7 @@ const useStarted = <Cluster extends LocalCluster>(
   {
     agentTls: hasAgentTls = false,
     ephemeralAgents: hasEphemeralAgents = false,
+    hasBranches = false,
     refusesSessions = false,
     runsDoctor = false
   }: RealPlaygroundOptions,
@@ -200,6 +205,8 @@ const useStarted = <Cluster extends LocalCluster>(
   let started: Playground<Cluster> | undefined
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), "braid-real-"))
+    // Engines in pods are not root.
+    chmodSync(directory, 0o711)
     started = await Effect.runPromise(
       start(directory).pipe(
         Effect.tap(({ clusters }) =>
@@ -229,6 +236,7 @@ const useStarted = <Cluster extends LocalCluster>(
             starts,
             runsDoctor,
             hasAgentTls,
+            hasBranches,
             hasEphemeralAgents,
             refusesSessions
           })

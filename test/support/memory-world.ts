@@ -4,7 +4,8 @@ import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../s
 import type { ApiError } from "../../src/app/api/status.ts"
 import type { ConfigurationSource } from "../../src/app/fleet/configuration-source.ts"
 import { type MakeCapability, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
-import { makeOperator, type OperatorOptions } from "../../src/app/operator/operator.ts"
+import { makeOperator } from "../../src/app/operator/operator.ts"
+import type { BranchSettings } from "../../src/domain/branch/branch-settings.ts"
 import { selectedPrimary } from "../../src/domain/copy-target/copy-order.ts"
 import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { matchesGlob } from "../../src/domain/policy/glob.ts"
@@ -292,11 +293,13 @@ export interface MemoryWorld {
 export interface MemoryWorldOptions {
   readonly capabilities?: ReadonlyArray<MakeCapability>
   /** Bounds and protected namespaces of all operators. */
-  readonly limits?: Partial<typeof usualLimits> & Pick<OperatorOptions, "branchSettings">
+  readonly limits?: Partial<typeof usualLimits> & { readonly branchSettings?: BranchSettings }
   /** Whether their statistics go on after a restart. */
   readonly keepsUsers?: boolean
   /** Where the primary's configuration changes; without it never. */
   readonly configuration?: ConfigurationSource
+  /** The engines that all operators have switched on. */
+  readonly branchSettings?: BranchSettings
 }
 
 /**
@@ -305,7 +308,13 @@ export interface MemoryWorldOptions {
  */
 export const memoryWorld = (
   settings: Partial<FleetConfiguration> = {},
-  { capabilities = operatorCapabilities, configuration, keepsUsers = false, limits = {} }: MemoryWorldOptions = {}
+  {
+    branchSettings = {},
+    capabilities = operatorCapabilities,
+    configuration,
+    keepsUsers = false,
+    limits = {}
+  }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -328,6 +337,7 @@ export const memoryWorld = (
             fleet,
             configuration: cluster === primary ? configuration : undefined,
             keepsUsers,
+            branchSettings,
             ...usualLimits,
             ...limits
           },

@@ -38,6 +38,8 @@ export interface KubernetesPlaygroundOptions {
   readonly primaryReplicas?: number
   /** As in `PlaygroundOptions`. */
   readonly findsClusters?: boolean
+  /** As in `PlaygroundOptions`. */
+  readonly hasBranches?: boolean
   /** The file of the operator's program; its sources unless given. */
   readonly braid?: string
   /** The program that runs as the agent; the reference agent unless given. */
@@ -87,7 +89,7 @@ const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "c
 
 const memberValues = (options: KubernetesPlaygroundOptions, member: PlaygroundCluster): object => ({
   ...usualValues(options),
-  operator: { port: operatorPort, multiClusterMember: true },
+  operator: { port: operatorPort, multiClusterMember: true, pgBranching: options.hasBranches === true },
   ...(knowsByCertificate(member)
     ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } }
     : {})
@@ -149,6 +151,7 @@ const primaryValues = (
       operator: {
         port: operatorPort,
         replicas: options.primaryReplicas ?? 1,
+        pgBranching: options.hasBranches === true,
         multiCluster: {
           enabled: true,
           clusterName: description.name,

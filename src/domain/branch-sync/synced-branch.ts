@@ -62,7 +62,7 @@ const plainValue = (value: unknown): unknown => {
 
 /**
  * An object as it means the same in both clusters: a field that is null is left out, because merge patches cannot set
- * it, and no integer is larger than one that JavaScript holds exactly: clients send TTLs of 2^64-1.
+ * it, and no integer is larger than one that JavaScript holds exactly: a client may ask for any TTL.
  */
 export const plain = (object: Readonly<JsonObject> | null | undefined): JsonObject =>
   Object.fromEntries(

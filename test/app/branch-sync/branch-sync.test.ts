@@ -1,12 +1,14 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
-import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import { deployments, namespaces, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { type KubeErrorReason, KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
 import { MemoryKubeApi, type MemoryCall } from "../../support/memory-kube-api.ts"
-import { branchName, branchSpec, namespace, user } from "../branches/branched.ts"
+import { memberOf } from "../../support/memory-session.ts"
+import { memoryWorld } from "../../support/memory-world.ts"
+import { branchName, branchSpec, namespace, user, usualRules } from "../branches/branched.ts"
 import { begin, ready, seconds, Synced } from "./synced.ts"
 
 const failing =
@@ -314,6 +316,29 @@ describe("a primary", () => {
       synced.default.erase(branchDatabases, branchName, namespace)
       yield* seconds(1)
       assert.isUndefined(synced.origin())
+    })
+  )
+})
+
+describe("operators of a fleet", () => {
+  it.effect("make the branch that a user orders at the primary in the default cluster, and in no other", () =>
+    Effect.gen(function* () {
+      const world = yield* memoryWorld({}, { branchSettings: usualRules.settings })
+      const [a, b] = [memberOf(world, "a").api, memberOf(world, "b").api]
+      world.primary.api.write(namespaces, "kube-system", {})
+      const env = [{ name: "DATABASE_URL", value: "postgresql://app:secret@source/shop" }]
+      a.write(deployments, "app", { spec: { template: { spec: { containers: [{ name: "app", env }] } } } }, namespace)
+      yield* seconds(12)
+      const annotations = { "mirrord.metalbear.co/target-namespace": namespace }
+      const order = { spec: branchSpec, metadata: { annotations } }
+      world.primary.api.write(branchDatabases, branchName, order, operatorNamespace)
+      yield* seconds(2)
+      assert.deepNestedInclude(world.primary.api.peek(branchDatabases, branchName, operatorNamespace), {
+        "status.phase": "Pending",
+        "status.copy.cluster": "a"
+      })
+      assert.isDefined(a.peek(branchDatabases, branchName, namespace))
+      assert.deepStrictEqual(b.peekAll(branchDatabases), [])
     })
   )
 })

@@ -1,0 +1,189 @@
+/** Branches of a real PostgreSQL, as mirrord's own client orders, uses, lists and stops them. */
+
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
+import { images, workloadNamespace } from "../../lab/playground/manifests.ts"
+import { applyObjects } from "./cluster-writes.ts"
+import { engineFolder, programEnv, type Server, startSource } from "./engines/postgresql-server.ts"
+import { fleetIs } from "./fleet-health.ts"
+import { type AnyRealPlayground, describeReal, eventually, runClient, type RunningCommand } from "./harness.ts"
+
+/** A playground whose default cluster is the primary's, and an address for the source that no pod has. */
+export interface BranchPlayground {
+  readonly real: AnyRealPlayground
+  readonly sourceAddress: string
+}
+
+const password = "p'a s/%"
+const content = `
+  create table users (id serial primary key, name text);
+  create table orders (id serial primary key, buyer int references users);
+  insert into users (name) select 'user ' || n from generate_series(1, 20) n;
+  insert into orders (buyer) select 1 + n % 20 from generate_series(1, 100) n;
+`
+
+/** A workload that finds its database by a Secret. */
+const shop = (url: string): string =>
+  [
+    { apiVersion: "v1", kind: "Secret", metadata: { name: "shop", namespace: workloadNamespace }, stringData: { url } },
+    {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "shop", namespace: workloadNamespace },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { app: "shop" } },
+        template: {
+          metadata: { labels: { app: "shop" } },
+          spec: {
+            containers: [
+              {
+                name: "shop",
+                image: images.demo,
+                env: [
+                  { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "shop", key: "url" } } },
+                  { name: "JDBC_URL", value: "jdbc:postgresql://db.example/shop" }
+                ]
+              }
+            ]
+          }
+        }
+      }
+    }
+  ]
+    .map((object) => JSON.stringify(object))
+    .join("\n---\n")
+
+const ask = (sql: string): string => `psql "$DATABASE_URL" -XAtc "${sql}"`
+
+export const clientBranches = (where: string, use: () => BranchPlayground): void =>
+  describeReal(
+    `branches of the real client, ${where}`,
+    ["mirrord"],
+    ({ mirrord }) => {
+      const { real, sourceAddress } = use()
+      const folder = engineFolder()
+      const commands: Array<RunningCommand> = []
+      let source: Server
+
+      const run = (args: ReadonlyArray<string>): RunningCommand => {
+        const started = runClient({
+          file: mirrord,
+          args,
+          home: real.home("branches"),
+          kubeconfig: real.kubeconfig(),
+          environment: programEnv({}),
+          deadlineMs: 120_000
+        })
+        commands.push(started)
+        return started
+      }
+      /** Runs a shell's script in a session of the workload; `branch`: as in the client's configuration. */
+      const session = (script: string, branch?: object): RunningCommand => {
+        const file = join(real.home("branches"), "mirrord.json")
+        const wanted = {
+          type: "pg",
+          name: "shop",
+          ttl_secs: 300,
+          connection: { url: { type: "env", variable: "DATABASE_URL" } }
+        }
+        const branches = branch === undefined ? [] : [{ ...wanted, ...branch }]
+        writeFileSync(file, JSON.stringify({ feature: { db_branches: branches } }))
+        return run(["exec", "-t", "deployment/shop", "-f", file, "--", "sh", "-c", script])
+      }
+      /** The lines that a script prints. */
+      const lines = async (script: string, branch?: object): Promise<ReadonlyArray<string>> => {
+        const ran = session(script, branch)
+        expect(await ran.ended(), ran.stderr()).toBe(0)
+        return ran.stdout().trim().split("\n")
+      }
+      const listed = async (): Promise<string> => {
+        const list = run(["db-branches", "-n", workloadNamespace, "status"])
+        expect(await list.ended(), list.stderr()).toBe(0)
+        return list.stdout() + list.stderr()
+      }
+
+      beforeAll(async () => {
+        await fleetIs(real.playground())
+        source = await startSource(folder.path, sourceAddress, password)
+        await source.query("postgres", "create database shop")
+        await source.query("shop", content)
+        const url = `postgresql://postgres:${encodeURIComponent(password)}@${sourceAddress}:5432/shop`
+        await applyObjects(real.playground().primary.cluster, shop(url))
+        await eventually("a session of the workload", async () => {
+          expect(await lines("echo $DATABASE_URL")).toEqual([url])
+        })
+      }, 900_000)
+      afterEach(() => {
+        for (const command of commands.splice(0)) command.stop()
+      })
+      afterAll(async () => {
+        await source?.stop()
+        folder.remove()
+      })
+
+      it("have the structures and the rows that a filter lets through, at the URL of the program", async () => {
+        const branch = { id: "filtered", copy: { mode: "schema", tables: { users: { filter: "id <= 3" } } } }
+        const asked = [
+          'echo "$DATABASE_URL"',
+          ask("select count(*) from users"),
+          ask("select count(*) from orders"),
+          ask("insert into users (name) values ('new') returning id")
+        ]
+        const [url, ...rows] = await lines(asked.join("; "), branch)
+        expect(url).toMatch(/^postgresql:\/\/postgres:[^@]+@\d+\.\d+\.\d+\.\d+:5432\/shop$/u)
+        expect(url).not.toContain(sourceAddress)
+        expect(rows.slice(0, 3)).toEqual(["3", "0", "4"])
+        expect(await source.query("shop", "select count(*) from users")).toBe("20")
+
+        // Another session uses the same branch, and one without it the source's address.
+        expect(await lines(ask("select max(name) from users where id = 4"), branch)).toEqual(["new"])
+        expect((await lines("echo $DATABASE_URL"))[0]).toContain(sourceAddress)
+      })
+
+      it("are listed with their users while a session lasts, and are gone when they are stopped", async () => {
+        const branch = { id: "whole", copy: { mode: "all" } }
+        const used = session(`${ask("select count(*) from orders")}; sleep 600`, branch)
+        await eventually("the branch is used", async () => {
+          expect(used.stdout(), used.stderr()).toContain("100")
+          const line = (await listed()).split("\n").find((text) => /Ready/u.test(text) && /ann/u.test(text))
+          expect(line).toBeDefined()
+        })
+        used.stop()
+        const stop = run(["db-branches", "-n", workloadNamespace, "stop", "--all"])
+        expect(await stop.ended(), stop.stderr()).toBe(0)
+        await eventually("the branches are gone", async () => {
+          expect(await listed()).not.toMatch(/Ready/u)
+          const pods = real
+            .playground()
+            .primary.cluster.store.list(
+              { group: "", version: "v1", resource: "pods" },
+              { namespace: workloadNamespace }
+            )
+          expect(pods.items.filter(({ metadata: { labels } }) => labels?.["db-owner-name"] !== undefined)).toEqual([])
+        })
+      })
+
+      it.each([
+        [
+          "names a table that the source does not have",
+          { id: "none", copy: { mode: "schema", tables: { none: {} } } },
+          /database branching failed.*the source has no table/u
+        ],
+        [
+          "is found by a variable that cannot be rewritten",
+          { id: "jdbc", connection: { url: { type: "env", variable: "JDBC_URL" } } },
+          /The variable JDBC_URL cannot lead to branch/u
+        ],
+        ["is of an image that nobody can pull", { id: "image", image: "no/such:1" }, /database branching failed/u]
+      ])("that %s end the client with the reason, and no program starts", async (_what, branch, reason) => {
+        const ran = session("echo started", branch)
+        expect(await ran.ended()).not.toBe(0)
+        expect(ran.stdout()).not.toContain("started")
+        // The client wraps its sentences.
+        expect(ran.stderr().replaceAll(/[\s│]+/gu, " ")).toMatch(reason)
+      })
+    },
+    { timeout: 600_000 }
+  )
