@@ -11,10 +11,12 @@ describeKubernetes("the real client", (assets) => {
   describePostgresql("with PostgreSQL", () => {
     clientBranches("real control planes", () => {
       const subnet = subnetOf("real client, kubernetes, branches")
-      const images = new Map([["docker.io/library/postgres", postgresqlImage(publishedAddresses(subnet))]])
+      const addresses = publishedAddresses(subnet)
+      const images = new Map([["docker.io/library/postgres", postgresqlImage(addresses)]])
       return {
         real: useKubernetesPlayground(assets, { topology: "primary-default", hasBranches: true, images, subnet }),
-        sourceAddress: `127.${subnetOf("real client, kubernetes, the source of branches")}.0.1`
+        sourceAddress: `127.${subnetOf("real client, kubernetes, the source of branches")}.0.1`,
+        reach: addresses.real
       }
     })
   })

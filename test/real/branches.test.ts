@@ -10,7 +10,8 @@ describePostgresql("with PostgreSQL", () => {
     const images = new Map([["docker.io/library/postgres", postgresqlImage(loopbackAddresses)]])
     return {
       real: usePlayground({ topology: "primary-default", hasBranches: true, images, subnet }),
-      sourceAddress: `127.${subnet + 2}.0.1`
+      sourceAddress: `127.${subnet + 2}.0.1`,
+      reach: (address) => address
     }
   })
 })

@@ -5,14 +5,17 @@ import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { images, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { applyObjects } from "./cluster-writes.ts"
-import { engineFolder, programEnv, type Server, startSource } from "./engines/postgresql-server.ts"
+import { connectedTo, engineFolder, type Server, startSource } from "./engines/postgresql-server.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { type AnyRealPlayground, describeReal, eventually, runClient, type RunningCommand } from "./harness.ts"
 
-/** A playground whose default cluster is the primary's, and an address for the source that no pod has. */
+/** A playground whose default cluster is the primary's. */
 export interface BranchPlayground {
   readonly real: AnyRealPlayground
+  /** An address for the source, which no pod has. */
   readonly sourceAddress: string
+  /** The address of a pod as this machine dials it. */
+  readonly reach: (address: string) => string
 }
 
 const password = "p'a s/%"
@@ -55,14 +58,12 @@ const shop = (url: string): string =>
     .map((object) => JSON.stringify(object))
     .join("\n---\n")
 
-const ask = (sql: string): string => `psql "$DATABASE_URL" -XAtc "${sql}"`
-
 export const clientBranches = (where: string, use: () => BranchPlayground): void =>
   describeReal(
     `branches of the real client, ${where}`,
-    ["mirrord"],
-    ({ mirrord }) => {
-      const { real, sourceAddress } = use()
+    ["mirrord", "layerApp"],
+    ({ layerApp, mirrord }) => {
+      const { reach, real, sourceAddress } = use()
       const folder = engineFolder()
       const commands: Array<RunningCommand> = []
       let source: Server
@@ -73,14 +74,13 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
           args,
           home: real.home("branches"),
           kubeconfig: real.kubeconfig(),
-          environment: programEnv({}),
           deadlineMs: 120_000
         })
         commands.push(started)
         return started
       }
-      /** Runs a shell's script in a session of the workload; `branch`: as in the client's configuration. */
-      const session = (script: string, branch?: object): RunningCommand => {
+      /** Runs a program in a session of the workload; `branch`: as in the client's configuration. */
+      const session = (program: ReadonlyArray<string>, branch?: object): RunningCommand => {
         const file = join(real.home("branches"), "mirrord.json")
         const wanted = {
           type: "pg",
@@ -90,13 +90,18 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         }
         const branches = branch === undefined ? [] : [{ ...wanted, ...branch }]
         writeFileSync(file, JSON.stringify({ feature: { db_branches: branches } }))
-        return run(["exec", "-t", "deployment/shop", "-f", file, "--", "sh", "-c", script])
+        return run(["exec", "-t", "deployment/shop", "-f", file, "--", ...program])
       }
-      /** The lines that a script prints. */
-      const lines = async (script: string, branch?: object): Promise<ReadonlyArray<string>> => {
-        const ran = session(script, branch)
+      /** The program's variable. */
+      const urlOf = async (branch?: object): Promise<string> => {
+        const ran = session(["sh", "-c", 'echo "$DATABASE_URL"'], branch)
         expect(await ran.ended(), ran.stderr()).toBe(0)
-        return ran.stdout().trim().split("\n")
+        return ran.stdout().trim()
+      }
+      /** The server to which a program's variable leads. */
+      const serverAt = (url: string): Server => {
+        const { hostname, password: secret } = new URL(url)
+        return connectedTo(reach(hostname), decodeURIComponent(secret), () => Promise.resolve())
       }
       const listed = async (): Promise<string> => {
         const list = run(["db-branches", "-n", workloadNamespace, "status"])
@@ -112,7 +117,7 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         const url = `postgresql://postgres:${encodeURIComponent(password)}@${sourceAddress}:5432/shop`
         await applyObjects(real.playground().primary.cluster, shop(url))
         await eventually("a session of the workload", async () => {
-          expect(await lines("echo $DATABASE_URL")).toEqual([url])
+          expect(await urlOf()).toBe(url)
         })
       }, 900_000)
       afterEach(() => {
@@ -125,32 +130,34 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
 
       it("have the structures and the rows that a filter lets through, at the URL of the program", async () => {
         const branch = { id: "filtered", copy: { mode: "schema", tables: { users: { filter: "id <= 3" } } } }
-        const asked = [
-          'echo "$DATABASE_URL"',
-          ask("select count(*) from users"),
-          ask("select count(*) from orders"),
-          ask("insert into users (name) values ('new') returning id")
-        ]
-        const [url, ...rows] = await lines(asked.join("; "), branch)
+        const url = await urlOf(branch)
         expect(url).toMatch(/^postgresql:\/\/postgres:[^@]+@\d+\.\d+\.\d+\.\d+:5432\/shop$/u)
         expect(url).not.toContain(sourceAddress)
-        expect(rows.slice(0, 3)).toEqual(["3", "0", "4"])
+        const server = serverAt(url)
+        expect(await server.query("shop", "select count(*) from users")).toBe("3")
+        expect(await server.query("shop", "select count(*) from orders")).toBe("0")
+        expect(await server.query("shop", "insert into users (name) values ('new') returning id")).toBe("4")
         expect(await source.query("shop", "select count(*) from users")).toBe("20")
 
-        // Another session uses the same branch, and one without it the source's address.
-        expect(await lines(ask("select max(name) from users where id = 4"), branch)).toEqual(["new"])
-        expect((await lines("echo $DATABASE_URL"))[0]).toContain(sourceAddress)
+        // Another session has the same branch, and one without it the source's address.
+        expect(await urlOf(branch)).toBe(url)
+        expect(await urlOf()).toContain(sourceAddress)
       })
 
       it("are listed with their users while a session lasts, and are gone when they are stopped", async () => {
         const branch = { id: "whole", copy: { mode: "all" } }
-        const used = session(`${ask("select count(*) from orders")}; sleep 600`, branch)
+        const url = await urlOf(branch)
+        const { hostname } = new URL(url)
+        const asked = ["--env", "DATABASE_URL", "--connect", `${hostname}:5432`, "--seconds", "600"]
+        const app = session([layerApp, ...asked], branch)
+        // What the program asks for later is the same, and its connections reach the branch.
+        expect(await app.waitForEvent("env")).toMatchObject({ name: "DATABASE_URL", value: url })
+        expect((await app.waitForEvent("connect"))["peer"]).toBeDefined()
         await eventually("the branch is used", async () => {
-          expect(used.stdout(), used.stderr()).toContain("100")
-          const line = (await listed()).split("\n").find((text) => /Ready/u.test(text) && /ann/u.test(text))
-          expect(line).toBeDefined()
+          expect((await listed()).split("\n").find((text) => /Ready/u.test(text) && /ann/u.test(text))).toBeDefined()
         })
-        used.stop()
+        expect(await serverAt(url).query("shop", "select count(*) from orders")).toBe("100")
+        app.stop()
         const stop = run(["db-branches", "-n", workloadNamespace, "stop", "--all"])
         expect(await stop.ended(), stop.stderr()).toBe(0)
         await eventually("the branches are gone", async () => {
@@ -178,7 +185,7 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         ],
         ["is of an image that nobody can pull", { id: "image", image: "no/such:1" }, /database branching failed/u]
       ])("that %s end the client with the reason, and no program starts", async (_what, branch, reason) => {
-        const ran = session("echo started", branch)
+        const ran = session(["echo", "started"], branch)
         expect(await ran.ended()).not.toBe(0)
         expect(ran.stdout()).not.toContain("started")
         // The client wraps its sentences.

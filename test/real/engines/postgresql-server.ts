@@ -35,8 +35,7 @@ export interface Ended {
   readonly err: string
 }
 
-/** The environment in which the engine's programs are found. */
-export const programEnv = (env: Readonly<Record<string, string>>) => ({
+const programEnv = (env: Readonly<Record<string, string>>) => ({
   LC_ALL: "C.UTF-8",
   PATH: `${postgresqlFolder ?? ""}:${process.env["PATH"] ?? ""}`,
   ...env
