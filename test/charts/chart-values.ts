@@ -63,6 +63,9 @@ export const manyFeatures = {
     kafkaSplitting: true,
     genericBranching: true,
     pgBranching: true,
+    mysqlBranching: true,
+    mariadbBranching: true,
+    redisBranching: true,
     previewEnv: true,
     multiClusterMember: true,
     multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "bearerToken" } } }
@@ -89,6 +92,7 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.pgBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.mysqlBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.mariadbBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
+  "operator.redisBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.multiCluster.defaultCluster": "a",
   "operator.multiCluster.sessionStart": "all",
   "operator.multiCluster.providers": ["kubeconfigSecrets", "clusterApi", "clusterProfile"],

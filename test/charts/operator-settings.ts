@@ -26,7 +26,8 @@ export const settingsFrom = async (
       "access-providers.yaml",
       "pg-branch-config.yaml",
       "mysql-branch-config.yaml",
-      "mariadb-branch-config.yaml"
+      "mariadb-branch-config.yaml",
+      "redis-branch-config.yaml"
     ]) {
       const content = file(name)
       if (content !== undefined) await writeFile(join(folder, name), content)

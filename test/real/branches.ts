@@ -150,7 +150,7 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         const { hostname } = new URL(url)
         const asked = ["--env", "DATABASE_URL", "--connect", `${hostname}:5432`, "--seconds", "600"]
         const app = session([layerApp, ...asked], branch)
-        // What the program asks for later is the same, and its connections reach the branch.
+        // A later request for the variable has the same answer, and connections reach the branch.
         expect(await app.waitForEvent("env")).toMatchObject({ name: "DATABASE_URL", value: url })
         expect((await app.waitForEvent("connect"))["peer"]).toBeDefined()
         await eventually("the branch is used", async () => {

@@ -18,7 +18,7 @@ export interface BranchRequest {
   readonly engine: BranchEngine
   readonly dialect: Dialect
   readonly mode: CopyMode
-  /** Empty where the mode copies everything: the engine's `all` leaves no room for tables. */
+  /** Empty where the mode has no room for them: tables with `all`, patterns of keys with `empty`. */
   readonly parts: ReadonlyArray<CopiedPart>
   readonly dumpArguments: ReadonlyArray<string>
   readonly connection: Connection
@@ -67,19 +67,24 @@ const unservedProblem = (spec: BranchDatabaseSpec): string | undefined => {
   return undefined
 }
 
-const databaseNameProblem = (name: string): string | undefined =>
-  name === "" || name.includes(nul) || new TextEncoder().encode(name).length > longestDatabaseName
+const databaseNameProblem = ({ databaseForm }: Dialect, name: string): string | undefined => {
+  if (databaseForm !== undefined && !databaseForm.holds(name)) {
+    return `spec.databaseName is ${quoted(name)}; it must be ${databaseForm.words}.`
+  }
+  return name === "" || name.includes(nul) || new TextEncoder().encode(name).length > longestDatabaseName
     ? `spec.databaseName is ${quoted(name)}; it must have 1 to ${longestDatabaseName} bytes.`
     : undefined
+}
 
 const partsProblem = (block: string, dialect: Dialect, parts: ReadonlyArray<CopiedPart>): string | undefined => {
-  const field = `spec.${block}.copy.items`
-  if (parts.length > mostParts) return `${field} names ${parts.length} tables; it must be at most ${mostParts}.`
+  const [field, noun] =
+    dialect.parts === "Tables" ? [`spec.${block}.copy.items`, "table"] : [`spec.${block}.copy.patterns`, "pattern"]
+  if (parts.length > mostParts) return `${field} names ${parts.length} ${noun}s; it must be at most ${mostParts}.`
   for (const part of parts) {
     const { filter = "", name } = part
     const tooLong = [name, filter].some((text) => text.length > longestText || text.includes(nul))
     const problem = tooLong ? `is longer than ${longestText} characters, or holds NUL` : dialect.partProblem(part)
-    if (problem !== undefined) return `${field} for table ${quoted(name)} ${problem}.`
+    if (problem !== undefined) return `${field} for ${noun} ${quoted(name)} ${problem}.`
   }
   return undefined
 }
@@ -131,6 +136,7 @@ interface Options {
     readonly mode: CopyMode
     readonly items?: Readonly<Record<string, { readonly filter?: string | null }>> | null
     readonly dumpArgs?: ReadonlyArray<string> | null
+    readonly patterns?: ReadonlyArray<string> | null
   }
   readonly iamAuth?: object | null
   readonly connectionSettings?: Readonly<Record<string, string>>
@@ -142,6 +148,11 @@ const optionsOf = (spec: BranchDatabaseSpec, engine: BranchEngine): Options => {
   // Generic databases have an image where others have a copy.
   return !isGiven(options) || "image" in options ? {} : options
 }
+
+const partsOf = ({ parts }: Dialect, { items, patterns }: NonNullable<Options["copy"]>): ReadonlyArray<CopiedPart> =>
+  parts === "KeyPatterns"
+    ? (patterns ?? []).map((name) => ({ name, filter: undefined }))
+    : Object.entries(items ?? {}).map(([name, { filter }]) => ({ name, filter: filter ?? undefined }))
 
 /** How long a branch stays after its last use, in ms. */
 export const ttlMillisOf = ({ ttlSecs }: Pick<BranchDatabaseSpec, "ttlSecs">): number =>
@@ -169,11 +180,8 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
       )
     }
     const { databaseName } = spec
-    if (isGiven(databaseName)) yield* refuse(databaseNameProblem(databaseName))
-    const parts = Object.entries(copy.items ?? {}).map(([part, { filter }]) => ({
-      name: part,
-      filter: filter ?? undefined
-    }))
+    if (isGiven(databaseName)) yield* refuse(databaseNameProblem(dialect, databaseName))
+    const parts = partsOf(dialect, copy)
     yield* refuse(partsProblem(block, dialect, parts))
     const dumpArguments = copy.dumpArgs ?? dialect.dumpArguments
     yield* refuse(dumpProblem(block, dialect, dumpArguments))
@@ -181,7 +189,8 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
     const queryParameters = options.queryParams ?? {}
     yield* refuse(queryProblem(block, dialect, queryParameters))
     const connection = yield* readConnection(spec.connectionSource, extraParameters)
-    const copied = { mode: copy.mode, parts: copy.mode === "all" ? [] : parts }
+    const takesParts = (copy.mode === "all") === (dialect.parts === "KeyPatterns")
+    const copied = { mode: copy.mode, parts: takesParts ? parts : [] }
     yield* refuse(patternProblem(connection, readsSource(copied), isGiven(databaseName)))
     return {
       engine,

@@ -5,7 +5,7 @@
  * Not here: which copies an engine knows (engines.ts), and the pod (branch-pod.ts).
  */
 
-/** A table that is copied beside what the mode says. Without a filter all of its rows are. */
+/** A table that is copied beside what the mode says, without a filter whole; or a pattern of keys that are copied. */
 export interface CopiedPart {
   readonly name: string
   readonly filter: string | undefined
@@ -42,6 +42,10 @@ export interface Dialect {
   readonly copyScript: string
   /** Program of the container, for `sh -c`: serves the data folder at the pod's address. */
   readonly serveScript: string
+  /** Whether a copy names tables, which the mode `all` does not need, or patterns of keys, which it alone can have. */
+  readonly parts: "Tables" | "KeyPatterns"
+  /** The form of a database's name where it is not any text, and the words for it. */
+  readonly databaseForm?: { readonly holds: (name: string) => boolean; readonly words: string }
   /** Why a table or its filter cannot be copied; nothing if it can. The sentence goes on after the table's name. */
   readonly partProblem: (part: CopiedPart) => string | undefined
   /** A table's name as the copy script takes it. Only for parts without a problem. */

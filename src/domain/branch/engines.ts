@@ -11,6 +11,7 @@ import type { Dialect } from "./dialect.ts"
 import { mariadb } from "./dialects/mariadb.ts"
 import { mysql } from "./dialects/mysql.ts"
 import { postgresql } from "./dialects/postgresql.ts"
+import { redis } from "./dialects/redis.ts"
 
 /** The content that a branch starts with. */
 export type CopyMode = "empty" | "schema" | "all"
@@ -44,7 +45,7 @@ export const engines: Readonly<Record<BranchEngine, Engine>> = {
   mariadb: { name: "MariaDB", block: "mariadbOptions", modes: sql, extraParameters: [], dialect: mariadb },
   mongodb: { name: "MongoDB", block: "mongodbOptions", modes: documents, extraParameters: [] },
   mssql: { name: "SQL Server", block: "mssqlOptions", modes: sql, extraParameters: [] },
-  redis: { name: "Redis", block: "redisOptions", modes: documents, extraParameters: [] },
+  redis: { name: "Redis", block: "redisOptions", modes: documents, extraParameters: [], dialect: redis },
   dynamodb: { name: "DynamoDB", block: "dynamodbOptions", modes: documents, extraParameters: [] },
   spanner: { name: "Spanner", block: "spannerOptions", modes: sql, extraParameters: spannerPlace },
   clickhouse: { name: "ClickHouse", block: "clickhouseOptions", modes: sql, extraParameters: [] },

@@ -141,9 +141,9 @@ describe("a branch that users order at a primary", () => {
   it.effect("fails with the default's sentence, and both objects go when it was read", () =>
     Effect.gen(function* () {
       const synced = yield* begin
-      yield* synced.order({ image: "x", version: undefined, redisOptions: {}, postgresOptions: null })
+      yield* synced.order({ image: "x", version: undefined, clickhouseOptions: {}, postgresOptions: null })
       yield* seconds(1)
-      assert.include(synced.status()?.error, "Redis")
+      assert.include(synced.status()?.error, "ClickHouse")
       yield* seconds(15)
       assert.isDefined(synced.origin())
       yield* seconds(5)

@@ -301,6 +301,7 @@ export const mysqlDialect = {
   userId: 999,
   copyScript,
   serveScript,
+  parts: "Tables",
   partProblem: ({ filter, name }) =>
     tableName(name) === undefined
       ? "has no name of a table: it must be like orders or `Odd.Name`, without its database"

@@ -203,6 +203,7 @@ export const postgresql: Dialect = {
   userId: 999,
   copyScript,
   serveScript,
+  parts: "Tables",
   partProblem: ({ filter, name }) =>
     tableName(name) === undefined
       ? 'has no name of a table: it must be like orders, sales.orders or "Sales"."Orders"'

@@ -1,0 +1,142 @@
+/**
+ * Branches of Redis. The keys of one database of the source are read by `SCAN`, `PTTL` and `DUMP`, which need no rights
+ * of replication and work through proxies, and restored in a server that then saves them to its data folder.
+ *
+ * Not here: the variables that these scripts read (branch-pod.ts).
+ */
+
+import type { AddressForm, Dialect } from "../dialect.ts"
+import { scriptStart, sourceParts } from "./copy-script.ts"
+
+/**
+ * The copy. Keys and values pass through files as `redis-cli` quotes and reads them, one in a line. Until the copy is
+ * done, the server listens to no address.
+ */
+const copyScript = `${scriptStart(["URL", "HOST", "PORT", "USER", "PASSWORD", "DATABASE"])}
+# Text is taken byte by byte, and no variable of the image may lead the programs elsewhere.
+export LC_ALL=C
+unset REDISCLI_AUTH REDISCLI_RCFILE
+${sourceParts("redis://* | rediss://*", "redis:// or rediss://")}
+case \${SOURCE_URL-} in
+  *\\?db=* | *\\?*\\&db=*)
+    source_database=\${SOURCE_URL##*[?\\&]db=}
+    source_database=\${source_database%%[\\&#]*}
+    ;;
+esac
+case $source_database in
+  *[!0-9]* | 0?* | ?????*)
+    unread "the source's address has no index of a database, such as 0"
+    source_database=
+    ;;
+esac
+source_database=\${source_database:-\${DATABASE_NAME:-0}}
+database=\${DATABASE_NAME:-$source_database}
+secured=
+case \${SOURCE_URL-} in rediss:*) secured="--tls --insecure" ;; esac
+
+# The source. The answers of its server come quoted.
+from_source() (
+  [ -z "$password" ] || export REDISCLI_AUTH="$password"
+  [ -z "$user" ] || set -- --user "$user" "$@"
+  exec redis-cli -h "$host" -p "\${port:-6379}" -n "$source_database" $secured --no-raw "$@"
+)
+into_branch() { redis-cli -s "$STAGING/s" -n "$database" --no-raw "$@"; }
+# Fails with the first error among answers.
+refuse_errors() {
+  told=$(sed -n '/^(error) /{s/^(error) //p;q;}' "$1")
+  [ -z "$told" ] || fail "$2: $told"
+}
+lines() { wc -l < "$1" | tr -d ' '; }
+
+# A copy that was cut off is begun anew.
+rm -rf "$DATA" "$DATA.conf"
+rm -rf "\${STAGING:?}"/*
+mkdir "$DATA"
+databases=16
+[ "\${database:-0}" -lt 16 ] 2> /dev/null || databases=$((database + 1))
+if [ "$reads_source" != 0 ]; then
+  # A login that fails and a database that is not there are told, and the program goes on without.
+  from_source scan 0 count 1 > "$STAGING/answer" 2>&1 || :
+  case $(sed -n 1p "$STAGING/answer") in '1) "'*) ;; *) cat "$STAGING/answer" >&2 && exit 1 ;; esac
+  [ "$(from_source readonly)" != OK ] || fail "the source is a cluster, whose keys are at several servers: not served"
+fi
+printf 'requirepass "%s"\\n' "$(printf %s "$BRANCH_PASSWORD" | sed 's/["\\\\]/\\\\&/g')" > "$DATA.conf"
+printf 'databases %s\\nsave ""\\nappendonly no\\n' "$databases" >> "$DATA.conf"
+redis-server --dir "$DATA" --databases "$databases" --port 0 --unixsocket "$STAGING/s" --unixsocketperm 700 \\
+  --save "" --appendonly no > "$STAGING/server.log" 2>&1 &
+server_id=$!
+trap 'kill -9 "$server_id" 2> /dev/null || :' EXIT
+until into_branch ping > "$STAGING/answer" 2>&1; do
+  kill -0 "$server_id" 2> /dev/null || { cat "$STAGING/server.log" >&2; exit 1; }
+  sleep 0.1
+done
+
+# Keys by their patterns, or all of them.
+if [ "$reads_source" != 0 ]; then
+  number=0
+  if [ "\${COPY_ITEMS:-0}" = 0 ]; then from_source --scan > "$STAGING/keys"; fi
+  while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
+    eval "pattern=\\$COPY_ITEM_$number"
+    from_source --scan --pattern "$pattern" >> "$STAGING/keys"
+    number=$((number + 1))
+  done
+  refuse_errors "$STAGING/keys" "the source's keys could not be listed"
+  mkdir "$STAGING/parts"
+  split -a 6 -l 5000 "$STAGING/keys" "$STAGING/parts/"
+  for part in "$STAGING/parts/"*; do
+    [ -f "$part" ] || continue
+    sed 's/.*/pttl &\\
+dump &/' "$part" > "$STAGING/commands"
+    from_source < "$STAGING/commands" > "$STAGING/answers"
+    refuse_errors "$STAGING/answers" "the source's keys could not be read"
+    [ "$(lines "$STAGING/answers")" = "$(lines "$STAGING/commands")" ] ||
+      fail "the source's keys could not be read: the connection was lost"
+    # A key that is gone meanwhile has no value; one without a time has -1.
+    paste -d ' ' - - < "$STAGING/answers" | sed 's/^(integer) -[0-9]* "/0 "/; s/^(integer) \\([0-9]* "\\)/\\1/' |
+      paste -d ' ' "$part" - | sed '/ (nil)$/d; s/^/restore /; s/$/ replace/' > "$STAGING/commands"
+    into_branch < "$STAGING/commands" > "$STAGING/answers"
+    refuse_errors "$STAGING/answers" "the branch does not take a key"
+    [ "$(lines "$STAGING/answers")" = "$(lines "$STAGING/commands")" ] || fail "the branch's server was lost"
+    rm "$part"
+  done
+fi
+[ "$(into_branch save)" = OK ] || { cat "$STAGING/server.log" >&2; exit 1; }
+trap - EXIT
+into_branch shutdown nosave > "$STAGING/answer" 2>&1 || :
+wait "$server_id" || :
+rm -rf "\${STAGING:?}"/*
+`
+
+/** The server listens at the pod's address, or at all of them where it has none of its own. */
+const serveScript = `exec redis-server "$DATA.conf" --dir "$DATA" --port 6379 --bind "\${POD_IP:-0.0.0.0}"
+`
+
+/** A branch has no TLS, which `rediss` would ask for, so such a URL cannot lead to it. */
+const address: AddressForm = {
+  schemes: ["redis"],
+  locates: (parameter) => ["host", "port", "user", "username", "password", "path", "socket"].includes(parameter),
+  secures: (parameter) => /^(?:ssl|tls)/u.test(parameter),
+  own: {},
+  isNamedAfterUser: false
+}
+
+/** Redis. */
+export const redis: Dialect = {
+  repository: "docker.io/library/redis",
+  version: "8",
+  port: 6379,
+  address,
+  user: "default",
+  userId: 999,
+  copyScript,
+  serveScript,
+  parts: "KeyPatterns",
+  databaseForm: {
+    holds: (name) => /^(?:0|[1-9][0-9]{0,3})$/u.test(name),
+    words: "the index of a database, 0 to 9999"
+  },
+  partProblem: ({ name }) => (name === "" ? "is empty: leave the patterns out for all keys" : undefined),
+  partName: (name) => name,
+  dumpArgumentProblem: () => "and there is no dump program to take it",
+  dumpArguments: []
+}

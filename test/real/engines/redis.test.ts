@@ -1,0 +1,188 @@
+/** Branches of Redis: what the containers of a branch's pod do with real servers. */
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
+import { subnetOf } from "../../address-plan.ts"
+import { isCi } from "../../support/tested-commit.ts"
+import { branchPassword, copyFailure, fromEnv, withBranch, type BranchPlace } from "./branch-containers.ts"
+import { engineFolder, run } from "./postgresql-server.ts"
+import { hasRedis, startRedis, type RedisServer } from "./redis-server.ts"
+
+const password = "p w$(HOME)'\"%\\ü"
+const sourceAddress = `127.${subnetOf("copies of databases")}.0.3`
+const branchAddress = `127.${subnetOf("copies of databases")}.0.4`
+const sourceUrl = `redis://:${encodeURIComponent(password)}@${sourceAddress}:6379/2`
+const usualPath = process.env["PATH"] ?? ""
+
+type Options = NonNullable<BranchDatabaseSpec["redisOptions"]>
+
+const place: BranchPlace = {
+  path: usualPath,
+  env: [
+    { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "app", key: "url" } } },
+    { name: "HOST", value: sourceAddress },
+    { name: "READER", value: "reader" },
+    { name: "INDEX", value: "2" },
+    { name: "DEAD_URL", value: "redis://127.7.7.7:1/3" }
+  ],
+  secrets: { app: { url: sourceUrl, password } }
+}
+
+const asked = (options: Options, more: Partial<BranchDatabaseSpec> = {}) => ({
+  spec: { redisOptions: options, ...more }
+})
+
+/** Makes the branch, and asks it. */
+const branch = (wanted: ReturnType<typeof asked>, ask: (server: RedisServer) => Promise<void>): Promise<void> =>
+  withBranch(place, wanted, async (serve, log) => {
+    expect(log).toBe("")
+    const server = await startRedis(serve, branchAddress, branchPassword)
+    try {
+      await ask(server)
+    } finally {
+      await server.stop()
+    }
+  })
+
+const suite = hasRedis || isCi ? describe : describe.skip
+
+suite("a branch of Redis", () => {
+  let source: RedisServer
+  const folder = engineFolder()
+  const binary = "redis.call('set', 'bin\\0\\n\\255\"$(x)', 'a\\0\\r\\n\\255\\'\"\\\\ü') return 1"
+
+  beforeAll(async () => {
+    const options = ["--bind", sourceAddress, "--port", "6379", "--save", "", "--dir", folder.path]
+    const command = ["redis-server", ...options, "--requirepass", password]
+    source = await startRedis({ command, env: { PATH: usualPath } }, sourceAddress, password)
+    await source.ask(2, "eval", binary, "0")
+    await source.ask(2, "eval", "for i = 1, 12000 do redis.call('set', 'n:' .. i, i) end return 1", "0")
+    await source.ask(2, "set", "user:1 x", "ann")
+    await source.ask(2, "set", "session:1", "s", "px", "3600000")
+    await source.ask(2, "rpush", "list", "a", "b")
+    await source.ask(2, "hset", "user:2", "name", "bob")
+    await source.ask(2, "zadd", "scores", "1.5", "ann")
+    await source.ask(2, "xadd", "stream", "1-1", "k", "v")
+    await source.ask(0, "set", "elsewhere", "1")
+    const rights = ["resetkeys", "~user:*", "-@all", "+select", "+scan", "+pttl", "+dump", "+readonly"]
+    await source.ask(0, "acl", "setuser", "reader", "on", ">of-the-reader", ...rights)
+    await source.ask(0, "acl", "setuser", "blind", "on", ">of-the-blind", "~*", "-@all", "+select", "+scan", "+pttl")
+  })
+  afterAll(async () => {
+    await source.stop()
+    folder.remove()
+  })
+
+  it("has all keys of its database with mode all, of every type, with the time that they have left", async () => {
+    await branch(asked({ copy: { mode: "all" } }), async (server) => {
+      expect(await server.ask(2, "dbsize")).toBe("(integer) 12007")
+      expect(await server.ask(0, "dbsize")).toBe("(integer) 0")
+      expect(await server.ask(2, "get", "n:12000")).toBe('"12000"')
+      expect(await server.ask(2, "eval", "return redis.call('get', 'bin\\0\\n\\255\"$(x)')", "0")).toBe(
+        await source.ask(2, "eval", "return redis.call('get', 'bin\\0\\n\\255\"$(x)')", "0")
+      )
+      for (const question of [
+        "lrange list 0 -1",
+        "hgetall user:2",
+        "zrange scores 0 -1 withscores",
+        "xrange stream - +"
+      ]) {
+        const words = question.split(" ")
+        expect(await server.ask(2, ...words)).toBe(await source.ask(2, ...words))
+      }
+      const left = Number((await server.ask(2, "pttl", "session:1")).replace("(integer) ", ""))
+      expect(left).toBeGreaterThan(0)
+      expect(left).toBeLessThanOrEqual(3_600_000)
+      expect(await server.ask(2, "pttl", "list")).toBe("(integer) -1")
+      await server.ask(2, "set", "n:1", "changed")
+    })
+    expect(await source.ask(2, "get", "n:1")).toBe('"1"')
+  })
+
+  it("has the keys that match any pattern, in the database that the user names", async () => {
+    const options: Options = { copy: { mode: "all", patterns: ["user:*", "session:?", "--no such $(key) '"] } }
+    await branch(asked(options, { databaseName: "20" }), async (server) => {
+      const keys = await server.ask(20, "sort", "none")
+      expect(keys).toBe("(empty array)")
+      expect(await server.ask(20, "dbsize")).toBe("(integer) 3")
+      expect(await server.ask(20, "get", "user:1 x")).toBe('"ann"')
+    })
+  })
+
+  it("is empty without a source that can be reached", async () => {
+    const dead = { connectionSource: { url: fromEnv("DEAD_URL") } }
+    await branch(asked({ copy: { mode: "empty", patterns: ["user:*"] } }, dead), async (server) => {
+      expect(await server.ask(3, "dbsize")).toBe("(integer) 0")
+    })
+  })
+
+  it("is copied by a user with no more rights than it needs, who is found by single values", async () => {
+    const params = {
+      host: fromEnv("HOST"),
+      user: fromEnv("READER"),
+      password: { secret: { name: "reader", key: "password" } },
+      database: fromEnv("INDEX")
+    }
+    const reading = { ...place, secrets: { ...place.secrets, reader: { password: "of-the-reader" } } }
+    const wanted = asked({ copy: { mode: "all", patterns: ["user:*"] } }, { connectionSource: { params } })
+    await withBranch(reading, wanted, async (serve) => {
+      const server = await startRedis(serve, branchAddress, branchPassword)
+      try {
+        expect(await server.ask(2, "dbsize")).toBe("(integer) 2")
+      } finally {
+        await server.stop()
+      }
+    })
+  })
+
+  it("is entered by its password alone", async () => {
+    await branch(asked({ copy: { mode: "empty" } }), async (server) => {
+      expect(await server.ask(0, "config", "get", "appendonly")).toContain("no")
+      const { out } = await run("redis-cli", ["-h", branchAddress, "dbsize"])
+      expect(out).toContain("NOAUTH")
+    })
+  })
+
+  it.each([
+    ["a wrong password", { SOURCE_URL: sourceUrl.replace("redis://:", "redis://:no") }, "WRONGPASS"],
+    ["no password", { SOURCE_URL: `redis://${sourceAddress}/2` }, "NOAUTH"],
+    ["no server", { SOURCE_URL: "redis://:secret@127.7.7.7:1" }, "Connection refused"],
+    ["no such database", { SOURCE_URL: sourceUrl.replace("/2", "/99") }, "out of range"],
+    ["a database that has no index", { SOURCE_URL: sourceUrl.replace("/2", "/main") }, "no index of a database"],
+    ["several hosts", { SOURCE_URL: "redis://:secret@a,b/0" }, "names several hosts"],
+    ["an address of an unknown form", { SOURCE_URL: "redis-sentinel://h/0" }, "must begin with redis://"],
+    ["a variable that is not there", { SOURCE_URL: "$(TARGET_DATABASE_URL)" }, "has no variable for the source's URL"],
+    [
+      "keys that may not be seen",
+      { SOURCE_URL: `redis://reader:of-the-reader@${sourceAddress}/2` },
+      "could not be read"
+    ],
+    [
+      "values that may not be seen",
+      { SOURCE_URL: `redis://blind:of-the-blind@${sourceAddress}/2` },
+      "could not be read"
+    ]
+  ])("fails with the reason, and without credentials: %s", async (_, change, reason) => {
+    const told = await copyFailure(place, { ...asked({ copy: { mode: "all" } }), change })
+    expect(told).toContain(reason)
+    for (const secret of [password, encodeURIComponent(password), "secret", "of-the-reader", "of-the-blind"]) {
+      expect(told).not.toContain(secret)
+    }
+  })
+
+  it("fails where the source is a cluster, of which a server has only some keys", async () => {
+    const command = ["redis-server", "--bind", branchAddress, "--port", "6379", "--save", "", "--dir", folder.path]
+    const cluster = await startRedis(
+      { command: [...command, "--cluster-enabled", "yes"], env: { PATH: usualPath } },
+      branchAddress,
+      ""
+    )
+    const change = { SOURCE_URL: `redis://${branchAddress}` }
+    try {
+      const told = await copyFailure(place, { ...asked({ copy: { mode: "all" } }), change })
+      expect(told).toContain("the source is a cluster")
+    } finally {
+      await cluster.stop()
+    }
+  })
+})
