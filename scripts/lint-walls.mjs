@@ -56,7 +56,7 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   "src/app/sessions/primary": inApp("kernel", "api", "relay", "fleet", "sessions"),
   "src/app/sessions/member": inApp("kernel", "api", "branches", "relay", "sessions"),
   "src/app/copy-targets": inApp("kernel", "api"),
-  "src/app/branch-sync": inApp("kernel", "api"),
+  "src/app/branch-sync": inApp("kernel", "api", "branches"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/operator": inApp(
     "kernel",

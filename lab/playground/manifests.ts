@@ -74,6 +74,11 @@ const branchRules = [
   rule("", ["events"], ["create"])
 ]
 
+/** Rights of a primary's identity on a member that makes branches for its users. */
+const orderRules = [
+  rule("dbs.mirrord.metalbear.co", ["branchdatabases"], ["get", "list", "watch", "create", "patch", "delete"])
+]
+
 const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [
   rule("", ["pods"], ["get", "list", "watch"]),
   rule("", ["services"], ["get", "list"]),
@@ -187,7 +192,10 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     // Events about cluster-wide objects are all in this namespace.
     role("Role", "mirrord-operator-events", [rule("", ["events"], ["create", "patch"])], eventNamespace),
     binding("RoleBinding", "mirrord-operator-events", "mirrord-operator", eventNamespace),
-    role("ClusterRole", "mirrord-operator-envoy", envoyRules),
+    role("ClusterRole", "mirrord-operator-envoy", [
+      ...envoyRules,
+      ...(environment.hasBranches === true ? orderRules : [])
+    ]),
     binding("ClusterRoleBinding", "mirrord-operator-envoy", "mirrord-operator-envoy"),
     {
       apiVersion: "v1",

@@ -44,7 +44,12 @@ const tablesOf = (
     ...(running.description.hasWorkload ? ["operator-with-workloads"] : [])
   ]
   const copies = running.description.hasWorkload ? ["operator-with-copies"] : []
-  const branches = running.description.hasWorkload && hasBranches ? ["operator-with-branches"] : []
+  const isDefaultElsewhere = hasBranches && !primary.description.isDefault
+  const branches = [
+    ...(running.description.hasWorkload && hasBranches ? ["operator-with-branches"] : []),
+    ...(running.description === primary.description && isDefaultElsewhere ? ["primary-with-branches"] : [])
+  ]
+  const orders = isDefaultElsewhere && running.description.isDefault ? ["primary-with-branches-at-the-default"] : []
   const ephemeral = running.description.hasWorkload && hasEphemeralAgents ? ["operator-with-ephemeral-agents"] : []
   const agentTls = running.description.hasWorkload && hasAgentTls ? ["operator-with-agent-tls"] : []
   // Everybody may review what he may do; who may not read the operator's object asks its discovery instead.
@@ -59,8 +64,8 @@ const tablesOf = (
       ...ephemeral,
       ...doctor
     ],
-    [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...doctor],
-    [primaryUser]: ["primary-at-a-member", ...doctor],
+    [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...orders, ...doctor],
+    [primaryUser]: ["primary-at-a-member", ...orders, ...doctor],
     [`${accounts}mirrord-hooks`]: [copies.length === 0 ? "hooks" : "hooks-with-copies"]
   }
 }

@@ -9,9 +9,11 @@ import { connectedTo, engineFolder, type Server, startSource } from "./engines/p
 import { fleetIs } from "./fleet-health.ts"
 import { type AnyRealPlayground, describeReal, eventually, runClient, type RunningCommand } from "./harness.ts"
 
-/** A playground whose default cluster is the primary's. */
+/** A playground whose clusters make branches; the default is `cluster-a`. */
 export interface BranchPlayground {
   readonly real: AnyRealPlayground
+  /** The namespace in which the client orders branches. */
+  readonly orders: string
   /** An address for the source, which no pod has. */
   readonly sourceAddress: string
   /** The address of a pod as this machine dials it. */
@@ -63,7 +65,7 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
     `branches of the real client, ${where}`,
     ["mirrord", "layerApp"],
     ({ layerApp, mirrord }) => {
-      const { reach, real, sourceAddress } = use()
+      const { orders, reach, real, sourceAddress } = use()
       const folder = engineFolder()
       const commands: Array<RunningCommand> = []
       let source: Server
@@ -104,7 +106,7 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         return connectedTo(reach(hostname), decodeURIComponent(secret), () => Promise.resolve())
       }
       const listed = async (): Promise<string> => {
-        const list = run(["db-branches", "-n", workloadNamespace, "status"])
+        const list = run(["db-branches", "-n", orders, "status"])
         expect(await list.ended(), list.stderr()).toBe(0)
         return list.stdout() + list.stderr()
       }
@@ -115,7 +117,7 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         await source.query("postgres", "create database shop")
         await source.query("shop", content)
         const url = `postgresql://postgres:${encodeURIComponent(password)}@${sourceAddress}:5432/shop`
-        await applyObjects(real.playground().primary.cluster, shop(url))
+        await applyObjects(real.cluster("cluster-a").cluster, shop(url))
         await eventually("a session of the workload", async () => {
           expect(await urlOf()).toBe(url)
         })
@@ -158,16 +160,12 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         })
         expect(await serverAt(url).query("shop", "select count(*) from orders")).toBe("100")
         app.stop()
-        const stop = run(["db-branches", "-n", workloadNamespace, "stop", "--all"])
+        const stop = run(["db-branches", "-n", orders, "stop", "--all"])
         expect(await stop.ended(), stop.stderr()).toBe(0)
         await eventually("the branches are gone", async () => {
           expect(await listed()).not.toMatch(/Ready/u)
-          const pods = real
-            .playground()
-            .primary.cluster.store.list(
-              { group: "", version: "v1", resource: "pods" },
-              { namespace: workloadNamespace }
-            )
+          const { store } = real.cluster("cluster-a").cluster
+          const pods = store.list({ group: "", version: "v1", resource: "pods" }, { namespace: workloadNamespace })
           expect(pods.items.filter(({ metadata: { labels } }) => labels?.["db-owner-name"] !== undefined)).toEqual([])
         })
       })

@@ -5,20 +5,25 @@
  * Not here: making branches, which the default cluster's operator does (app/branches).
  */
 
-import { Effect, type Scope } from "effect"
+import { Deferred, Effect, type Scope } from "effect"
 import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
 import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { roleOf } from "../../domain/fleet/roles.ts"
+import { branchNames } from "../../domain/session/connect-request.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability } from "../api/capability.ts"
+import { branchFeatures } from "../branches/cluster-branches.ts"
+import { branchRefusal, onceRead } from "../branches/session-branch-refusal.ts"
 import { clusterUid } from "../kernel/cluster-uid.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { keepEngaged } from "./engaged-clusters.ts"
+import { originFor, originObstacle } from "./ordered-branches.ts"
 import { makeOriginController } from "./origin-controller.ts"
+import type { SyncState } from "./sync-state.ts"
 
 /** Pause before this cluster's identity is asked for again. */
 const askAgain = "10 seconds"
@@ -45,6 +50,27 @@ const ownUid = (api: KubeApi, log = new LogOnce()): Effect.Effect<string> =>
     )
   )
 
+/**
+ * Refuses branches that a new session could not use, before anything is made for it. The default cluster looks at the
+ * branches of all sessions, and at those of a session that has begun it alone.
+ */
+const admitBranches =
+  (state: Deferred.Deferred<SyncState>, earlier: ReadonlyArray<Capability>): NonNullable<Capability["admit"]> =>
+  ({ _tag, id, params, request: { namespace } }) => {
+    const names = _tag === "MultiCluster" ? branchNames(params) : []
+    const hasBegun = earlier.some(({ sessions }) => sessions?.find(sessions.nameOf(id)) !== undefined)
+    if (names.length === 0 || hasBegun) return Effect.void
+    const read = Effect.flatMap(Deferred.await(state), ({ origins }) => origins.cache.awaitSynced)
+    return Effect.gen(function* () {
+      yield* onceRead(read)
+      const known = yield* Deferred.await(state)
+      for (const name of names) {
+        const obstacle = originObstacle(originFor(known, namespace, name))
+        if (obstacle !== undefined) return yield* Effect.fail(branchRefusal(name, namespace, obstacle))
+      }
+    })
+  }
+
 /** `earlier`: the capability that knows the clusters of the primary is among them. */
 export const makeBranchSyncCapability = (
   { api, branchSettings = {}, events, fleet, namespace }: BranchSyncGround,
@@ -56,6 +82,7 @@ export const makeBranchSyncCapability = (
     if (Object.keys(branchSettings).length === 0) return {}
     const { clusterName: ownCluster } = fleet
     let lookAgain = (): void => {}
+    const known = yield* Deferred.make<SyncState>()
     const start = Effect.gen(function* () {
       const uid = yield* ownUid(api)
       const state = yield* makeOriginController({
@@ -66,9 +93,13 @@ export const makeBranchSyncCapability = (
         events
       })
       lookAgain = yield* keepEngaged(state)
+      yield* Deferred.succeed(known, state)
     })
     yield* Effect.forkScoped(Effect.andThen(start, Effect.never))
     return {
+      features: branchFeatures(branchSettings),
+      servesBranches: (route) => route === "MultiCluster",
+      admit: admitBranches(known, earlier),
       hear: (change) => {
         if (change._tag === "ClusterChanged") lookAgain()
       }

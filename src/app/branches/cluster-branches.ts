@@ -53,6 +53,11 @@ const servedEngines = (settings: BranchSettings): ReadonlyArray<BranchEngine> =>
     return found !== undefined && Result.isSuccess(found) && engines[engine].dialect !== undefined
   })
 
+/** The features by which clients know that they may order branches. */
+export const branchFeatures = (settings: BranchSettings): ReadonlyArray<Feature> => [
+  ...new Set(servedEngines(settings).flatMap((engine) => engineFeatures[engine] ?? []))
+]
+
 /** Tells in the log which engines are refused for their files, and which fields have no effect. */
 const warn = (settings: BranchSettings): Effect.Effect<void> =>
   Effect.forEach(
@@ -83,6 +88,5 @@ export const makeClusterBranches = ({
     yield* warn(branchSettings)
     const rules = { settings: branchSettings, protectedNamespaces }
     const directory = yield* makeBranches({ api, awaited: retryingApi(api), rules, events })
-    const features = new Set(servedEngines(branchSettings).flatMap((engine) => engineFeatures[engine] ?? []))
-    return { directory, features: [...features] }
+    return { directory, features: branchFeatures(branchSettings) }
   })

@@ -14,6 +14,7 @@ import { type ApiError, badRequest, internalError, reconnectNotPossible } from "
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
 import type { BranchDirectory } from "./branch-directory.ts"
+import { branchRefusal, onceRead } from "./session-branch-refusal.ts"
 
 /** The branches that a connect names. */
 export interface NamedBranches {
@@ -50,34 +51,8 @@ interface State {
   readonly ends: FiberMap.FiberMap<string>
 }
 
-/** How long a connect waits until the branches have been read. */
-const patience = "8 seconds"
 /** How a release is tried again. */
 const again = { times: 5, schedule: Schedule.exponential(1_000) }
-
-const refusal = (name: string, namespace: string, obstacle: BranchObstacle): ApiError => {
-  const branch = quoted(name)
-  switch (obstacle._tag) {
-    case "Unknown":
-      return badRequest(
-        `There is no database branch ${branch} in namespace ${namespace}; run the command again, which makes a new one.`
-      )
-    case "BeingDeleted":
-      return badRequest(`The database branch ${branch} is being deleted; run the command again in a moment.`)
-    case "Replaced":
-      return badRequest(`The database branch ${branch} is not the one that the session used; start a new session.`)
-    case "Failed":
-      return badRequest(`The database branch ${branch} has failed; its status says why. Run the command again.`)
-    case "Unserved":
-      return badRequest(`The database branch ${branch} cannot be used: ${obstacle.problem}`)
-    case "NotReady":
-      return internalError(
-        `The database branch ${branch} is not ready (phase ${obstacle.phase}); try again in a moment.`
-      )
-    case "NoAddress":
-      return internalError(`The database branch ${branch} has no address yet; try again in a moment.`)
-  }
-}
 
 /** The branches that the names find, each with its view as the session uses it. */
 const found = (
@@ -86,16 +61,13 @@ const found = (
   { names, namespace }: NamedBranches
 ): Effect.Effect<ReadonlyArray<readonly [UsableBranch, SessionBranch]>, ApiError> =>
   Effect.andThen(
-    Effect.timeoutOrElse(directory.started, {
-      duration: patience,
-      orElse: () => Effect.fail(internalError("The database branches have not been read yet; try again in a moment."))
-    }),
+    onceRead(directory.started),
     Effect.forEach(names, (name) => {
       const branch = directory.find(namespace, name)
       const usable = branchFor(branch, { id, hasBegun, uses: uses.get(id)?.get(name)?.uid })
       if (branch !== undefined && Result.isSuccess(usable)) return Effect.succeed([branch, usable.success] as const)
       const why: BranchObstacle = Result.isFailure(usable) ? usable.failure : { _tag: "Unknown" }
-      const refused = refusal(name, namespace, why)
+      const refused = branchRefusal(name, namespace, why)
       const isFinal = hasBegun && !isPassing(why)
       return Effect.fail(isFinal ? reconnectNotPossible(`The session cannot go on: ${refused.message}`) : refused)
     })

@@ -320,6 +320,30 @@ describe("a primary", () => {
   )
 })
 
+describe("a connect at a primary that names branches", () => {
+  it.effect("is refused before anything is made, unless each of them is ready", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      assert.include(yield* synced.connect([branchName]), `There is no database branch "${branchName}"`)
+      assert.strictEqual(yield* synced.connect([branchName], "SingleCluster"), "admitted")
+      yield* synced.order()
+      assert.include(yield* synced.connect([branchName]), "is not ready (phase Pending)")
+      yield* synced.podsReady
+      assert.strictEqual(yield* synced.connect([branchName]), "admitted")
+      assert.include(yield* synced.connect([branchName, "other"]), 'There is no database branch "other"')
+    })
+  )
+
+  it.effect("is refused for a branch that has failed", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      yield* synced.order({ clickhouseOptions: {}, postgresOptions: null })
+      yield* seconds(1)
+      assert.include(yield* synced.connect([branchName]), "has failed; its status says why")
+    })
+  )
+})
+
 describe("operators of a fleet", () => {
   it.effect("make the branch that a user orders at the primary in the default cluster, and in no other", () =>
     Effect.gen(function* () {

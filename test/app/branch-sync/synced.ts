@@ -1,6 +1,6 @@
-import { Effect, Exit, Logger, Scope } from "effect"
+import { Effect, Exit, Logger, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import type { Capability, ReachedCluster } from "../../../src/app/api/capability.ts"
+import type { Capability, ConnectAttempt, ReachedCluster } from "../../../src/app/api/capability.ts"
 import { makeBranchSyncCapability } from "../../../src/app/branch-sync/branch-sync-capability.ts"
 import { makeBranches } from "../../../src/app/branches/branch-controller.ts"
 import type { BranchDirectory } from "../../../src/app/branches/branch-directory.ts"
@@ -13,6 +13,8 @@ import { asString } from "../../../src/domain/json.ts"
 import { type BranchDatabase, branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import type { BranchStatus } from "../../../src/domain/resources/branches/branch-shapes.ts"
 import { deployments, namespaces, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { parseConnectQuery } from "../../../src/domain/session/connect-request.ts"
+import { sessionId } from "../../../src/domain/session/session-id.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
@@ -84,6 +86,17 @@ export class Synced {
           [{ clusters: () => this.#reached() }]
         )
       )
+    })
+
+  /** A connect to a session in a namespace that names branches; `route`: over many clusters unless given. */
+  readonly connect = (names: ReadonlyArray<string>, route: "MultiCluster" | "SingleCluster" = "MultiCluster") =>
+    Effect.suspend(() => {
+      const params = Result.getOrThrow(parseConnectQuery(`pg_branch_names=${JSON.stringify(names)}`))
+      const attempt = { _tag: route, id: sessionId(255n), params, request: { namespace } } as unknown as ConnectAttempt
+      return Effect.match(this.#capability.admit?.(attempt) ?? Effect.void, {
+        onFailure: ({ message }) => message,
+        onSuccess: () => "admitted"
+      })
     })
 
   /** A new leader of the default cluster's operator. */

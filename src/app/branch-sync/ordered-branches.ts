@@ -1,0 +1,29 @@
+/**
+ * The branches that users have ordered at a primary, as a connect names them: by the namespace of the target, in which
+ * their copies are.
+ *
+ * Not here: the branches themselves, at which the default cluster looks again.
+ */
+
+import { phaseOf, type SyncedBranch } from "../../domain/branch-sync/synced-branch.ts"
+import type { BranchObstacle } from "../../domain/branch/usable-branch.ts"
+import { branchAt, copyAddress, isAlive, type SyncState } from "./sync-state.ts"
+
+/** The origin of the branch of a name in a namespace of the default cluster; nothing: there is none. */
+export const originFor = (
+  { options, origins }: Pick<SyncState, "options" | "origins">,
+  namespace: string,
+  name: string
+): SyncedBranch | undefined =>
+  [namespace, options.primary.namespace]
+    .flatMap((place) => branchAt(origins.cache, { namespace: place, name }) ?? [])
+    .find((origin) => copyAddress(origin, { copy: undefined }, options)?.namespace === namespace)
+
+/** Why no session can use a branch, as far as its origin tells; nothing: it can. */
+export const originObstacle = (origin: SyncedBranch | undefined): BranchObstacle | undefined => {
+  if (origin === undefined) return { _tag: "Unknown" }
+  if (!isAlive(origin)) return { _tag: "BeingDeleted" }
+  const phase = phaseOf(origin)
+  if (phase === "Failed") return { _tag: "Failed" }
+  return phase === "Ready" ? undefined : { _tag: "NotReady", phase: phase ?? "none" }
+}

@@ -1,0 +1,45 @@
+/**
+ * The refusals of connects whose branches cannot be used, in the words of one cluster and of a primary alike.
+ *
+ * Not here: whether a branch can be used (domain/branch/usable-branch.ts).
+ */
+
+import { Effect } from "effect"
+import type { BranchObstacle } from "../../domain/branch/usable-branch.ts"
+import { quoted } from "../../domain/clean-text.ts"
+import { type ApiError, badRequest, internalError } from "../api/status.ts"
+
+/** How long a connect waits until the branches have been read. */
+const patience = "8 seconds"
+
+/** Waits until the branches have been read. */
+export const onceRead = (started: Effect.Effect<void>): Effect.Effect<void, ApiError> =>
+  Effect.timeoutOrElse(started, {
+    duration: patience,
+    orElse: () => Effect.fail(internalError("The database branches have not been read yet; try again in a moment."))
+  })
+
+/** `namespace`: of the session's target. */
+export const branchRefusal = (name: string, namespace: string, obstacle: BranchObstacle): ApiError => {
+  const branch = quoted(name)
+  switch (obstacle._tag) {
+    case "Unknown":
+      return badRequest(
+        `There is no database branch ${branch} in namespace ${namespace}; run the command again, which makes a new one.`
+      )
+    case "BeingDeleted":
+      return badRequest(`The database branch ${branch} is being deleted; run the command again in a moment.`)
+    case "Replaced":
+      return badRequest(`The database branch ${branch} is not the one that the session used; start a new session.`)
+    case "Failed":
+      return badRequest(`The database branch ${branch} has failed; its status says why. Run the command again.`)
+    case "Unserved":
+      return badRequest(`The database branch ${branch} cannot be used: ${obstacle.problem}`)
+    case "NotReady":
+      return internalError(
+        `The database branch ${branch} is not ready (phase ${obstacle.phase}); try again in a moment.`
+      )
+    case "NoAddress":
+      return internalError(`The database branch ${branch} has no address yet; try again in a moment.`)
+  }
+}
