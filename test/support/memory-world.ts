@@ -292,14 +292,12 @@ export interface MemoryWorld {
 /** How a world differs from the usual one. */
 export interface MemoryWorldOptions {
   readonly capabilities?: ReadonlyArray<MakeCapability>
-  /** Bounds and protected namespaces of all operators. */
+  /** Bounds and protected namespaces of all operators, and the engines that they have switched on. */
   readonly limits?: Partial<typeof usualLimits> & { readonly branchSettings?: BranchSettings }
   /** Whether their statistics go on after a restart. */
   readonly keepsUsers?: boolean
   /** Where the primary's configuration changes; without it never. */
   readonly configuration?: ConfigurationSource
-  /** The engines that all operators have switched on. */
-  readonly branchSettings?: BranchSettings
 }
 
 /**
@@ -308,13 +306,7 @@ export interface MemoryWorldOptions {
  */
 export const memoryWorld = (
   settings: Partial<FleetConfiguration> = {},
-  {
-    branchSettings = {},
-    capabilities = operatorCapabilities,
-    configuration,
-    keepsUsers = false,
-    limits = {}
-  }: MemoryWorldOptions = {}
+  { capabilities = operatorCapabilities, configuration, keepsUsers = false, limits = {} }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -337,7 +329,6 @@ export const memoryWorld = (
             fleet,
             configuration: cluster === primary ? configuration : undefined,
             keepsUsers,
-            branchSettings,
             ...usualLimits,
             ...limits
           },

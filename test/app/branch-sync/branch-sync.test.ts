@@ -347,7 +347,7 @@ describe("a connect at a primary that names branches", () => {
 describe("operators of a fleet", () => {
   it.effect("make the branch that a user orders at the primary in the default cluster, and in no other", () =>
     Effect.gen(function* () {
-      const world = yield* memoryWorld({}, { branchSettings: usualRules.settings })
+      const world = yield* memoryWorld({}, { limits: { branchSettings: usualRules.settings } })
       const [a, b] = [memberOf(world, "a").api, memberOf(world, "b").api]
       world.primary.api.write(namespaces, "kube-system", {})
       const env = [{ name: "DATABASE_URL", value: "postgresql://app:secret@source/shop" }]
