@@ -65,7 +65,7 @@ const admitBranches =
       yield* onceRead(read)
       const known = yield* Deferred.await(state)
       for (const name of names) {
-        const obstacle = originObstacle(originFor(known, namespace, name))
+        const obstacle = originObstacle(known, originFor(known, namespace, name))
         if (obstacle !== undefined) return yield* Effect.fail(branchRefusal(name, namespace, obstacle))
       }
     })

@@ -5,7 +5,7 @@
  * Not here: the branches themselves, at which the default cluster looks again.
  */
 
-import { phaseOf, type SyncedBranch } from "../../domain/branch-sync/synced-branch.ts"
+import { copyOf, phaseOf, type SyncedBranch } from "../../domain/branch-sync/synced-branch.ts"
 import type { BranchObstacle } from "../../domain/branch/usable-branch.ts"
 import { branchAt, copyAddress, isAlive, type SyncState } from "./sync-state.ts"
 
@@ -20,10 +20,20 @@ export const originFor = (
     .find((origin) => copyAddress(origin, { copy: undefined }, options)?.namespace === namespace)
 
 /** Why no session can use a branch, as far as its origin tells; nothing: it can. */
-export const originObstacle = (origin: SyncedBranch | undefined): BranchObstacle | undefined => {
+export const originObstacle = (
+  { options: { clusters, ownCluster } }: Pick<SyncState, "options">,
+  origin: SyncedBranch | undefined
+): BranchObstacle | undefined => {
   if (origin === undefined) return { _tag: "Unknown" }
   if (!isAlive(origin)) return { _tag: "BeingDeleted" }
   const phase = phaseOf(origin)
   if (phase === "Failed") return { _tag: "Failed" }
-  return phase === "Ready" ? undefined : { _tag: "NotReady", phase: phase ?? "none" }
+  if (phase !== "Ready") return { _tag: "NotReady", phase: phase ?? "none" }
+  const place = copyOf(origin)?.cluster
+  const today = clusters().find(({ isDefault, name }) => isDefault && name !== ownCluster)?.name
+  if (place === today) return undefined
+  const problem =
+    `it is in cluster ${place ?? ownCluster}, and sessions have their databases in another cluster now; stop it ` +
+    "(mirrord db-branches stop), and run the command again."
+  return { _tag: "Unserved", problem }
 }

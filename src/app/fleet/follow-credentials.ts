@@ -13,6 +13,7 @@ import { kubeconfigTitle, type MadeAuth } from "../../domain/credentials/cluster
 import { endingClause, endStep, invalidClause, nextEndStep } from "../../domain/credentials/credential-end.ts"
 import {
   firstRenewal,
+  longestRenewalPause,
   nextTry,
   renewalPause,
   tokenRenewal,
@@ -282,9 +283,15 @@ const noteRefusal = (state: State): void => {
 }
 
 /** A failed try: the next one comes after a pause, and a line of the log says why. */
-const failed = ({ member, share }: State, tries: Tries, message: string, problem: string): Effect.Effect<void> =>
+const failed = (
+  { member, share, tokens }: State,
+  tries: Tries,
+  message: string,
+  problem: string
+): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
-    tries.notBefore = now + renewalPause(tries.failures++, share)
+    const longest = tokens === undefined ? undefined : longestRenewalPause(tokens.used, now)
+    tries.notBefore = now + renewalPause(tries.failures++, share, longest)
     return tries.log.tell(problem, logWarning(message, { cluster: member().name, problem }))
   })
 

@@ -103,6 +103,27 @@ export const leadsTo = ({ host, port }: BranchAccess, url: string, usualPort?: n
   return (parsed.port === "" ? usualPort : Number(parsed.port)) === port
 }
 
+/** Keys and parameters by which drivers find a server, whatever else the text says. */
+const placeKeys =
+  /^(?:host(?!age)|server|proxy|pipe|service|data source|addr|network address|cloudsql)|socket|unix_?sock/u
+
+const escapedText = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/gu, "\\$&")
+
+/**
+ * Whether a text that was changed in parts may lead to another server than the branch's too: by a further URL or host,
+ * or by a key that outweighs the host. It may be of any form, so it is read coarsely.
+ */
+export const mayStray = ({ host }: BranchAccess, text: string): boolean => {
+  const own = escapedText(urlHost(host))
+  if (text.split("://").length > 2) return true
+  // A port may follow a comma, as in ADO texts.
+  if (new RegExp(`${own}(?::\\d+)?,(?!\\d+(?:[;\\s]|$))|,${own}`, "u").test(text)) return true
+  const isOwn = new RegExp(`^(?:tcp:)?${own}(?:[:,]\\d+)?$`, "u")
+  return [...text.matchAll(/(?:^|[?&;\s])([a-z][a-z_ ]*?)\s*=\s*([^&;\s]*)/giu)].some(
+    ([, key = "", value = ""]) => placeKeys.test(key.trim().toLowerCase()) && !isOwn.test(decoded(value) ?? "")
+  )
+}
+
 /** The user in a URL's authority, as it stands there. */
 const userOf = (authority: string): string => {
   const end = authority.lastIndexOf("@")
@@ -176,11 +197,12 @@ export const rewrittenUrl = (address: BranchAddress, source: string): Result.Res
     return Result.fail("holds a URL that is not percent-encoded UTF-8")
   }
   if (path.includes("/")) return Result.fail("holds a URL whose path is more than the name of a database")
-  const valueOf = (...names: ReadonlyArray<string>) => pieces.find((piece) => names.includes(piece.name))?.value
+  const valueOf = (...names: ReadonlyArray<string>) =>
+    pieces.find((piece) => names.includes(piece.name) && form.locates(piece.name))?.value
   const sourceUser = valueOf("user") ?? user
   // The branch's user has a database of that name without its being said.
   const usual = form.isNamedAfterUser && sourceUser !== address.user ? sourceUser : ""
-  const named = valueOf("dbname", "database") ?? (name === "" ? usual : name)
+  const named = valueOf("dbname", "database", "db", "schema") ?? (name === "" ? usual : name)
   const url = written(address, scheme, address.database ?? named, newQuery(address, pieces))
   return leadsTo(address, url) ? Result.succeed(url) : Result.fail("could not be proved to lead to the branch")
 }

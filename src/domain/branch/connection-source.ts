@@ -140,5 +140,8 @@ export const readConnection = (
       }
       connection.set(name, yield* readSources(field, name, value))
     }
+    if (params !== undefined && !connection.has("host")) {
+      return yield* Result.fail(`${prefix} names no host: sessions would find the source's server, not the branch's.`)
+    }
     return connection
   })

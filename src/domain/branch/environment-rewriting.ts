@@ -10,7 +10,7 @@ import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
 import { matchesGlob } from "../policy/glob.ts"
 import type { Span } from "../policy/regex.ts"
-import { encoded, isUrlOf, leadsTo, urlHost } from "./branch-address.ts"
+import { encoded, isUrlOf, leadsTo, mayStray, urlHost } from "./branch-address.ts"
 import { type EnvironmentPlan, isPlace, type VariableEdit } from "./environment-plan.ts"
 
 /** The variables that a client asks for, by patterns; without `select` all of them. `filter` wins. */
@@ -60,7 +60,7 @@ const replacementOf = (value: string, edit: VariableEdit): Result.Result<Readonl
 
 /** Whether a value that was changed in parts leads to the branch, as far as it can be read. */
 const isProved = (value: string, { address, usualPort }: VariableEdit): boolean =>
-  !isUrlOf(address.form, value) || leadsTo(address, value, usualPort)
+  !mayStray(address, value) && (!isUrlOf(address.form, value) || leadsTo(address, value, usualPort))
 
 /** All spans are those of the original value. */
 const withParts = (value: string, edits: ReadonlyArray<VariableEdit>): Result.Result<string, string> =>

@@ -122,6 +122,15 @@ export const usedToken = <T extends TokenCandidate>(first: T, others: ReadonlyAr
 
 /** Longest pause between two tries to renew a token, ms. */
 const longestPause = 300_000
+/** Part of the rest of a token's life that a pause may take: a member that is slow for a while is asked again in time. */
+const pauseOfRest = 1 / 4
+
+/** The longest pause between two tries to renew a token that is in use, ms. */
+export const longestRenewalPause = ({ claims }: TokenCandidate, now: number): number => {
+  const rest = (claims?.validity.until ?? Infinity) - now
+  return rest <= 0 ? longestPause : Math.min(longestPause, rest * pauseOfRest)
+}
+
 /** By so much of the longest pause a pause may differ from what its number of failures says. */
 const pauseSpread = 0.2
 

@@ -334,6 +334,16 @@ describe("a connect at a primary that names branches", () => {
     })
   )
 
+  it.effect("is refused for a branch in an earlier default cluster, with what to do", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      yield* synced.order()
+      yield* synced.podsReady
+      synced.defaultCluster = "b"
+      assert.include(yield* synced.connect([branchName]), "it is in cluster a, and sessions have their databases in")
+    })
+  )
+
   it.effect("is refused for a branch that has failed", () =>
     Effect.gen(function* () {
       const synced = yield* begin

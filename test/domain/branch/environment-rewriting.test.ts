@@ -153,7 +153,7 @@ describe("the parts of a connection", () => {
   })
 
   it("cannot share a variable as a whole, neither in one branch nor between two", () => {
-    const shared = { params: { user: variable("APP"), password: variable("APP") } }
+    const shared = { params: { host: variable("DB_HOST"), user: variable("APP"), password: variable("APP") } }
     const [a, b] = [sessionBranch({ url }), { ...sessionBranch({ url }), name: "branch-2" }]
     expect(environmentPlan([sessionBranch(shared)])).toMatchObject({
       failure: expect.stringContaining("APP is declared twice: as the user of branch branch-1 and as the password of")
@@ -203,11 +203,38 @@ describe("parts of variables", () => {
     expect(refusal([dsn("host=([a-z]*)", "port=(.*)")], { DSN: "host=;port=1" })).toContain(
       "has no host where its pattern"
     )
-    const user = sessionBranch({ params: { user: pattern("DSN", "//([^:]*)") } })
+    const user = sessionBranch({ params: { host: variable("DB_HOST"), user: pattern("DSN", "//([^:]*)") } })
     expect(refusal([user], inUrl)).toContain("still leads elsewhere")
     expect(refusal([dsn("@([^:]*)", "//(u)")], inUrl)).toContain("still leads elsewhere")
     expect(refusal([dsn("@([^:]*)", "//(u)")], inUrl)).not.toContain(canary)
   })
+})
+
+describe("parts of variables that lead to a further server", () => {
+  const host = String.raw`\b(?P<host>h)\b`
+  it.each([
+    "postgres://h/db?host=/cloudsql/SRC",
+    "postgres://h/db?hostaddr=SRC",
+    "mysql://h/db?socket=/SRC",
+    "jdbc:postgresql://h/db?cloudSqlInstance=SRC&socketFactory=com.google",
+    "jdbc:mariadb://h/db?localSocket=/SRC",
+    "jdbc:mysql:loadbalance://h:3306,SRC:3306/db",
+    "host=h hostaddr=SRC",
+    "host=h,SRC",
+    "h:6379,SRC:6379",
+    "mysql://h/db,mysql://SRC/db"
+  ])("refuse the session: %s", (value) => {
+    const branch = sessionBranch({ params: { host: pattern("DSN", host) } })
+    expect(refusal([branch], { DSN: value })).toContain("still leads elsewhere")
+  })
+
+  it.each(["host=h port=5432 dbname=x", "Server=tcp:h,1433;Database=x", "jdbc:postgresql://h/db?application_name=x"])(
+    "do not where they lead to the branch alone: %s",
+    (value) => {
+      const branch = sessionBranch({ params: { host: pattern("DSN", host) } })
+      expect(rewritten([branch], { DSN: value })["DSN"]).toContain("10.1.2.3")
+    }
+  )
 })
 
 describe("variables that the target lacks", () => {
@@ -219,7 +246,8 @@ describe("variables that the target lacks", () => {
     expect(rewritten([sessionBranch({ url: secret }, change)], {})).toEqual({ DATABASE_URL: `${branchUrl}/n?a=b` })
     const present = { DATABASE_URL: "postgres://u@h/s?x=1" }
     expect(rewritten([sessionBranch({ url: secret })], present)["DATABASE_URL"]).toContain("10.1.2.3:5432/s?x=1")
-    const params = { database: { secret: { name: "db", key: "name", env_var_name: "NAME" } } }
+    const database = { secret: { name: "db", key: "name", env_var_name: "NAME" } }
+    const params = { host: variable("DB_HOST"), database }
     expect(rewritten([sessionBranch({ params })], {})).toEqual({})
   })
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import type { TokenClaims } from "../../../src/domain/credentials/token-claims.ts"
 import {
   firstRenewal,
+  longestRenewalPause,
   nextTry,
   renewalPause,
   type TokenCandidate,
@@ -92,6 +93,21 @@ describe("the renewal of a token", () => {
   it("is tried again after 2 s, and after 6 minutes at most", () => {
     expect(renewalPause(0, 0.5)).toBe(2_000)
     for (let failures = 0; failures < 2_000; failures += 7) expect(renewalPause(failures, 1)).toBeLessThan(360_001)
+  })
+})
+
+describe("the pause after a failed renewal", () => {
+  it("leaves time for several tries before the token ends, and is the usual one for a token without a known end", () => {
+    expect(longestRenewalPause(token(0, hour), hour - 400_000)).toBe(100_000)
+    expect(longestRenewalPause(token(0, hour), 0)).toBe(300_000)
+    for (const used of [token(0, undefined), { claims: undefined }, token(0, hour)])
+      expect(longestRenewalPause(used, hour)).toBe(300_000)
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: hour }), fc.nat(50), (rest, failures) => {
+        const longest = longestRenewalPause(token(0, hour), hour - rest)
+        expect(renewalPause(failures, 1, longest)).toBeLessThan(rest / 2)
+      })
+    )
   })
 })
 

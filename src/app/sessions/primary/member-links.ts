@@ -95,7 +95,8 @@ export const linkMember = (
         sessionId: id,
         namespace: parent.spec.namespace,
         target: parent.spec.targetAlias,
-        query: connectQuery(forMember(params, { isDefault: known.isDefault })),
+        // The session keeps its default cluster, and its branches are there, whatever the configuration says now.
+        query: connectQuery(forMember(params, { isDefault: cluster === (parent.spec.defaultCluster ?? cluster) })),
         parametersInHeader: health?._tag === "Connected" && health.parametersInHeader,
         traceparent
       })

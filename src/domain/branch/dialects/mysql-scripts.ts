@@ -289,6 +289,7 @@ const tableName = (name: string): string | undefined => {
 /** Parameters of drivers that say where the database is, and who enters it. */
 const placeParameters: ReadonlySet<string> = new Set([
   ...["host", "hostname", "server", "port", "socket", "socketpath", "unix_socket", "unixsocket", "pipe", "proxy"],
+  ...["localsocket", "socketfactory", "cloudsqlinstance"],
   ...["user", "username", "password", "passwd", "pass", "db", "dbname", "database", "schema"]
 ])
 

@@ -179,6 +179,7 @@ const ownOptions = [
 const placeParameters: ReadonlySet<string> = new Set([
   ...["host", "hostaddr", "hostname", "server", "servers", "port", "socket", "unix_socket", "unix_sock", "proxy"],
   ...["user", "username", "password", "pass", "passfile", "dbname", "database", "service", "servicefile"],
+  ...["socketfactory", "socketfactoryarg", "cloudsqlinstance"],
   ...["target_session_attrs", "targetservertype", "load_balance_hosts", "loadbalancehosts"]
 ])
 
