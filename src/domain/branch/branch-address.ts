@@ -104,24 +104,60 @@ export const leadsTo = ({ host, port }: BranchAccess, url: string, usualPort?: n
 }
 
 /** Keys and parameters by which drivers find a server, whatever else the text says. */
-const placeKeys =
-  /^(?:host(?!age)|server|proxy|pipe|service|data source|addr|network address|cloudsql)|socket|unix_?sock/u
+const placeKeys = [
+  "host",
+  "server",
+  "proxy",
+  "pipe",
+  "service",
+  "source",
+  "addr",
+  "address",
+  "cloudsql",
+  "socket",
+  "sock"
+]
+/** Keys that begin as one of these, and lead nowhere. */
+const otherKeys = ["servertimezone", "servercertificate", "serverrsapublickeyfile"]
 
-const escapedText = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/gu, "\\$&")
+const isPlaceKey = (key: string): boolean =>
+  placeKeys.some((place) => key.includes(place)) && !otherKeys.some((other) => key.startsWith(other))
+
+const digits = /^\d*/u
+/** The text behind a port, if one stands at its beginning behind this sign. */
+const behindPort = (text: string, sign: string): string =>
+  text.startsWith(sign) ? text.slice(1).replace(digits, "") : text
+
+/** Whether a host with this text behind it is one of a list. A port may follow a comma, as in ADO texts. */
+const isListed = (after: string): boolean => {
+  const rest = behindPort(after, ":")
+  if (!rest.startsWith(",")) return false
+  const end = behindPort(rest, ",")
+  return end.length === rest.length - 1 || !["", ";", " "].includes(end.charAt(0))
+}
+
+const separators = /[?&;\s]/u
+
+/** The keys of a text with the first word behind each, in whatever form the text has them. */
+const pairsOf = (text: string): ReadonlyArray<readonly [key: string, value: string]> => {
+  const pieces = text.split("=").map((piece) => piece.trim().split(separators))
+  return pieces.slice(1).map((piece, index) => [pieces[index]?.at(-1)?.toLowerCase() ?? "", piece[0] ?? ""])
+}
 
 /**
  * Whether a text that was changed in parts may lead to another server than the branch's too: by a further URL or host,
  * or by a key that outweighs the host. It may be of any form, so it is read coarsely.
  */
 export const mayStray = ({ host }: BranchAccess, text: string): boolean => {
-  const own = escapedText(urlHost(host))
+  const own = urlHost(host)
   if (text.split("://").length > 2) return true
-  // A port may follow a comma, as in ADO texts.
-  if (new RegExp(`${own}(?::\\d+)?,(?!\\d+(?:[;\\s]|$))|,${own}`, "u").test(text)) return true
-  const isOwn = new RegExp(`^(?:tcp:)?${own}(?:[:,]\\d+)?$`, "u")
-  return [...text.matchAll(/(?:^|[?&;\s])([a-z][a-z_ ]*?)\s*=\s*([^&;\s]*)/giu)].some(
-    ([, key = "", value = ""]) => placeKeys.test(key.trim().toLowerCase()) && !isOwn.test(decoded(value) ?? "")
-  )
+  const around = text.split(own)
+  if (around.slice(1).some((after, index) => around[index]?.endsWith(",") === true || isListed(after))) return true
+  const isOwn = (value: string): boolean => {
+    const place = value.startsWith("tcp:") ? value.slice("tcp:".length) : value
+    return place.startsWith(own) && behindPort(behindPort(place.slice(own.length), ":"), ",") === ""
+  }
+  return pairsOf(text).some(([key, value]) => isPlaceKey(key) && !isOwn(decoded(value) ?? ""))
 }
 
 /** The user in a URL's authority, as it stands there. */

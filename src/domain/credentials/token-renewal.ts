@@ -122,7 +122,7 @@ export const usedToken = <T extends TokenCandidate>(first: T, others: ReadonlyAr
 
 /** Longest pause between two tries to renew a token, ms. */
 const longestPause = 300_000
-/** Part of the rest of a token's life that a pause may take: a member that is slow for a while is asked again in time. */
+/** Part of the rest of a token's life that a pause may take: a member that was slow is asked again in time. */
 const pauseOfRest = 1 / 4
 
 /** The longest pause between two tries to renew a token that is in use, ms. */

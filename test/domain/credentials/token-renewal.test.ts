@@ -97,7 +97,7 @@ describe("the renewal of a token", () => {
 })
 
 describe("the pause after a failed renewal", () => {
-  it("leaves time for several tries before the token ends, and is the usual one for a token without a known end", () => {
+  it("leaves time for several tries before the token ends, and is the usual one where no end is known", () => {
     expect(longestRenewalPause(token(0, hour), hour - 400_000)).toBe(100_000)
     expect(longestRenewalPause(token(0, hour), 0)).toBe(300_000)
     for (const used of [token(0, undefined), { claims: undefined }, token(0, hour)])
