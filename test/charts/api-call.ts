@@ -37,6 +37,10 @@ const fixedNames: ReadonlySet<string> = new Set([
 /** For an API server's log a namespace is in itself, and for the caller in none. */
 const isInNone = (namespace: string, resource: string): boolean => namespace === "" || resource === "namespaces"
 
+/** Secrets of renewed tokens have the names of their clusters. */
+const usualName = (name: string): string =>
+  name.startsWith("mirrord-cluster-") && name.endsWith("-refreshed") ? "mirrord-cluster-a-refreshed" : name
+
 /** The call without what differs by user and session: other namespaces and names are `*`. */
 export const abstracted = ({ group, name = "", namespace = "", resource, verb }: ApiCall): ApiCall => ({
   verb,
@@ -44,7 +48,9 @@ export const abstracted = ({ group, name = "", namespace = "", resource, verb }:
   resource,
   ...(isInNone(namespace, resource) ? {} : { namespace: isFixed(namespace, resource) ? namespace : "*" }),
   // Authorizers do not know the name of an object that is to be made.
-  ...(name === "" || (verb === "create" && !resource.includes("/")) ? {} : { name: fixedNames.has(name) ? name : "*" })
+  ...(name === "" || (verb === "create" && !resource.includes("/"))
+    ? {}
+    : { name: fixedNames.has(usualName(name)) ? usualName(name) : "*" })
 })
 
 /** One row of a table in `calls/`. */

@@ -79,7 +79,7 @@ describe("the row of a cluster", () => {
     expect(cells({})).toEqual({
       Name: "b",
       Ready: "True",
-      Roles: "Default",
+      Role: "Default",
       Auth: "bearerToken",
       Expires: "5h",
       Version: "3.250.0",
@@ -92,7 +92,7 @@ describe("the row of a cluster", () => {
 
   it("has dashes for what is not there, and says that credentials have ended", () => {
     const none = { roles: [], authType: undefined, operatorVersion: undefined, expiresAt: undefined }
-    expect(cells(none)).toMatchObject({ Roles: "-", Auth: "-", Expires: "-", Version: "-" })
+    expect(cells(none)).toMatchObject({ Role: "-", Auth: "-", Expires: "-", Version: "-" })
     expect(cells({ expiresAt: now })).toMatchObject({ Expires: "ended" })
     expect(cells({ replica: "mirrord-operator-1" })).toMatchObject({ Replica: "mirrord-operator-1" })
   })

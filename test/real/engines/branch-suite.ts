@@ -48,6 +48,7 @@ const ahead = (by: number): Clock.Clock => {
     ...clock,
     currentTimeMillisUnsafe: millis,
     currentTimeMillis: Effect.sync(millis),
+    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
     sleep: (time) => clock.sleep(time)
   }
 }

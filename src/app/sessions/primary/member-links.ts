@@ -113,13 +113,18 @@ export const linkMember = (
     )
   })
 
-/** The code of a member for a session that cannot go on although the child is there: a branch that it used is gone. */
-const cannotGoOn = 409
+/**
+ * Whether a member says that a session cannot go on although the child is there: a branch that it used is gone. Other
+ * conflicts may pass.
+ */
+const cannotGoOn = ({ code, message }: LinkFailure): boolean =>
+  code === 409 && message.includes("The session cannot go on: ")
 
 /** Fails for good if another try is useless; otherwise waits until the next try. */
-const afterFailure = (name: string, { code, message }: LinkFailure): Effect.Effect<never, ApiError | NotLinkedYet> => {
+const afterFailure = (name: string, failure: LinkFailure): Effect.Effect<never, ApiError | NotLinkedYet> => {
+  const { code, message } = failure
   const reason = finalReasons.get(code)
-  if (code === cannotGoOn) return Effect.fail(reconnectNotPossible(message))
+  if (cannotGoOn(failure)) return Effect.fail(reconnectNotPossible(message))
   if (code !== undefined && reason !== undefined) return Effect.fail(new ApiError({ code, reason, message }))
   return logInfo("the default cluster is not linked yet", { session: name, problem: message }).pipe(
     Effect.andThen(Effect.sleep(relinkEvery)),
