@@ -118,7 +118,7 @@ export const linkMember = (
  * conflicts may pass.
  */
 const cannotGoOn = ({ code, message }: LinkFailure): boolean =>
-  code === 409 && message.includes("The session cannot go on: ")
+  code === 409 && /The session cannot go on: /u.test(message)
 
 /** Fails for good if another try is useless; otherwise waits until the next try. */
 const afterFailure = (name: string, failure: LinkFailure): Effect.Effect<never, ApiError | NotLinkedYet> => {
