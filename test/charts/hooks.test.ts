@@ -22,4 +22,19 @@ describeHelm("hooks of the chart", (helm) => {
         .toSorted()
     ).toEqual(["ClusterRole", "ClusterRoleBinding", "ServiceAccount"])
   })
+
+  it.each([
+    ["no engine is on", {}, false],
+    ["the operator makes branches", { pgBranching: true }, true],
+    [
+      "a default elsewhere makes them",
+      { pgBranching: true, multiCluster: { enabled: true, managementOnly: true } },
+      true
+    ]
+  ])("delete branches of databases: %s", async (_, operator, wanted) => {
+    const rendered = await chart.render({ values: { operator } })
+    const rules = JSON.stringify(rendered.get("ClusterRole", "mirrord-hooks")["rules"])
+    const job = JSON.stringify(rendered.get("Job", "mirrord-cleanup"))
+    expect([rules.includes("branchdatabases"), job.includes("--branches")]).toEqual([wanted, wanted])
+  })
 })

@@ -98,6 +98,17 @@ describeHelm("rights", (helm) => {
     expect(overridden.file("multicluster-config.yaml")).toBe(wanted.file("multicluster-config.yaml"))
   })
 
+  it("hold nothing on Secrets for engines of which no branch is made", async () => {
+    const secretsOf = async (engine: string): Promise<number> => {
+      const { objects } = await chart.render({ values: { operator: { [`${engine}Branching`]: true } } })
+      const operator = objects.find(
+        (object) => object.kind === "ClusterRole" && at(object, "metadata", "name") === "mirrord-operator"
+      )
+      return asList(at(operator, "rules")).filter((rule) => asList(at(rule, "resources")).includes("secrets")).length
+    }
+    expect(await Promise.all(["spanner", "pg"].map(secretsOf))).toEqual([0, 1])
+  })
+
   it("of a published primary are all there with publishedWidth (R1 and R2 of published-chart.md §2.9)", async () => {
     const features = { genericBranching: true, sqsSplitting: true, previewEnv: true }
     const rendered = await chart.render({

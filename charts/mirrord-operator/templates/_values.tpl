@@ -227,6 +227,11 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- range $engine := splitList " " (include "braid.engines" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sBranching" $engine)) -}}{{- end -}}
 {{- end -}}
 
+{{/* Not empty if an engine is on whose branches are made; branches of the others only get a sentence. */}}
+{{- define "braid.anyBranched" -}}
+{{- range $engine := splitList " " (include "braid.branchedEngines" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sBranching" $engine)) -}}{{- end -}}
+{{- end -}}
+
 {{/* "true" for a primary whose sessions have their databases in another cluster. */}}
 {{- define "braid.isDefaultElsewhere" -}}
 {{- if and (include "braid.isPrimary" .) (ne (include "braid.text" .Values.operator.multiCluster.defaultCluster) (include "braid.clusterName" .)) -}}true{{- end -}}
@@ -240,6 +245,11 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{/* "true" where the operator has the branches that users order made in its default cluster. */}}
 {{- define "braid.copiesBranches" -}}
 {{- if and (include "braid.anyBranching" .) (include "braid.isDefaultElsewhere" .) -}}true{{- end -}}
+{{- end -}}
+
+{{/* "true" where branches are in this cluster by the operator's doing, or by its permission. */}}
+{{- define "braid.hasBranches" -}}
+{{- include "braid.makesBranches" . | default (include "braid.copiesBranches" .) -}}
 {{- end -}}
 
 {{- define "braid.anySplitting" -}}

@@ -11,6 +11,7 @@ import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { roleOf } from "../../domain/fleet/roles.ts"
 import { branchNames } from "../../domain/session/connect-request.ts"
+import { sessionIdHex } from "../../domain/session/session-id.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability } from "../api/capability.ts"
 import { branchFeatures } from "../branches/cluster-branches.ts"
@@ -21,7 +22,7 @@ import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { keepEngaged } from "./engaged-clusters.ts"
-import { originFor, originObstacle } from "./ordered-branches.ts"
+import { awaitCopy, originFor, originObstacle } from "./ordered-branches.ts"
 import { makeOriginController } from "./origin-controller.ts"
 import type { SyncState } from "./sync-state.ts"
 
@@ -51,8 +52,8 @@ const ownUid = (api: KubeApi, log = new LogOnce()): Effect.Effect<string> =>
   )
 
 /**
- * Refuses branches that a new session could not use, before anything is made for it. The default cluster looks at the
- * branches of all sessions, and at those of a session that has begun it alone.
+ * Refuses branches that a new session could not use, before anything is made for it, and has the others kept. The
+ * default cluster looks at the branches of all sessions, and at those of a session that has begun it alone.
  */
 const admitBranches =
   (state: Deferred.Deferred<SyncState>, earlier: ReadonlyArray<Capability>): NonNullable<Capability["admit"]> =>
@@ -64,10 +65,20 @@ const admitBranches =
     return Effect.gen(function* () {
       yield* onceRead(read)
       const known = yield* Deferred.await(state)
-      for (const name of names) {
-        const obstacle = originObstacle(known, originFor(known, namespace, name))
+      const ordered = names.map((name) => ({ name, origin: originFor(known, namespace, name) }))
+      for (const { name, origin } of ordered) {
+        const obstacle = originObstacle(known, origin)
         if (obstacle !== undefined) return yield* Effect.fail(branchRefusal(name, namespace, obstacle))
       }
+      const session = sessionIdHex(id)
+      yield* Effect.forEach(
+        ordered,
+        ({ origin }) => (origin === undefined ? Effect.void : awaitCopy(known, origin, session)),
+        {
+          concurrency: "unbounded",
+          discard: true
+        }
+      )
     })
   }
 

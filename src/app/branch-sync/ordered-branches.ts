@@ -5,8 +5,16 @@
  * Not here: the branches themselves, at which the default cluster looks again.
  */
 
-import { copyOf, phaseOf, type SyncedBranch } from "../../domain/branch-sync/synced-branch.ts"
+import { Effect } from "effect"
+import {
+  copyOf,
+  originAnnotations,
+  phaseOf,
+  type SyncedBranch,
+  syncedBranches
+} from "../../domain/branch-sync/synced-branch.ts"
 import type { BranchObstacle } from "../../domain/branch/usable-branch.ts"
+import { logWarning } from "../kernel/log.ts"
 import { branchAt, copyAddress, isAlive, type SyncState } from "./sync-state.ts"
 
 /** The origin of the branch of a name in a namespace of the default cluster; nothing: there is none. */
@@ -37,3 +45,23 @@ export const originObstacle = (
     "(mirrord db-branches stop), and run the command again."
   return { _tag: "Unserved", problem }
 }
+
+/**
+ * Has the copy of a branch kept for a session that has named it, until that has started in all its clusters. A branch
+ * that somebody else made is never written; whether it is there, its cluster says when the session comes to it.
+ */
+export const awaitCopy = ({ engaged }: SyncState, origin: SyncedBranch, sessionId: string): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const copy = copyOf(origin)
+    const copies = copy === undefined ? undefined : engaged.get(copy.cluster)
+    if (copy === undefined || copies === undefined || copy.borrowed === true) return Effect.void
+    const { name } = origin.metadata
+    const { namespace, uid } = copy
+    const annotations = { [originAnnotations.awaitedBy]: sessionId }
+    return copies.api.mergePatch(syncedBranches, name, { metadata: { uid, annotations } }, { namespace }).pipe(
+      Effect.map((after) => copies.controller.cache.wrote(after)),
+      Effect.catch(({ message }) =>
+        logWarning("database branch not kept for a session", { branch: name, session: sessionId, problem: message })
+      )
+    )
+  })

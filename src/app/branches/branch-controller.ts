@@ -10,7 +10,13 @@ import { Clock, Effect, Exit, Result, type Scope } from "effect"
 import type { BranchAccess } from "../../domain/branch/branch-address.ts"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
 import { branchPodName } from "../../domain/branch/branch-name.ts"
-import { type BranchAction, expiryAfterUse, type ObservedBranch, planBranch } from "../../domain/branch/branch-plan.ts"
+import {
+  awaitedFrom,
+  type BranchAction,
+  expiryAfterUse,
+  type ObservedBranch,
+  planBranch
+} from "../../domain/branch/branch-plan.ts"
 import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
 import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
 import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
@@ -34,7 +40,7 @@ import {
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { BranchDirectory, BranchUse, UsableBranch } from "./branch-directory.ts"
-import { type BranchMemory, type KnownBranch, knownBranch } from "./branch-memory.ts"
+import { awaitedUntil, type BranchMemory, type KnownBranch, knownBranch } from "./branch-memory.ts"
 import { isOwnedBy, makeBranchPod, readPassword } from "./make-branch-pod.ts"
 
 export interface BranchesOptions {
@@ -94,7 +100,8 @@ const observed = (state: State, { known, now, view }: BranchTurn): ObservedBranc
     password: typeof known.password === "string" ? known.password : "Known",
     asksForMigrations: (spec.migrations ?? undefined) !== undefined,
     sessions: sessionsNow(known, stored, now),
-    sessionsChangeAt: sessionsChangeAt(known, stored, now)
+    sessionsChangeAt: sessionsChangeAt(known, stored, now),
+    awaitedUntil: awaitedUntil(known)
   }
 }
 
@@ -154,15 +161,16 @@ const performDelete = (
   { key, known, view }: BranchTurn,
   { precondition: { uid }, why }: Act<"DeleteBranch">
 ): Effect.Effect<void, KubeError> =>
-  Effect.suspend(() => {
+  Effect.gen(function* () {
     // The turn may have paused since it was planned.
-    if (Object.keys(known.uses).length > 0) {
-      return Effect.fail(endedMeanwhile(state, "delete", `a session has begun to use the branch ${key}`))
+    const isAwaited = view.status?.phase === "Ready" && (awaitedUntil(known) ?? 0) > (yield* Clock.currentTimeMillis)
+    if (isAwaited || Object.keys(known.uses).length > 0) {
+      return yield* endedMeanwhile(state, "delete", `a session has begun to use the branch ${key}`)
     }
     known.isEnding = true
     const { api, events } = state.options
     const { name, namespace } = view.metadata
-    return api.delete(branchDatabases, name, { uid, ...(namespace === undefined ? {} : { namespace }) }).pipe(
+    yield* api.delete(branchDatabases, name, { uid, ...(namespace === undefined ? {} : { namespace }) }).pipe(
       Effect.andThen(audit({ act: "branchDeleted", message: why, ...audited(view) })),
       Effect.andThen(
         Effect.sync(() => {
@@ -235,7 +243,7 @@ const find = (state: State, namespace: string, name: string): UsableBranch | und
   const branch = state.self.view(keyOf(namespace, name))
   if (branch === undefined) return undefined
   const request = requestOf(branch)
-  const over = isBeingDeleted(branch.metadata)
+  const over = isBeingDeleted(branch.metadata) || state.memory.get(keyOf(namespace, name))?.isEnding === true
   return {
     uid: branch.metadata.uid ?? "",
     namespace,
@@ -280,6 +288,26 @@ const recordUse = (
     )
   })
 
+/** The status tells of it in the next turn. */
+const awaitUse = (
+  { memory, self }: State,
+  { name, namespace, uid }: UsableBranch,
+  sessionId: string
+): Effect.Effect<void> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    const key = keyOf(namespace, name)
+    const known = memory.get(key)
+    if (known === undefined || known.uid !== uid) return
+    known.awaited.set(sessionId, awaitedFrom(now))
+    self.enqueue(key)
+  })
+
+const isUsedBy = ({ memory, self }: State, sessionId: string): boolean =>
+  [...memory].some(([key, { released, uses }]) => {
+    const stored = released.has(sessionId) ? {} : (self.view(key)?.status?.sessionInfo ?? {})
+    return Object.hasOwn(uses, sessionId) || Object.hasOwn(stored, sessionId)
+  })
+
 const use = (state: State, branch: UsableBranch, session: BranchUse): Effect.Effect<void, KubeError> =>
   Effect.suspend(() => {
     const known = state.memory.get(keyOf(branch.namespace, branch.name))
@@ -290,6 +318,7 @@ const use = (state: State, branch: UsableBranch, session: BranchUse): Effect.Eff
     // At once, so that no turn of the controller can take the branch for unused.
     known.uses[sessionId] = { id: sessionId, owner: user }
     known.released.delete(sessionId)
+    known.awaited.delete(sessionId)
     return Effect.onExit(recordUse(state, branch, session), (exit) =>
       Exit.isSuccess(exit) ? Effect.void : release(state, branch, sessionId)
     )
@@ -329,6 +358,8 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<BranchDire
     return {
       started: Effect.andThen(self.cache.awaitSynced, podCache.awaitSynced),
       find: (namespace, name) => find(state, namespace, name),
+      await: (branch, sessionId) => awaitUse(state, branch, sessionId),
+      isUsedBy: (sessionId) => isUsedBy(state, sessionId),
       use: (branch, session) => use(state, branch, session),
       release: (branch, sessionId) => release(state, branch, sessionId)
     }

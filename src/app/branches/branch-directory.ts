@@ -28,6 +28,10 @@ export interface BranchDirectory {
    * none.
    */
   readonly find: (namespace: string, name: string) => UsableBranch | undefined
+  /** Keeps a branch for a session that has named it and is not there yet. */
+  readonly await: (branch: UsableBranch, sessionId: string) => Effect.Effect<void>
+  /** Whether a branch knows of a session that uses it. */
+  readonly isUsedBy: (sessionId: string) => boolean
   /**
    * Records that a session uses a branch, in its status, before the connect is answered; and that it does not any more.
    */

@@ -6,6 +6,8 @@
  */
 
 import type { Redacted } from "effect"
+import { originAnnotations } from "../../domain/branch-sync/synced-branch.ts"
+import { awaitedFrom } from "../../domain/branch/branch-plan.ts"
 import type { KnownUses } from "../../domain/branch/branch-sessions.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
@@ -18,6 +20,10 @@ export interface KnownBranch extends KnownUses {
   password: Redacted.Redacted | "Unread" | "Gone"
   /** Why its pod could not be made; nothing: it was not tried, or it could. */
   refusal: string | undefined
+  /** Until when it stays for sessions that have named it and are not there yet, by their ids; epoch ms. */
+  readonly awaited: Map<string, number>
+  /** The session for which a primary has asked last to keep it. */
+  awaitedBy: string | undefined
   /** Whether its deletion has begun, so that no session may begin to use it. */
   isEnding: boolean
 }
@@ -25,8 +31,7 @@ export interface KnownBranch extends KnownUses {
 /** The branches by `namespace/name`. */
 export type BranchMemory = Map<string, KnownBranch>
 
-/** The memory about this very branch; that about an earlier branch of its name is dropped. `now`: epoch ms. */
-export const knownBranch = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now: number): KnownBranch => {
+const remembered = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now: number): KnownBranch => {
   const known = memory.get(key)
   if (known !== undefined && known.uid === uid) return known
   const fresh: KnownBranch = {
@@ -36,8 +41,24 @@ export const knownBranch = (memory: BranchMemory, key: string, { uid }: ObjectMe
     released: new Set(),
     password: "Unread",
     refusal: undefined,
+    awaited: new Map(),
+    awaitedBy: undefined,
     isEnding: false
   }
   memory.set(key, fresh)
   return fresh
 }
+
+/** The memory about this very branch; that about an earlier branch of its name is dropped. `now`: epoch ms. */
+export const knownBranch = (memory: BranchMemory, key: string, metadata: ObjectMeta, now: number): KnownBranch => {
+  const known = remembered(memory, key, metadata, now)
+  const awaitedBy = metadata.annotations?.[originAnnotations.awaitedBy]
+  for (const [session, until] of known.awaited) if (until <= now) known.awaited.delete(session)
+  if (awaitedBy !== undefined && awaitedBy !== known.awaitedBy) known.awaited.set(awaitedBy, awaitedFrom(now))
+  known.awaitedBy = awaitedBy
+  return known
+}
+
+/** Until when a branch stays for the sessions that are to come, epoch ms; nothing: there are none. */
+export const awaitedUntil = ({ awaited }: KnownBranch): number | undefined =>
+  awaited.size === 0 ? undefined : Math.max(...awaited.values())

@@ -35,13 +35,13 @@ export interface BranchSession {
 }
 
 export interface SessionBranches {
-  /** Refuses branches that no session could use, before anything is made for it. */
-  readonly check: (named: NamedBranches) => Effect.Effect<void, ApiError>
+  /** Refuses branches that no session could use, before anything is made for it, and keeps the others for it. */
+  readonly check: (sessionId: string, named: NamedBranches) => Effect.Effect<void, ApiError>
   /**
    * Records that a session uses branches, until it has ended, and plans its variables. A session that has begun fails
-   * with `ReconnectNotPossible` where a branch is not the one that it used.
+   * with `ReconnectNotPossible` where a branch is not the one that it used, or where it names none any more.
    */
-  readonly use: (session: BranchSession, named: NamedBranches) => Effect.Effect<EnvironmentPlan, ApiError>
+  readonly use: (session: BranchSession, named: NamedBranches) => Effect.Effect<EnvironmentPlan | undefined, ApiError>
 }
 
 interface State {
@@ -97,6 +97,21 @@ const release = ({ directory, uses }: State, id: string): Effect.Effect<void> =>
     )
   })
 
+/** A session that used branches may not go on with the databases of its target. */
+const withoutBranches = (
+  { directory }: State,
+  { hasBegun, id }: Pick<BranchSession, "hasBegun" | "id">
+): Effect.Effect<undefined, ApiError> =>
+  Effect.suspend(() =>
+    hasBegun && directory.isUsedBy(id)
+      ? Effect.fail(
+          reconnectNotPossible(
+            "The session cannot go on: it uses database branches, and the request names none; start a new session."
+          )
+        )
+      : Effect.succeed(undefined)
+  )
+
 /** Records the uses that this process has not recorded yet, and sees to their release whatever becomes of the rest. */
 const record = (
   state: State,
@@ -124,9 +139,15 @@ export const makeSessionBranches = (directory: BranchDirectory): Effect.Effect<S
     const state: State = { directory, uses: new Map(), ends: yield* FiberMap.make<string>() }
     yield* countHolding("branches of sessions", () => state.uses.size)
     return {
-      check: (named) => Effect.asVoid(Effect.flatMap(found(state, { id: "", hasBegun: false }, named), planOf)),
+      check: (id, named) =>
+        Effect.gen(function* () {
+          const branches = yield* found(state, { id, hasBegun: false }, named)
+          yield* planOf(branches)
+          yield* Effect.forEach(branches, ([branch]) => directory.await(branch, id), { discard: true })
+        }),
       use: (session, named) =>
         Effect.gen(function* () {
+          if (named.names.length === 0) return yield* withoutBranches(state, session)
           const branches = yield* found(state, session, named)
           const plan = yield* planOf(branches)
           yield* record(

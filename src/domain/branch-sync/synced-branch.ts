@@ -78,7 +78,9 @@ export const originAnnotations = {
   namespace: "operator.metalbear.co/branch-origin-namespace",
   uid: "operator.metalbear.co/branch-origin-uid",
   /** The origin's `metadata.generation` that the copy's spec is of. */
-  generation: "operator.metalbear.co/branch-origin-generation"
+  generation: "operator.metalbear.co/branch-origin-generation",
+  /** Id of the session that has named the origin last, and that comes to the copy when it has started. */
+  awaitedBy: "operator.metalbear.co/branch-awaited-by"
 } as const
 
 /** Label of a copy, for people: the name of its origin's cluster as a DNS label. */

@@ -104,19 +104,7 @@ export const leadsTo = ({ host, port }: BranchAccess, url: string, usualPort?: n
 }
 
 /** Keys and parameters by which drivers find a server, whatever else the text says. */
-const placeKeys = [
-  "host",
-  "server",
-  "proxy",
-  "pipe",
-  "service",
-  "source",
-  "addr",
-  "address",
-  "cloudsql",
-  "socket",
-  "sock"
-]
+const placeKeys = ["host", "server", "proxy", "pipe", "service", "source", "addr", "cloudsql", "sock"]
 /** Keys that begin as one of these, and lead nowhere. */
 const otherKeys = ["servertimezone", "servercertificate", "serverrsapublickeyfile"]
 
@@ -158,6 +146,19 @@ export const mayStray = ({ host }: BranchAccess, text: string): boolean => {
     return place.startsWith(own) && behindPort(behindPort(place.slice(own.length), ":"), ",") === ""
   }
   return pairsOf(text).some(([key, value]) => isPlaceKey(key) && !isOwn(decoded(value) ?? ""))
+}
+
+const tlsKeys = ["encrypt", "requiressl", "ssl", "ssl-mode", "ssl_mode", "sslmode", "tls", "usessl"]
+/** Values of these keys with which drivers do without TLS where the server has none. */
+const withoutTls = ["0", "allow", "disable", "disabled", "false", "no", "off", "optional", "prefer", "preferred"]
+
+/** The word by which a text insists on TLS, which branches do not have; nothing: it does not. */
+export const insistsOnTls = ({ secureSchemes = [], secures }: AddressForm, text: string): string | undefined => {
+  const scheme = cut(cut(plainUrl(text).toLowerCase(), "://")[0], "+")[0]
+  if (secureSchemes.includes(scheme)) return scheme
+  const insists = ([key, value]: readonly [string, string]): boolean =>
+    tlsKeys.includes(key) && secures(key) && !withoutTls.includes(value.toLowerCase())
+  return pairsOf(text).find(insists)?.[0]
 }
 
 /** The user in a URL's authority, as it stands there. */

@@ -34,6 +34,8 @@ export interface ObservedBranch {
   readonly sessions: BranchSessions
   /** When `sessions` change by time alone; nothing: they do not. */
   readonly sessionsChangeAt: number | undefined
+  /** Until when a session that has named the branch may still be starting; nothing: there was none. */
+  readonly awaitedUntil: number | undefined
 }
 
 /** The next action for a branch. At most one of a plan writes the object. */
@@ -52,6 +54,8 @@ export type BranchAction =
 const longestCopy = 1_800_000
 /** A client that waits for the branch connects within this time after it is ready, whatever the TTL. */
 const shortestTtl = 60_000
+/** A session that names the branch uses it within this time: in a fleet it starts in all clusters before. */
+const longestStart = 300_000
 /** How long a failure stays to be read. The name is free for another try after that. */
 export const failureStays = 20_000
 /** The same of a copy, whose primary deletes it when its users have read the failure, and may be away meanwhile. */
@@ -81,12 +85,15 @@ const failed = ({ metadata }: ObservedBranch, now: number, reason: string): NewS
 /** When a branch expires that is used now, or was used until now. Times are epoch ms. */
 export const expiryAfterUse = (ttlMillis: number, now: number): number => now + Math.max(ttlMillis, shortestTtl)
 
+/** Until when a branch stays for a session that has named it now. */
+export const awaitedFrom = (now: number): number => now + longestStart
+
 /** The time of expiry. It moves at every change of use, and while a branch is used only as often as is needed. */
 const expiryOf = (observed: ObservedBranch, before: BranchStatus, now: number): number => {
-  const { sessions, ttlMillis } = observed
-  const old = timeOf(before.expireTime) ?? 0
+  const { awaitedUntil = 0, sessions, ttlMillis } = observed
+  const old = Math.max(timeOf(before.expireTime) ?? 0, awaitedUntil)
   const next = expiryAfterUse(ttlMillis, now)
-  if (!jsonEqual(before.sessionInfo ?? {}, sessions)) return next
+  if (!jsonEqual(before.sessionInfo ?? {}, sessions)) return Math.max(next, awaitedUntil)
   return Object.keys(sessions).length > 0 && old - now <= (next - now) / 2 ? next : old
 }
 

@@ -15,6 +15,8 @@ export interface CopiedPart {
 export interface AddressForm {
   /** Schemes of its URLs, which a driver's name may follow, as in `postgresql+asyncpg`. The first one is the usual. */
   readonly schemes: ReadonlyArray<string>
+  /** Schemes of the same that ask for TLS. */
+  readonly secureSchemes?: ReadonlyArray<string>
   /** Whether a query parameter, in lower case, says where the database is and who enters it. */
   readonly locates: (parameter: string) => boolean
   /** Whether a query parameter, in lower case, says how the source is secured, which the branch is not. */

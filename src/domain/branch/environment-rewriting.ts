@@ -10,7 +10,7 @@ import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
 import { matchesGlob } from "../policy/glob.ts"
 import type { Span } from "../policy/regex.ts"
-import { encoded, isUrlOf, leadsTo, mayStray, urlHost } from "./branch-address.ts"
+import { encoded, insistsOnTls, isUrlOf, leadsTo, mayStray, urlHost } from "./branch-address.ts"
 import { type EnvironmentPlan, isPlace, type VariableEdit } from "./environment-plan.ts"
 
 /** The variables that a client asks for, by patterns; without `select` all of them. `filter` wins. */
@@ -77,7 +77,10 @@ const withParts = (value: string, edits: ReadonlyArray<VariableEdit>): Result.Re
     if (!edits.every((edit) => isProved(text, edit))) {
       return yield* Result.fail("still leads elsewhere with the parts that its patterns find")
     }
-    return text
+    const word = edits.flatMap(({ address: { form } }) => insistsOnTls(form, text) ?? [])[0]
+    return word === undefined
+      ? text
+      : yield* Result.fail(`insists on TLS by ${word}, which is none of its parts, and the branch has none`)
   })
 
 /** The new value of a variable; nothing: it is not set. */

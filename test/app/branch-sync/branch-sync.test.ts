@@ -334,6 +334,34 @@ describe("a connect at a primary that names branches", () => {
     })
   )
 
+  it.effect("has the branch kept in the default cluster until the session has started, unless it is borrowed", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      yield* synced.order({ ttlSecs: 5 })
+      yield* synced.podsReady
+      yield* seconds(50)
+      assert.strictEqual(yield* synced.connect([branchName]), "admitted")
+      yield* seconds(200)
+      assert.strictEqual(synced.status()?.phase, "Ready")
+      synced.primary.erase(branchDatabases, branchName, operatorNamespace)
+      yield* seconds(2)
+      synced.default.write(branchDatabases, branchName, { spec: branchSpec }, namespace)
+      yield* synced.order()
+      yield* synced.podsReady
+      const before = synced.copy()?.metadata
+      assert.strictEqual(yield* synced.connect([branchName]), "admitted")
+      assert.deepStrictEqual(synced.copy()?.metadata, before)
+    })
+  )
+
+  it.effect("is admitted where the default cluster cannot be told", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      synced.member.setReachable(false)
+      assert.strictEqual(yield* synced.connect([branchName]), "admitted")
+    })
+  )
+
   it.effect("is refused for a branch in an earlier default cluster, with what to do", () =>
     Effect.gen(function* () {
       const synced = yield* begin

@@ -72,6 +72,27 @@ describe("a branch", () => {
     })
   )
 
+  it.effect("stays for a session that has named it and is still starting, whatever the TTL, but not for ever", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order({ ttlSecs: 5 })
+      yield* branched.podsReady()
+      yield* pass("55 seconds")
+      yield* branched.directory.await(branched.found(), "a")
+      yield* branched.directory.await(branched.found(), "b")
+      yield* pass("250 seconds")
+      yield* branched.directory.use(branched.found(), { ...session, sessionId: "a" })
+      yield* pass("100 seconds")
+      assert.isTrue(branched.directory.isUsedBy("a"))
+      assert.isFalse(branched.directory.isUsedBy("b"))
+      yield* branched.directory.release(branched.found(), "a")
+      yield* pass("50 seconds")
+      assert.isDefined(branched.object())
+      for (let i = 0; i < 3; i++) yield* pass("5 seconds")
+      assert.isUndefined(branched.object())
+    })
+  )
+
   it.effect("stays while a session uses it, and for its time after the last one", () =>
     Effect.gen(function* () {
       const branched = yield* ready()

@@ -53,6 +53,8 @@ export const memoryBranches = (...given: ReadonlyArray<UsableBranch>): MemoryBra
       const branch = branches.get(name)
       return branch?.namespace === namespace ? branch : undefined
     },
+    await: ({ name }, sessionId) => Effect.sync(() => void log.push(`${name} awaits ${sessionId}`)),
+    isUsedBy: (sessionId) => [...branches.values()].some(({ sessions }) => sessions.includes(sessionId)),
     use: (branch, { sessionId, user }) =>
       Effect.suspend(() => {
         if (made.isBroken) {

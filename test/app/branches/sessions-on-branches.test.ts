@@ -3,6 +3,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import type { UsableBranch } from "../../../src/app/branches/branch-directory.ts"
+import type { BranchSettings } from "../../../src/domain/branch/branch-settings.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
@@ -16,6 +17,7 @@ import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../supp
 import { deploy, type MemoryCluster } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 import { allow, client, logs } from "../policies/policed.ts"
+import { usualRules } from "./branched.ts"
 import { memoryBranches, type MemoryBranches, readyBranch, withBranches } from "./memory-branches.ts"
 
 const source = "postgresql://app:secret@source/shop"
@@ -58,7 +60,7 @@ describe("a session of one cluster", () => {
     Effect.gen(function* () {
       const { branches, certificate, cluster } = yield* single(readyBranch("ann"))
       const { got, say } = yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann", "ann"]))))
-      assert.deepStrictEqual(branches.log, ["FF of ann uses ann"])
+      assert.deepStrictEqual(branches.log, ["ann awaits FF", "FF of ann uses ann"])
       yield* say(variables())
       yield* say(variables("DATABASE_URL"))
       assert.deepStrictEqual(urls(got), [`${branchUrl}/shop`, `${branchUrl}/shop`])
@@ -67,10 +69,10 @@ describe("a session of one cluster", () => {
       const other = yield* client(opened(yield* connectTo(cluster, request(certificate, { sessionId: "7" }))))
       yield* other.say(variables())
       assert.deepStrictEqual(urls(other.got), [source])
-      assert.deepStrictEqual(branches.log, ["FF of ann uses ann"])
+      assert.deepStrictEqual(branches.log, ["ann awaits FF", "FF of ann uses ann"])
       cluster.api.erase(mirrordClusterSessions, "00000000000000ff")
       yield* pass("1 second")
-      assert.deepStrictEqual(branches.log, ["FF of ann uses ann", "FF releases ann"])
+      assert.deepStrictEqual(branches.log, ["ann awaits FF", "FF of ann uses ann", "FF releases ann"])
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
@@ -213,6 +215,22 @@ describe("a session that returns", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("without the branches that it used is over, also at a new operator; one without branches goes on", () =>
+    Effect.gen(function* () {
+      const { certificate, cluster, world } = yield* single(readyBranch("ann"))
+      opened(yield* connectTo(cluster, naming(certificate, ["ann"])))
+      opened(yield* connectTo(cluster, naming(certificate, [], "7")))
+      yield* pass("15 seconds")
+      const refused = refusedWith(yield* connectTo(cluster, naming(certificate, [])))
+      assert.deepInclude(refused, { code: 410, reason: "ReconnectNotPossible" })
+      assert.include(refused.message, "it uses database branches, and the request names none")
+      yield* world.kill(cluster)
+      yield* world.start(cluster)
+      assert.strictEqual(refusedWith(yield* connectTo(cluster, naming(certificate, []))).code, 410)
+      opened(yield* connectTo(cluster, naming(certificate, [], "7")))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("to a new operator is known by its branch, and by no later branch of that name", () =>
     Effect.gen(function* () {
       const { branches, certificate, cluster, world } = yield* single(readyBranch("ann"))
@@ -239,13 +257,17 @@ describe("a session over many clusters", () => {
   const fleet = (...given: ReadonlyArray<UsableBranch>) =>
     Effect.gen(function* () {
       const branches = memoryBranches(...given)
+      const limits: { branchSettings?: BranchSettings } = {}
       const settings = { managementOnly: false, defaultCluster: clusterName("primary") }
-      const started = yield* startWorld(settings, { capabilities: withBranches("primary", branches) })
+      const started = yield* startWorld(settings, {
+        capabilities: withBranches("primary", branches),
+        limits
+      })
       deploy(started.world.primary, "myapp")
       for (const cluster of [started.world.primary, ...started.world.members.values()]) {
         cluster.variables.set("DATABASE_URL", source)
       }
-      return { ...started, branches }
+      return { ...started, branches, settings, limits }
     })
 
   it.live("has the variables of the branch of its default cluster, which is the primary's", () =>
@@ -254,10 +276,10 @@ describe("a session over many clusters", () => {
       const { got, say } = yield* client(opened(yield* connectTo(world.primary, naming(certificate, ["ann"]))))
       yield* say(variables())
       assert.deepStrictEqual(urls(got), [`${branchUrl}/shop`])
-      assert.deepStrictEqual(branches.log, ["FF of ann uses ann"])
+      assert.deepStrictEqual(branches.log, ["ann awaits FF", "FF of ann uses ann"])
       yield* world.primary.operator?.deleteSession("FF", request(certificate).caller) ?? Effect.die("no operator")
       yield* pass("30 seconds")
-      assert.deepStrictEqual(branches.log, ["FF of ann uses ann", "FF releases ann"])
+      assert.deepStrictEqual(branches.log, ["ann awaits FF", "FF of ann uses ann", "FF releases ann"])
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
@@ -289,6 +311,22 @@ describe("a session over many clusters", () => {
       yield* say(variables())
       assert.isTrue(logs(got).some((line) => line.includes("of this target leads to branch ann")))
       assert.deepStrictEqual(urls(got), [source])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("keeps its default cluster for its branches when another one becomes that of new sessions", () =>
+    Effect.gen(function* () {
+      const { certificate, limits, settings, world } = yield* fleet(readyBranch("ann"))
+      opened(yield* connectTo(world.primary, naming(certificate, ["ann"])))
+      yield* pass("15 seconds")
+      yield* world.kill(world.primary)
+      settings.defaultCluster = clusterName("a")
+      limits.branchSettings = usualRules.settings
+      yield* world.start(world.primary)
+      yield* pass("5 seconds")
+      const { got, say } = yield* client(opened(yield* connectTo(world.primary, naming(certificate, ["ann"]))))
+      yield* say(variables())
+      assert.deepStrictEqual(urls(got), [`${branchUrl}/shop`])
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 

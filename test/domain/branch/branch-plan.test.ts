@@ -22,6 +22,7 @@ const observed = (change: Partial<ObservedBranch>): ObservedBranch => ({
   asksForMigrations: false,
   sessions: {},
   sessionsChangeAt: undefined,
+  awaitedUntil: undefined,
   ...change
 })
 

@@ -228,6 +228,16 @@ describe("parts of variables that lead to a further server", () => {
     expect(refusal([branch], { DSN: value })).toContain("still leads elsewhere")
   })
 
+  it.each([
+    ["postgres://h/db?sslmode=require", "sslmode"],
+    ["jdbc:postgresql://h/db?ssl=true", "ssl"],
+    ["host=h sslmode=verify-full", "sslmode"]
+  ])("refuse the session if the rest insists on TLS: %s", (value, word) => {
+    const branch = sessionBranch({ params: { host: pattern("DSN", host) } })
+    expect(refusal([branch], { DSN: value })).toContain(`insists on TLS by ${word}, which is none of its parts`)
+    expect(rewritten([branch], { DSN: "postgres://h/db?sslmode=prefer" })["DSN"]).toContain("sslmode=prefer")
+  })
+
   it.each(["host=h port=5432 dbname=x", "Server=tcp:h,1433;Database=x", "jdbc:postgresql://h/db?application_name=x"])(
     "do not where they lead to the branch alone: %s",
     (value) => {

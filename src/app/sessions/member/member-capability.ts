@@ -16,7 +16,7 @@ import { parentNameOf } from "../../../domain/session/child-owner.ts"
 import { branchNames } from "../../../domain/session/connect-request.ts"
 import { parentName } from "../../../domain/session/names.ts"
 import type { SessionBounds } from "../../../domain/session/session-bounds.ts"
-import { sessionIdName } from "../../../domain/session/session-id.ts"
+import { sessionIdHex, sessionIdName } from "../../../domain/session/session-id.ts"
 import { isOfCi, sessionInfo } from "../../../domain/session/session-info.ts"
 import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import type { Agents } from "../../../ports/agents.ts"
@@ -127,7 +127,7 @@ const admitBranches = (
   const parent = parentName(id)
   const hasBegun =
     session(sessionIdName(id)) !== undefined || sessions.all().some((object) => parentNameOf(object) === parent)
-  return hasBegun ? Effect.void : branches.check({ namespace, names })
+  return hasBegun ? Effect.void : branches.check(sessionIdHex(id), { namespace, names })
 }
 
 /** Refuses what cannot be served, before anything is made for it. */

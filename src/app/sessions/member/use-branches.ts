@@ -42,7 +42,7 @@ export const useBranches = (
   { metadata: { name }, spec: { namespace, owner } }: MirrordClusterSession,
   hasBegun: boolean
 ): Effect.Effect<EnvironmentPlan | undefined, ApiError> => {
-  if (branches === undefined || names.length === 0) return Effect.succeed(undefined)
+  if (branches === undefined) return Effect.succeed(undefined)
   const ended = notifier.until(name, () => (controller.sessions.get(name) === undefined ? { gone: true } : undefined))
   const using = branches.use({ id: sessionIdHex(id), user: owner, hasBegun, ended }, { namespace, names })
   return isUser

@@ -96,7 +96,7 @@ export const linkMember = (
         namespace: parent.spec.namespace,
         target: parent.spec.targetAlias,
         // The session keeps its default cluster, and its branches are there, whatever the configuration says now.
-        query: connectQuery(forMember(params, { isDefault: cluster === (parent.spec.defaultCluster ?? cluster) })),
+        query: connectQuery(forMember(params, { isDefault: cluster === parent.spec.defaultCluster })),
         parametersInHeader: health?._tag === "Connected" && health.parametersInHeader,
         traceparent
       })

@@ -114,6 +114,7 @@ const serveScript = `exec redis-server "$DATA.conf" --dir "$DATA" --port 6379 --
 /** A branch has no TLS, which `rediss` would ask for, so such a URL cannot lead to it. */
 const address: AddressForm = {
   schemes: ["redis"],
+  secureSchemes: ["rediss"],
   locates: (parameter) => ["host", "port", "user", "username", "password", "path", "socket", "db"].includes(parameter),
   secures: (parameter) => /^(?:ssl|tls)/u.test(parameter),
   own: {},
