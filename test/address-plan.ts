@@ -6,6 +6,7 @@ const networks = {
   "the playground, unless told otherwise": [40, 6],
   "playground, management": [20, 3],
   "playground, primary-default": [24, 2],
+  "playground, branches": [46, 4],
   "real client, agents of earlier releases": [28, 4],
   "real client, further commands": [34, 2],
   "playground, kubernetes": [50, 6],

@@ -285,10 +285,26 @@ export const credentialsManifest = (secretName: string, token: string): string =
     }
   ])
 
-/** The demo workload: the same in every cluster, except for its environment and the content of one file. */
-export const workloadManifests = (cluster: PlaygroundCluster): string => {
+/**
+ * The demo workload: the same in every cluster, except for its environment and the content of one file.
+ *
+ * @param databaseUrl of the default cluster's database, which the workload has from a Secret; none unless given
+ */
+export const workloadManifests = (cluster: PlaygroundCluster, databaseUrl?: string): string => {
   const labels = { app: "myapp" }
+  const url = cluster.isDefault ? databaseUrl : undefined
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "myapp-database", namespace: workloadNamespace },
+    stringData: { url }
+  }
+  const databaseVariable = {
+    name: "DATABASE_URL",
+    valueFrom: { secretKeyRef: { name: "myapp-database", key: "url" } }
+  }
   return documents([
+    ...(url === undefined ? [] : [secret]),
     {
       apiVersion: "v1",
       kind: "ConfigMap",
@@ -326,7 +342,8 @@ export const workloadManifests = (cluster: PlaygroundCluster): string => {
                   { name: "DB_HOST", value: `db.${cluster.name}.example` },
                   { name: `ONLY_IN_${cluster.name.toUpperCase().replaceAll("-", "_")}`, value: "yes" },
                   { name: "PORT", value: "80" },
-                  { name: "TCP_PORT", value: "7000" }
+                  { name: "TCP_PORT", value: "7000" },
+                  ...(url === undefined ? [] : [databaseVariable])
                 ],
                 ports: [{ containerPort: 80 }, { containerPort: 7000 }],
                 volumeMounts: [{ name: "settings", mountPath: "/etc/myapp" }]

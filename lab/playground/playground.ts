@@ -58,6 +58,8 @@ export interface PlaygroundOptions {
   readonly findsClusters?: boolean
   /** Whether branches of PostgreSQL are switched on; not unless given. */
   readonly hasBranches?: boolean
+  /** URL of the default cluster's database, which the demo workload there gets; none unless given. */
+  readonly databaseUrl?: string
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
   /** Protocol versions of earlier releases, by cluster, whose agents the reference agent plays there. */
@@ -234,7 +236,7 @@ export const startPlayground = (
           agentEnv: options.agentEnv
         })
       )
-      if (description.hasWorkload) cluster.apply(workloadManifests(description))
+      if (description.hasWorkload) cluster.apply(workloadManifests(description, options.databaseUrl))
     }
     yield* waitForClusters(started, primary.cluster, progress)
     return {

@@ -1,7 +1,7 @@
 /** Playgrounds and commands for tests with mirrord's own programs: start, wait, clean up. */
 
 import { type ChildProcess, spawn } from "node:child_process"
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import * as http from "node:http"
 import { constants, tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,6 +12,7 @@ import { Effect, Exit, type FileSystem, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { EmbeddedCluster } from "../../lab/cluster/embedded-cluster.ts"
 import type { ContainerProgram, ImageRegistry } from "../../lab/cluster/node/container-program.ts"
+import { killProcessesOf } from "../../lab/playground/branches/home-processes.ts"
 import { startKubernetesPlayground } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
@@ -315,34 +316,6 @@ export interface CommandOptions {
   readonly progress?: "off" | "json"
   /** More variables of the command. */
   readonly environment?: Readonly<Record<string, string>>
-}
-
-/** Processes with this variable in their environment. */
-export const processesWith = (name: string, value: string): ReadonlyArray<number> =>
-  readdirSync("/proc").flatMap((entry) => {
-    if (!/^\d+$/.test(entry)) return []
-    try {
-      return readFileSync(`/proc/${entry}/environ`, "utf8").split("\0").includes(`${name}=${value}`)
-        ? [Number(entry)]
-        : []
-    } catch {
-      // The process has ended meanwhile.
-      return []
-    }
-  })
-
-/**
- * Ends all processes of a home at once, as a loss of power would: the internal proxy detaches itself and may outlive
- * the command that started it.
- */
-const killProcessesOf = (home: string): void => {
-  for (const pid of processesWith("HOME", home)) {
-    try {
-      process.kill(pid, "SIGKILL")
-    } catch {
-      // The process has ended meanwhile.
-    }
-  }
 }
 
 /** Body of the answer to a request on a connection of its own. The caller may give up earlier, with a signal. */
