@@ -46,6 +46,7 @@ const networks = {
   branches: [88, 2],
   "real client, branches": [66, 3],
   "real client, branches at a member": [76, 4],
+  "real client, branches of other engines": [16, 3],
   "real client, kubernetes, branches": [80, 6],
   "real client, kubernetes, the source of branches": [199, 1],
   "branches on kubernetes": [177, 3],

@@ -6,6 +6,7 @@
 import { stringify } from "yaml"
 import { eventNamespace } from "../../src/domain/events/event-object.ts"
 import { leaderLabel } from "../../src/domain/leadership/leader-label.ts"
+import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
 /** Namespaces of the operator and of the demo workload in each cluster. */
@@ -117,8 +118,10 @@ export interface OperatorEnvironment {
   readonly clustersFile: string | undefined
   /** Whether a primary finds clusters by Secrets with kubeconfigs; not unless given. */
   readonly findsClusters?: boolean
-  /** Whether branches of PostgreSQL are switched on; not unless given. */
+  /** Whether branches of the engines are switched on; not unless given. */
   readonly hasBranches?: boolean
+  /** Names of engines in the chart's values; PostgreSQL unless given. */
+  readonly branchEngines?: ReadonlyArray<BranchEngine> | undefined
   /** Number of replicas, of which one leads; one unless given. */
   readonly replicas?: number
   /** Whether agents speak TLS with the operator. */
@@ -151,7 +154,10 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     ...(environment.clustersFile === undefined
       ? []
       : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }]),
-    ...(environment.hasBranches === true ? [{ name: "OPERATOR_PG_BRANCHING", value: "true" }] : []),
+    ...(environment.hasBranches === true ? (environment.branchEngines ?? (["pg"] as const)) : []).map((engine) => ({
+      name: `OPERATOR_${engine.toUpperCase()}_BRANCHING`,
+      value: "true"
+    })),
     ...(environment.findsClusters === true
       ? [{ name: "OPERATOR_MULTI_CLUSTER_PROVIDERS", value: "kubeconfigSecrets" }]
       : [])

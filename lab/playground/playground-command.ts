@@ -7,7 +7,7 @@ import { loopbackAddresses } from "../cluster/node/pod-addresses.ts"
 import { findMirrord, missingForBranches } from "./branches/branch-programs.ts"
 import { orderNamespace, playBranchStory } from "./branches/branch-story.ts"
 import { makeMirrord } from "./branches/mirrord.ts"
-import { postgresqlFolder, postgresqlImage } from "./branches/postgresql.ts"
+import { engineImage, postgresqlFolder } from "./branches/postgresql.ts"
 import { startShopDatabase } from "./branches/shop-database.ts"
 import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
 import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.ts"
@@ -117,7 +117,7 @@ const startDatabase = (options: PlaygroundCommandOptions, directory: string) =>
     const settings: BranchSettings = {
       hasBranches: true,
       databaseUrl: database.url,
-      images: new Map([["docker.io/library/postgres", postgresqlImage(loopbackAddresses)]])
+      images: new Map([["docker.io/library/postgres", engineImage(loopbackAddresses)]])
     }
     return { mirrord, database, settings }
   })

@@ -65,8 +65,8 @@ export const shop = (url: string, namespace = workloadNamespace): ReadonlyArray<
 export interface SessionOptions {
   readonly target?: string
   readonly namespace?: string
-  /** The cluster to which the client goes. */
-  readonly cluster?: string
+  /** Path of the client's kubeconfig. */
+  readonly kubeconfig?: string
   readonly home?: string
   /** Further fields of the configuration. */
   readonly configuration?: object
@@ -75,7 +75,8 @@ export interface SessionOptions {
 
 /** The real client with a workload and its source, for further cases. */
 export interface BranchClient extends BranchPlayground {
-  readonly apply: (objects: ReadonlyArray<object>) => Promise<void>
+  /** Applies objects in a cluster, the default one unless given. */
+  readonly apply: (objects: ReadonlyArray<object>, cluster?: string) => Promise<void>
   readonly source: () => Server
   /** URL of the source, as the workload has it. */
   readonly sourceUrl: string
@@ -90,11 +91,38 @@ export interface BranchClient extends BranchPlayground {
   /** The server to which a program's variable leads. */
   readonly serverAt: (url: string) => Server
   /** Runs a command of the client. */
-  readonly run: (args: ReadonlyArray<string>, options?: Pick<SessionOptions, "cluster" | "home">) => RunningCommand
+  readonly run: (args: ReadonlyArray<string>, options?: Pick<SessionOptions, "kubeconfig" | "home">) => RunningCommand
   /** The list of branches as the client shows it. */
   readonly listed: () => Promise<string>
   /** Names of the branches' pods in a namespace. */
   readonly podsOfBranches: (namespace?: string) => ReadonlyArray<string>
+}
+
+/** Commands of the client in a playground. */
+export const branchSessions = (
+  real: AnyRealPlayground,
+  mirrord: string
+): Pick<BranchClient, "run" | "session"> & { readonly stop: () => void } => {
+  const commands: Array<RunningCommand> = []
+  const run: BranchClient["run"] = (args, options = {}) => {
+    const { home = real.home("branches"), kubeconfig = real.kubeconfig() } = options
+    const started = runClient({ file: mirrord, args, home, kubeconfig, deadlineMs: 120_000 })
+    commands.push(started)
+    return started
+  }
+  return {
+    run,
+    session: (program, db_branches, options = {}) => {
+      const { configuration = {}, feature = {}, home = real.home("branches"), target = "deployment/shop" } = options
+      const file = join(home, "mirrord.json")
+      writeFileSync(file, JSON.stringify({ ...configuration, feature: { ...feature, db_branches } }))
+      const place = ["-t", target, "-n", options.namespace ?? workloadNamespace]
+      return run(["exec", ...place, "-f", file, "--", ...program], { ...options, home })
+    },
+    stop: () => {
+      for (const command of commands.splice(0)) command.stop()
+    }
+  }
 }
 
 export const clientBranches = (
@@ -108,35 +136,23 @@ export const clientBranches = (
     ({ layerApp, mirrord }) => {
       const { orders, reach, real, sourceAddress } = use()
       const folder = engineFolder()
-      const commands: Array<RunningCommand> = []
       let source: Server
 
       const sourceUrl = `postgresql://postgres:${encodeURIComponent(password)}@${sourceAddress}:5432/shop`
-      const run: BranchClient["run"] = (args, { cluster, home = real.home("branches") } = {}) => {
-        const started = runClient({
-          file: mirrord,
-          args,
-          home,
-          kubeconfig: real.kubeconfig(cluster),
-          deadlineMs: 120_000
-        })
-        commands.push(started)
-        return started
+      const client = branchSessions(real, mirrord)
+      const { run } = client
+      const wanted = {
+        type: "pg",
+        name: "shop",
+        ttl_secs: 300,
+        connection: { url: { type: "env", variable: "DATABASE_URL" } }
       }
-      const session: BranchClient["session"] = (program, branches, options = {}) => {
-        const { configuration = {}, feature = {}, home = real.home("branches"), target = "deployment/shop" } = options
-        const file = join(home, "mirrord.json")
-        const wanted = {
-          type: "pg",
-          name: "shop",
-          ttl_secs: 300,
-          connection: { url: { type: "env", variable: "DATABASE_URL" } }
-        }
-        const db_branches = branches.map((branch) => ({ ...wanted, ...branch }))
-        writeFileSync(file, JSON.stringify({ ...configuration, feature: { ...feature, db_branches } }))
-        const place = ["-t", target, "-n", options.namespace ?? workloadNamespace]
-        return run(["exec", ...place, "-f", file, "--", ...program], { ...options, home })
-      }
+      const session: BranchClient["session"] = (program, branches, options) =>
+        client.session(
+          program,
+          branches.map((branch) => ({ ...wanted, ...branch })),
+          options
+        )
       const urlOf: BranchClient["urlOf"] = async (branch, options) => {
         const ran = session(["sh", "-c", 'echo "$DATABASE_URL"'], branch === undefined ? [] : [branch], options)
         expect(await ran.ended(), ran.stderr()).toBe(0)
@@ -152,7 +168,8 @@ export const clientBranches = (
           .cluster.store.list(pods, { namespace })
           .items.filter(({ metadata: { labels } }) => labels?.["db-owner-name"] !== undefined)
           .map(({ metadata: { name = "" } }) => name)
-      const apply: BranchClient["apply"] = (objects) => applyObjects(real.cluster("cluster-a").cluster, text(objects))
+      const apply: BranchClient["apply"] = (objects, cluster = "cluster-a") =>
+        applyObjects(real.cluster(cluster).cluster, text(objects))
       const listed = async (): Promise<string> => {
         const list = run(["db-branches", "-n", orders, "status"])
         expect(await list.ended(), list.stderr()).toBe(0)
@@ -169,9 +186,7 @@ export const clientBranches = (
           expect(await urlOf()).toBe(sourceUrl)
         })
       }, 900_000)
-      afterEach(() => {
-        for (const command of commands.splice(0)) command.stop()
-      })
+      afterEach(client.stop)
       afterAll(async () => {
         await source?.stop()
         folder.remove()

@@ -19,6 +19,7 @@ import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.t
 import type { LocalCluster, Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
 import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
+import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import { eventually as untilItWorks } from "../support/eventually.ts"
@@ -110,6 +111,8 @@ export interface RealPlaygroundOptions {
   readonly findsClusters?: boolean
   /** As in `PlaygroundOptions`. */
   readonly hasBranches?: boolean
+  /** As in `PlaygroundOptions`; on embedded clusters alone. */
+  readonly branchEngines?: ReadonlyArray<BranchEngine>
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
   /** Whether to run `helm test`. */
@@ -150,6 +153,7 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
         startPlayground({
           ...settings(options, directory),
           operator: operatorProgram(braid),
+          ...(options.branchEngines === undefined ? {} : { branchEngines: options.branchEngines }),
           agentTls: options.agentTls ?? false,
           ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
           agentEnv: agentEnv(options)

@@ -1,5 +1,5 @@
 /**
- * PostgreSQL of this machine: a source of branches on an address of its own, and the image of branches' pods, whose
+ * PostgreSQL of this machine: a source of branches on an address of its own, and the images of branches' pods, whose
  * containers are processes with the machine's own programs.
  */
 
@@ -37,6 +37,7 @@ export const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : 
 /** Search path with the engine's programs first. */
 export const programPath = `${postgresqlFolder ?? ""}:${process.env["PATH"] ?? ""}`
 
+/** The variables of a program, which has no others of this process. */
 export const programEnv = (env: Readonly<Record<string, string>>) => ({ LC_ALL: "C.UTF-8", PATH: programPath, ...env })
 
 export interface Ended {
@@ -65,8 +66,12 @@ const mountsOf = (pod: object, container: string): ReadonlyArray<string> =>
     .flatMap(({ volumeMounts }) => asObjects(volumeMounts))
     .flatMap(({ mountPath }) => asString(mountPath) ?? [])
 
-/** A container of a PostgreSQL image as processes of this machine, with the machine's own engine. */
-export const postgresqlImage = (addresses: PodAddresses): ContainerProgram =>
+/**
+ * A container of an engine's image as processes of this machine, with the machine's own engine.
+ *
+ * @param path search path of its programs; PostgreSQL's come first unless given
+ */
+export const engineImage = (addresses: PodAddresses, path = programPath): ContainerProgram =>
   processProgram({
     command: ({ args, containerName, pod, root }) => {
       for (const path of mountsOf(pod, containerName))
@@ -84,7 +89,8 @@ export const postgresqlImage = (addresses: PodAddresses): ContainerProgram =>
       const address = env.get("POD_IP")
       return programEnv({
         ...Object.fromEntries(moved.map(([name, value]) => [name, underRoot(root, value)])),
-        ...(address === undefined ? {} : { POD_IP: addresses.real(address) })
+        ...(address === undefined ? {} : { POD_IP: addresses.real(address) }),
+        PATH: path
       })
     }
   })

@@ -19,8 +19,8 @@ import { isCi } from "../../support/tested-commit.ts"
 export {
   connectedTo,
   type Ended,
+  engineImage as postgresqlImage,
   nobody,
-  postgresqlImage,
   run,
   type Server,
   startSource
