@@ -46,6 +46,12 @@ const playground = Command.make(
         "Real control planes, with the operators installed by helm; `npm run kubernetes` makes the programs"
       )
     ),
+    branches: Flag.Boolean("branches").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription(
+        "Tells another story: mirrord's own client with branches of a PostgreSQL, both of this machine"
+      )
+    ),
     json: Flag.Boolean("json").pipe(
       Flag.withDefault(false),
       Flag.withDescription("One JSON line per step on standard output")

@@ -6,6 +6,7 @@
 import { stringify } from "yaml"
 import { eventNamespace } from "../../src/domain/events/event-object.ts"
 import { leaderLabel } from "../../src/domain/leadership/leader-label.ts"
+import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 import type { PlaygroundCluster } from "./topology.ts"
 
 /** Namespaces of the operator and of the demo workload in each cluster. */
@@ -117,8 +118,10 @@ export interface OperatorEnvironment {
   readonly clustersFile: string | undefined
   /** Whether a primary finds clusters by Secrets with kubeconfigs; not unless given. */
   readonly findsClusters?: boolean
-  /** Whether branches of PostgreSQL are switched on; not unless given. */
+  /** Whether branches of the engines are switched on; not unless given. */
   readonly hasBranches?: boolean
+  /** Names of engines in the chart's values; PostgreSQL unless given. */
+  readonly branchEngines?: ReadonlyArray<BranchEngine> | undefined
   /** Number of replicas, of which one leads; one unless given. */
   readonly replicas?: number
   /** Whether agents speak TLS with the operator. */
@@ -151,7 +154,10 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     ...(environment.clustersFile === undefined
       ? []
       : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }]),
-    ...(environment.hasBranches === true ? [{ name: "OPERATOR_PG_BRANCHING", value: "true" }] : []),
+    ...(environment.hasBranches === true ? (environment.branchEngines ?? (["pg"] as const)) : []).map((engine) => ({
+      name: `OPERATOR_${engine.toUpperCase()}_BRANCHING`,
+      value: "true"
+    })),
     ...(environment.findsClusters === true
       ? [{ name: "OPERATOR_MULTI_CLUSTER_PROVIDERS", value: "kubeconfigSecrets" }]
       : [])
@@ -285,10 +291,26 @@ export const credentialsManifest = (secretName: string, token: string): string =
     }
   ])
 
-/** The demo workload: the same in every cluster, except for its environment and the content of one file. */
-export const workloadManifests = (cluster: PlaygroundCluster): string => {
+/**
+ * The demo workload: the same in every cluster, except for its environment and the content of one file.
+ *
+ * @param databaseUrl of the default cluster's database, which the workload has from a Secret; none unless given
+ */
+export const workloadManifests = (cluster: PlaygroundCluster, databaseUrl?: string): string => {
   const labels = { app: "myapp" }
+  const url = cluster.isDefault ? databaseUrl : undefined
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "myapp-database", namespace: workloadNamespace },
+    stringData: { url }
+  }
+  const databaseVariable = {
+    name: "DATABASE_URL",
+    valueFrom: { secretKeyRef: { name: "myapp-database", key: "url" } }
+  }
   return documents([
+    ...(url === undefined ? [] : [secret]),
     {
       apiVersion: "v1",
       kind: "ConfigMap",
@@ -326,7 +348,8 @@ export const workloadManifests = (cluster: PlaygroundCluster): string => {
                   { name: "DB_HOST", value: `db.${cluster.name}.example` },
                   { name: `ONLY_IN_${cluster.name.toUpperCase().replaceAll("-", "_")}`, value: "yes" },
                   { name: "PORT", value: "80" },
-                  { name: "TCP_PORT", value: "7000" }
+                  { name: "TCP_PORT", value: "7000" },
+                  ...(url === undefined ? [] : [databaseVariable])
                 ],
                 ports: [{ containerPort: 80 }, { containerPort: 7000 }],
                 volumeMounts: [{ name: "settings", mountPath: "/etc/myapp" }]

@@ -2,6 +2,13 @@
 
 import { join } from "node:path"
 import { Effect, FileSystem, Logger } from "effect"
+import type { ImageRegistry } from "../cluster/node/container-program.ts"
+import { loopbackAddresses } from "../cluster/node/pod-addresses.ts"
+import { findMirrord, missingForBranches } from "./branches/branch-programs.ts"
+import { orderNamespace, playBranchStory } from "./branches/branch-story.ts"
+import { makeMirrord } from "./branches/mirrord.ts"
+import { engineImage, postgresqlFolder } from "./branches/postgresql.ts"
+import { startShopDatabase } from "./branches/shop-database.ts"
 import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
 import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.ts"
 import type { AnyPlayground } from "./local-cluster.ts"
@@ -19,6 +26,8 @@ export interface PlaygroundCommandOptions {
   readonly json: boolean
   /** Whether to use real control planes instead of embedded clusters. */
   readonly kubernetes: boolean
+  /** Whether to tell the story of branches instead. */
+  readonly branches: boolean
   /** Second octet of the first cluster's pod addresses. */
   readonly subnet: number
   readonly sessionTtlSecs: number
@@ -38,7 +47,11 @@ const readyDetails = ({ clusters, primary }: AnyPlayground) => ({
   )
 })
 
-const thingsToTry = ({ clusters }: AnyPlayground, kubeconfig: string): ReadonlyArray<string> => [
+const thingsToTry = (
+  { clusters }: AnyPlayground,
+  kubeconfig: string,
+  more: ReadonlyArray<string> = []
+): ReadonlyArray<string> => [
   "",
   "Try, in another terminal:",
   `  export KUBECONFIG=${kubeconfig}    # a context for each cluster; the primary's is the current one`,
@@ -51,15 +64,35 @@ const thingsToTry = ({ clusters }: AnyPlayground, kubeconfig: string): ReadonlyA
     entry === undefined ? [] : [`  curl ${entry}/hello            # enters at ${description.name}`]
   ),
   "",
+  ...more,
   "Ctrl-C ends everything and leaves nothing behind."
 ]
 
+const branchesToTry = (playground: AnyPlayground, configuration: string): ReadonlyArray<string> => [
+  "With a branch of the database, and with the database itself:",
+  `  mirrord exec -f ${configuration} -- sh -c 'psql "$DATABASE_URL"'`,
+  `  mirrord exec --target ${workloadTarget} -- sh -c 'psql "$DATABASE_URL"'`,
+  `  mirrord db-branches -n ${orderNamespace(playground)} status    # also: connections, destroy --all`,
+  ""
+]
+
+/** Settings of a playground whose workload has a database with branches. */
+interface BranchSettings {
+  readonly hasBranches: true
+  readonly databaseUrl: string
+  readonly images: ImageRegistry
+}
+
 /** Starts the playground, on real control planes if that is asked for and their programs exist. */
-const start = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
+const start = (
+  options: PlaygroundCommandOptions,
+  more: { readonly directory: string } & Partial<BranchSettings>,
+  reporter: Reporter
+) =>
   Effect.gen(function* () {
     const settings = {
       topology: topology(options.topology, options.subnet),
-      directory,
+      ...more,
       sessionTtlSecs: options.sessionTtlSecs,
       remoteSessionTimeoutSecs,
       progress: (step: string) => reporter.step(step, true)
@@ -70,22 +103,66 @@ const start = (options: PlaygroundCommandOptions, directory: string, reporter: R
     return (yield* startKubernetesPlayground({ ...settings, programs })) satisfies AnyPlayground
   })
 
+/** The database behind the workload, and the playground's settings for branches of it. */
+const startDatabase = (options: PlaygroundCommandOptions, directory: string) =>
+  Effect.gen(function* () {
+    if (options.kubernetes)
+      return yield* new PlaygroundError({ detail: "--branches needs embedded clusters: leave out --kubernetes" })
+    const mirrord = findMirrord(process.env)
+    const missing = missingForBranches({ mirrord, postgresql: postgresqlFolder })
+    if (missing !== undefined || mirrord === undefined) return yield* new PlaygroundError({ detail: missing ?? "" })
+    const { clusters } = topology(options.topology, options.subnet)
+    // Behind the networks of the pods.
+    const database = yield* startShopDatabase(directory, `127.${options.subnet + clusters.length}.0.1`)
+    const settings: BranchSettings = {
+      hasBranches: true,
+      databaseUrl: database.url,
+      images: new Map([["docker.io/library/postgres", engineImage(loopbackAddresses)]])
+    }
+    return { mirrord, database, settings }
+  })
+
+const kubeconfigOf = (directory: string, { clusters, primary }: AnyPlayground): string =>
+  mergedKubeconfig(
+    join(directory, "kubeconfig"),
+    [primary, ...clusters.filter((running) => running !== primary)].map(
+      ({ cluster: { kubeconfigPath }, description: { name } }) => ({ name, kubeconfigPath })
+    )
+  )
+
+/** A story that was told, and how a person goes on. */
+interface Told {
+  readonly playground: AnyPlayground
+  readonly toTry: ReadonlyArray<string>
+}
+
+const playSession = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
+  Effect.gen(function* () {
+    const playground: AnyPlayground = yield* start(options, { directory }, reporter)
+    const kubeconfig = kubeconfigOf(directory, playground)
+    yield* playStory(playground, kubeconfig, reporter)
+    return { playground, toTry: thingsToTry(playground, kubeconfig) } satisfies Told
+  })
+
+const playBranches = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
+  Effect.gen(function* () {
+    const { database, mirrord: file, settings } = yield* startDatabase(options, directory)
+    const playground: AnyPlayground = yield* start(options, { directory, ...settings }, reporter)
+    const kubeconfig = kubeconfigOf(directory, playground)
+    const configuration = join(directory, "mirrord.json")
+    const mirrord = yield* makeMirrord({ file, home: join(directory, "home"), kubeconfig })
+    yield* playBranchStory({ playground, database, mirrord, configuration }, reporter)
+    const toTry = thingsToTry(playground, kubeconfig, branchesToTry(playground, configuration))
+    return { playground, toTry } satisfies Told
+  })
+
 const play = (options: PlaygroundCommandOptions, directory: string, reporter: Reporter) =>
   Effect.gen(function* () {
-    const playground: AnyPlayground = yield* start(options, directory, reporter)
-    const kubeconfig = mergedKubeconfig(
-      join(directory, "kubeconfig"),
-      [playground.primary, ...playground.clusters.filter((running) => running !== playground.primary)].map(
-        ({ cluster: { kubeconfigPath }, description: { name } }) => ({
-          name,
-          kubeconfigPath
-        })
-      )
-    )
-    yield* playStory(playground, kubeconfig, reporter)
+    const tell = options.branches ? playBranches : playSession
+    const { playground, toTry } = yield* tell(options, directory, reporter)
     yield* reporter.step("ready", true, readyDetails(playground))
     if (options.once) return
-    for (const line of thingsToTry(playground, kubeconfig)) yield* reporter.say(line)
+    for (const line of toTry) yield* reporter.say(line)
     return yield* Effect.never
   })
 

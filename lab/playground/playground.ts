@@ -11,6 +11,7 @@ import { stringify } from "yaml"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../src/domain/json.ts"
+import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { agentProgram, agentProgramPlaying } from "../agent/agent-command.ts"
 import { startWorkloadControllers } from "../cluster/controllers/workload-controllers.ts"
@@ -56,8 +57,12 @@ export interface PlaygroundOptions {
   readonly primaryReplicas?: number
   /** Whether the primary finds clusters by Secrets with kubeconfigs; not unless given. */
   readonly findsClusters?: boolean
-  /** Whether branches of PostgreSQL are switched on; not unless given. */
+  /** Whether branches of the engines are switched on; not unless given. */
   readonly hasBranches?: boolean
+  /** Names of engines in the chart's values; PostgreSQL unless given. */
+  readonly branchEngines?: ReadonlyArray<BranchEngine>
+  /** URL of the default cluster's database, which the demo workload there gets; none unless given. */
+  readonly databaseUrl?: string
   /** The program that runs as the agent; the reference agent unless given. */
   readonly agent?: ContainerProgram
   /** Protocol versions of earlier releases, by cluster, whose agents the reference agent plays there. */
@@ -229,12 +234,13 @@ export const startPlayground = (
           clustersFile: description.isPrimary ? clusters : undefined,
           findsClusters: description.isPrimary && options.findsClusters === true,
           hasBranches: options.hasBranches === true,
+          branchEngines: options.branchEngines,
           agentTls: options.agentTls ?? false,
           agentFile,
           agentEnv: options.agentEnv
         })
       )
-      if (description.hasWorkload) cluster.apply(workloadManifests(description))
+      if (description.hasWorkload) cluster.apply(workloadManifests(description, options.databaseUrl))
     }
     yield* waitForClusters(started, primary.cluster, progress)
     return {

@@ -31,6 +31,13 @@ const sentences: Readonly<Record<string, string>> = {
   "member-left": "a member leaves the fleet by `braid leave`, the session goes on",
   "member-joined": "it joins again by `braid join`, and takes part",
   ended: "the session is ended: no child and no agent is left",
+  database: "the demo workload of the default cluster has a PostgreSQL with 20 users and 100 orders",
+  branch:
+    "a program of mirrord's client has a branch: both tables, the 3 users of its filter, and a row that it writes",
+  "database-unchanged": "the database itself is as it was",
+  "branch-listed": "the branch is listed by `mirrord db-branches status`",
+  "branch-reused": "a second session has the same branch, with the row of the first",
+  "branch-ended": "the branch is ended by `mirrord db-branches destroy`: no object, pod or password is left",
   ready: "the playground is ready"
 }
 

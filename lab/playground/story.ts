@@ -11,14 +11,15 @@ import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
 import { parentName } from "../../src/domain/session/names.ts"
 import { sessionId, type SessionId } from "../../src/domain/session/session-id.ts"
-import { ClientFailed } from "../client/client-failed.ts"
+import type { ClientFailed } from "../client/client-failed.ts"
 import type { ClientEvent } from "../client/client-output.ts"
 import { requestUserCertificate } from "../client/request-user-certificate.ts"
 import { openSessionClient, type SessionClient } from "../client/session-client.ts"
 import { joinFleet, leaveFleet, type Membership } from "./leave-and-join.ts"
 import type { AnyPlayground, AnyRunningCluster } from "./local-cluster.ts"
 import { operatorNamespace, workloadNamespace } from "./manifests.ts"
-import type { Reporter, StepDetails } from "./reporter.ts"
+import type { Reporter } from "./reporter.ts"
+import { demand, eventually, failed, reportedStep } from "./story-steps.ts"
 
 /** The one session of the story, as its client sees it. */
 interface Story {
@@ -36,34 +37,12 @@ const httpPort = 80
 const utf8 = new TextEncoder()
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-const failed = (detail: string): ClientFailed => new ClientFailed({ detail })
-const demand = (holds: boolean, otherwise: string): Effect.Effect<void, ClientFailed> =>
-  holds ? Effect.void : Effect.fail(failed(otherwise))
-
 /**
  * Real clients ping every 30 s. The interval is also the time that a client allows for the answer, and a loaded machine
  * may need it.
  */
 const clientOptions = (kind: "cli" | "intproxy") =>
   ({ kind, version: protocolVersion, pingInterval: 5_000, reconnect: true }) as const
-
-/** Waits for a state that no event announces. */
-const eventually = <A extends object | string>(
-  what: string,
-  look: Effect.Effect<A | undefined>
-): Effect.Effect<A, ClientFailed> =>
-  Effect.gen(function* () {
-    for (;;) {
-      const found = yield* look
-      if (found !== undefined) return found
-      yield* Effect.sleep("100 millis")
-    }
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: "5 minutes",
-      orElse: () => Effect.fail(failed(`${what} did not happen within 5 minutes`))
-    })
-  )
 
 const request = (url: string, headers: Readonly<Record<string, string>> = {}): Effect.Effect<string, ClientFailed> =>
   Effect.tryPromise({
@@ -310,12 +289,7 @@ const endSession = ({ id, playground }: Story) =>
  */
 export const playStory = (playground: AnyPlayground, kubeconfig: string, reporter: Reporter): Effect.Effect<void> =>
   Effect.gen(function* () {
-    /** Reports a step. A failed step ends the story, because the next steps would only fail for the same reason. */
-    const step = <A extends StepDetails, R>(name: string, run: Effect.Effect<A, ClientFailed, R>) =>
-      run.pipe(
-        Effect.tap((details) => reporter.step(name, true, details)),
-        Effect.tapError((error) => reporter.step(name, false, { problem: error.message }))
-      )
+    const step = reportedStep(reporter)
     const workloads = playground.clusters.filter(({ entry }) => entry !== undefined)
     const member = workloads.find(({ description }) => !description.isDefault)
     const defaultCluster = workloads.find(({ description }) => description.isDefault)?.description.name ?? ""

@@ -1,6 +1,7 @@
 import { loopbackAddresses } from "../../lab/cluster/node/pod-addresses.ts"
 import { operatorNamespace, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
+import { branchCases, memberBranchCases } from "./branch-cases.ts"
 import { clientBranches } from "./branches.ts"
 import { describePostgresql, postgresqlImage } from "./engines/postgresql-server.ts"
 import { usePlayground } from "./harness.ts"
@@ -9,23 +10,31 @@ const images = new Map([["docker.io/library/postgres", postgresqlImage(loopbackA
 const reach = (address: string): string => address
 
 describePostgresql("with PostgreSQL", () => {
-  clientBranches("embedded clusters, the primary is the default", () => {
-    const subnet = subnetOf("real client, branches")
-    return {
-      real: usePlayground({ topology: "primary-default", hasBranches: true, images, subnet }),
-      orders: workloadNamespace,
-      sourceAddress: `127.${subnet + 2}.0.1`,
-      reach
-    }
-  })
+  clientBranches(
+    "embedded clusters, the primary is the default",
+    () => {
+      const subnet = subnetOf("real client, branches")
+      return {
+        real: usePlayground({ topology: "primary-default", hasBranches: true, images, subnet }),
+        orders: workloadNamespace,
+        sourceAddress: `127.${subnet + 2}.0.1`,
+        reach
+      }
+    },
+    branchCases
+  )
 
-  clientBranches("embedded clusters, a member is the default", () => {
-    const subnet = subnetOf("real client, branches at a member")
-    return {
-      real: usePlayground({ topology: "management", hasBranches: true, images, subnet }),
-      orders: operatorNamespace,
-      sourceAddress: `127.${subnet + 3}.0.1`,
-      reach
-    }
-  })
+  clientBranches(
+    "embedded clusters, a member is the default",
+    () => {
+      const subnet = subnetOf("real client, branches at a member")
+      return {
+        real: usePlayground({ topology: "management", hasBranches: true, images, subnet }),
+        orders: operatorNamespace,
+        sourceAddress: `127.${subnet + 3}.0.1`,
+        reach
+      }
+    },
+    memberBranchCases
+  )
 })

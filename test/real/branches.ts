@@ -3,9 +3,10 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
+import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import { images, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { applyObjects } from "./cluster-writes.ts"
-import { connectedTo, engineFolder, type Server, startSource } from "./engines/postgresql-server.ts"
+import { connectedTo, engineFolder, run as runProgram, type Server, startSource } from "./engines/postgresql-server.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { type AnyRealPlayground, describeReal, eventually, runClient, type RunningCommand } from "./harness.ts"
 
@@ -28,83 +29,147 @@ const content = `
   insert into orders (buyer) select 1 + n % 20 from generate_series(1, 100) n;
 `
 
-/** A workload that finds its database by a Secret. */
-const shop = (url: string): string =>
-  [
-    { apiVersion: "v1", kind: "Secret", metadata: { name: "shop", namespace: workloadNamespace }, stringData: { url } },
-    {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { name: "shop", namespace: workloadNamespace },
-      spec: {
-        replicas: 1,
-        selector: { matchLabels: { app: "shop" } },
-        template: {
-          metadata: { labels: { app: "shop" } },
-          spec: {
-            containers: [
-              {
-                name: "shop",
-                image: images.demo,
-                env: [
-                  { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "shop", key: "url" } } },
-                  { name: "JDBC_URL", value: "jdbc:postgresql://db.example/shop" }
-                ]
-              }
-            ]
-          }
-        }
-      }
-    }
-  ]
-    .map((object) => JSON.stringify(object))
-    .join("\n---\n")
+const text = (objects: ReadonlyArray<object>): string => objects.map((object) => JSON.stringify(object)).join("\n---\n")
 
-export const clientBranches = (where: string, use: () => BranchPlayground): void =>
+/** A workload whose container has this environment, as the fields `env` and `envFrom`. */
+export const workload = (name: string, environment: object, namespace = workloadNamespace): object => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name, namespace },
+  spec: {
+    replicas: 1,
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: { containers: [{ name, image: images.demo, ...environment }] }
+    }
+  }
+})
+
+/** A workload that finds its database by a Secret. */
+export const shop = (url: string, namespace = workloadNamespace): ReadonlyArray<object> => [
+  { apiVersion: "v1", kind: "Secret", metadata: { name: "shop", namespace }, stringData: { url } },
+  workload(
+    "shop",
+    {
+      env: [
+        { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "shop", key: "url" } } },
+        { name: "JDBC_URL", value: "jdbc:postgresql://db.example/shop" }
+      ]
+    },
+    namespace
+  )
+]
+
+/** How a session is started; without its own values it is one of the workload `shop`, at the primary. */
+export interface SessionOptions {
+  readonly target?: string
+  readonly namespace?: string
+  /** Path of the client's kubeconfig. */
+  readonly kubeconfig?: string
+  readonly home?: string
+  /** Further fields of the configuration. */
+  readonly configuration?: object
+  readonly feature?: object
+}
+
+/** The real client with a workload and its source, for further cases. */
+export interface BranchClient extends BranchPlayground {
+  /** Applies objects in a cluster, the default one unless given. */
+  readonly apply: (objects: ReadonlyArray<object>, cluster?: string) => Promise<void>
+  readonly source: () => Server
+  /** URL of the source, as the workload has it. */
+  readonly sourceUrl: string
+  /** Runs a program in a session with these branches, each as in the client's configuration. */
+  readonly session: (
+    program: ReadonlyArray<string>,
+    branches: ReadonlyArray<object>,
+    options?: SessionOptions
+  ) => RunningCommand
+  /** The variable of a program in a session of the workload. */
+  readonly urlOf: (branch?: object, options?: SessionOptions) => Promise<string>
+  /** The server to which a program's variable leads. */
+  readonly serverAt: (url: string) => Server
+  /** Runs a command of the client. */
+  readonly run: (args: ReadonlyArray<string>, options?: Pick<SessionOptions, "kubeconfig" | "home">) => RunningCommand
+  /** The list of branches as the client shows it. */
+  readonly listed: () => Promise<string>
+  /** Names of the branches' pods in a namespace. */
+  readonly podsOfBranches: (namespace?: string) => ReadonlyArray<string>
+}
+
+/** Commands of the client in a playground. */
+export const branchSessions = (
+  real: AnyRealPlayground,
+  mirrord: string
+): Pick<BranchClient, "run" | "session"> & { readonly stop: () => void } => {
+  const commands: Array<RunningCommand> = []
+  const run: BranchClient["run"] = (args, options = {}) => {
+    const { home = real.home("branches"), kubeconfig = real.kubeconfig() } = options
+    const started = runClient({ file: mirrord, args, home, kubeconfig, deadlineMs: 120_000 })
+    commands.push(started)
+    return started
+  }
+  return {
+    run,
+    session: (program, db_branches, options = {}) => {
+      const { configuration = {}, feature = {}, home = real.home("branches"), target = "deployment/shop" } = options
+      const file = join(home, "mirrord.json")
+      writeFileSync(file, JSON.stringify({ ...configuration, feature: { ...feature, db_branches } }))
+      const place = ["-t", target, "-n", options.namespace ?? workloadNamespace]
+      return run(["exec", ...place, "-f", file, "--", ...program], { ...options, home })
+    },
+    stop: () => {
+      for (const command of commands.splice(0)) command.stop()
+    }
+  }
+}
+
+export const clientBranches = (
+  where: string,
+  use: () => BranchPlayground,
+  further: (client: BranchClient) => void = () => undefined
+): void =>
   describeReal(
     `branches of the real client, ${where}`,
     ["mirrord", "layerApp"],
     ({ layerApp, mirrord }) => {
       const { orders, reach, real, sourceAddress } = use()
       const folder = engineFolder()
-      const commands: Array<RunningCommand> = []
       let source: Server
 
-      const run = (args: ReadonlyArray<string>): RunningCommand => {
-        const started = runClient({
-          file: mirrord,
-          args,
-          home: real.home("branches"),
-          kubeconfig: real.kubeconfig(),
-          deadlineMs: 120_000
-        })
-        commands.push(started)
-        return started
+      const sourceUrl = `postgresql://postgres:${encodeURIComponent(password)}@${sourceAddress}:5432/shop`
+      const client = branchSessions(real, mirrord)
+      const { run } = client
+      const wanted = {
+        type: "pg",
+        name: "shop",
+        ttl_secs: 300,
+        connection: { url: { type: "env", variable: "DATABASE_URL" } }
       }
-      /** Runs a program in a session of the workload; `branch`: as in the client's configuration. */
-      const session = (program: ReadonlyArray<string>, branch?: object): RunningCommand => {
-        const file = join(real.home("branches"), "mirrord.json")
-        const wanted = {
-          type: "pg",
-          name: "shop",
-          ttl_secs: 300,
-          connection: { url: { type: "env", variable: "DATABASE_URL" } }
-        }
-        const branches = branch === undefined ? [] : [{ ...wanted, ...branch }]
-        writeFileSync(file, JSON.stringify({ feature: { db_branches: branches } }))
-        return run(["exec", "-t", "deployment/shop", "-f", file, "--", ...program])
-      }
-      /** The program's variable. */
-      const urlOf = async (branch?: object): Promise<string> => {
-        const ran = session(["sh", "-c", 'echo "$DATABASE_URL"'], branch)
+      const session: BranchClient["session"] = (program, branches, options) =>
+        client.session(
+          program,
+          branches.map((branch) => ({ ...wanted, ...branch })),
+          options
+        )
+      const urlOf: BranchClient["urlOf"] = async (branch, options) => {
+        const ran = session(["sh", "-c", 'echo "$DATABASE_URL"'], branch === undefined ? [] : [branch], options)
         expect(await ran.ended(), ran.stderr()).toBe(0)
         return ran.stdout().trim()
       }
-      /** The server to which a program's variable leads. */
-      const serverAt = (url: string): Server => {
+      const serverAt: BranchClient["serverAt"] = (url) => {
         const { hostname, password: secret } = new URL(url)
         return connectedTo(reach(hostname), decodeURIComponent(secret), () => Promise.resolve())
       }
+      const podsOfBranches: BranchClient["podsOfBranches"] = (namespace = workloadNamespace) =>
+        real
+          .cluster("cluster-a")
+          .cluster.store.list(pods, { namespace })
+          .items.filter(({ metadata: { labels } }) => labels?.["db-owner-name"] !== undefined)
+          .map(({ metadata: { name = "" } }) => name)
+      const apply: BranchClient["apply"] = (objects, cluster = "cluster-a") =>
+        applyObjects(real.cluster(cluster).cluster, text(objects))
       const listed = async (): Promise<string> => {
         const list = run(["db-branches", "-n", orders, "status"])
         expect(await list.ended(), list.stderr()).toBe(0)
@@ -116,15 +181,12 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         source = await startSource(folder.path, sourceAddress, password)
         await source.query("postgres", "create database shop")
         await source.query("shop", content)
-        const url = `postgresql://postgres:${encodeURIComponent(password)}@${sourceAddress}:5432/shop`
-        await applyObjects(real.cluster("cluster-a").cluster, shop(url))
+        await apply(shop(sourceUrl))
         await eventually("a session of the workload", async () => {
-          expect(await urlOf()).toBe(url)
+          expect(await urlOf()).toBe(sourceUrl)
         })
       }, 900_000)
-      afterEach(() => {
-        for (const command of commands.splice(0)) command.stop()
-      })
+      afterEach(client.stop)
       afterAll(async () => {
         await source?.stop()
         folder.remove()
@@ -151,7 +213,8 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         const url = await urlOf(branch)
         const { hostname } = new URL(url)
         const asked = ["--env", "DATABASE_URL", "--connect", `${hostname}:5432`, "--seconds", "600"]
-        const app = session([layerApp, ...asked], branch)
+        const home = real.home("branches")
+        const app = session([layerApp, ...asked], [branch], { home })
         // A later request for the variable has the same answer, and connections reach the branch.
         expect(await app.waitForEvent("env")).toMatchObject({ name: "DATABASE_URL", value: url })
         expect((await app.waitForEvent("connect"))["peer"]).toBeDefined()
@@ -159,14 +222,25 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
           expect((await listed()).split("\n").find((text) => /Ready/u.test(text) && /ann/u.test(text))).toBeDefined()
         })
         expect(await serverAt(url).query("shop", "select count(*) from orders")).toBe("100")
+
+        // The client asks once more for the variable, and forwards a port of this machine to where that leads.
+        const forward = await eventually("the port is shown", async () => {
+          const shown = run(["db-branches", "connections"], { home })
+          expect(await shown.ended(), shown.stderr()).toBe(0)
+          return new URL(/\| whole +\| (postgresql:\S+) \|/u.exec(shown.stdout())?.[1] ?? "")
+        })
+        const { port } = forward
+        expect(port).not.toBe("5432")
+        const count = ["-XqAt", "-c", "select count(*) from orders"]
+        forward.hostname = "127.0.0.1"
+        expect(await runProgram("psql", [...count, forward.href])).toMatchObject({ status: 0, out: "100\n" })
+        expect(Object.assign(forward, { hostname, port: 5432 }).href).toBe(url)
         app.stop()
         const stop = run(["db-branches", "-n", orders, "stop", "--all"])
         expect(await stop.ended(), stop.stderr()).toBe(0)
         await eventually("the branches are gone", async () => {
           expect(await listed()).not.toMatch(/Ready/u)
-          const { store } = real.cluster("cluster-a").cluster
-          const pods = store.list({ group: "", version: "v1", resource: "pods" }, { namespace: workloadNamespace })
-          expect(pods.items.filter(({ metadata: { labels } }) => labels?.["db-owner-name"] !== undefined)).toEqual([])
+          expect(podsOfBranches()).toEqual([])
         })
       })
 
@@ -183,11 +257,27 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         ],
         ["is of an image that nobody can pull", { id: "image", image: "no/such:1" }, /database branching failed/u]
       ])("that %s end the client with the reason, and no program starts", async (_what, branch, reason) => {
-        const ran = session(["echo", "started"], branch)
+        const ran = session(["echo", "started"], [branch])
         expect(await ran.ended()).not.toBe(0)
         expect(ran.stdout()).not.toContain("started")
         // The client wraps its sentences.
         expect(ran.stderr().replaceAll(/[\s│]+/gu, " ")).toMatch(reason)
+      })
+
+      further({
+        apply,
+        listed,
+        orders,
+        podsOfBranches,
+        reach,
+        real,
+        run,
+        serverAt,
+        session,
+        source: () => source,
+        sourceAddress,
+        sourceUrl,
+        urlOf
       })
     },
     { timeout: 600_000 }

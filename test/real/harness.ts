@@ -1,7 +1,7 @@
 /** Playgrounds and commands for tests with mirrord's own programs: start, wait, clean up. */
 
 import { type ChildProcess, spawn } from "node:child_process"
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import * as http from "node:http"
 import { constants, tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,12 +12,14 @@ import { Effect, Exit, type FileSystem, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { EmbeddedCluster } from "../../lab/cluster/embedded-cluster.ts"
 import type { ContainerProgram, ImageRegistry } from "../../lab/cluster/node/container-program.ts"
+import { killProcessesOf } from "../../lab/playground/branches/home-processes.ts"
 import { startKubernetesPlayground } from "../../lab/playground/kubernetes/kubernetes-playground.ts"
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import type { LocalCluster, Playground, RunningCluster } from "../../lab/playground/local-cluster.ts"
 import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
+import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import { eventually as untilItWorks } from "../support/eventually.ts"
@@ -109,6 +111,8 @@ export interface RealPlaygroundOptions {
   readonly findsClusters?: boolean
   /** As in `PlaygroundOptions`. */
   readonly hasBranches?: boolean
+  /** As in `PlaygroundOptions`; on embedded clusters alone. */
+  readonly branchEngines?: ReadonlyArray<BranchEngine>
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
   /** Whether to run `helm test`. */
@@ -149,6 +153,7 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
         startPlayground({
           ...settings(options, directory),
           operator: operatorProgram(braid),
+          ...(options.branchEngines === undefined ? {} : { branchEngines: options.branchEngines }),
           agentTls: options.agentTls ?? false,
           ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
           agentEnv: agentEnv(options)
@@ -315,34 +320,6 @@ export interface CommandOptions {
   readonly progress?: "off" | "json"
   /** More variables of the command. */
   readonly environment?: Readonly<Record<string, string>>
-}
-
-/** Processes with this variable in their environment. */
-export const processesWith = (name: string, value: string): ReadonlyArray<number> =>
-  readdirSync("/proc").flatMap((entry) => {
-    if (!/^\d+$/.test(entry)) return []
-    try {
-      return readFileSync(`/proc/${entry}/environ`, "utf8").split("\0").includes(`${name}=${value}`)
-        ? [Number(entry)]
-        : []
-    } catch {
-      // The process has ended meanwhile.
-      return []
-    }
-  })
-
-/**
- * Ends all processes of a home at once, as a loss of power would: the internal proxy detaches itself and may outlive
- * the command that started it.
- */
-const killProcessesOf = (home: string): void => {
-  for (const pid of processesWith("HOME", home)) {
-    try {
-      process.kill(pid, "SIGKILL")
-    } catch {
-      // The process has ended meanwhile.
-    }
-  }
 }
 
 /** Body of the answer to a request on a connection of its own. The caller may give up earlier, with a signal. */

@@ -2,12 +2,13 @@
 
 import type { KubeObject } from "../../lab/cluster/schema/kube-object.ts"
 import { pods } from "../../lab/cluster/store/resource-refs.ts"
+import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import type { AnyPlayground } from "../../lab/playground/local-cluster.ts"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { leaseName } from "../../src/app/leadership/elector.ts"
 import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { labelledPods } from "../../src/domain/leadership/leader-label.ts"
-import { type AnyRealPlayground, processesWith, until } from "./harness.ts"
+import { type AnyRealPlayground, until } from "./harness.ts"
 
 /** A replica: a pod, and the process of its container. */
 export interface Replica {

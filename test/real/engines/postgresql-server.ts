@@ -1,128 +1,39 @@
-/** A PostgreSQL of the machine as a source, and the containers of a branch's pod as processes beside it. */
+/** Helpers for tests with PostgreSQL of the machine; the source and the image are the playground's. */
 
-import { execFile, spawn } from "node:child_process"
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe } from "vitest"
-import type { ContainerProgram } from "../../../lab/cluster/node/container-program.ts"
-import { underRoot } from "../../../lab/cluster/node/container-volumes.ts"
-import type { PodAddresses } from "../../../lab/cluster/node/pod-addresses.ts"
-import { processProgram } from "../../../lab/cluster/node/process-program.ts"
+import {
+  connectedTo,
+  nobody,
+  postgresqlFolder,
+  programEnv,
+  run,
+  type Server
+} from "../../../lab/playground/branches/postgresql.ts"
 import { asObject, asObjects, asString, at, type JsonObject } from "../../../src/domain/json.ts"
 import { isCi } from "../../support/tested-commit.ts"
 
-/** The folder of the engine's programs; nothing where the machine has none. */
-const postgresqlFolder = ((): string | undefined => {
-  const root = "/usr/lib/postgresql"
-  try {
-    const [newest] = readdirSync(root).toSorted((a, b) => Number(b) - Number(a))
-    return newest === undefined ? undefined : join(root, newest, "bin")
-  } catch {
-    return undefined
-  }
-})()
+export {
+  connectedTo,
+  type Ended,
+  engineImage as postgresqlImage,
+  nobody,
+  run,
+  type Server,
+  startSource
+} from "../../../lab/playground/branches/postgresql.ts"
 
 /** Tests with the engine of this machine; with `CI=true` it must be there. */
 export const describePostgresql = postgresqlFolder === undefined && !isCi ? describe.skip : describe
-
-/** The engine runs as nobody where the tests are root: it refuses to be root. */
-export const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-
-export interface Ended {
-  readonly status: number
-  readonly out: string
-  readonly err: string
-}
-
-const programEnv = (env: Readonly<Record<string, string>>) => ({
-  LC_ALL: "C.UTF-8",
-  PATH: `${postgresqlFolder ?? ""}:${process.env["PATH"] ?? ""}`,
-  ...env
-})
-
-/** Runs a program to its end. */
-export const run = (
-  program: string,
-  args: ReadonlyArray<string>,
-  env: Readonly<Record<string, string>> = {}
-): Promise<Ended> =>
-  new Promise((resolve) => {
-    const options = { ...nobody, env: programEnv(env), cwd: "/", maxBuffer: 64 * 1024 * 1024 }
-    execFile(program, args, options, (error, out, err) => {
-      const status = error === null ? 0 : typeof error.code === "number" ? error.code : 1
-      resolve({ status, out, err })
-    })
-  })
 
 /** A folder that the engine may write, short enough for a socket. */
 export const engineFolder = (): { readonly path: string; readonly remove: () => void } => {
   const path = mkdtempSync(join(tmpdir(), "pg-"))
   if (nobody.uid !== undefined) chownSync(path, nobody.uid, nobody.gid)
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
-}
-
-/** A container of a PostgreSQL image as processes of this machine, with the machine's own engine. */
-export const postgresqlImage = (addresses: PodAddresses): ContainerProgram =>
-  processProgram({
-    command: ({ args, containerName, pod, root }) => {
-      for (const path of mountsOf(pod, containerName))
-        if (nobody.uid !== undefined) chownSync(realpathSync(underRoot(root, path)), nobody.uid, nobody.gid)
-      const [program = "sh", ...rest] = args
-      return nobody.uid === undefined
-        ? [program, ...rest]
-        : ["/usr/bin/setpriv", `--reuid=${nobody.uid}`, `--regid=${nobody.gid}`, "--clear-groups", program, ...rest]
-    },
-    env: ({ containerName, env, pod, root }) => {
-      const mounts = mountsOf(pod, containerName)
-      const moved = [...env].filter(([, value]) =>
-        mounts.some((path) => value === path || value.startsWith(`${path}/`))
-      )
-      const address = env.get("POD_IP")
-      return programEnv({
-        ...Object.fromEntries(moved.map(([name, value]) => [name, underRoot(root, value)])),
-        ...(address === undefined ? {} : { POD_IP: addresses.real(address) })
-      })
-    }
-  })
-
-const mountsOf = (pod: object, container: string): ReadonlyArray<string> =>
-  [...asObjects(at(pod, "spec", "containers")), ...asObjects(at(pod, "spec", "initContainers"))]
-    .filter(({ name }) => name === container)
-    .flatMap(({ volumeMounts }) => asObjects(volumeMounts))
-    .flatMap(({ mountPath }) => asString(mountPath) ?? [])
-
-/** A server that listens to an address of its own. */
-export interface Server {
-  readonly address: string
-  readonly query: (database: string, sql: string) => Promise<string>
-  readonly stop: () => Promise<void>
-}
-
-export const connectedTo = (address: string, password: string, stop: () => Promise<void>): Server => ({
-  address,
-  stop,
-  query: async (database, sql) => {
-    const env = { PGHOST: address, PGUSER: "postgres", PGPASSWORD: password, PGCONNECT_TIMEOUT: "10" }
-    const args = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", sql]
-    const { err, out, status } = await run("psql", args, env)
-    if (status !== 0) throw new Error(err)
-    return out.trim()
-  }
-})
-
-/** Starts an empty source. */
-export const startSource = async (folder: string, address: string, password: string): Promise<Server> => {
-  const data = join(folder, "source")
-  const script = `printf %s "$PASSWORD" > "$DATA.pw" &&
-    initdb -D "$DATA" -U postgres --pwfile="$DATA.pw" -A scram-sha-256 -E UTF8 -N > /dev/null &&
-    pg_ctl -D "$DATA" -w -s -l "$DATA.log" start \
-      -o "-c listen_addresses=$ADDRESS -c port=5432 -c unix_socket_directories= -c fsync=off"`
-  const { err, status } = await run("sh", ["-c", script], { DATA: data, ADDRESS: address, PASSWORD: password })
-  if (status !== 0) throw new Error(err)
-  return connectedTo(address, password, async () => {
-    await run("pg_ctl", ["-D", data, "-m", "immediate", "-w", "stop"])
-  })
 }
 
 /** The environment that a kubelet would give a container: values with `$(NAME)` and `$$`, and keys of Secrets. */

@@ -1,0 +1,217 @@
+/** Further cases of branches with mirrord's own client, for one playground of each topology. */
+
+import { join } from "node:path"
+import { Effect } from "effect"
+import { expect, it } from "vitest"
+import { workloadNamespace } from "../../lab/playground/manifests.ts"
+import { branchDatabases } from "../../src/domain/resources/branches/branch-database.ts"
+import { type BranchClient, shop, workload } from "./branches.ts"
+import { eventually, type RunningCommand } from "./harness.ts"
+
+/** The variables that a program prints. */
+const variablesOf = async (ran: RunningCommand): Promise<Readonly<Record<string, string>>> => {
+  expect(await ran.ended(), ran.stderr()).toBe(0)
+  const lines = ran.stdout().trim().split("\n")
+  return Object.fromEntries(lines.map((line) => [line.split("=")[0] ?? "", line.slice(line.indexOf("=") + 1)]))
+}
+
+/** The client wraps its sentences. */
+const told = (ran: RunningCommand): string => ran.stderr().replaceAll(/[\s│]+/gu, " ")
+
+/** A workload that finds the same database by variables of every form. */
+const depot = ({ sourceAddress, sourceUrl }: BranchClient): ReadonlyArray<object> => {
+  const { password } = new URL(sourceUrl)
+  const parts = { DB_HOST: sourceAddress, DB_PORT: "5432", DB_USER: "postgres", DB_NAME: "shop" }
+  return [
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "depot", namespace: workloadNamespace },
+      stringData: { ...parts, DB_PASSWORD: decodeURIComponent(password), REPLICA_URL: sourceUrl }
+    },
+    workload("depot", {
+      envFrom: [{ secretRef: { name: "depot" } }],
+      env: [
+        ...["DATABASE_URL", "MIRROR_URL", "HIDDEN_URL", "REPORT_URL"].map((name) => ({
+          name,
+          valueFrom: { secretKeyRef: { name: "shop", key: "url" } }
+        })),
+        { name: "DSN", value: `host=${sourceAddress} port=5432 dbname=shop` }
+      ]
+    })
+  ]
+}
+
+/** Branches by every form of a connection, all for one session of {@link depot}. */
+const everyForm = [
+  {
+    id: "urls",
+    name: undefined,
+    connection: { url: ["DATABASE_URL", "MIRROR_URL", "HIDDEN_URL"] },
+    query_params: { application_name: "branch" }
+  },
+  {
+    id: "from-secret",
+    connection: { url: { type: "env_from", variable: "REPLICA_URL" } },
+    copy: { mode: "empty", tables: { users: { filter: "id <= 2" } } }
+  },
+  {
+    id: "parts",
+    connection: {
+      params: { host: "DB_HOST", port: "DB_PORT", user: "DB_USER", password: "DB_PASSWORD", database: "DB_NAME" }
+    }
+  },
+  {
+    id: "patterns",
+    connection: {
+      params: {
+        host: { env_var_name: "DSN", value_pattern: "host=(?P<host>[^ ]+)" },
+        port: { env_var_name: "DSN", value_pattern: "port=([0-9]+)" }
+      }
+    }
+  },
+  {
+    id: "injected",
+    connection: { url: { type: "secret", name: "shop", key: "url", env_var_name: "INJECTED_URL" } }
+  }
+]
+
+/** A filter that lets one row through, and takes some seconds. */
+const slowly = { mode: "empty", tables: { users: { filter: "id = 1 and pg_sleep(4) is not null" } } }
+
+/** Cases of a primary that is the default. They take half a minute. */
+export const branchCases = (client: BranchClient): void => {
+  const { apply, podsOfBranches, real, run, serverAt, session, sourceAddress, sourceUrl, urlOf } = client
+  /** The branch of an id in the workload's namespace. */
+  const nameOf = (id: string): string => {
+    const { store } = real.cluster("cluster-a").cluster
+    const { items } = store.list(
+      { ...branchDatabases, resource: branchDatabases.plural },
+      { namespace: workloadNamespace }
+    )
+    const found = items.find(({ metadata: { labels } }) => labels?.["mirrord-branch-id"] === id)
+    if (found?.metadata.name === undefined) throw new Error(`there is no branch ${id}`)
+    return found.metadata.name
+  }
+  const stop = async (name: string): Promise<void> => {
+    const ran = run(["db-branches", "-n", workloadNamespace, "stop", name])
+    expect(await ran.ended(), ran.stderr()).toBe(0)
+  }
+
+  it("of one session are as many as it names, for lists of URLs, parts, patterns and Secrets", async () => {
+    await apply(depot(client))
+    const options = { target: "deployment/depot", feature: { env: { exclude: "HIDDEN_URL" } } }
+    const found = await eventually("a session of the other workload", () =>
+      variablesOf(session(["env"], everyForm, options))
+    )
+    const at = (variable: string): URL => new URL(found[variable] ?? "")
+    // All URLs of a list, with the database of the source where the branch has no name, and the user's parameters.
+    expect(at("DATABASE_URL").href).toBe(at("MIRROR_URL").href)
+    expect(at("DATABASE_URL").pathname).toBe("/shop")
+    expect(at("DATABASE_URL").searchParams.get("application_name")).toBe("branch")
+    expect(await serverAt(at("DATABASE_URL").href).query("shop", "select 1")).toBe("1")
+    expect(found).not.toHaveProperty("HIDDEN_URL")
+    expect(found["REPORT_URL"]).toBe(sourceUrl)
+    expect(await serverAt(at("REPLICA_URL").href).query("shop", "select count(*) from users")).toBe("2")
+    const secret = encodeURIComponent(found["DB_PASSWORD"] ?? "")
+    const parts = serverAt(`postgresql://${found["DB_USER"]}:${secret}@${found["DB_HOST"]}`)
+    expect(await parts.query(found["DB_NAME"] ?? "", "select 1")).toBe("1")
+    const dsn = /^host=(\S+) port=5432 dbname=shop$/u.exec(found["DSN"] ?? "")?.[1]
+    const servers = [
+      at("DATABASE_URL").hostname,
+      at("REPLICA_URL").hostname,
+      found["DB_HOST"],
+      dsn,
+      at("INJECTED_URL").hostname
+    ]
+    expect(new Set([sourceAddress, ...servers]).size).toBe(servers.length + 1)
+  })
+
+  it("that two clients order at once are one, also for another workload of the namespace", async () => {
+    const branch = { id: "shared" }
+    const urls = await Promise.all([
+      urlOf(branch),
+      urlOf(branch),
+      urlOf({ ...branch, connection: { url: "DATABASE_URL" } }, { target: "deployment/depot" })
+    ])
+    expect(new Set(urls).size).toBe(1)
+    const own = nameOf("shared")
+    expect(podsOfBranches().filter((name) => name.startsWith(own))).toHaveLength(1)
+    // The same id in another namespace is another branch, and one that was stopped is made anew.
+    const namespace = "elsewhere"
+    await apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, ...shop(sourceUrl, namespace)])
+    const other = await eventually("a session in the other namespace", () => urlOf(branch, { namespace }))
+    expect(new URL(other).hostname).not.toBe(new URL(urls[0] ?? "").hostname)
+    await stop(own)
+    expect(await eventually("the branch anew", () => urlOf(branch))).not.toBe(urls[0])
+  })
+
+  it("that take longer than the client waits are made all the same, and can be stopped meanwhile", async () => {
+    const late = { creation_timeout_secs: 1, copy: slowly }
+    const kept = session(["env"], [{ ...late, id: "kept" }])
+    const stopped = session(["env"], [{ ...late, id: "stopped", creation_timeout_secs: 5 }])
+    const own = await eventually("both are being made", () => {
+      const names = [nameOf("stopped"), nameOf("kept")]
+      for (const name of names) expect(podsOfBranches().some((pod) => pod.startsWith(name))).toBe(true)
+      return names[0] ?? ""
+    })
+    await stop(own)
+    for (const ran of [kept, stopped]) {
+      expect(await ran.ended()).not.toBe(0)
+      expect(told(ran)).toContain("timed out: database branching")
+      expect(ran.stdout()).toBe("")
+    }
+    const server = serverAt(await urlOf({ id: "kept", copy: slowly }))
+    expect(await server.query("shop", "select count(*) from users")).toBe("1")
+    await eventually("the pod of the other is gone", () => {
+      expect(podsOfBranches().filter((pod) => pod.startsWith(own))).toEqual([])
+    })
+  })
+
+  it.each([
+    ["is switched off", { type: "redis", name: "0" }, "Branches of Redis are switched off in this cluster"],
+    ["is not built", { type: "spanner" }, "which this operator does not serve"]
+  ])("whose engine %s end the client at once with the reason", async (_what, branch, reason) => {
+    const ran = session(["echo", "started"], [{ id: `engine-${branch.type}`, ...branch }])
+    expect(await ran.ended()).not.toBe(0)
+    expect(ran.stdout()).toBe("")
+    expect(told(ran)).toContain(reason)
+  })
+
+  it("that have failed are made anew by the same command, once the failure was read", async () => {
+    // The order of an earlier case, whose table was missing.
+    await client.source().query("shop", "create table none (id int)")
+    const branch = { id: "none", copy: { mode: "schema", tables: { none: {} } } }
+    const url = await eventually("the branch anew", () => urlOf(branch))
+    expect(await serverAt(url).query("shop", "select count(*) from none")).toBe("0")
+  })
+}
+
+/** Cases of a primary whose default is a member. */
+export const memberBranchCases = ({ apply, podsOfBranches, real, session, sourceUrl, urlOf }: BranchClient): void => {
+  /** A session that is not of the fleet asks for the target itself, for which developers have no right here. */
+  const administrator = async (cluster: string): Promise<string> => {
+    const path = join(real.home("administrator"), "kubeconfig")
+    const options = { user: "cleo", groups: ["system:masters"], path }
+    await Effect.runPromise(real.cluster(cluster).cluster.userKubeconfig(options))
+    return path
+  }
+
+  it("are those of the member's own users too, who go to it directly", async () => {
+    const url = await urlOf({ id: "direct" }, { kubeconfig: await administrator("cluster-a") })
+    expect(await urlOf({ id: "direct" })).toBe(url)
+  })
+
+  it("that are for the primary alone are refused at once, and none is made", async () => {
+    const before = podsOfBranches()
+    await apply(shop(sourceUrl), "primary")
+    const ran = session(["echo", "started"], [{ id: "alone" }], {
+      kubeconfig: await administrator("primary"),
+      configuration: { multi_cluster: false }
+    })
+    expect(await ran.ended()).not.toBe(0)
+    expect(ran.stdout()).toBe("")
+    expect(told(ran)).toContain("The branch is for this cluster alone, where none is made")
+    expect(podsOfBranches()).toEqual(before)
+  })
+}

@@ -1,0 +1,125 @@
+/** Branches of MariaDB, MySQL and Redis with mirrord's own client: its programs read the copies at their variables. */
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { loopbackAddresses } from "../../lab/cluster/node/pod-addresses.ts"
+import { engineImage } from "../../lab/playground/branches/postgresql.ts"
+import { workloadNamespace } from "../../lab/playground/manifests.ts"
+import { subnetOf } from "../address-plan.ts"
+import { isCi } from "../support/tested-commit.ts"
+import { branchSessions, workload } from "./branches.ts"
+import { applyObjects } from "./cluster-writes.ts"
+import { hasMariadb, mysqlEngines, startMysqlSource } from "./engines/mysql-server.ts"
+import { engineFolder, type Server } from "./engines/postgresql-server.ts"
+import { hasRedis, type RedisServer, startRedis } from "./engines/redis-server.ts"
+import { fleetIs } from "./fleet-health.ts"
+import { describeReal, eventually, usePlayground } from "./harness.ts"
+
+const password = "p'a s/%"
+const suite = (hasMariadb && hasRedis) || isCi ? describe : describe.skip
+
+suite("with MariaDB and Redis", () => {
+  describeReal("branches of the real client", ["mirrord"], ({ mirrord }) => {
+    const subnet = subnetOf("real client, branches of other engines")
+    const sourceAddress = `127.${subnet + 2}.0.1`
+    const path = mysqlEngines[0]?.path ?? ""
+    const images = ["mariadb", "redis"].map(
+      (name) => [`docker.io/library/${name}`, engineImage(loopbackAddresses, path)] as const
+    )
+    const mysqlImages = mysqlEngines
+      .slice(1)
+      .map((engine) => ["docker.io/library/mysql", engineImage(loopbackAddresses, engine.path)] as const)
+    const real = usePlayground({
+      topology: "primary-default",
+      hasBranches: true,
+      branchEngines: ["mariadb", "mysql", "redis"],
+      images: new Map([...images, ...mysqlImages]),
+      subnet
+    })
+    const { session, stop } = branchSessions(real, mirrord)
+    const folder = engineFolder()
+
+    /** The lines of a program in a session of the workload. */
+    const read = async (program: string, branch: object): Promise<ReadonlyArray<string>> => {
+      const ran = session(["sh", "-c", program], [branch])
+      expect(await ran.ended(), ran.stderr()).toBe(0)
+      return ran.stdout().trim().split("\n")
+    }
+
+    beforeAll(async () => {
+      await fleetIs(real.playground())
+      const login = encodeURIComponent(password)
+      const stringData = {
+        DB_HOST: sourceAddress,
+        DB_PORT: "3306",
+        DB_USER: "root",
+        DB_PASSWORD: password,
+        DB_NAME: "shop",
+        REDIS_URL: `redis://:${login}@${sourceAddress}:6379/2`
+      }
+      const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "shop", namespace: workloadNamespace } }
+      const objects = [{ ...secret, stringData }, workload("shop", { envFrom: [{ secretRef: { name: "shop" } }] })]
+      const yaml = objects.map((object) => JSON.stringify(object)).join("\n---\n")
+      await applyObjects(real.cluster("cluster-a").cluster, yaml)
+    })
+    afterEach(stop)
+    afterAll(() => folder.remove())
+
+    describe.each(mysqlEngines)("of $name", (engine) => {
+      let source: Server
+      beforeAll(async () => {
+        source = await startMysqlSource(engine, folder.path, sourceAddress, password)
+        await source.query("", "create database shop")
+        await source.query("shop", "create table users (id int primary key auto_increment, name varchar(40))")
+        await source.query("shop", "insert into users (name) values ('ann'), ('bob'), ('cleo')")
+      })
+      afterAll(() => source.stop())
+
+      it("have the rows that a filter lets through, and take others, at the parts of a connection", async () => {
+        const asked = "select name from users; insert into users (name) values ('new'); select last_insert_id()"
+        const program = `echo "$DB_HOST" && MYSQL_PWD="$DB_PASSWORD" exec env PATH=${engine.path} ${engine.client} \
+          --no-defaults --protocol=tcp -h "$DB_HOST" -P "$DB_PORT" -u "$DB_USER" "$DB_NAME" -BN -e "${asked}"`
+        const branch = {
+          id: engine.name.toLowerCase(),
+          type: engine.name.toLowerCase(),
+          name: "shop",
+          connection: {
+            params: { host: "DB_HOST", port: "DB_PORT", user: "DB_USER", password: "DB_PASSWORD", database: "DB_NAME" }
+          },
+          copy: { mode: "schema", tables: { users: { filter: "id <= 2" } } }
+        }
+        const [host, ...lines] = await eventually("a session with the branch", () => read(program, branch))
+        expect(host).not.toBe(sourceAddress)
+        expect(lines).toEqual(["ann", "bob", "4"])
+        expect(await source.query("shop", "select group_concat(name order by id) from users")).toBe("ann,bob,cleo")
+      })
+    })
+
+    describe("of Redis", () => {
+      let source: RedisServer
+      beforeAll(async () => {
+        const options = ["--bind", sourceAddress, "--port", "6379", "--save", "", "--dir", folder.path]
+        const command = ["redis-server", ...options, "--requirepass", password]
+        source = await startRedis({ command, env: { PATH: path } }, sourceAddress, password)
+        await source.ask(2, "set", "user:1", "ann")
+        await source.ask(2, "set", "order:1", "tea")
+      })
+      afterAll(() => source.stop())
+
+      it("have the keys of a pattern, and take others, at the URL of the program", async () => {
+        const redis = `env PATH=${path} redis-cli --no-auth-warning -u "$REDIS_URL"`
+        const program = `echo "$REDIS_URL" && ${redis} get user:1 && ${redis} exists order:1 && ${redis} set user:1 bob`
+        const branch = {
+          id: "redis",
+          type: "redis",
+          connection: { url: { type: "env_from", variable: "REDIS_URL" } },
+          copy: { mode: "all", patterns: ["user:*"] }
+        }
+        const [url = "", ...answers] = await eventually("a session with the branch", () => read(program, branch))
+        expect(new URL(url).hostname).not.toBe(sourceAddress)
+        expect(new URL(url).pathname).toBe("/2")
+        expect(answers).toEqual(["ann", "0", "OK"])
+        expect(await source.ask(2, "get", "user:1")).toBe('"ann"')
+      })
+    })
+  })
+})
