@@ -6,6 +6,7 @@
  */
 
 import { Deferred, Effect, type Scope } from "effect"
+import { syncedKinds } from "../../domain/branch-sync/synced-branch.ts"
 import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
 import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -21,7 +22,7 @@ import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { keepEngaged } from "./engaged-clusters.ts"
-import { originFor, originObstacle } from "./ordered-branches.ts"
+import { orderObstacle } from "./ordered-branches.ts"
 import { makeOriginController } from "./origin-controller.ts"
 import type { SyncState } from "./sync-state.ts"
 
@@ -55,18 +56,24 @@ const ownUid = (api: KubeApi, log = new LogOnce()): Effect.Effect<string> =>
  * branches of all sessions, and at those of a session that has begun it alone.
  */
 const admitBranches =
-  (state: Deferred.Deferred<SyncState>, earlier: ReadonlyArray<Capability>): NonNullable<Capability["admit"]> =>
+  (
+    states: Deferred.Deferred<ReadonlyArray<SyncState>>,
+    earlier: ReadonlyArray<Capability>
+  ): NonNullable<Capability["admit"]> =>
   ({ _tag, id, params, request: { namespace } }) => {
     const names = _tag === "MultiCluster" ? branchNames(params) : []
     const hasBegun = earlier.some(({ sessions }) => sessions?.find(sessions.nameOf(id)) !== undefined)
     if (names.length === 0 || hasBegun) return Effect.void
-    const read = Effect.flatMap(Deferred.await(state), ({ origins }) => origins.cache.awaitSynced)
+    const read = Effect.flatMap(
+      Deferred.await(states),
+      Effect.forEach(({ origins }) => origins.cache.awaitSynced, { discard: true })
+    )
     return Effect.gen(function* () {
       yield* onceRead(read)
-      const known = yield* Deferred.await(state)
-      for (const name of names) {
-        const obstacle = originObstacle(known, originFor(known, namespace, name))
-        if (obstacle !== undefined) return yield* Effect.fail(branchRefusal(name, namespace, obstacle))
+      const known = yield* Deferred.await(states)
+      for (const named of names) {
+        const obstacle = orderObstacle(known, namespace, named)
+        if (obstacle !== undefined) return yield* Effect.fail(branchRefusal(named.name, namespace, obstacle))
       }
     })
   }
@@ -82,18 +89,24 @@ export const makeBranchSyncCapability = (
     if (Object.keys(branchSettings).length === 0) return {}
     const { clusterName: ownCluster } = fleet
     let lookAgain = (): void => {}
-    const known = yield* Deferred.make<SyncState>()
+    const known = yield* Deferred.make<ReadonlyArray<SyncState>>()
     const start = Effect.gen(function* () {
       const uid = yield* ownUid(api)
-      const state = yield* makeOriginController({
+      const options = {
         api,
         primary: { uid, cluster: clusterSlug(ownCluster, sha256Hex), namespace },
         ownCluster,
         clusters: () => earlier.flatMap(({ clusters }) => clusters?.() ?? []),
         events
-      })
-      lookAgain = yield* keepEngaged(state)
-      yield* Deferred.succeed(known, state)
+      }
+      const states = yield* Effect.forEach(syncedKinds(branchSettings), (resource) =>
+        makeOriginController({ ...options, resource })
+      )
+      const looks = yield* Effect.forEach(states, keepEngaged)
+      lookAgain = () => {
+        for (const look of looks) look()
+      }
+      yield* Deferred.succeed(known, states)
     })
     yield* Effect.forkScoped(Effect.andThen(start, Effect.never))
     return {

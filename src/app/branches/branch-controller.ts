@@ -1,14 +1,15 @@
 /**
- * The controller of the branches of databases in one cluster, and their directory for sessions.
- * `domain/branch/branch-plan.ts` decides; make-branch-pod.ts makes pods. Branches are deleted as resources alone: the
- * cluster deletes what belongs to them.
+ * The controllers of the branches of databases in one cluster, one for each kind of resource, and their directory for
+ * sessions. `domain/branch/branch-plan.ts` decides; make-branch-pod.ts makes pods. Branches are deleted as resources
+ * alone: the cluster deletes what belongs to them.
  *
  * Not here: copies of resources between the clusters of a fleet.
  */
 
-import { Clock, Effect, Exit, Result, type Scope } from "effect"
+import { Clock, Effect, Exit, Result, type Scope, Struct } from "effect"
 import type { BranchAccess } from "../../domain/branch/branch-address.ts"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
+import { type BranchKind, branchKinds } from "../../domain/branch/branch-kinds.ts"
 import { branchPodName } from "../../domain/branch/branch-name.ts"
 import { type BranchAction, expiryAfterUse, type ObservedBranch, planBranch } from "../../domain/branch/branch-plan.ts"
 import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
@@ -17,7 +18,7 @@ import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessio
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
 import { branchEvents, branchExpiredEvent } from "../../domain/events/branch-events.ts"
 import { asString, at } from "../../domain/json.ts"
-import { type BranchDatabase, branchDatabases } from "../../domain/resources/branches/branch-database.ts"
+import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
@@ -51,6 +52,7 @@ type Act<Tag extends Performed["_tag"]> = Extract<Performed, { readonly _tag: Ta
 
 interface State {
   readonly options: BranchesOptions
+  readonly kind: BranchKind
   readonly memory: BranchMemory
   readonly podCache: Reflector
   readonly self: PlannedController<BranchDatabase>
@@ -87,7 +89,7 @@ const observed = (state: State, { known, now, view }: BranchTurn): ObservedBranc
     metadata,
     status,
     podName: branchPodName(metadata),
-    refusal: known.refusal ?? (Result.isFailure(admitted) ? admitted.failure : undefined),
+    refusal: known.refusal ?? (Result.isFailure(admitted) ? state.kind.inOwnWords(admitted.failure) : undefined),
     ttlMillis: ttlMillisOf(spec),
     pod: branchPodState(pod),
     isChanged: isChanged(view, pod),
@@ -105,10 +107,10 @@ const audited = ({ metadata: { name, namespace }, spec: { target } }: BranchData
 })
 
 const performMakePod = (
-  { options: { api, rules }, podCache, self }: State,
+  { kind, options: { api, rules }, podCache, self }: State,
   { key, known, view }: BranchTurn
 ): Effect.Effect<void, KubeError> =>
-  makeBranchPod(api, rules, view).pipe(
+  makeBranchPod({ api, rules, kind }, view).pipe(
     Effect.flatMap(({ password, pod }) => {
       known.password = password
       podCache.wrote(pod)
@@ -132,21 +134,21 @@ const performReadPassword = (
   })
 
 const patchStatus = (
-  { options: { events }, self }: State,
+  { kind: { resource }, options: { events }, self }: State,
   api: KubeApi,
   branch: BranchDatabase,
   patch: object
 ): Effect.Effect<void, KubeError> => {
   const { name, namespace } = branch.metadata
   const options = { ...(namespace === undefined ? {} : { namespace }), subresource: "status" as const }
-  return Effect.map(api.mergePatch(branchDatabases, name, patch, options), (after) => {
+  return Effect.map(api.mergePatch(resource, name, patch, options), (after) => {
     self.cache.wrote(after)
-    events.changed(branchDatabases, branch, after, branchEvents)
+    events.changed(resource, branch, after, branchEvents)
   })
 }
 
 /** Another process than this, or nobody, may begin to use the branch from now on. */
-const endedMeanwhile = ({ options: { api } }: State, operation: string, detail: string): KubeError =>
+const endedMeanwhile = ({ api }: BranchesOptions, operation: string, detail: string): KubeError =>
   new KubeError({ cluster: api.cluster, operation, reason: "Conflict", detail })
 
 const performDelete = (
@@ -157,16 +159,17 @@ const performDelete = (
   Effect.suspend(() => {
     // The turn may have paused since it was planned.
     if (Object.keys(known.uses).length > 0) {
-      return Effect.fail(endedMeanwhile(state, "delete", `a session has begun to use the branch ${key}`))
+      return Effect.fail(endedMeanwhile(state.options, "delete", `a session has begun to use the branch ${key}`))
     }
     known.isEnding = true
     const { api, events } = state.options
+    const { resource } = state.kind
     const { name, namespace } = view.metadata
-    return api.delete(branchDatabases, name, { uid, ...(namespace === undefined ? {} : { namespace }) }).pipe(
+    return api.delete(resource, name, { uid, ...(namespace === undefined ? {} : { namespace }) }).pipe(
       Effect.andThen(audit({ act: "branchDeleted", message: why, ...audited(view) })),
       Effect.andThen(
         Effect.sync(() => {
-          if (view.status?.phase === "Ready") events.record(branchDatabases, view, branchExpiredEvent)
+          if (view.status?.phase === "Ready") events.record(resource, view, branchExpiredEvent)
         })
       ),
       Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))),
@@ -190,13 +193,8 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
   }
 }
 
-const turnsOf = (
-  options: BranchesOptions,
-  memory: BranchMemory,
-  podCache: Reflector,
-  self: PlannedController<BranchDatabase>
-): PlannedTurns<BranchDatabase, KnownBranch, ObservedBranch, Performed> => {
-  const state = { options, memory, podCache, self }
+const turnsOf = (state: State): PlannedTurns<BranchDatabase, KnownBranch, ObservedBranch, Performed> => {
+  const { memory, podCache, self } = state
   return {
     changed: ({ metadata }) => self.enqueue(keyOf(metadata.namespace, metadata.name)),
     forget: (key) => Effect.sync(() => void memory.delete(key)),
@@ -234,7 +232,7 @@ const accessOf = (
 const find = (state: State, namespace: string, name: string): UsableBranch | undefined => {
   const branch = state.self.view(keyOf(namespace, name))
   if (branch === undefined) return undefined
-  const request = requestOf(branch)
+  const request = Result.mapError(requestOf(branch), state.kind.inOwnWords)
   const over = isBeingDeleted(branch.metadata)
   return {
     uid: branch.metadata.uid ?? "",
@@ -262,7 +260,7 @@ const recordUse = (
     const now = yield* Clock.currentTimeMillis
     const current = state.self.view(keyOf(branch.namespace, branch.name))
     if (current?.metadata.uid !== branch.uid || current.status?.phase !== "Ready" || isBeingDeleted(current.metadata)) {
-      return yield* endedMeanwhile(state, "use", `the branch ${branch.name} is not ready any more`)
+      return yield* endedMeanwhile(state.options, "use", `the branch ${branch.name} is not ready any more`)
     }
     const { resourceVersion } = current.metadata
     const expireTime = timestamp(expiryAfterUse(ttlMillisOf(current.spec), now))
@@ -284,7 +282,7 @@ const use = (state: State, branch: UsableBranch, session: BranchUse): Effect.Eff
   Effect.suspend(() => {
     const known = state.memory.get(keyOf(branch.namespace, branch.name))
     if (known === undefined || known.uid !== branch.uid || known.isEnding) {
-      return Effect.fail(endedMeanwhile(state, "use", `the branch ${branch.name} is not ready any more`))
+      return Effect.fail(endedMeanwhile(state.options, "use", `the branch ${branch.name} is not ready any more`))
     }
     const { sessionId, user } = session
     // At once, so that no turn of the controller can take the branch for unused.
@@ -305,31 +303,59 @@ const release = ({ memory, self }: State, branch: UsableBranch, sessionId: strin
     self.enqueue(key)
   })
 
-/** Runs the controller for as long as the scope lives. */
-export const makeBranches = (options: BranchesOptions): Effect.Effect<BranchDirectory, never, Scope.Scope> =>
+/** Runs the controller of a kind for as long as the scope lives. */
+const makeKind = (
+  options: BranchesOptions,
+  kind: BranchKind,
+  podCache: Reflector
+): Effect.Effect<State, never, Scope.Scope> =>
   Effect.gen(function* () {
     const memory: BranchMemory = new Map()
-    yield* countHolding("branches of databases", () => memory.size)
+    const { resource } = kind
+    const self = yield* makePlannedController({ name: resource.kind, api: options.api, resource }, (made) =>
+      turnsOf({ options, kind, memory, podCache, self: made })
+    )
+    return { options, kind, memory, podCache, self }
+  })
+
+/** Runs the controllers for as long as the scope lives. */
+export const makeBranches = (options: BranchesOptions): Effect.Effect<BranchDirectory, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    let kinds: ReadonlyArray<State> = []
+    yield* countHolding("branches of databases", () => kinds.reduce((count, { memory }) => count + memory.size, 0))
     // The pods are there before the branches that ask for them.
-    let controller: PlannedController<BranchDatabase> | undefined
     const podCache = yield* makeReflector(
       options.api,
       pods,
       ({ metadata: { namespace, ownerReferences } }) => {
-        for (const { name } of ownerReferences ?? []) controller?.enqueue(keyOf(namespace, name))
+        for (const { kind: owner, name } of ownerReferences ?? [])
+          kinds.find(({ kind }) => kind.resource.kind === owner)?.self.enqueue(keyOf(namespace, name))
       },
       { labelSelector: podLabel }
     )
-    const self = yield* makePlannedController(
-      { name: "BranchDatabase", api: options.api, resource: branchDatabases },
-      (made) => turnsOf(options, memory, podCache, made)
+    kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>
+      makeKind(options, kind, podCache)
     )
-    controller = self
-    const state: State = { options, memory, podCache, self }
+    // A branch of another process's directory is one that no kind knows.
+    const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>
+      kinds.find(({ memory }) => memory.get(keyOf(namespace, name))?.uid === uid)
     return {
-      started: Effect.andThen(self.cache.awaitSynced, podCache.awaitSynced),
-      find: (namespace, name) => find(state, namespace, name),
-      use: (branch, session) => use(state, branch, session),
-      release: (branch, sessionId) => release(state, branch, sessionId)
+      started: Effect.forEach([podCache, ...kinds.map(({ self }) => self.cache)], ({ awaitSynced }) => awaitSynced, {
+        discard: true
+      }),
+      find: (namespace, name, olderKind) =>
+        kinds
+          .filter(({ kind: { engine } }) => engine === undefined || engine === olderKind)
+          .reduce<UsableBranch | undefined>((found, state) => found ?? find(state, namespace, name), undefined),
+      use: (branch, session) => {
+        const state = kindOf(branch)
+        return state === undefined
+          ? Effect.fail(endedMeanwhile(options, "use", `the branch ${branch.name} is not ready any more`))
+          : use(state, branch, session)
+      },
+      release: (branch, sessionId) => {
+        const state = kindOf(branch)
+        return state === undefined ? Effect.void : release(state, branch, sessionId)
+      }
     }
   })

@@ -8,11 +8,12 @@
 import { randomBytes } from "node:crypto"
 import { Effect, Redacted, Result } from "effect"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
+import type { BranchKind } from "../../domain/branch/branch-kinds.ts"
 import { branchPodName } from "../../domain/branch/branch-name.ts"
 import { branchPod } from "../../domain/branch/branch-pod.ts"
 import { requestDigest } from "../../domain/branch/request-digest.ts"
 import { asString, at } from "../../domain/json.ts"
-import { branchDatabases, type BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
+import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods, secrets } from "../../domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
@@ -29,9 +30,20 @@ export interface MadeBranchPod {
   readonly password: Redacted.Redacted
 }
 
-const ownerOf = ({ metadata: { name, uid = "" } }: BranchDatabase): OwnerReference => ({
-  apiVersion: apiVersionOf(branchDatabases),
-  kind: branchDatabases.kind,
+/** The parts that pods of branches are made with. */
+export interface PodMaking {
+  readonly api: KubeApi
+  readonly rules: BranchRules
+  /** The kind of the branch's resource. */
+  readonly kind: BranchKind
+}
+
+const ownerOf = (
+  { kind: { resource } }: Pick<PodMaking, "kind">,
+  { metadata: { name, uid = "" } }: BranchDatabase
+): OwnerReference => ({
+  apiVersion: apiVersionOf(resource),
+  kind: resource.kind,
   name,
   uid
 })
@@ -69,9 +81,10 @@ const taken = ({ plural }: ResourceRef, { metadata }: BranchDatabase): BranchRef
 
 /** The branch's password: a new one, or that of an earlier try. */
 const ensurePassword = (
-  api: KubeApi,
+  making: PodMaking,
   branch: BranchDatabase
 ): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> => {
+  const { api } = making
   const { metadata } = branch
   const password = Redacted.make(randomBytes(passwordBytes).toString("base64url"))
   const secret = {
@@ -81,7 +94,7 @@ const ensurePassword = (
       name: branchPodName(metadata),
       namespace: metadata.namespace,
       labels: ownerLabel,
-      ownerReferences: [ownerOf(branch)]
+      ownerReferences: [ownerOf(making, branch)]
     },
     type: "Opaque",
     immutable: true,
@@ -119,19 +132,26 @@ const ensurePod = (
 
 /** Makes what is missing of a branch's pod and Secret. */
 export const makeBranchPod = (
-  api: KubeApi,
-  rules: BranchRules,
+  making: PodMaking,
   branch: BranchDatabase
 ): Effect.Effect<MadeBranchPod, KubeError | BranchRefused> =>
   Effect.gen(function* () {
-    const refused = (why: string) => new BranchRefused({ why })
+    const { api, kind, rules } = making
+    const refused = (why: string) => new BranchRefused({ why: kind.inOwnWords(why) })
     const { metadata, spec } = branch
     const { namespace = "" } = metadata
     const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))
     const template = yield* targetTemplate(api, namespace, spec.target)
     const digest = requestDigest(request, sha256Hex)
-    const options = { name: branchPodName(metadata), namespace, owner: ownerOf(branch), request, digest, template }
+    const options = {
+      name: branchPodName(metadata),
+      namespace,
+      owner: ownerOf(making, branch),
+      request,
+      digest,
+      template
+    }
     const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
-    const password = yield* ensurePassword(api, branch)
+    const password = yield* ensurePassword(making, branch)
     return { pod: yield* ensurePod(api, branch, wanted), password }
   })
