@@ -74,6 +74,7 @@ import { configurationOf } from "../support/fleet.ts"
 import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { memoryWorld, openConnection } from "../support/memory-world.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
+import { reviewedApi } from "../support/reviewed-api.ts"
 import { certificateOf } from "../support/user-certificate.ts"
 import { type ApiCall, rowOf } from "./api-call.ts"
 
@@ -362,7 +363,7 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
 /** A branch that a primary has made in its default cluster: patched, stopped, ordered again, expired. */
 const ofBranchSync = (): Promise<Readonly<Record<"own" | "atDefault", Array<ApiCall>>>> => {
   const calls = { own: new Array<ApiCall>(), atDefault: new Array<ApiCall>() }
-  const [own, atDefault] = [new MemoryKubeApi("primary"), new MemoryKubeApi("a")]
+  const [own, atDefault] = [reviewedApi("primary"), new MemoryKubeApi("a")]
   const [api, reached] = [recordingKubeApi(own, calls.own), recordingKubeApi(atDefault, calls.atDefault)]
   const [namespace, name] = ["shop", "branch"]
   const kinds = [branchDatabases, pgBranchDatabases]
@@ -382,7 +383,12 @@ const ofBranchSync = (): Promise<Readonly<Record<"own" | "atDefault", Array<ApiC
         branchSettings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }
       }
       const clusters = () => [{ name: clusterName("a"), isDefault: true, api: () => reached, lost: () => undefined }]
-      yield* makeBranchSyncCapability(ground, [{ clusters }])
+      const { takeCredentials } = yield* makeBranchSyncCapability(ground, [{ clusters }])
+      const values = new Map([["A", Redacted.make("1")]])
+      const caller = { user: "ann", groups: [], extra: {} }
+      yield* Effect.ignore(
+        takeCredentials?.({ namespace, id: "1", values, user: undefined }, caller) ?? Effect.die("no capability")
+      )
       yield* order(300)
       yield* order(600)
       for (const kind of kinds) own.erase(kind, name, namespace)

@@ -13,7 +13,7 @@ import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { roleOf } from "../../domain/fleet/roles.ts"
 import { branchNames } from "../../domain/session/connect-request.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
-import type { Capability } from "../api/capability.ts"
+import type { Capability, ReachedCluster } from "../api/capability.ts"
 import { branchFeatures } from "../branches/cluster-branches.ts"
 import { branchRefusal, onceRead } from "../branches/session-branch-refusal.ts"
 import { clusterUid } from "../kernel/cluster-uid.ts"
@@ -24,6 +24,7 @@ import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { keepEngaged } from "./engaged-clusters.ts"
 import { orderObstacle } from "./ordered-branches.ts"
 import { makeOriginController } from "./origin-controller.ts"
+import { sendCredentials } from "./send-credentials.ts"
 import type { SyncState } from "./sync-state.ts"
 
 /** Pause before this cluster's identity is asked for again. */
@@ -88,6 +89,8 @@ export const makeBranchSyncCapability = (
     if (fleet === undefined || role._tag !== "Primary" || role.isDefault) return {}
     if (Object.keys(branchSettings).length === 0) return {}
     const { clusterName: ownCluster } = fleet
+    const clusters = (): ReadonlyArray<ReachedCluster> => earlier.flatMap((capability) => capability.clusters?.() ?? [])
+    const orderedIn = (target: string): string => (role.managementOnly ? namespace : target)
     let lookAgain = (): void => {}
     const known = yield* Deferred.make<ReadonlyArray<SyncState>>()
     const start = Effect.gen(function* () {
@@ -96,7 +99,7 @@ export const makeBranchSyncCapability = (
         api,
         primary: { uid, cluster: clusterSlug(ownCluster, sha256Hex), namespace },
         ownCluster,
-        clusters: () => earlier.flatMap(({ clusters }) => clusters?.() ?? []),
+        clusters,
         events
       }
       const states = yield* Effect.forEach(syncedKinds(branchSettings), (resource) =>
@@ -113,6 +116,7 @@ export const makeBranchSyncCapability = (
       features: branchFeatures(branchSettings),
       servesBranches: (route) => route === "MultiCluster",
       admit: admitBranches(known, earlier),
+      takeCredentials: (credentials, caller) => sendCredentials({ api, clusters, orderedIn }, credentials, caller),
       hear: (change) => {
         if (change._tag === "ClusterChanged") lookAgain()
       }

@@ -9,6 +9,7 @@
 import { Clock, Effect, Exit, Result, type Scope, Struct } from "effect"
 import type { BranchAccess } from "../../domain/branch/branch-address.ts"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
+import type { BranchCredentials } from "../../domain/branch/branch-credentials.ts"
 import { type BranchKind, branchKinds } from "../../domain/branch/branch-kinds.ts"
 import { branchPodName } from "../../domain/branch/branch-name.ts"
 import { type BranchAction, expiryAfterUse, type ObservedBranch, planBranch } from "../../domain/branch/branch-plan.ts"
@@ -16,12 +17,14 @@ import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
 import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
 import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { branchEvents, branchExpiredEvent } from "../../domain/events/branch-events.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import type { ApiError } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { countHolding } from "../kernel/holdings.ts"
@@ -37,6 +40,9 @@ import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { BranchDirectory, BranchUse, UsableBranch } from "./branch-directory.ts"
 import { type BranchMemory, type KnownBranch, knownBranch } from "./branch-memory.ts"
 import { isOwnedBy, makeBranchPod, readPassword } from "./make-branch-pod.ts"
+import { makeOfferedCredentials, type OfferedCredentials } from "./offered-credentials.ts"
+import { onceRead } from "./session-branch-refusal.ts"
+import { takeCredentials } from "./take-credentials.ts"
 
 export interface BranchesOptions {
   readonly api: KubeApi
@@ -50,8 +56,15 @@ type BranchTurn = Turn<BranchDatabase, KnownBranch>
 type Performed = Exclude<BranchAction, { readonly _tag: "RequeueAt" }>
 type Act<Tag extends Performed["_tag"]> = Extract<Performed, { readonly _tag: Tag }>
 
+/** The directory for sessions, and the way for values that clients send for branches. */
+export interface Branches extends BranchDirectory {
+  /** Takes values, and returns the name of the Secret that the branch's spec is to name. */
+  readonly takeCredentials: (credentials: BranchCredentials, caller: Caller) => Effect.Effect<string, ApiError>
+}
+
 interface State {
   readonly options: BranchesOptions
+  readonly offered: OfferedCredentials
   readonly kind: BranchKind
   readonly memory: BranchMemory
   readonly podCache: Reflector
@@ -107,10 +120,10 @@ const audited = ({ metadata: { name, namespace }, spec: { target } }: BranchData
 })
 
 const performMakePod = (
-  { kind, options: { api, rules }, podCache, self }: State,
+  { kind, offered, options: { api, rules }, podCache, self }: State,
   { key, known, view }: BranchTurn
 ): Effect.Effect<void, KubeError> =>
-  makeBranchPod({ api, rules, kind }, view).pipe(
+  makeBranchPod({ api, rules, kind, offered }, view).pipe(
     Effect.flatMap(({ password, pod }) => {
       known.password = password
       podCache.wrote(pod)
@@ -305,24 +318,34 @@ const release = ({ memory, self }: State, branch: UsableBranch, sessionId: strin
 
 /** Runs the controller of a kind for as long as the scope lives. */
 const makeKind = (
-  options: BranchesOptions,
-  kind: BranchKind,
-  podCache: Reflector
+  parts: Pick<State, "options" | "offered" | "podCache">,
+  kind: BranchKind
 ): Effect.Effect<State, never, Scope.Scope> =>
   Effect.gen(function* () {
     const memory: BranchMemory = new Map()
     const { resource } = kind
-    const self = yield* makePlannedController({ name: resource.kind, api: options.api, resource }, (made) =>
-      turnsOf({ options, kind, memory, podCache, self: made })
+    const self = yield* makePlannedController({ name: resource.kind, api: parts.options.api, resource }, (made) =>
+      turnsOf({ ...parts, kind, memory, self: made })
     )
-    return { options, kind, memory, podCache, self }
+    return { ...parts, kind, memory, self }
   })
 
+/** The branches of an id that live, as cached. */
+const living = (kinds: ReadonlyArray<State>, namespace: string, id: string): ReadonlyArray<BranchDatabase> =>
+  kinds.flatMap(({ self }) =>
+    self.cache.all().flatMap(({ metadata }) => {
+      const branch = metadata.namespace === namespace ? self.view(keyOf(namespace, metadata.name)) : undefined
+      const lives = branch?.spec.id === id && branch.status?.phase !== "Failed" && !isBeingDeleted(branch.metadata)
+      return lives ? [branch] : []
+    })
+  )
+
 /** Runs the controllers for as long as the scope lives. */
-export const makeBranches = (options: BranchesOptions): Effect.Effect<BranchDirectory, never, Scope.Scope> =>
+export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, never, Scope.Scope> =>
   Effect.gen(function* () {
     let kinds: ReadonlyArray<State> = []
     yield* countHolding("branches of databases", () => kinds.reduce((count, { memory }) => count + memory.size, 0))
+    const offered = yield* makeOfferedCredentials
     // The pods are there before the branches that ask for them.
     const podCache = yield* makeReflector(
       options.api,
@@ -334,15 +357,26 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<BranchDire
       { labelSelector: podLabel }
     )
     kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>
-      makeKind(options, kind, podCache)
+      makeKind({ options, offered, podCache }, kind)
     )
     // A branch of another process's directory is one that no kind knows.
     const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>
       kinds.find(({ memory }) => memory.get(keyOf(namespace, name))?.uid === uid)
-    return {
-      started: Effect.forEach([podCache, ...kinds.map(({ self }) => self.cache)], ({ awaitSynced }) => awaitSynced, {
+    const started = Effect.forEach(
+      [podCache, ...kinds.map(({ self }) => self.cache)],
+      ({ awaitSynced }) => awaitSynced,
+      {
         discard: true
-      }),
+      }
+    )
+    const ground = {
+      api: options.awaited,
+      offered,
+      living: (namespace: string, id: string) => living(kinds, namespace, id)
+    }
+    return {
+      started,
+      takeCredentials: (...given) => Effect.andThen(onceRead(started), takeCredentials(ground, ...given)),
       find: (namespace, name, olderKind) =>
         kinds
           .filter(({ kind: { engine } }) => engine === undefined || engine === olderKind)

@@ -533,4 +533,13 @@ export const memberRights: ReadonlyArray<NeededRight> = [
 export const defaultClusterRights = (engines: ReadonlyArray<BranchEngine>): ReadonlyArray<NeededRight> =>
   engines.length === 0
     ? []
-    : ofBranchKinds(engines, { verbs: ["get", "list", "watch", "create", "patch", "delete"], without: noOrders })
+    : [
+        ...ofBranchKinds(engines, { verbs: ["get", "list", "watch", "create", "patch", "delete"], without: noOrders }),
+        {
+          scope: "cluster",
+          group: operatorGroup,
+          resource: "branchcredentials",
+          verbs: ["create"],
+          without: "no branch is made for sessions over many clusters whose connection has values of the client's own"
+        }
+      ]
