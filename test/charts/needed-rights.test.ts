@@ -93,7 +93,7 @@ describeHelm("what braid doctor asks for", (helm) => {
     ]
   ])("is what the chart grants to %s", async (_, role, operator) => {
     const isShared = at(operator, "multiCluster", "sharding") === true
-    const branching = at(operator, "pgBranching") === true
+    const branching = at(operator, "pgBranching") === true ? (["pg"] as const) : []
     for (const [agentTls, ephemeralAgents, asksNodes] of [
       [false, false, false],
       [true, false, true],
@@ -112,7 +112,7 @@ describeHelm("what braid doctor asks for", (helm) => {
   it("is what the chart of a member grants to a primary, but for renewing its token", async () => {
     const renewal = "operator-namespace: create serviceaccounts/token. named mirrord-operator-envoy"
     for (const pgBranching of [false, true]) {
-      const rights = pgBranching ? [...memberRights, ...defaultClusterRights] : memberRights
+      const rights = [...memberRights, ...defaultClusterRights(pgBranching ? ["pg"] : [])]
       expect([...needed(rights), renewal].toSorted()).toEqual(
         granted(await render({ multiClusterMember: true, pgBranching }), "mirrord-operator-envoy")
       )

@@ -35,12 +35,15 @@ import { UserSightings } from "../../src/app/operator/user-sightings.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
 import { targetsHere } from "../../src/app/sessions/member/targets-here.ts"
 import { targetsOfDefault } from "../../src/app/sessions/primary/targets-of-default.ts"
+import { branchKinds } from "../../src/domain/branch/branch-kinds.ts"
 import { readEngineSettings } from "../../src/domain/branch/branch-settings.ts"
 import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
 import { clusterName, refreshedSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../src/domain/fleet/configuration.ts"
 import { branchDatabases } from "../../src/domain/resources/branches/branch-database.ts"
+import { pgBranchDatabases } from "../../src/domain/resources/branches/legacy-branch-databases.ts"
+import { branchEngines } from "../../src/domain/resources/chart-switches.ts"
 import {
   apiServices,
   configMaps,
@@ -71,6 +74,7 @@ import { configurationOf } from "../support/fleet.ts"
 import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { memoryWorld, openConnection } from "../support/memory-world.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
+import { reviewedApi } from "../support/reviewed-api.ts"
 import { certificateOf } from "../support/user-certificate.ts"
 import { type ApiCall, rowOf } from "./api-call.ts"
 
@@ -196,7 +200,7 @@ const ofCleanup = (more: { readonly copies?: true; readonly branches?: true }): 
   }
   api.write(mirrordMultiClusterSessions, "mc-1", { metadata: { finalizers: [parentFinalizer] } })
   api.write(mirrordClusterSessions, "1", {})
-  api.write(branchDatabases, "x", {}, "default")
+  for (const { resource } of branchKinds(branchEngines)) api.write(resource, "x", {}, "default")
   return callsOf((recorded) => cleanup(recorded, { waitSecs: 2, ...more }), api)
 }
 
@@ -305,14 +309,15 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
   const [namespace, name] = ["shop", "branch"]
   const env = [{ name: "DATABASE_URL", value: "postgresql://source/shop" }]
   api.write(deployments, "app", { spec: { template: { spec: { containers: [{ name: "app", env }] } } } }, namespace)
-  const spec = {
+  const common = {
     id: "1",
     ttlSecs: 300,
-    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
-    connectionSource: { url: { env: { container: null, variable: "DATABASE_URL" } } },
-    postgresOptions: {}
+    connectionSource: { url: { env: { container: null, variable: "DATABASE_URL" } } }
   }
-  api.write(branchDatabases, name, { spec }, namespace)
+  const target = { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" }
+  api.write(branchDatabases, name, { spec: { ...common, target, postgresOptions: {} } }, namespace)
+  const older = "older"
+  api.write(pgBranchDatabases, older, { spec: { ...common, target: { deployment: "app" } } }, namespace)
   const rules = { settings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }, protectedNamespaces: new Map() }
   const leader = <A, E>(then: (directory: BranchDirectory) => Effect.Effect<A, E>) =>
     Effect.gen(function* () {
@@ -331,16 +336,22 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
       }
       yield* leader((directory) =>
         Effect.gen(function* () {
-          const branch = directory.find(namespace, name)
-          if (branch?.access === undefined) return yield* Effect.die("the branch is not ready")
-          api.setMuted(true)
-          api.write(branchDatabases, name, { metadata: { labels: { other: "writer" } } }, namespace)
-          yield* directory.use(branch, {
-            sessionId: "1",
-            user: { userId: "", username: "", hostname: "", k8sUsername: "" }
-          })
-          api.setMuted(false)
-          yield* directory.release(branch, "1")
+          const named = [
+            [branchDatabases, name],
+            [pgBranchDatabases, older]
+          ] as const
+          for (const [resource, one] of named) {
+            const branch = directory.find(namespace, one, "pg")
+            if (branch?.access === undefined) return yield* Effect.die("the branch is not ready")
+            api.setMuted(true)
+            api.write(resource, one, { metadata: { labels: { other: "writer" } } }, namespace)
+            yield* directory.use(branch, {
+              sessionId: "1",
+              user: { userId: "", username: "", hostname: "", k8sUsername: "" }
+            })
+            api.setMuted(false)
+            yield* directory.release(branch, "1")
+          }
           yield* TestClock.adjust("10 minutes")
         })
       )
@@ -352,11 +363,12 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
 /** A branch that a primary has made in its default cluster: patched, stopped, ordered again, expired. */
 const ofBranchSync = (): Promise<Readonly<Record<"own" | "atDefault", Array<ApiCall>>>> => {
   const calls = { own: new Array<ApiCall>(), atDefault: new Array<ApiCall>() }
-  const [own, atDefault] = [new MemoryKubeApi("primary"), new MemoryKubeApi("a")]
+  const [own, atDefault] = [reviewedApi("primary"), new MemoryKubeApi("a")]
   const [api, reached] = [recordingKubeApi(own, calls.own), recordingKubeApi(atDefault, calls.atDefault)]
   const [namespace, name] = ["shop", "branch"]
+  const kinds = [branchDatabases, pgBranchDatabases]
   const order = (ttlSecs: number): Effect.Effect<void> => {
-    own.write(branchDatabases, name, { spec: { id: "1", ttlSecs } }, namespace)
+    for (const kind of kinds) own.write(kind, name, { spec: { id: "1", ttlSecs } }, namespace)
     return TestClock.adjust("2 seconds")
   }
   return Effect.runPromise(
@@ -371,15 +383,20 @@ const ofBranchSync = (): Promise<Readonly<Record<"own" | "atDefault", Array<ApiC
         branchSettings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }
       }
       const clusters = () => [{ name: clusterName("a"), isDefault: true, api: () => reached, lost: () => undefined }]
-      yield* makeBranchSyncCapability(ground, [{ clusters }])
+      const { takeCredentials } = yield* makeBranchSyncCapability(ground, [{ clusters }])
+      const values = new Map([["A", Redacted.make("1")]])
+      const caller = { user: "ann", groups: [], extra: {} }
+      yield* Effect.ignore(
+        takeCredentials?.({ namespace, id: "1", values, user: undefined }, caller) ?? Effect.die("no capability")
+      )
       yield* order(300)
       yield* order(600)
-      own.erase(branchDatabases, name, namespace)
+      for (const kind of kinds) own.erase(kind, name, namespace)
       yield* TestClock.adjust("2 seconds")
       yield* order(300)
-      atDefault.write(branchDatabases, name, { status: { phase: "Ready", expireTime: "" } }, namespace)
+      for (const kind of kinds) atDefault.write(kind, name, { status: { phase: "Ready", expireTime: "" } }, namespace)
       yield* TestClock.adjust("2 seconds")
-      atDefault.erase(branchDatabases, name, namespace)
+      for (const kind of kinds) atDefault.erase(kind, name, namespace)
       yield* TestClock.adjust("10 seconds")
       return calls
     }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([]))))

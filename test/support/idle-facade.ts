@@ -19,5 +19,6 @@ export const idleFacade: OperatorFacade["Service"] = {
   createCopyTarget: () => Effect.fail(forbidden("nobody may")),
   listCopyTargets: () => Effect.succeed([]),
   copyTarget: () => Effect.fail(notFound("There is no copy target.")),
+  takeCredentials: () => Effect.fail(forbidden("nobody may")),
   connect: () => Effect.fail(forbidden("nobody may"))
 }

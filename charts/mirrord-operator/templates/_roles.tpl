@@ -19,13 +19,8 @@
 - {apiGroups: [operator.metalbear.co], resources: [previewsecretmounts], verbs: [create]}
 - {apiGroups: [preview.mirrord.metalbear.co], resources: [previewsessions], verbs: [create, delete, get, list, watch]}
 {{- end }}
-{{- range $engine := list "pg" "mysql" "mongodb" }}
-{{- if include "braid.on" (index $operator (print $engine "Branching")) }}
-- {apiGroups: [dbs.mirrord.metalbear.co], resources: [{{ $engine }}branchdatabases], verbs: [get, list, create, watch, delete, patch]}
-{{- end }}
-{{- end }}
 {{- if include "braid.anyBranching" . }}
-- {apiGroups: [dbs.mirrord.metalbear.co], resources: [branchdatabases], verbs: [get, list, create, watch, delete, patch]}
+- {apiGroups: [dbs.mirrord.metalbear.co], resources: [{{ include "braid.branchKinds" . }}], verbs: [get, list, create, watch, delete, patch]}
 {{- end }}
 {{- end -}}
 

@@ -232,6 +232,12 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- range $engine := splitList " " (include "braid.branchedEngines" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sBranching" $engine)) -}}{{- end -}}
 {{- end -}}
 
+{{/* The resources that ask for branches: one for all engines, and one for each engine that clients knew before it. */}}
+{{- define "braid.branchKinds" -}}
+branchdatabases
+{{- range $engine := list "pg" "mysql" "mongodb" }}{{ if include "braid.on" (index $.Values.operator (print $engine "Branching")) }}, {{ $engine }}branchdatabases{{ end }}{{ end }}
+{{- end -}}
+
 {{/* "true" for a primary whose sessions have their databases in another cluster. */}}
 {{- define "braid.isDefaultElsewhere" -}}
 {{- if and (include "braid.isPrimary" .) (ne (include "braid.text" .Values.operator.multiCluster.defaultCluster) (include "braid.clusterName" .)) -}}true{{- end -}}

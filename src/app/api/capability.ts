@@ -5,6 +5,7 @@
  */
 
 import type { Effect, Scope } from "effect"
+import type { BranchCredentials } from "../../domain/branch/branch-credentials.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
@@ -209,6 +210,8 @@ export interface Capability {
   readonly limits?: (session: LimitedSession) => Effect.Effect<SessionLimits, ApiError>
   /** Whether connects of a sort may name database branches. */
   readonly servesBranches?: (route: ConnectAttempt["_tag"]) => boolean
+  /** Takes values for a database branch, and returns the name of the Secret that the branch's spec is to name. */
+  readonly takeCredentials?: (credentials: BranchCredentials, caller: Caller) => Effect.Effect<string, ApiError>
   /** Refuses a copy that may not be made in this cluster. */
   readonly permitCopy?: (copy: WantedCopy) => Effect.Effect<void, ApiError>
   /** The ports of a target that serve TLS, for its agent. Fails with a sentence if that cannot be told. */

@@ -22,6 +22,7 @@ export const apiResourceList = {
     resource("mirrordoperators/ping", "MirrordOperator", false, ["get"]),
     resource("mirrordoperators/certificate", "MirrordOperator", false, ["create"]),
     resource("mirrordclusteroperatorusercredentials", "MirrordClusterOperatorUserCredential", false, ["create"]),
+    resource("branchcredentials", "BranchCredentials", false, ["create"]),
     resource("mirrordclusters", "MirrordCluster", false, ["get", "list"]),
     resource("targets", "Target", true, ["get", "list", "proxy"]),
     resource("targets/port-locks", "Target", true, ["get"]),

@@ -41,6 +41,7 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     createCopyTarget: (request) => write(Effect.flatMap(behind, (facade) => facade.createCopyTarget(request))),
     listCopyTargets: (selection) => read(Effect.flatMap(behind, (facade) => facade.listCopyTargets(selection))),
     copyTarget: (...which) => read(Effect.flatMap(behind, (facade) => facade.copyTarget(...which))),
+    takeCredentials: (request) => write(Effect.flatMap(behind, (facade) => facade.takeCredentials(request))),
     connect: (request) => connect(Effect.flatMap(behind, (facade) => facade.connect(request)))
   }
 }

@@ -27,6 +27,9 @@ export interface CopyTargetRequest extends Asker {
   readonly body: unknown
 }
 
+/** A request that brings values for a database branch. `body`: as it was sent, not yet checked, and never told. */
+export type CredentialsRequest = Pick<CopyTargetRequest, "caller" | "clientName" | "clientHostname" | "body">
+
 /** Copies of targets that are asked for. */
 export interface CopySelection {
   /** Missing: in all namespaces. */
@@ -120,6 +123,11 @@ export class OperatorFacade extends Context.Service<
     readonly createCopyTarget: (request: CopyTargetRequest) => Effect.Effect<object, ApiError>
     readonly listCopyTargets: (selection: CopySelection) => Effect.Effect<ReadonlyArray<object>, ApiError>
     readonly copyTarget: (namespace: string, name: string, caller: Caller) => Effect.Effect<object, ApiError>
+    /**
+     * Takes values for a database branch; the result names the Secret that the branch is to name (operator-api.md
+     * §1.8).
+     */
+    readonly takeCredentials: (request: CredentialsRequest) => Effect.Effect<object, ApiError>
     /** Completes when the session is usable. */
     readonly connect: (request: ConnectRequest) => Effect.Effect<AcceptedConnection, ApiError, Scope.Scope>
   }

@@ -256,6 +256,20 @@ const createCopyTarget = Effect.gen(function* () {
   return yield* json(made, 201)
 })
 
+/** POST of values for a database branch (operator-api.md §1.8). */
+const createBranchCredentials = Effect.gen(function* () {
+  const caller = yield* authenticated
+  const { headers } = yield* HttpServerRequest.HttpServerRequest
+  const body = yield* bodyText.pipe(Effect.flatMap(parseJson))
+  const taken = yield* (yield* OperatorFacade).takeCredentials({
+    caller,
+    body,
+    clientName: headers["x-client-name"],
+    clientHostname: headers["x-client-hostname"]
+  })
+  return yield* json(taken, 201)
+})
+
 const ready = Effect.gen(function* () {
   const problems = yield* (yield* OperatorFacade).problems
   return problems.length === 0
@@ -304,6 +318,7 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("GET", `${operatorApiRoot}/copytargets`, listCopyTargets),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/copytargets/:name`, getCopyTarget),
   HttpRouter.add("POST", `${operatorApiRoot}/namespaces/:namespace/copytargets`, createCopyTarget),
+  HttpRouter.add("POST", `${operatorApiRoot}/branchcredentials`, createBranchCredentials),
   HttpRouter.add("*", "/*", (request) =>
     Effect.andThen(authenticated, () =>
       Effect.fail(notFound(`The operator does not serve ${request.method} ${request.url.split("?")[0]}.`))

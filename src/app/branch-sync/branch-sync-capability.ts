@@ -6,6 +6,7 @@
  */
 
 import { Deferred, Effect, type Scope } from "effect"
+import { syncedKinds } from "../../domain/branch-sync/synced-branch.ts"
 import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
 import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -13,7 +14,7 @@ import { roleOf } from "../../domain/fleet/roles.ts"
 import { branchNames } from "../../domain/session/connect-request.ts"
 import { sessionIdHex } from "../../domain/session/session-id.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
-import type { Capability } from "../api/capability.ts"
+import type { Capability, ReachedCluster } from "../api/capability.ts"
 import { branchFeatures } from "../branches/cluster-branches.ts"
 import { branchRefusal, onceRead } from "../branches/session-branch-refusal.ts"
 import { clusterUid } from "../kernel/cluster-uid.ts"
@@ -22,8 +23,9 @@ import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { keepEngaged } from "./engaged-clusters.ts"
-import { awaitCopy, originFor, originObstacle } from "./ordered-branches.ts"
+import { awaitCopy, orderFor, orderObstacle } from "./ordered-branches.ts"
 import { makeOriginController } from "./origin-controller.ts"
+import { sendCredentials } from "./send-credentials.ts"
 import type { SyncState } from "./sync-state.ts"
 
 /** Pause before this cluster's identity is asked for again. */
@@ -56,29 +58,31 @@ const ownUid = (api: KubeApi, log = new LogOnce()): Effect.Effect<string> =>
  * default cluster looks at the branches of all sessions, and at those of a session that has begun it alone.
  */
 const admitBranches =
-  (state: Deferred.Deferred<SyncState>, earlier: ReadonlyArray<Capability>): NonNullable<Capability["admit"]> =>
+  (
+    states: Deferred.Deferred<ReadonlyArray<SyncState>>,
+    earlier: ReadonlyArray<Capability>
+  ): NonNullable<Capability["admit"]> =>
   ({ _tag, id, params, request: { namespace } }) => {
     const names = _tag === "MultiCluster" ? branchNames(params) : []
     const hasBegun = earlier.some(({ sessions }) => sessions?.find(sessions.nameOf(id)) !== undefined)
     if (names.length === 0 || hasBegun) return Effect.void
-    const read = Effect.flatMap(Deferred.await(state), ({ origins }) => origins.cache.awaitSynced)
+    const read = Effect.flatMap(
+      Deferred.await(states),
+      Effect.forEach(({ origins }) => origins.cache.awaitSynced, { discard: true })
+    )
     return Effect.gen(function* () {
       yield* onceRead(read)
-      const known = yield* Deferred.await(state)
-      const ordered = names.map((name) => ({ name, origin: originFor(known, namespace, name) }))
-      for (const { name, origin } of ordered) {
-        const obstacle = originObstacle(known, origin)
+      const known = yield* Deferred.await(states)
+      const orders = names.map((named) => ({ name: named.name, order: orderFor(known, namespace, named) }))
+      for (const { name, order } of orders) {
+        const obstacle = orderObstacle(order)
         if (obstacle !== undefined) return yield* Effect.fail(branchRefusal(name, namespace, obstacle))
       }
       const session = sessionIdHex(id)
-      yield* Effect.forEach(
-        ordered,
-        ({ origin }) => (origin === undefined ? Effect.void : awaitCopy(known, origin, session)),
-        {
-          concurrency: "unbounded",
-          discard: true
-        }
-      )
+      yield* Effect.forEach(orders, ({ order }) => (order === undefined ? Effect.void : awaitCopy(order, session)), {
+        concurrency: "unbounded",
+        discard: true
+      })
     })
   }
 
@@ -92,25 +96,34 @@ export const makeBranchSyncCapability = (
     if (fleet === undefined || role._tag !== "Primary" || role.isDefault) return {}
     if (Object.keys(branchSettings).length === 0) return {}
     const { clusterName: ownCluster } = fleet
+    const clusters = (): ReadonlyArray<ReachedCluster> => earlier.flatMap((capability) => capability.clusters?.() ?? [])
+    const orderedIn = (target: string): string => (role.managementOnly ? namespace : target)
     let lookAgain = (): void => {}
-    const known = yield* Deferred.make<SyncState>()
+    const known = yield* Deferred.make<ReadonlyArray<SyncState>>()
     const start = Effect.gen(function* () {
       const uid = yield* ownUid(api)
-      const state = yield* makeOriginController({
+      const options = {
         api,
         primary: { uid, cluster: clusterSlug(ownCluster, sha256Hex), namespace },
         ownCluster,
-        clusters: () => earlier.flatMap(({ clusters }) => clusters?.() ?? []),
+        clusters,
         events
-      })
-      lookAgain = yield* keepEngaged(state)
-      yield* Deferred.succeed(known, state)
+      }
+      const states = yield* Effect.forEach(syncedKinds(branchSettings), (resource) =>
+        makeOriginController({ ...options, resource })
+      )
+      const looks = yield* Effect.forEach(states, keepEngaged)
+      lookAgain = () => {
+        for (const look of looks) look()
+      }
+      yield* Deferred.succeed(known, states)
     })
     yield* Effect.forkScoped(Effect.andThen(start, Effect.never))
     return {
       features: branchFeatures(branchSettings),
       servesBranches: (route) => route === "MultiCluster",
       admit: admitBranches(known, earlier),
+      takeCredentials: (credentials, caller) => sendCredentials({ api, clusters, orderedIn }, credentials, caller),
       hear: (change) => {
         if (change._tag === "ClusterChanged") lookAgain()
       }

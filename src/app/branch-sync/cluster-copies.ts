@@ -7,7 +7,7 @@
 
 import { Effect, type Scope } from "effect"
 import { type DeleteCopy, type ObservedCopy, planCopy } from "../../domain/branch-sync/copy-plan.ts"
-import { copyOf, originOf, ownerOf, type SyncedBranch, syncedBranches } from "../../domain/branch-sync/synced-branch.ts"
+import { copyOf, originOf, ownerOf, type SyncedBranch } from "../../domain/branch-sync/synced-branch.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
@@ -60,14 +60,14 @@ const performDelete = (
     const { name, namespace = "" } = view.metadata
     const address = { name, namespace: marks.namespace }
     const origin = yield* options.api
-      .get(syncedBranches, name, marks.namespace)
+      .get(options.resource, name, marks.namespace)
       .pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(undefined) : Effect.fail(error))))
     if (origin !== undefined && origin.metadata.uid === marks.uid && isAlive(origin)) {
       origins.cache.wrote(origin)
       return yield* changedMeanwhile(options.api, "delete", address)
     }
     const message = `its branch ${keyOf(address)} is gone in the primary's cluster`
-    yield* api.delete(syncedBranches, name, { namespace, uid }).pipe(
+    yield* api.delete(options.resource, name, { namespace, uid }).pipe(
       Effect.andThen(audit({ act: "branchDeleted", branch: name, namespace, clusters: [cluster], message })),
       Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
     )
@@ -91,7 +91,7 @@ export const makeClusterCopies = (
 ): Effect.Effect<CopiesOfCluster, never, Scope.Scope> =>
   Effect.map(
     makePlannedController(
-      { name: "BranchDatabaseCopy", api, resource: syncedBranches },
+      { name: `${state.options.resource.kind}Copy`, api, resource: state.options.resource },
       (self): PlannedTurns<SyncedBranch, undefined, ObservedCopy, DeleteCopy> => ({
         changed: (object, deleted) => {
           self.enqueue(keyOfObject(object))

@@ -3,18 +3,21 @@
  * `status.error`.
  */
 
-import { type BranchAddress, syncedBranches } from "../../domain/branch-sync/synced-branch.ts"
+import type { BranchAddress, SyncedKind } from "../../domain/branch-sync/synced-branch.ts"
 import { quotation } from "../../domain/clean-text.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
-
-const kind = `${syncedBranches.plural}.${syncedBranches.group}`
 
 const rights = (cluster: ClusterName): string =>
   `have the same database engines switched on in cluster ${cluster} as here, and its chart upgraded to this version`
 
 /** `problem`: why the branches of the cluster cannot be listed. */
-export const listRefusal = (cluster: ClusterName, problem: KubeError | undefined): string | undefined => {
+export const listRefusal = (
+  cluster: ClusterName,
+  { group, plural }: SyncedKind,
+  problem: KubeError | undefined
+): string | undefined => {
+  const kind = `${plural}.${group}`
   switch (problem?.reason) {
     case "NotFound":
       return `The default cluster ${cluster} has no ${kind}: ${rights(cluster)}.`

@@ -13,12 +13,14 @@ import {
   type SyncedBranch,
   syncedBranches
 } from "../../domain/branch-sync/synced-branch.ts"
+import { olderKinds } from "../../domain/branch/branch-kinds.ts"
 import type { BranchObstacle } from "../../domain/branch/usable-branch.ts"
+import type { NamedBranch } from "../../domain/session/connect-request.ts"
 import { logWarning } from "../kernel/log.ts"
 import { branchAt, copyAddress, isAlive, type SyncState } from "./sync-state.ts"
 
 /** The origin of the branch of a name in a namespace of the default cluster; nothing: there is none. */
-export const originFor = (
+const originFor = (
   { options, origins }: Pick<SyncState, "options" | "origins">,
   namespace: string,
   name: string
@@ -27,12 +29,38 @@ export const originFor = (
     .flatMap((place) => branchAt(origins.cache, { namespace: place, name }) ?? [])
     .find((origin) => copyAddress(origin, { copy: undefined }, options)?.namespace === namespace)
 
-/** Why no session can use a branch, as far as its origin tells; nothing: it can. */
-export const originObstacle = (
-  { options: { clusters, ownCluster } }: Pick<SyncState, "options">,
-  origin: SyncedBranch | undefined
-): BranchObstacle | undefined => {
-  if (origin === undefined) return { _tag: "Unknown" }
+/** A branch that users have ordered, among those of its kind. */
+export interface BranchOrder {
+  readonly state: SyncState
+  readonly origin: SyncedBranch
+}
+
+/**
+ * The order of the branch that a connect names; nothing: there is none. `states`: of all kinds, of which BranchDatabase
+ * counts first, and then the older kind of the list that has the name.
+ */
+export const orderFor = (
+  states: ReadonlyArray<SyncState>,
+  namespace: string,
+  { name, olderKind }: NamedBranch
+): BranchOrder | undefined => {
+  const kinds = [syncedBranches.kind, ...(olderKind === undefined ? [] : [olderKinds[olderKind].resource.kind])]
+  for (const state of states.filter(({ options }) => kinds.includes(options.resource.kind))) {
+    const origin = originFor(state, namespace, name)
+    if (origin !== undefined) return { state, origin }
+  }
+  return undefined
+}
+
+/** Why no session can use an ordered branch, as far as its origin tells; nothing: it can. */
+export const orderObstacle = (order: BranchOrder | undefined): BranchObstacle | undefined => {
+  if (order === undefined) return { _tag: "Unknown" }
+  const {
+    origin,
+    state: {
+      options: { clusters, ownCluster }
+    }
+  } = order
   if (!isAlive(origin)) return { _tag: "BeingDeleted" }
   const phase = phaseOf(origin)
   if (phase === "Failed") return { _tag: "Failed" }
@@ -50,15 +78,15 @@ export const originObstacle = (
  * Has the copy of a branch kept for a session that has named it, until that has started in all its clusters. A branch
  * that somebody else made is never written; whether it is there, its cluster says when the session comes to it.
  */
-export const awaitCopy = ({ engaged }: SyncState, origin: SyncedBranch, sessionId: string): Effect.Effect<void> =>
+export const awaitCopy = ({ origin, state }: BranchOrder, sessionId: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     const copy = copyOf(origin)
-    const copies = copy === undefined ? undefined : engaged.get(copy.cluster)
+    const copies = copy === undefined ? undefined : state.engaged.get(copy.cluster)
     if (copy === undefined || copies === undefined || copy.borrowed === true) return Effect.void
     const { name } = origin.metadata
     const { namespace, uid } = copy
-    const annotations = { [originAnnotations.awaitedBy]: sessionId }
-    return copies.api.mergePatch(syncedBranches, name, { metadata: { uid, annotations } }, { namespace }).pipe(
+    const patch = { metadata: { uid, annotations: { [originAnnotations.awaitedBy]: sessionId } } }
+    return copies.api.mergePatch(state.options.resource, name, patch, { namespace }).pipe(
       Effect.map((after) => copies.controller.cache.wrote(after)),
       Effect.catch(({ message }) =>
         logWarning("database branch not kept for a session", { branch: name, session: sessionId, problem: message })

@@ -19,8 +19,7 @@ import {
   originOf,
   ownerOf,
   phaseOf,
-  type SyncedBranch,
-  syncedBranches
+  type SyncedBranch
 } from "../../domain/branch-sync/synced-branch.ts"
 import { branchSyncEvents, branchWaitsEvent } from "../../domain/events/branch-sync-events.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
@@ -77,7 +76,7 @@ const seenOf = (
   if (lost !== undefined || copies === undefined) return { _tag: "Away", why: lost }
   const { cache } = copies.controller
   if (!cache.synced()) {
-    const why = listRefusal(cluster, cache.problem())
+    const why = listRefusal(cluster, options.resource, cache.problem())
     return why === undefined ? { _tag: "Away", why: undefined } : { _tag: "Refused", why }
   }
   const address = copyAddress(view, known, options)
@@ -90,8 +89,9 @@ const observed = (state: SyncState, turn: OriginTurn): ObservedOrigin => {
   const { known, view } = turn
   const cluster = clusterOf(state.options, view, known)
   const { copy, failedSince, refusal, written } = known
-  const { primary } = state.options
+  const { primary, resource } = state.options
   return {
+    resource,
     origin: view,
     primary,
     cluster,
@@ -119,7 +119,7 @@ const performCreate = (
     if (copies === undefined) return Effect.void
     const { api, cluster, controller } = copies
     const { key, known, view } = turn
-    return api.create(syncedBranches, object, address.namespace).pipe(
+    return api.create(state.options.resource, object, address.namespace).pipe(
       Effect.flatMap((made) => {
         known.copy = { cluster, namespace: address.namespace, uid: made.metadata.uid ?? "" }
         known.written = { origin: view.metadata.generation, copy: made.metadata.generation }
@@ -152,7 +152,7 @@ const performPatchCopy = (
     const { api, controller } = copies
     const { name, namespace } = address
     const metadata = { ...(patch["metadata"] as object | undefined), uid }
-    return api.mergePatch(syncedBranches, name, { ...patch, metadata }, { namespace }).pipe(
+    return api.mergePatch(state.options.resource, name, { ...patch, metadata }, { namespace }).pipe(
       Effect.map((after) => {
         turn.known.written = { origin: generation, copy: after.metadata.generation }
         controller.cache.wrote(after)
@@ -177,7 +177,7 @@ const makeSure = (
     if (copies === undefined) return yield* changedMeanwhile(state.options.api, "delete", missing)
     const { api, controller } = copies
     const found = yield* api
-      .get(syncedBranches, missing.name, missing.namespace)
+      .get(state.options.resource, missing.name, missing.namespace)
       .pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(undefined) : Effect.fail(error))))
     if (found === undefined || !isAlive(found)) return
     const reference = copyOf(turn.view) ?? turn.known.copy
@@ -192,14 +192,14 @@ const performPatchStatus = (
   turn: OriginTurn,
   { missing, patch, precondition }: Act<"PatchStatus">
 ): Effect.Effect<void, KubeError> => {
-  const { api, events } = state.options
+  const { api, events, resource } = state.options
   const { name, namespace = "" } = turn.view.metadata
   const options = { namespace, subresource: "status" } as const
   return makeSure(state, turn, missing).pipe(
-    Effect.andThen(() => api.mergePatch(syncedBranches, name, { metadata: precondition, status: patch }, options)),
+    Effect.andThen(() => api.mergePatch(resource, name, { metadata: precondition, status: patch }, options)),
     Effect.map((after) => {
       state.origins.cache.wrote(after)
-      events.changed(syncedBranches, turn.view, after, branchSyncEvents)
+      events.changed(resource, turn.view, after, branchSyncEvents)
     })
   )
 }
@@ -211,7 +211,7 @@ const performDelete = (
 ): Effect.Effect<void, KubeError> => {
   const { name, namespace = "" } = turn.view.metadata
   return makeSure(state, turn, missing).pipe(
-    Effect.andThen(() => state.options.api.delete(syncedBranches, name, { namespace, uid })),
+    Effect.andThen(() => state.options.api.delete(state.options.resource, name, { namespace, uid })),
     Effect.andThen(audit({ act: "branchDeleted", branch: name, namespace, message: why })),
     Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
   )
@@ -231,7 +231,7 @@ const perform = (state: SyncState, turn: OriginTurn, action: Performed): Effect.
       return Effect.sync(() => {
         if (turn.known.toldWaiting === action.why) return
         turn.known.toldWaiting = action.why
-        state.options.events.record(syncedBranches, turn.view, branchWaitsEvent(action.why))
+        state.options.events.record(state.options.resource, turn.view, branchWaitsEvent(action.why))
       })
   }
 }
@@ -293,7 +293,7 @@ export const makeOriginController = (options: BranchSyncOptions): Effect.Effect<
     const stateOf = (origins: PlannedController<SyncedBranch>): SyncState => ({ ...parts, origins })
     return stateOf(
       yield* makePlannedController(
-        { name: "BranchDatabaseOrigin", api: options.api, resource: syncedBranches },
+        { name: `${options.resource.kind}Origin`, api: options.api, resource: options.resource },
         (self) => turnsOf(stateOf(self))
       )
     )

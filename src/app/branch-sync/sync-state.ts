@@ -14,7 +14,8 @@ import {
   type CopyReference,
   originOf,
   type SyncedBranch,
-  syncedBranches
+  syncedBranches,
+  type SyncedKind
 } from "../../domain/branch-sync/synced-branch.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
@@ -27,6 +28,8 @@ import type { Reflector } from "../kernel/reflector.ts"
 
 /** The parts that the synchronisation builds on. */
 export interface BranchSyncOptions {
+  /** The kind of the branches. */
+  readonly resource: SyncedKind
   /** The API of the primary's cluster. */
   readonly api: KubeApi
   readonly primary: PrimaryIdentity

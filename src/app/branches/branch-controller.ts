@@ -1,14 +1,16 @@
 /**
- * The controller of the branches of databases in one cluster, and their directory for sessions.
- * `domain/branch/branch-plan.ts` decides; make-branch-pod.ts makes pods. Branches are deleted as resources alone: the
- * cluster deletes what belongs to them.
+ * The controllers of the branches of databases in one cluster, one for each kind of resource, and their directory for
+ * sessions. `domain/branch/branch-plan.ts` decides; make-branch-pod.ts makes pods. Branches are deleted as resources
+ * alone: the cluster deletes what belongs to them.
  *
  * Not here: copies of resources between the clusters of a fleet.
  */
 
-import { Clock, Effect, Exit, Result, type Scope } from "effect"
+import { Clock, Effect, Exit, Result, type Scope, Struct } from "effect"
 import type { BranchAccess } from "../../domain/branch/branch-address.ts"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
+import type { BranchCredentials } from "../../domain/branch/branch-credentials.ts"
+import { type BranchKind, branchKinds } from "../../domain/branch/branch-kinds.ts"
 import { branchPodName } from "../../domain/branch/branch-name.ts"
 import {
   awaitedFrom,
@@ -21,12 +23,14 @@ import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
 import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
 import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { branchEvents, branchExpiredEvent } from "../../domain/events/branch-events.ts"
 import { asString, at } from "../../domain/json.ts"
-import { type BranchDatabase, branchDatabases } from "../../domain/resources/branches/branch-database.ts"
+import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import type { ApiError } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { countHolding } from "../kernel/holdings.ts"
@@ -42,6 +46,9 @@ import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { BranchDirectory, BranchUse, UsableBranch } from "./branch-directory.ts"
 import { awaitedUntil, type BranchMemory, type KnownBranch, knownBranch } from "./branch-memory.ts"
 import { isOwnedBy, makeBranchPod, readPassword } from "./make-branch-pod.ts"
+import { makeOfferedCredentials, type OfferedCredentials } from "./offered-credentials.ts"
+import { onceRead } from "./session-branch-refusal.ts"
+import { takeCredentials } from "./take-credentials.ts"
 
 export interface BranchesOptions {
   readonly api: KubeApi
@@ -55,8 +62,16 @@ type BranchTurn = Turn<BranchDatabase, KnownBranch>
 type Performed = Exclude<BranchAction, { readonly _tag: "RequeueAt" }>
 type Act<Tag extends Performed["_tag"]> = Extract<Performed, { readonly _tag: Tag }>
 
+/** The directory for sessions, and the way for values that clients send for branches. */
+export interface Branches extends BranchDirectory {
+  /** Takes values, and returns the name of the Secret that the branch's spec is to name. */
+  readonly takeCredentials: (credentials: BranchCredentials, caller: Caller) => Effect.Effect<string, ApiError>
+}
+
 interface State {
   readonly options: BranchesOptions
+  readonly offered: OfferedCredentials
+  readonly kind: BranchKind
   readonly memory: BranchMemory
   readonly podCache: Reflector
   readonly self: PlannedController<BranchDatabase>
@@ -93,7 +108,7 @@ const observed = (state: State, { known, now, view }: BranchTurn): ObservedBranc
     metadata,
     status,
     podName: branchPodName(metadata),
-    refusal: known.refusal ?? (Result.isFailure(admitted) ? admitted.failure : undefined),
+    refusal: known.refusal ?? (Result.isFailure(admitted) ? state.kind.inOwnWords(admitted.failure) : undefined),
     ttlMillis: ttlMillisOf(spec),
     pod: branchPodState(pod),
     isChanged: isChanged(view, pod),
@@ -112,10 +127,10 @@ const audited = ({ metadata: { name, namespace }, spec: { target } }: BranchData
 })
 
 const performMakePod = (
-  { options: { api, rules }, podCache, self }: State,
+  { kind, offered, options: { api, rules }, podCache, self }: State,
   { key, known, view }: BranchTurn
 ): Effect.Effect<void, KubeError> =>
-  makeBranchPod(api, rules, view).pipe(
+  makeBranchPod({ api, rules, kind, offered }, view).pipe(
     Effect.flatMap(({ password, pod }) => {
       known.password = password
       podCache.wrote(pod)
@@ -139,21 +154,21 @@ const performReadPassword = (
   })
 
 const patchStatus = (
-  { options: { events }, self }: State,
+  { kind: { resource }, options: { events }, self }: State,
   api: KubeApi,
   branch: BranchDatabase,
   patch: object
 ): Effect.Effect<void, KubeError> => {
   const { name, namespace } = branch.metadata
   const options = { ...(namespace === undefined ? {} : { namespace }), subresource: "status" as const }
-  return Effect.map(api.mergePatch(branchDatabases, name, patch, options), (after) => {
+  return Effect.map(api.mergePatch(resource, name, patch, options), (after) => {
     self.cache.wrote(after)
-    events.changed(branchDatabases, branch, after, branchEvents)
+    events.changed(resource, branch, after, branchEvents)
   })
 }
 
 /** Another process than this, or nobody, may begin to use the branch from now on. */
-const endedMeanwhile = ({ options: { api } }: State, operation: string, detail: string): KubeError =>
+const endedMeanwhile = ({ api }: BranchesOptions, operation: string, detail: string): KubeError =>
   new KubeError({ cluster: api.cluster, operation, reason: "Conflict", detail })
 
 const performDelete = (
@@ -165,16 +180,17 @@ const performDelete = (
     // The turn may have paused since it was planned.
     const isAwaited = view.status?.phase === "Ready" && (awaitedUntil(known) ?? 0) > (yield* Clock.currentTimeMillis)
     if (isAwaited || Object.keys(known.uses).length > 0) {
-      return yield* endedMeanwhile(state, "delete", `a session has begun to use the branch ${key}`)
+      return yield* endedMeanwhile(state.options, "delete", `a session has begun to use the branch ${key}`)
     }
     known.isEnding = true
     const { api, events } = state.options
+    const { resource } = state.kind
     const { name, namespace } = view.metadata
-    yield* api.delete(branchDatabases, name, { uid, ...(namespace === undefined ? {} : { namespace }) }).pipe(
+    yield* api.delete(resource, name, { uid, ...(namespace === undefined ? {} : { namespace }) }).pipe(
       Effect.andThen(audit({ act: "branchDeleted", message: why, ...audited(view) })),
       Effect.andThen(
         Effect.sync(() => {
-          if (view.status?.phase === "Ready") events.record(branchDatabases, view, branchExpiredEvent)
+          if (view.status?.phase === "Ready") events.record(resource, view, branchExpiredEvent)
         })
       ),
       Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))),
@@ -198,13 +214,8 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
   }
 }
 
-const turnsOf = (
-  options: BranchesOptions,
-  memory: BranchMemory,
-  podCache: Reflector,
-  self: PlannedController<BranchDatabase>
-): PlannedTurns<BranchDatabase, KnownBranch, ObservedBranch, Performed> => {
-  const state = { options, memory, podCache, self }
+const turnsOf = (state: State): PlannedTurns<BranchDatabase, KnownBranch, ObservedBranch, Performed> => {
+  const { memory, podCache, self } = state
   return {
     changed: ({ metadata }) => self.enqueue(keyOf(metadata.namespace, metadata.name)),
     forget: (key) => Effect.sync(() => void memory.delete(key)),
@@ -242,7 +253,7 @@ const accessOf = (
 const find = (state: State, namespace: string, name: string): UsableBranch | undefined => {
   const branch = state.self.view(keyOf(namespace, name))
   if (branch === undefined) return undefined
-  const request = requestOf(branch)
+  const request = Result.mapError(requestOf(branch), state.kind.inOwnWords)
   const over = isBeingDeleted(branch.metadata) || state.memory.get(keyOf(namespace, name))?.isEnding === true
   return {
     uid: branch.metadata.uid ?? "",
@@ -270,7 +281,7 @@ const recordUse = (
     const now = yield* Clock.currentTimeMillis
     const current = state.self.view(keyOf(branch.namespace, branch.name))
     if (current?.metadata.uid !== branch.uid || current.status?.phase !== "Ready" || isBeingDeleted(current.metadata)) {
-      return yield* endedMeanwhile(state, "use", `the branch ${branch.name} is not ready any more`)
+      return yield* endedMeanwhile(state.options, "use", `the branch ${branch.name} is not ready any more`)
     }
     const { resourceVersion } = current.metadata
     const expireTime = timestamp(expiryAfterUse(ttlMillisOf(current.spec), now))
@@ -312,7 +323,7 @@ const use = (state: State, branch: UsableBranch, session: BranchUse): Effect.Eff
   Effect.suspend(() => {
     const known = state.memory.get(keyOf(branch.namespace, branch.name))
     if (known === undefined || known.uid !== branch.uid || known.isEnding) {
-      return Effect.fail(endedMeanwhile(state, "use", `the branch ${branch.name} is not ready any more`))
+      return Effect.fail(endedMeanwhile(state.options, "use", `the branch ${branch.name} is not ready any more`))
     }
     const { sessionId, user } = session
     // At once, so that no turn of the controller can take the branch for unused.
@@ -334,33 +345,85 @@ const release = ({ memory, self }: State, branch: UsableBranch, sessionId: strin
     self.enqueue(key)
   })
 
-/** Runs the controller for as long as the scope lives. */
-export const makeBranches = (options: BranchesOptions): Effect.Effect<BranchDirectory, never, Scope.Scope> =>
+/** Runs the controller of a kind for as long as the scope lives. */
+const makeKind = (
+  parts: Pick<State, "options" | "offered" | "podCache">,
+  kind: BranchKind
+): Effect.Effect<State, never, Scope.Scope> =>
   Effect.gen(function* () {
     const memory: BranchMemory = new Map()
-    yield* countHolding("branches of databases", () => memory.size)
+    const { resource } = kind
+    const self = yield* makePlannedController({ name: resource.kind, api: parts.options.api, resource }, (made) =>
+      turnsOf({ ...parts, kind, memory, self: made })
+    )
+    return { ...parts, kind, memory, self }
+  })
+
+/** The branches of an id that live, as cached. */
+const living = (kinds: ReadonlyArray<State>, namespace: string, id: string): ReadonlyArray<BranchDatabase> =>
+  kinds.flatMap(({ self }) =>
+    self.cache.all().flatMap(({ metadata }) => {
+      const branch = metadata.namespace === namespace ? self.view(keyOf(namespace, metadata.name)) : undefined
+      const lives = branch?.spec.id === id && branch.status?.phase !== "Failed" && !isBeingDeleted(branch.metadata)
+      return lives ? [branch] : []
+    })
+  )
+
+/** Runs the controllers for as long as the scope lives. */
+export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    let kinds: ReadonlyArray<State> = []
+    yield* countHolding("branches of databases", () => kinds.reduce((count, { memory }) => count + memory.size, 0))
+    const offered = yield* makeOfferedCredentials
     // The pods are there before the branches that ask for them.
-    let controller: PlannedController<BranchDatabase> | undefined
     const podCache = yield* makeReflector(
       options.api,
       pods,
       ({ metadata: { namespace, ownerReferences } }) => {
-        for (const { name } of ownerReferences ?? []) controller?.enqueue(keyOf(namespace, name))
+        for (const { kind: owner, name } of ownerReferences ?? [])
+          kinds.find(({ kind }) => kind.resource.kind === owner)?.self.enqueue(keyOf(namespace, name))
       },
       { labelSelector: podLabel }
     )
-    const self = yield* makePlannedController(
-      { name: "BranchDatabase", api: options.api, resource: branchDatabases },
-      (made) => turnsOf(options, memory, podCache, made)
+    kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>
+      makeKind({ options, offered, podCache }, kind)
     )
-    controller = self
-    const state: State = { options, memory, podCache, self }
+    // A branch of another process's directory is one that no kind knows.
+    const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>
+      kinds.find(({ memory }) => memory.get(keyOf(namespace, name))?.uid === uid)
+    const started = Effect.forEach(
+      [podCache, ...kinds.map(({ self }) => self.cache)],
+      ({ awaitSynced }) => awaitSynced,
+      {
+        discard: true
+      }
+    )
+    const ground = {
+      api: options.awaited,
+      offered,
+      living: (namespace: string, id: string) => living(kinds, namespace, id)
+    }
     return {
-      started: Effect.andThen(self.cache.awaitSynced, podCache.awaitSynced),
-      find: (namespace, name) => find(state, namespace, name),
-      await: (branch, sessionId) => awaitUse(state, branch, sessionId),
-      isUsedBy: (sessionId) => isUsedBy(state, sessionId),
-      use: (branch, session) => use(state, branch, session),
-      release: (branch, sessionId) => release(state, branch, sessionId)
+      started,
+      takeCredentials: (...given) => Effect.andThen(onceRead(started), takeCredentials(ground, ...given)),
+      find: (namespace, name, olderKind) =>
+        kinds
+          .filter(({ kind: { engine } }) => engine === undefined || engine === olderKind)
+          .reduce<UsableBranch | undefined>((found, state) => found ?? find(state, namespace, name), undefined),
+      await: (branch, sessionId) => {
+        const state = kindOf(branch)
+        return state === undefined ? Effect.void : awaitUse(state, branch, sessionId)
+      },
+      isUsedBy: (sessionId) => kinds.some((state) => isUsedBy(state, sessionId)),
+      use: (branch, session) => {
+        const state = kindOf(branch)
+        return state === undefined
+          ? Effect.fail(endedMeanwhile(options, "use", `the branch ${branch.name} is not ready any more`))
+          : use(state, branch, session)
+      },
+      release: (branch, sessionId) => {
+        const state = kindOf(branch)
+        return state === undefined ? Effect.void : release(state, branch, sessionId)
+      }
     }
   })

@@ -7,6 +7,7 @@
 
 import type { Effect } from "effect"
 import type { UsableBranch } from "../../domain/branch/usable-branch.ts"
+import type { OlderBranchEngine } from "../../domain/resources/branches/legacy-branch-databases.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
 
@@ -27,7 +28,7 @@ export interface BranchDirectory {
    * The branch as cached now (BranchDatabase first, then the older kind of the list that named it); nothing: there is
    * none.
    */
-  readonly find: (namespace: string, name: string) => UsableBranch | undefined
+  readonly find: (namespace: string, name: string, olderKind?: OlderBranchEngine) => UsableBranch | undefined
   /** Keeps a branch for a session that has named it and is not there yet. */
   readonly await: (branch: UsableBranch, sessionId: string) => Effect.Effect<void>
   /** Whether a branch knows of a session that uses it. */

@@ -17,8 +17,7 @@ import type { KubeApi } from "../../ports/kube-api.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { logWarning } from "../kernel/log.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
-import { makeBranches } from "./branch-controller.ts"
-import type { BranchDirectory } from "./branch-directory.ts"
+import { type Branches, makeBranches } from "./branch-controller.ts"
 
 /** The parts of the operator that branches build on. */
 export interface BranchGround {
@@ -31,7 +30,7 @@ export interface BranchGround {
 }
 
 export interface ClusterBranches {
-  readonly directory: BranchDirectory
+  readonly directory: Branches
   /** By these a client knows which engines have branches. */
   readonly features: ReadonlyArray<Feature>
 }

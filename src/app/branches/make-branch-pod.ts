@@ -8,11 +8,14 @@
 import { randomBytes } from "node:crypto"
 import { Effect, Redacted, Result } from "effect"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
+import { credentialsSecrets } from "../../domain/branch/branch-credentials.ts"
+import type { BranchKind } from "../../domain/branch/branch-kinds.ts"
 import { branchPodName } from "../../domain/branch/branch-name.ts"
 import { branchPod } from "../../domain/branch/branch-pod.ts"
+import type { BranchRequest } from "../../domain/branch/branch-request.ts"
 import { requestDigest } from "../../domain/branch/request-digest.ts"
 import { asString, at } from "../../domain/json.ts"
-import { branchDatabases, type BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
+import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods, secrets } from "../../domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
@@ -20,6 +23,7 @@ import { ownerLabel } from "../../domain/session/names.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
+import type { OfferedCredentials } from "./offered-credentials.ts"
 import { targetTemplate } from "./target-template.ts"
 
 const passwordBytes = 24
@@ -29,9 +33,22 @@ export interface MadeBranchPod {
   readonly password: Redacted.Redacted
 }
 
-const ownerOf = ({ metadata: { name, uid = "" } }: BranchDatabase): OwnerReference => ({
-  apiVersion: apiVersionOf(branchDatabases),
-  kind: branchDatabases.kind,
+/** The parts that pods of branches are made with. */
+export interface PodMaking {
+  readonly api: KubeApi
+  readonly rules: BranchRules
+  /** The kind of the branch's resource. */
+  readonly kind: BranchKind
+  /** The values that clients have sent for branches. */
+  readonly offered: OfferedCredentials
+}
+
+const ownerOf = (
+  { kind: { resource } }: Pick<PodMaking, "kind">,
+  { metadata: { name, uid = "" } }: BranchDatabase
+): OwnerReference => ({
+  apiVersion: apiVersionOf(resource),
+  kind: resource.kind,
   name,
   uid
 })
@@ -67,27 +84,43 @@ const taken = ({ plural }: ResourceRef, { metadata }: BranchDatabase): BranchRef
       "that belongs to no branch of this name: delete it, and run the command again."
   })
 
-/** The branch's password: a new one, or that of an earlier try. */
-const ensurePassword = (
-  api: KubeApi,
-  branch: BranchDatabase
-): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> => {
-  const { metadata } = branch
-  const password = Redacted.make(randomBytes(passwordBytes).toString("base64url"))
+/** Another branch has them, or the operator was started again before this one was made. */
+const forgotten = (name: string): BranchRefused =>
+  new BranchRefused({
+    why:
+      `The values for the Secret ${name}, which the client has sent to the operator, are not there any more: run the ` +
+      "command again."
+  })
+
+/** Makes a Secret that is the branch's own. */
+const createSecret = (
+  making: PodMaking,
+  branch: BranchDatabase,
+  name: string,
+  values: ReadonlyMap<string, Redacted.Redacted>
+): Effect.Effect<KubeObject, KubeError> => {
+  const { namespace } = branch.metadata
+  const encoded = (value: Redacted.Redacted) => Buffer.from(Redacted.value(value)).toString("base64")
   const secret = {
     apiVersion: apiVersionOf(secrets),
     kind: secrets.kind,
-    metadata: {
-      name: branchPodName(metadata),
-      namespace: metadata.namespace,
-      labels: ownerLabel,
-      ownerReferences: [ownerOf(branch)]
-    },
+    metadata: { name, namespace, labels: ownerLabel, ownerReferences: [ownerOf(making, branch)] },
     type: "Opaque",
     immutable: true,
-    data: { password: Buffer.from(Redacted.value(password)).toString("base64") }
+    data: Object.fromEntries([...values].map(([key, value]) => [key, encoded(value)]))
   }
-  return api.create(secrets, secret, metadata.namespace).pipe(
+  return making.api.create(secrets, secret, namespace)
+}
+
+/** The branch's password: a new one, or that of an earlier try. */
+const ensurePassword = (
+  making: PodMaking,
+  branch: BranchDatabase
+): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> => {
+  const { api } = making
+  const { metadata } = branch
+  const password = Redacted.make(randomBytes(passwordBytes).toString("base64url"))
+  return createSecret(making, branch, branchPodName(metadata), new Map([["password", password]])).pipe(
     Effect.as(password),
     Effect.catch((error) =>
       error.reason === "AlreadyExists"
@@ -97,6 +130,35 @@ const ensurePassword = (
     Effect.flatMap((found) => (found === undefined ? taken(secrets, branch) : Effect.succeed(found)))
   )
 }
+
+/** The Secrets of the values that the client has sent for this very branch; they are as old as the branch is. */
+const ensureCredentials = (
+  making: PodMaking,
+  branch: BranchDatabase,
+  { connection }: BranchRequest
+): Effect.Effect<void, KubeError | BranchRefused> =>
+  Effect.forEach(
+    credentialsSecrets(connection),
+    (name) => {
+      const { api, offered } = making
+      const { namespace = "" } = branch.metadata
+      const values = offered.find(namespace, name)
+      const made = values === undefined ? api.get(secrets, name, namespace) : createSecret(making, branch, name, values)
+      return made.pipe(
+        Effect.catch((error) => {
+          if (error.reason === "AlreadyExists") return api.get(secrets, name, namespace)
+          if (error.reason === "NotFound" && values === undefined) return Effect.fail(forgotten(name))
+          return Effect.fail(refusedBy("The branch's Secret")(error))
+        }),
+        Effect.filterOrFail(
+          (found) => isOwnedBy(found, branch),
+          () => forgotten(name)
+        ),
+        Effect.andThen(offered.forget(name))
+      )
+    },
+    { discard: true }
+  )
 
 const ensurePod = (
   api: KubeApi,
@@ -119,19 +181,27 @@ const ensurePod = (
 
 /** Makes what is missing of a branch's pod and Secret. */
 export const makeBranchPod = (
-  api: KubeApi,
-  rules: BranchRules,
+  making: PodMaking,
   branch: BranchDatabase
 ): Effect.Effect<MadeBranchPod, KubeError | BranchRefused> =>
   Effect.gen(function* () {
-    const refused = (why: string) => new BranchRefused({ why })
+    const { api, kind, rules } = making
+    const refused = (why: string) => new BranchRefused({ why: kind.inOwnWords(why) })
     const { metadata, spec } = branch
     const { namespace = "" } = metadata
     const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))
     const template = yield* targetTemplate(api, namespace, spec.target)
     const digest = requestDigest(request, sha256Hex)
-    const options = { name: branchPodName(metadata), namespace, owner: ownerOf(branch), request, digest, template }
+    const options = {
+      name: branchPodName(metadata),
+      namespace,
+      owner: ownerOf(making, branch),
+      request,
+      digest,
+      template
+    }
     const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
-    const password = yield* ensurePassword(api, branch)
+    yield* ensureCredentials(making, branch, request)
+    const password = yield* ensurePassword(making, branch)
     return { pod: yield* ensurePod(api, branch, wanted), password }
   })

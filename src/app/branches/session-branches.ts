@@ -10,6 +10,7 @@ import { type EnvironmentPlan, environmentPlan, type SessionBranch } from "../..
 import { branchFor, type BranchObstacle, isPassing, type UsableBranch } from "../../domain/branch/usable-branch.ts"
 import { quoted } from "../../domain/clean-text.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import { type NamedBranch, namedBranchKey } from "../../domain/session/connect-request.ts"
 import { type ApiError, badRequest, internalError, reconnectNotPossible } from "../api/status.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
@@ -20,7 +21,7 @@ import { branchRefusal, onceRead } from "./session-branch-refusal.ts"
 export interface NamedBranches {
   /** The namespace of the session's target. */
   readonly namespace: string
-  readonly names: ReadonlyArray<string>
+  readonly names: ReadonlyArray<NamedBranch>
 }
 
 /** A session that uses branches. */
@@ -46,7 +47,7 @@ export interface SessionBranches {
 
 interface State {
   readonly directory: BranchDirectory
-  /** The branches in use, by session and by their own names. */
+  /** The branches in use, by session and by {@link namedBranchKey}. */
   readonly uses: Map<string, Map<string, UsableBranch>>
   readonly ends: FiberMap.FiberMap<string>
 }
@@ -54,18 +55,28 @@ interface State {
 /** How a release is tried again. */
 const again = { times: 5, schedule: Schedule.exponential(1_000) }
 
-/** The branches that the names find, each with its view as the session uses it. */
+/** A branch that a connect names, as it is and as the session uses it. */
+interface FoundBranch {
+  readonly key: string
+  readonly branch: UsableBranch
+  readonly used: SessionBranch
+}
+
 const found = (
   { directory, uses }: State,
   { hasBegun, id }: Pick<BranchSession, "hasBegun" | "id">,
   { names, namespace }: NamedBranches
-): Effect.Effect<ReadonlyArray<readonly [UsableBranch, SessionBranch]>, ApiError> =>
+): Effect.Effect<ReadonlyArray<FoundBranch>, ApiError> =>
   Effect.andThen(
     onceRead(directory.started),
-    Effect.forEach(names, (name) => {
-      const branch = directory.find(namespace, name)
-      const usable = branchFor(branch, { id, hasBegun, uses: uses.get(id)?.get(name)?.uid })
-      if (branch !== undefined && Result.isSuccess(usable)) return Effect.succeed([branch, usable.success] as const)
+    Effect.forEach(names, (named) => {
+      const { name, olderKind } = named
+      const key = namedBranchKey(named)
+      const branch = directory.find(namespace, name, olderKind)
+      const usable = branchFor(branch, { id, hasBegun, uses: uses.get(id)?.get(key)?.uid })
+      if (branch !== undefined && Result.isSuccess(usable)) {
+        return Effect.succeed({ key, branch, used: usable.success })
+      }
       const why: BranchObstacle = Result.isFailure(usable) ? usable.failure : { _tag: "Unknown" }
       const refused = branchRefusal(name, namespace, why)
       const isFinal = hasBegun && !isPassing(why)
@@ -73,12 +84,11 @@ const found = (
     })
   )
 
-const planOf = (
-  branches: ReadonlyArray<readonly [UsableBranch, SessionBranch]>
-): Effect.Effect<EnvironmentPlan, ApiError> =>
-  Effect.fromResult(
-    Result.mapError(environmentPlan(branches.map(([, branch]) => branch)), (problem) => badRequest(problem))
-  )
+/** The variables that lead to the branches, each of which may be named in more than one list. */
+const planOf = (found: ReadonlyArray<FoundBranch>): Effect.Effect<EnvironmentPlan, ApiError> => {
+  const branches = new Map(found.map(({ branch, used }) => [branch.uid, used]))
+  return Effect.fromResult(Result.mapError(environmentPlan([...branches.values()]), (problem) => badRequest(problem)))
+}
 
 /** Releases what a session uses, once it has ended. */
 const release = ({ directory, uses }: State, id: string): Effect.Effect<void> =>
@@ -116,17 +126,17 @@ const withoutBranches = (
 const record = (
   state: State,
   { ended, id, user }: BranchSession,
-  branches: ReadonlyArray<UsableBranch>
+  branches: ReadonlyArray<FoundBranch>
 ): Effect.Effect<void, ApiError> => {
-  const recordOne = (branch: UsableBranch): Effect.Effect<void, ApiError> =>
+  const recordOne = ({ branch, key }: FoundBranch): Effect.Effect<void, ApiError> =>
     Effect.suspend(() => {
       const known = state.uses.get(id) ?? new Map<string, UsableBranch>()
-      if (known.get(branch.name)?.uid === branch.uid) return Effect.void
+      if (known.get(key)?.uid === branch.uid) return Effect.void
       return state.directory.use(branch, { sessionId: id, user }).pipe(
         Effect.mapError(({ detail }) =>
           internalError(`The use of the database branch ${quoted(branch.name)} cannot be recorded: ${detail}.`)
         ),
-        Effect.tap(() => Effect.sync(() => state.uses.set(id, known.set(branch.name, branch))))
+        Effect.tap(() => Effect.sync(() => state.uses.set(id, known.set(key, branch))))
       )
     })
   const watched = FiberMap.run(state.ends, id, Effect.andThen(ended, release(state, id)), { onlyIfMissing: true })
@@ -143,18 +153,14 @@ export const makeSessionBranches = (directory: BranchDirectory): Effect.Effect<S
         Effect.gen(function* () {
           const branches = yield* found(state, { id, hasBegun: false }, named)
           yield* planOf(branches)
-          yield* Effect.forEach(branches, ([branch]) => directory.await(branch, id), { discard: true })
+          yield* Effect.forEach(branches, ({ branch }) => directory.await(branch, id), { discard: true })
         }),
       use: (session, named) =>
         Effect.gen(function* () {
           if (named.names.length === 0) return yield* withoutBranches(state, session)
           const branches = yield* found(state, session, named)
           const plan = yield* planOf(branches)
-          yield* record(
-            state,
-            session,
-            branches.map(([branch]) => branch)
-          )
+          yield* record(state, session, branches)
           return plan
         })
     }

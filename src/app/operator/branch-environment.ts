@@ -28,8 +28,10 @@ export const branchEnvironment = Config.all({
   })
 })
 
-/** Whether any engine is switched on; `braid doctor` asks for the rights that branches need. */
-export const anyBranching = branchEnvironment.pipe(Config.map(({ engines }) => engines.some(({ isOn }) => isOn)))
+/** The engines that are switched on; `braid doctor` asks for the rights that their branches need. */
+export const branchedEngines = branchEnvironment.pipe(
+  Config.map(({ engines }) => engines.flatMap(({ engine, isOn }) => (isOn ? [engine] : [])))
+)
 
 export const readBranchSettings = ({
   engines,

@@ -35,7 +35,11 @@ const makeBranchesAndSessions: MakeCapability = (ground, earlier) =>
     const branches = yield* makeClusterBranches(ground)
     const grounded: Ground = branches === undefined ? ground : { ...ground, branches: branches.directory }
     const sessions = yield* makeMemberCapability(grounded, earlier)
-    return { ...sessions, features: [...(sessions.features ?? []), ...(branches?.features ?? [])] }
+    return {
+      ...sessions,
+      features: [...(sessions.features ?? []), ...(branches?.features ?? [])],
+      ...(branches === undefined ? {} : { takeCredentials: branches.directory.takeCredentials })
+    }
   })
 
 /**

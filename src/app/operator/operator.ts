@@ -38,6 +38,7 @@ import { SessionEnds } from "../sessions/session-ends.ts"
 import { admitConnect } from "./admit-connect.ts"
 import { type Ground, makeCapabilities, type MakeCapability, operatorCapabilities } from "./capabilities.ts"
 import { copyTargetRequests } from "./copy-target-requests.ts"
+import { credentialsRequests } from "./credentials-requests.ts"
 import { describeOperator, lockedTarget, operatorVersion, sessionObject } from "./describe.ts"
 import { NameMismatches } from "./name-mismatches.ts"
 import { makeSessionQuota, type SessionQuota } from "./session-quota.ts"
@@ -179,6 +180,7 @@ const facadeOf = (operator: Operator): Facade => {
     problems,
     connect: (request) => admitConnect(reception, request),
     ...copyTargetRequests(reception),
+    ...credentialsRequests(reception),
     describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace, key) =>

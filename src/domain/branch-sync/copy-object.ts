@@ -8,7 +8,7 @@
 import { jsonEqual } from "../json.ts"
 import { apiVersionOf } from "../resources/resource-descriptor.ts"
 import { mergePatch, type MergePatch } from "../session/merge-patch.ts"
-import { originAnnotations, originLabel, plain, type SyncedBranch, syncedBranches } from "./synced-branch.ts"
+import { originAnnotations, originLabel, plain, type SyncedBranch, type SyncedKind } from "./synced-branch.ts"
 
 /** The primary as copies name it. */
 export interface PrimaryIdentity {
@@ -21,7 +21,13 @@ export interface PrimaryIdentity {
 }
 
 /** The labels of an origin that its copy has too; the others mean something in the origin's cluster only. */
-const copiedLabels = ["mirrord-branch-id", "operator.metalbear.co/owner"]
+const copiedLabels = [
+  "mirrord-branch-id",
+  "mirrord-pg-branch-id",
+  "mirrord-mysql-branch-id",
+  "mirrord-mongodb-branch-id",
+  "operator.metalbear.co/owner"
+]
 
 const labelsOf = ({ metadata: { labels } }: SyncedBranch, { cluster }: PrimaryIdentity) => ({
   ...Object.fromEntries(Object.entries(labels ?? {}).filter(([name]) => copiedLabels.includes(name))),
@@ -31,11 +37,16 @@ const labelsOf = ({ metadata: { labels } }: SyncedBranch, { cluster }: PrimaryId
 const generationOf = ({ metadata: { generation } }: SyncedBranch): string => String(generation ?? 0)
 
 /** The object to create. The target's namespace is no part of it: the copy is in that namespace. */
-export const copyObject = (origin: SyncedBranch, primary: PrimaryIdentity, namespace: string): object => {
+export const copyObject = (
+  resource: SyncedKind,
+  origin: SyncedBranch,
+  primary: PrimaryIdentity,
+  namespace: string
+): object => {
   const { metadata, spec } = origin
   return {
-    apiVersion: apiVersionOf(syncedBranches),
-    kind: syncedBranches.kind,
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
     metadata: {
       name: metadata.name,
       namespace,

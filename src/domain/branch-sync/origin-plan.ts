@@ -24,7 +24,9 @@ import {
   type CopyReference,
   phaseOf,
   plain,
-  type SyncedBranch
+  type SyncedBranch,
+  syncedBranches,
+  type SyncedKind
 } from "./synced-branch.ts"
 
 /** The branches of the cluster in which the copy is or is to be, as far as they are known. */
@@ -41,6 +43,8 @@ export type SeenCluster =
 
 /** Everything from which the next actions for an origin follow. Times are epoch ms. */
 export interface ObservedOrigin {
+  /** The kind of the origin and of its copy. */
+  readonly resource: SyncedKind
   readonly origin: SyncedBranch
   readonly primary: PrimaryIdentity
   /** The cluster in which the copy is or is to be; nothing: there is no default cluster. */
@@ -140,14 +144,19 @@ const borrow = (
   reference: CopyReference,
   now: number
 ): ReadonlyArray<OriginAction> => {
-  const { origin } = observed
+  const { origin, resource } = observed
+  const place = `${reference.namespace}/${copy.metadata.name}`
+  // The API server has drawn the name, so it says nothing about the branch.
+  if (resource.kind !== syncedBranches.kind) {
+    const why = `Cluster ${reference.cluster} has a ${resource.kind} ${place} of somebody else: run the command again.`
+    return fail(observed, why, now)
+  }
   if (enginesOf(origin).join() === enginesOf(copy).join())
     return bringStatus(observed, mirroredStatus(origin, copy, { ...reference, borrowed: true }, now))
   const id = asString(at(origin.spec, "id")) ?? ""
   return fail(
     observed,
-    `Cluster ${reference.cluster} has a branch ${reference.namespace}/${copy.metadata.name} of another engine: take ` +
-      `another id than ${JSON.stringify(id)}.`,
+    `Cluster ${reference.cluster} has a branch ${place} of another engine: take another id than ${JSON.stringify(id)}.`,
     now
   )
 }
@@ -188,12 +197,12 @@ const isStill = (observed: ObservedOrigin, found: Found, { borrowed, uid }: Copy
   !isBeingDeleted(found.copy.metadata) &&
   (isCopyOf(observed, found) || (borrowed === true && uid === found.copy.metadata.uid))
 
-const create = ({ origin, primary }: ObservedOrigin): ReadonlyArray<OriginAction> => {
+const create = ({ origin, primary, resource }: ObservedOrigin): ReadonlyArray<OriginAction> => {
   const { metadata } = origin
   const place = copyNamespace(metadata, primary.namespace)
   if (Result.isFailure(place)) return []
   const address = { namespace: place.success, name: metadata.name }
-  return [{ _tag: "CreateCopy", object: copyObject(origin, primary, place.success), address }]
+  return [{ _tag: "CreateCopy", object: copyObject(resource, origin, primary, place.success), address }]
 }
 
 const planFound = (observed: ObservedOrigin, found: Found, now: number): ReadonlyArray<OriginAction> => {

@@ -7,6 +7,9 @@
  */
 
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
+import { branchKinds } from "../branch/branch-kinds.ts"
+import type { BranchSettings } from "../branch/branch-settings.ts"
 import { type ClusterName, clusterName } from "../fleet/cluster-name.ts"
 import { asString, at, isObject, type JsonObject } from "../json.ts"
 import { branchDatabases } from "../resources/branches/branch-database.ts"
@@ -18,15 +21,26 @@ const fields = Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Sch
 export const SyncedBranch = Schema.Struct({ metadata: ObjectMeta, spec: fields, status: fields })
 export type SyncedBranch = typeof SyncedBranch.Type
 
-/** The kind BranchDatabase, of which every object can be read. */
-export const syncedBranches: ResourceDescriptor<SyncedBranch> = {
-  group: branchDatabases.group,
-  version: branchDatabases.version,
-  kind: branchDatabases.kind,
-  plural: branchDatabases.plural,
-  scope: branchDatabases.scope,
+/** A kind of branches, of which every object can be read. */
+export type SyncedKind = ResourceDescriptor<SyncedBranch>
+
+const syncedKind = ({ group, kind, plural, scope, version }: ResourceDescriptor<unknown>): SyncedKind => ({
+  group,
+  version,
+  kind,
+  plural,
+  scope,
   schema: SyncedBranch
-}
+})
+
+/** The kind BranchDatabase. */
+export const syncedBranches = syncedKind(branchDatabases)
+
+/** The kinds whose objects are kept the same where the engines of the settings are switched on. */
+export const syncedKinds = (settings: BranchSettings): ReadonlyArray<SyncedKind> =>
+  branchKinds(Struct.keys(settings)).map(({ engine, resource }) =>
+    engine === undefined ? syncedBranches : syncedKind(resource)
+  )
 
 /** The place of a branch in one cluster. */
 export interface BranchAddress {

@@ -36,6 +36,9 @@ export type Connection = ReadonlyMap<string, ReadonlyArray<ValueSource>>
 const usualParameters = ["host", "port", "user", "password", "database"] as const
 
 const variableName = /^[-._A-Za-z][-._A-Za-z0-9]{0,252}$/u
+/** Whether a text can be the name of an environment variable, and with that also a key of a Secret. */
+export const isVariableName = (name: string): boolean => variableName.test(name)
+
 const secretName = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/u
 const secretKey = /^[-._A-Za-z0-9]{1,253}$/u
 

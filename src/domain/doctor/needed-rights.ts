@@ -6,7 +6,9 @@
  * (examine-rights.ts).
  */
 
+import { branchKinds } from "../branch/branch-kinds.ts"
 import type { Role } from "../fleet/roles.ts"
+import type { BranchEngine } from "../resources/chart-switches.ts"
 import { operatorGroup } from "../resources/operator-api.ts"
 
 /** Where a right is needed: in the whole cluster, or in one namespace. */
@@ -36,8 +38,8 @@ export interface InstalledParts {
   readonly asksNodes: boolean
   /** The replicas of a primary share its members. */
   readonly sharding: boolean
-  /** Databases of at least one engine have branches. */
-  readonly branching: boolean
+  /** The engines whose databases have branches. */
+  readonly branching: ReadonlyArray<BranchEngine>
 }
 
 /** An installation of which nothing is known. */
@@ -47,7 +49,7 @@ export const noParts: InstalledParts = {
   ephemeralAgents: false,
   asksNodes: false,
   sharding: false,
-  branching: false
+  branching: []
 }
 
 const sessions = "mirrord.metalbear.co"
@@ -158,24 +160,29 @@ const copies: ReadonlyArray<NeededRight> = [
   { scope: "cluster", group: "argoproj.io", resource: "rollouts", verbs: ["list", "patch"], without: noScaleDown }
 ]
 
+/** Each kind of branches that a cluster with these engines has. */
+const ofBranchKinds = (
+  engines: ReadonlyArray<BranchEngine>,
+  right: Omit<NeededRight, "scope" | "group" | "resource">,
+  subresource = ""
+): ReadonlyArray<NeededRight> =>
+  branchKinds(engines).map(({ resource: { group, plural } }) => ({
+    scope: "cluster",
+    group,
+    resource: plural + subresource,
+    ...right
+  }))
+
+const followingBranches = (engines: ReadonlyArray<BranchEngine>, without: string): ReadonlyArray<NeededRight> => [
+  ...ofBranchKinds(engines, { verbs: ["get", "list", "watch", "delete"], without }),
+  ...ofBranchKinds(engines, { verbs: ["patch"], without }, "/status")
+]
+
 const noBranches = "no branch of a database is made"
 
 /** Rights of an operator that makes branches of databases, beside those for copies. */
-const branches: ReadonlyArray<NeededRight> = [
-  {
-    scope: "cluster",
-    group: "dbs.mirrord.metalbear.co",
-    resource: "branchdatabases",
-    verbs: ["get", "list", "watch", "delete"],
-    without: noBranches
-  },
-  {
-    scope: "cluster",
-    group: "dbs.mirrord.metalbear.co",
-    resource: "branchdatabases/status",
-    verbs: ["patch"],
-    without: noBranches
-  },
+const branches = (engines: ReadonlyArray<BranchEngine>): ReadonlyArray<NeededRight> => [
+  ...followingBranches(engines, noBranches),
   { scope: "cluster", group: "", resource: "secrets", verbs: ["get", "create"], without: noBranches },
   {
     scope: "cluster",
@@ -189,21 +196,8 @@ const branches: ReadonlyArray<NeededRight> = [
 const noOrders = "no branch of a database is made for sessions over many clusters"
 
 /** Rights of a primary, in its own cluster, whose sessions have their databases in another one. */
-const orderedBranches: ReadonlyArray<NeededRight> = [
-  {
-    scope: "cluster",
-    group: "dbs.mirrord.metalbear.co",
-    resource: "branchdatabases",
-    verbs: ["get", "list", "watch", "delete"],
-    without: noOrders
-  },
-  {
-    scope: "cluster",
-    group: "dbs.mirrord.metalbear.co",
-    resource: "branchdatabases/status",
-    verbs: ["patch"],
-    without: noOrders
-  },
+const orderedBranches = (engines: ReadonlyArray<BranchEngine>): ReadonlyArray<NeededRight> => [
+  ...followingBranches(engines, noOrders),
   {
     scope: "cluster",
     group: "",
@@ -488,7 +482,7 @@ const ofWorkloads = (
     ...(asksNodes && !ephemeralAgents ? [askingNodes] : []),
     ...(agentTls ? keepingAKey : []),
     ...copies,
-    ...(branching && hasDatabases ? branches : [])
+    ...(branching.length > 0 && hasDatabases ? branches(branching) : [])
   ]
 }
 
@@ -498,11 +492,12 @@ const ofWorkloads = (
  */
 export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<NeededRight> => {
   const hasAgents = role._tag !== "Primary" || !role.managementOnly
+  const isElsewhere = role._tag === "Primary" && !role.isDefault
   return [
     ...everyOperator,
     ...(parts.ownCertificate ? keepingACertificate : []),
     ...(hasAgents ? ofWorkloads(role, parts) : []),
-    ...(parts.branching && role._tag === "Primary" && !role.isDefault ? orderedBranches : []),
+    ...(isElsewhere && parts.branching.length > 0 ? orderedBranches(parts.branching) : []),
     ...(role._tag === "Primary" ? [...primaryOperator, ...(parts.sharding ? sharingMembers : [])] : [])
   ]
 }
@@ -535,12 +530,16 @@ export const memberRights: ReadonlyArray<NeededRight> = [
 ]
 
 /** The same at its default cluster, if databases have branches. */
-export const defaultClusterRights: ReadonlyArray<NeededRight> = [
-  {
-    scope: "cluster",
-    group: "dbs.mirrord.metalbear.co",
-    resource: "branchdatabases",
-    verbs: ["get", "list", "watch", "create", "patch", "delete"],
-    without: noOrders
-  }
-]
+export const defaultClusterRights = (engines: ReadonlyArray<BranchEngine>): ReadonlyArray<NeededRight> =>
+  engines.length === 0
+    ? []
+    : [
+        ...ofBranchKinds(engines, { verbs: ["get", "list", "watch", "create", "patch", "delete"], without: noOrders }),
+        {
+          scope: "cluster",
+          group: operatorGroup,
+          resource: "branchcredentials",
+          verbs: ["create"],
+          without: "no branch is made for sessions over many clusters whose connection has values of the client's own"
+        }
+      ]

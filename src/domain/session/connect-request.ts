@@ -6,8 +6,10 @@
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Struct from "effect/Struct"
 import { cleanText, textLimits } from "../clean-text.ts"
 import { decodeBase64Text, encodeBase64Text } from "../credentials/base64.ts"
+import type { OlderBranchEngine } from "../resources/branches/legacy-branch-databases.ts"
 import { fieldProblems } from "../resources/resource-descriptor.ts"
 import {
   connectParameters,
@@ -131,13 +133,31 @@ export const encodeConnectHeader = encodeBase64Text
 export const connectQuery = (params: ConnectParams): string =>
   new URLSearchParams(params.entries.map(([name, value]): [string, string] => [name, value])).toString()
 
-const branchLists = ["mysql_branch_names", "pg_branch_names", "mongodb_branch_names", "branch_db_names"] as const
-const branchParameters: ReadonlySet<string> = new Set<ConnectParameterName>(branchLists)
+/** A database branch as a connect names it. */
+export interface NamedBranch {
+  readonly name: string
+  /** The engine of the older kind that the name is of, if there is no BranchDatabase of it. */
+  readonly olderKind?: OlderBranchEngine
+}
+
+/** The same for the same branch of one connect. */
+export const namedBranchKey = ({ name, olderKind }: NamedBranch): string => `${olderKind ?? ""}/${name}`
+
+const branchLists = {
+  mysql_branch_names: { olderKind: "mysql" },
+  pg_branch_names: { olderKind: "pg" },
+  mongodb_branch_names: { olderKind: "mongodb" },
+  branch_db_names: {}
+} as const satisfies Readonly<Record<string, Omit<NamedBranch, "name">>>
+const branchParameters: ReadonlySet<string> = new Set<ConnectParameterName>(Struct.keys(branchLists))
 
 /** The database branches that a request names, each once. A client may name one of any engine in any list. */
-export const branchNames = ({ values }: ConnectParams): ReadonlyArray<string> => [
-  ...new Set(branchLists.flatMap((list) => values[list] ?? []))
-]
+export const branchNames = ({ values }: ConnectParams): ReadonlyArray<NamedBranch> => {
+  const named = Struct.keys(branchLists).flatMap((list) =>
+    (values[list] ?? []).map((name): NamedBranch => ({ name, ...branchLists[list] }))
+  )
+  return [...new Map(named.map((branch) => [namedBranchKey(branch), branch])).values()]
+}
 
 const position = (name: string): number => (isKnown(name) ? parameterNames.indexOf(name) : parameterNames.length)
 

@@ -129,6 +129,8 @@ const start = async (options: StartOptions = {}) => {
       Effect.sync(() => (fake.seen.push(["copy", namespace, caller.user, certificate]), { kind: "CopyTarget" })),
     listCopyTargets: (selection) => Effect.sync(() => (fake.seen.push(["copies", selection]), [])),
     copyTarget: (namespace, name) => Effect.succeed({ metadata: { namespace, name } }),
+    takeCredentials: ({ body, caller }) =>
+      Effect.sync(() => (fake.seen.push(["values", caller.user, body]), { secret_name: "x" })),
     connect: (request) => Effect.suspend(() => fake.connect(request))
   }
   const scope = Effect.runSync(Scope.make())
@@ -426,7 +428,7 @@ describe("requests", () => {
     const { body } = await call("GET", root)
     expect(body).toMatchObject({ kind: "APIResourceList", groupVersion: "operator.metalbear.co/v1" })
     for (const { name } of body["resources"] as ReadonlyArray<{ readonly name: string }>) {
-      if (!name.includes("/") && name !== "mirrordclusteroperatorusercredentials")
+      if (!name.includes("/") && !["mirrordclusteroperatorusercredentials", "branchcredentials"].includes(name))
         expect((await call("GET", `${root}/${name}`)).status).toBe(200)
     }
   })
@@ -605,6 +607,17 @@ describe("requests", () => {
     const { body, status } = await call("GET", `${root}/namespaces/my-ns/targets/deploy.a/port-locks`)
     expect([status, body]).toEqual([200, { kind: "Target" }])
     expect(fake.seen).toEqual([["locks", "my-ns", "deploy.a"]])
+  })
+
+  it("bring values for a database branch, which no path tells", async () => {
+    const { call, fake } = await start()
+    const body = JSON.stringify({ namespace: "my-ns", branch_id: "b", values: { A: "1" } })
+    const made = await call("POST", `${root}/branchcredentials?`, { body })
+    expect([made.status, made.body]).toEqual([201, { secret_name: "x" }])
+    expect(fake.seen).toEqual([["values", "dev", JSON.parse(body)]])
+    expect((await call("GET", `${root}/branchcredentials`)).status).toBe(404)
+    const broken = await call("POST", `${root}/branchcredentials`, { body: '{"values":{"A":"s3cret"' })
+    expect([broken.status, JSON.stringify(broken.body).includes("s3cret")]).toEqual([400, false])
   })
 
   it("make, list and read copy targets", async () => {

@@ -21,6 +21,7 @@ const behind: Facade = {
   createCopyTarget: ({ namespace }) => Effect.succeed({ namespace }),
   listCopyTargets: (selection) => Effect.succeed([selection]),
   copyTarget: (namespace, name) => Effect.succeed({ namespace, name }),
+  takeCredentials: () => Effect.succeed({}),
   connect: () => Effect.succeed({ serve: () => Effect.void })
 }
 const { caller } = request(undefined)
@@ -43,7 +44,8 @@ const requests: Readonly<
   write: (facade) => [
     facade.deleteSession("1", caller, "a"),
     facade.deleteSessions("All", caller),
-    facade.createCopyTarget({ ...request(undefined), body: {} })
+    facade.createCopyTarget({ ...request(undefined), body: {} }),
+    facade.takeCredentials({ ...request(undefined), body: {} })
   ],
   connect: (facade) => [Effect.scoped(facade.connect(request(undefined)))]
 }

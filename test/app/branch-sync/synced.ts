@@ -2,11 +2,12 @@ import { Effect, Exit, Logger, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Capability, ConnectAttempt, ReachedCluster } from "../../../src/app/api/capability.ts"
 import { makeBranchSyncCapability } from "../../../src/app/branch-sync/branch-sync-capability.ts"
-import { makeBranches } from "../../../src/app/branches/branch-controller.ts"
-import type { BranchDirectory } from "../../../src/app/branches/branch-directory.ts"
+import { type Branches, makeBranches } from "../../../src/app/branches/branch-controller.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
+import type { BranchCredentials } from "../../../src/domain/branch/branch-credentials.ts"
+import type { Caller } from "../../../src/domain/credentials/front-proxy.ts"
 import { events } from "../../../src/domain/events/event-object.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { asString } from "../../../src/domain/json.ts"
@@ -19,12 +20,13 @@ import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
+import { reviewedApi } from "../../support/reviewed-api.ts"
 import { branchName, branchSpec, namespace, today, usualRules } from "../branches/branched.ts"
 
 /** A primary whose default cluster `a` has `deployment/app`, its kubelet, and operators that come and go. */
 export class Synced {
-  readonly primary = new MemoryKubeApi("primary")
-  readonly default = new MemoryKubeApi("a")
+  readonly primary = reviewedApi("primary")
+  readonly default = reviewedApi("a")
   /** The same API server, as the primary reaches it. */
   readonly member = Object.assign(new MemoryKubeApi("a"), { objects: this.default.objects })
   readonly holdings = new Holdings()
@@ -34,7 +36,7 @@ export class Synced {
   defaultCluster: string | undefined = "a"
   readonly #scopes = new Map<string, Scope.Closeable>()
   #capability: Capability = {}
-  #directory: BranchDirectory | undefined
+  #directory: Branches | undefined
 
   constructor() {
     this.clusters.set("a", { api: this.member, lost: undefined })
@@ -99,6 +101,10 @@ export class Synced {
       })
     })
 
+  /** Values that a client brings to the primary. */
+  readonly takeCredentials = (credentials: BranchCredentials, caller: Caller) =>
+    Effect.suspend(() => this.#capability.takeCredentials?.(credentials, caller) ?? Effect.die("no capability"))
+
   /** A new leader of the default cluster's operator. */
   readonly startDefault = Effect.gen({ self: this }, function* () {
     this.#directory = yield* this.#run("a", this.default, (recorder) =>
@@ -122,7 +128,7 @@ export class Synced {
       yield* pass("1 second")
     })
 
-  get directory(): BranchDirectory {
+  get directory(): Branches {
     if (this.#directory === undefined) throw new Error("the default cluster has no operator")
     return this.#directory
   }

@@ -1,7 +1,7 @@
 import { Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { makeBranches } from "../../../src/app/branches/branch-controller.ts"
-import type { BranchDirectory, UsableBranch } from "../../../src/app/branches/branch-directory.ts"
+import { type Branches, makeBranches } from "../../../src/app/branches/branch-controller.ts"
+import type { UsableBranch } from "../../../src/app/branches/branch-directory.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
@@ -19,7 +19,7 @@ import { deployments, pods, secrets } from "../../../src/domain/resources/core-k
 import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
-import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
+import { reviewedApi } from "../../support/reviewed-api.ts"
 
 export const namespace = "shop"
 export const branchName = "mirrord-pg-branch-0123456789abcdef"
@@ -41,11 +41,11 @@ export const usualRules: BranchRules = {
 
 /** A cluster with `deployment/app`, controllers of branches that come and go, and the kubelet. */
 export class Branched {
-  readonly api = new MemoryKubeApi("a")
+  readonly api = reviewedApi("a")
   readonly holdings = new Holdings()
   readonly logged: Array<string> = []
   #scope: Scope.Closeable | undefined
-  #directory: BranchDirectory | undefined
+  #directory: Branches | undefined
 
   constructor() {
     const env = [{ name: "DATABASE_URL", value: "postgresql://app:secret@source/shop" }]
@@ -78,7 +78,7 @@ export class Branched {
     return scope === undefined ? Effect.void : Scope.close(scope, Exit.void)
   })
 
-  get directory(): BranchDirectory {
+  get directory(): Branches {
     if (this.#directory === undefined) throw new Error("there is no leader")
     return this.#directory
   }

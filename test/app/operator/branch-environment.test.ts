@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ConfigProvider, Effect, Result } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
-import { anyBranching, branchEnvironment, readBranchSettings } from "../../../src/app/operator/branch-environment.ts"
+import { branchedEngines, branchEnvironment, readBranchSettings } from "../../../src/app/operator/branch-environment.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "braid-branches-"))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -17,8 +17,8 @@ describe("the variables about branches", () => {
     expect(await read({})).toEqual({})
     const settings = await read({ OPERATOR_PG_BRANCHING: "true", OPERATOR_MYSQL_BRANCHING: "false" })
     expect(Object.keys(settings)).toEqual(["pg"])
-    const any = (env: Readonly<Record<string, string>>) => Effect.runPromise(anyBranching.parse(providerOf(env)))
-    expect([await any({}), await any({ OPERATOR_GENERIC_BRANCHING: "true" })]).toEqual([false, true])
+    const on = (env: Readonly<Record<string, string>>) => Effect.runPromise(branchedEngines.parse(providerOf(env)))
+    expect([await on({}), await on({ OPERATOR_GENERIC_BRANCHING: "true" })]).toEqual([[], ["generic"]])
   })
 
   it("name the files and the limits of volumes", async () => {

@@ -71,6 +71,7 @@ export class TwoSides {
       | SyncedBranch
       | undefined
     return {
+      resource: syncedBranches,
       origin,
       primary,
       cluster,

@@ -70,10 +70,20 @@ describe("connect parameters", () => {
     )
   })
 
-  it("name each branch once, whatever list it is in", () => {
-    expect(branchNames(Result.getOrThrow(parseConnectQuery(full)))).toEqual(["m1", "p1", "p2", "x"])
-    const twice = '?pg_branch_names=["a","a"]&branch_db_names=["a","b"]'
-    expect(branchNames(Result.getOrThrow(parseConnectQuery(twice)))).toEqual(["a", "b"])
+  it("name each branch of a list once, with the older kind of the list", () => {
+    expect(branchNames(Result.getOrThrow(parseConnectQuery(full)))).toEqual([
+      { name: "m1", olderKind: "mysql" },
+      { name: "p1", olderKind: "pg" },
+      { name: "p2", olderKind: "pg" },
+      { name: "x" }
+    ])
+    const twice = '?pg_branch_names=["a","a"]&branch_db_names=["a","b"]&mongodb_branch_names=["a"]'
+    expect(branchNames(Result.getOrThrow(parseConnectQuery(twice)))).toEqual([
+      { name: "a", olderKind: "pg" },
+      { name: "a", olderKind: "mongodb" },
+      { name: "a" },
+      { name: "b" }
+    ])
     expect(branchNames(Result.getOrThrow(parseConnectQuery("")))).toEqual([])
   })
 

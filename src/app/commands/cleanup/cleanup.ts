@@ -5,7 +5,8 @@
  */
 
 import { Effect, Schedule } from "effect"
-import { branchDatabases } from "../../../domain/resources/branches/branch-database.ts"
+import { type BranchKind, branchKinds } from "../../../domain/branch/branch-kinds.ts"
+import { branchEngines } from "../../../domain/resources/chart-switches.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
@@ -59,20 +60,23 @@ const released = (api: KubeApi, name: string): Effect.Effect<void, KubeError> =>
 /** Does something, and tells of its failure, after which the other value counts. */
 type Tell = <A>(doing: string, effect: Effect.Effect<A, KubeError>, otherwise: A) => Effect.Effect<A>
 
-/** Kubernetes deletes the pods and Secrets of branches. */
-const endBranches = (api: KubeApi, tell: Tell): Effect.Effect<void> =>
-  Effect.flatMap(tell("listing the branches of databases", listed(api, branchDatabases), []), (branches) =>
+const endBranchesOf = (api: KubeApi, { resource }: BranchKind, tell: Tell): Effect.Effect<void> =>
+  Effect.flatMap(tell(`listing the ${resource.plural}`, listed(api, resource), []), (branches) =>
     Effect.forEach(
       branches,
       (branch) =>
         tell(
           `deleting branch ${branch.metadata.name} in namespace ${branch.metadata.namespace ?? ""}`,
-          deleted(api, branchDatabases, branch),
+          deleted(api, resource, branch),
           undefined
         ),
       { discard: true }
     )
   )
+
+/** Kubernetes deletes the pods and Secrets of branches. */
+const endBranches = (api: KubeApi, tell: Tell): Effect.Effect<void> =>
+  Effect.forEach(branchKinds(branchEngines), (kind) => endBranchesOf(api, kind, tell), { discard: true })
 
 export interface CleanupOptions {
   /** How long a running operator gets to end the sessions itself, children in other clusters included; in seconds. */

@@ -78,7 +78,7 @@ const askVerb = (
 /** Every needed right of a cluster with the API server's answer, in the order of the needed rights. */
 export const askRights = (probe: ClusterProbe, examined: ExaminedCluster): Effect.Effect<ReadonlyArray<RightFact>> => {
   const { isDefault, kept, part, role } = examined
-  const atMember = isDefault && kept.branching ? [...memberRights, ...defaultClusterRights] : memberRights
+  const atMember = isDefault ? [...memberRights, ...defaultClusterRights(kept.branching)] : memberRights
   const needed = part === "own" ? ownRights(role, kept) : atMember
   const verbs = needed.flatMap((right) => right.verbs.map((verb) => ({ right, verb })))
   return Effect.forEach(verbs, ({ right, verb }) => askVerb(probe, examined, right, verb), { concurrency })

@@ -7,7 +7,7 @@
 
 import { basename } from "node:path"
 import type { KubeConfig } from "@kubernetes/client-node"
-import { Config, ConfigProvider, Effect, Result, type Scope } from "effect"
+import { Config, ConfigProvider, Effect, Result, type Scope, Struct } from "effect"
 import { documentOf } from "../../../adapters/files/configuration-files.ts"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { parseAgentConfiguration, usualAgentConfiguration } from "../../../domain/agent/agent-configuration.ts"
@@ -25,7 +25,7 @@ import { asObjects, asString, at } from "../../../domain/json.ts"
 import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
-import { anyBranching } from "../../operator/branch-environment.ts"
+import { branchedEngines } from "../../operator/branch-environment.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
 import {
   agentTls,
@@ -132,7 +132,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
       ephemeralAgents: settings.agents.ephemeral,
       asksNodes: settings.agents.checkOutOfPods,
       sharding: settings.sharding,
-      branching: Object.keys(settings.branchSettings).length > 0
+      branching: Struct.keys(settings.branchSettings)
     },
     fleet: settings.fleet,
     search: settings.search,
@@ -245,7 +245,7 @@ export const installationByKubeConfig = (
     // A variable without text counts as left out, as in the operator.
     const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
     const { kept, managementOnly, search } = yield* Config.all({
-      kept: Config.all({ ownCertificate, agentTls, sharding, branching: anyBranching }),
+      kept: Config.all({ ownCertificate, agentTls, sharding, branching: branchedEngines }),
       managementOnly: primaryManagementOnly,
       search: clusterSearch
     })

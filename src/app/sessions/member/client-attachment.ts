@@ -11,6 +11,7 @@ import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cl
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
 import { observeChild } from "../../../domain/session/child-observation.ts"
+import type { NamedBranch } from "../../../domain/session/connect-request.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
 import { representativeNews } from "../../../domain/session/representative-news.ts"
 import { explainFailure } from "../../../domain/session/session-failure.ts"
@@ -95,7 +96,7 @@ export interface AttachingClient {
   readonly policy: AgentUser["policy"]
   readonly id: SessionId
   /** The database branches that it names. */
-  readonly branches: ReadonlyArray<string>
+  readonly branches: ReadonlyArray<NamedBranch>
   /** Connect parameter `profile`. */
   readonly profile: string | undefined
   readonly asked: ReturnType<typeof askedBy>

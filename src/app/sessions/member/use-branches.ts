@@ -10,6 +10,7 @@ import { everyVariable, rewriteEnvironment } from "../../../domain/branch/enviro
 import { literalVariables } from "../../../domain/branch/literal-variables.ts"
 import { pods } from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
+import type { NamedBranch } from "../../../domain/session/connect-request.ts"
 import { type SessionId, sessionIdHex } from "../../../domain/session/session-id.ts"
 import type { AgentPlacement } from "../../../domain/target/pod-choice.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
@@ -29,7 +30,7 @@ interface BranchClient {
   readonly id: SessionId
   /** Whether it is a user, and not the operator of a primary. */
   readonly isUser: boolean
-  readonly branches: ReadonlyArray<string>
+  readonly branches: ReadonlyArray<NamedBranch>
 }
 
 /**

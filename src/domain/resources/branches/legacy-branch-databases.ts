@@ -4,7 +4,7 @@
  */
 
 import * as Schema from "effect/Schema"
-import { branching } from "../chart-switches.ts"
+import { branching, type BranchEngine } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
 import { eachNamed, exactlyOne, nullable, text, textMap } from "../field-schemas.ts"
 import { ObjectMeta } from "../object-meta.ts"
@@ -62,6 +62,9 @@ const MongodbBranchDatabase = branch(mongodbSpec)
 export type PgBranchDatabase = typeof PgBranchDatabase.Type
 export type MysqlBranchDatabase = typeof MysqlBranchDatabase.Type
 export type MongodbBranchDatabase = typeof MongodbBranchDatabase.Type
+
+/** The engines that have a kind of their own. */
+export type OlderBranchEngine = Extract<BranchEngine, "pg" | "mysql" | "mongodb">
 
 const common = {
   group: "dbs.mirrord.metalbear.co",

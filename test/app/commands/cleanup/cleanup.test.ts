@@ -2,9 +2,10 @@ import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
 import { cleanup } from "../../../../src/app/commands/cleanup/cleanup.ts"
+import { branchKinds } from "../../../../src/domain/branch/branch-kinds.ts"
 import { copyLabel } from "../../../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../../../src/domain/copy-target/scaled-down.ts"
-import { branchDatabases } from "../../../../src/domain/resources/branches/branch-database.ts"
+import { branchEngines } from "../../../../src/domain/resources/chart-switches.ts"
 import { deployments, pods } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -147,13 +148,17 @@ describe("cleanup", () => {
   it.effect("deletes branches of databases, if it is to, and their pods with them", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("single")
-      const { metadata } = api.write(branchDatabases, "branch", {}, "shop")
-      const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "branch", uid: metadata.uid ?? "" }
-      api.write(pods, "database", { metadata: { ownerReferences: [owner] } }, "shop")
+      const kinds = branchKinds(branchEngines).map(({ resource }) => resource)
+      expect(kinds).toHaveLength(4)
+      for (const resource of kinds) {
+        const { metadata } = api.write(resource, "branch", {}, "shop")
+        const owner = { apiVersion: "v1", kind: resource.kind, name: "branch", uid: metadata.uid ?? "" }
+        api.write(pods, resource.plural, { metadata: { ownerReferences: [owner] } }, "shop")
+      }
       expect(yield* ended(api)).toEqual([])
-      expect(names(api, branchDatabases)).toEqual(["branch"])
+      for (const resource of kinds) expect(names(api, resource)).toEqual(["branch"])
       expect(yield* cleanup(api, { waitSecs: 30, branches: true })).toEqual([])
-      expect([names(api, branchDatabases), names(api, pods)]).toEqual([[], []])
+      for (const resource of [...kinds, pods]) expect(names(api, resource)).toEqual([])
     })
   )
 })

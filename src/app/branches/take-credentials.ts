@@ -1,0 +1,102 @@
+/**
+ * Takes the values that a client sends for a branch of this cluster. A branch that lives keeps its own, so others for
+ * its id are refused.
+ *
+ * Not here: the Secret (make-branch-pod.ts).
+ */
+
+import { Effect, Redacted, Result } from "effect"
+import {
+  type BranchCredentials,
+  credentialsSecrets,
+  differentVariables
+} from "../../domain/branch/branch-credentials.ts"
+import { readBranchRequest } from "../../domain/branch/branch-request.ts"
+import { quoted } from "../../domain/clean-text.ts"
+import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import { asObject, isObject } from "../../domain/json.ts"
+import { type BranchDatabase, branchDatabases } from "../../domain/resources/branches/branch-database.ts"
+import { secrets } from "../../domain/resources/core-kinds.ts"
+import type { KubeApi } from "../../ports/kube-api.ts"
+import { mayDo } from "../api/access-review.ts"
+import { type ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import type { OfferedCredentials } from "./offered-credentials.ts"
+
+export interface CredentialsGround {
+  readonly api: KubeApi
+  readonly offered: OfferedCredentials
+  /** The branches of a namespace that live, of an id; once all branches are known. */
+  readonly living: (namespace: string, id: string) => ReadonlyArray<BranchDatabase>
+}
+
+/** The values that a Secret holds; nothing: there is none. */
+const storedValues = (
+  { api, offered }: CredentialsGround,
+  namespace: string,
+  secret: string
+): Effect.Effect<BranchCredentials["values"] | undefined, ApiError> => {
+  const kept = offered.find(namespace, secret)
+  if (kept !== undefined) return Effect.succeed(kept)
+  return api.get(secrets, secret, namespace).pipe(
+    Effect.map(({ data }) => {
+      const entries = Object.entries(asObject(isObject(data) ? data : {}))
+      const decoded = (text: unknown) => Redacted.make(Buffer.from(String(text), "base64").toString("utf8"))
+      return new Map(entries.map(([name, text]) => [name, decoded(text)]))
+    }),
+    Effect.catch((error) =>
+      error.reason === "NotFound"
+        ? Effect.succeed(undefined)
+        : Effect.fail(internalError(`The Secret ${secret} cannot be read: ${error.detail}.`))
+    )
+  )
+}
+
+/** Refuses other values than those of a branch that lives, which its users would take for theirs. */
+const unlessOthers = (
+  ground: CredentialsGround,
+  { id, namespace, values }: BranchCredentials,
+  branch: BranchDatabase
+): Effect.Effect<void, ApiError> =>
+  Effect.gen(function* () {
+    const request = readBranchRequest(branch.spec)
+    const [secret] = Result.isSuccess(request) ? credentialsSecrets(request.success.connection) : []
+    const stored = secret === undefined ? undefined : yield* storedValues(ground, namespace, secret)
+    const different = stored === undefined ? [] : differentVariables(stored, values)
+    if (different.length === 0) return
+    return yield* badRequest(
+      `The database branch ${quoted(branch.metadata.name)} of id ${quoted(id)} was made with other values of ` +
+        `${different.join(", ")}: take another id, or stop the branch (mirrord db-branches stop).`
+    )
+  })
+
+/** Refuses callers who may make no branch in a namespace, for whom values mean nothing. */
+export const unlessStranger = (api: KubeApi, caller: Caller, namespace: string): Effect.Effect<void, ApiError> => {
+  const { group, plural } = branchDatabases
+  return Effect.flatMap(mayDo(api, caller, { group, resource: plural, verb: "create", namespace }), (allowed) =>
+    allowed
+      ? Effect.void
+      : Effect.fail(forbidden(`${caller.user} may not create ${plural}.${group} in namespace ${namespace}.`))
+  )
+}
+
+/** Takes the values, and returns the name of the Secret that the branch's spec is to name. */
+export const takeCredentials = (
+  ground: CredentialsGround,
+  credentials: BranchCredentials,
+  caller: Caller
+): Effect.Effect<string, ApiError> =>
+  Effect.gen(function* () {
+    const { id, namespace, user } = credentials
+    yield* unlessStranger(ground.api, caller, namespace)
+    yield* Effect.forEach(ground.living(namespace, id), (branch) => unlessOthers(ground, credentials, branch), {
+      discard: true
+    })
+    const name = yield* ground.offered.offer(credentials, user === undefined ? caller.user : `${caller.user}/${user}`)
+    return (
+      name ??
+      (yield* forbidden(
+        "Too many values have been sent for branches that were not made: try again in ten minutes, or run fewer " +
+          "commands at once."
+      ))
+    )
+  })
