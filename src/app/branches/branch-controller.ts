@@ -14,6 +14,8 @@ import { type BranchAction, expiryAfterUse, type ObservedBranch, planBranch } fr
 import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
 import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
 import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
+import type { ObservedMigrations } from "../../domain/branch/migrations/migration-plan.ts"
+import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
 import { branchEvents, branchExpiredEvent } from "../../domain/events/branch-events.ts"
 import { asString, at } from "../../domain/json.ts"
@@ -36,6 +38,8 @@ import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { BranchDirectory, BranchUse, UsableBranch } from "./branch-directory.ts"
 import { type BranchMemory, type KnownBranch, knownBranch } from "./branch-memory.ts"
 import { isOwnedBy, makeBranchPod, readPassword } from "./make-branch-pod.ts"
+import { endMigrations, makeMigrations } from "./make-migrations.ts"
+import { makeMigrationRuns, type MigrationRuns } from "./migration-runs.ts"
 
 export interface BranchesOptions {
   readonly api: KubeApi
@@ -53,6 +57,7 @@ interface State {
   readonly options: BranchesOptions
   readonly memory: BranchMemory
   readonly podCache: Reflector
+  readonly runs: MigrationRuns
   readonly self: PlannedController<BranchDatabase>
 }
 
@@ -67,7 +72,7 @@ const podOf = ({ podCache }: Pick<State, "podCache">, branch: BranchDatabase): K
   return pod !== undefined && isOwnedBy(pod, branch) ? pod : undefined
 }
 
-/** Migrations that the client asks for later are refused in the status, and do not make another branch of it. */
+/** Migrations that cannot be read fail alone, and do not make another branch of it. */
 const requestOf = ({ spec }: BranchDatabase) => readBranchRequest({ ...spec, migrations: null })
 
 /** Whether a spec that can be read asks for another database than the pod was made for. */
@@ -77,7 +82,24 @@ const isChanged = (branch: BranchDatabase, pod: KubeObject | undefined): boolean
   return digest !== undefined && Result.isSuccess(request) && requestDigest(request.success, sha256Hex) !== digest
 }
 
-const observed = (state: State, { known, now, view }: BranchTurn): ObservedBranch => {
+/** The migrations that a branch asks for; nothing: none. `refusal`: why it could not be made as its spec is now. */
+const observedMigrations = (
+  { runs }: State,
+  { known, view }: BranchTurn,
+  admitted: ReturnType<typeof admittedBranch>
+): ObservedMigrations | undefined => {
+  if ((view.spec.migrations ?? undefined) === undefined) return undefined
+  const cached = runs.of(view.metadata)
+  const run = cached._tag === "Job" && cached.uid === known.endedJob ? ({ _tag: "Ending" } as const) : cached
+  const obstacle = known.obstacle?.generation === view.metadata.generation ? known.obstacle : undefined
+  if (Result.isFailure(admitted)) return { digest: "", refusal: admitted.failure, obstacle, run }
+  const { migrations } = admitted.success.request
+  const digest = migrations === undefined ? "" : migrationDigest(migrations, sha256Hex)
+  return { digest, refusal: undefined, obstacle, run }
+}
+
+const observed = (state: State, turn: BranchTurn): ObservedBranch => {
+  const { known, now, view } = turn
   const { metadata, spec } = view
   const status = view.status ?? undefined
   const stored = status?.sessionInfo ?? {}
@@ -92,7 +114,7 @@ const observed = (state: State, { known, now, view }: BranchTurn): ObservedBranc
     pod: branchPodState(pod),
     isChanged: isChanged(view, pod),
     password: typeof known.password === "string" ? known.password : "Known",
-    asksForMigrations: (spec.migrations ?? undefined) !== undefined,
+    migrations: observedMigrations(state, turn, admitted),
     sessions: sessionsNow(known, stored, now),
     sessionsChangeAt: sessionsChangeAt(known, stored, now)
   }
@@ -130,6 +152,27 @@ const performReadPassword = (
     known.password = password ?? "Gone"
     self.enqueue(key)
   })
+
+/** When migrations are tried again that the cluster did not take, in ms. */
+const tryMigrationsAgain = 60_000
+
+const performMakeMigrations = (state: State, { key, known, now, view }: BranchTurn): Effect.Effect<void, KubeError> => {
+  const { options, runs, self } = state
+  const host = asString(at(podOf(state, view), "status", "podIP")) ?? ""
+  return makeMigrations(options.api, options.rules, view, host).pipe(
+    Effect.flatMap((job) => {
+      known.obstacle = undefined
+      runs.wrote(job)
+      return audit({ act: "branchMigrated", ...audited(view) })
+    }),
+    Effect.catchTag("BranchRefused", ({ why }) =>
+      Effect.sync(() => {
+        known.obstacle = { generation: view.metadata.generation, why, retryAt: now + tryMigrationsAgain }
+        self.enqueue(key)
+      })
+    )
+  )
+}
 
 const patchStatus = (
   { options: { events }, self }: State,
@@ -180,6 +223,13 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
       return performMakePod(state, turn)
     case "ReadPassword":
       return performReadPassword(state, turn)
+    case "MakeMigrations":
+      return performMakeMigrations(state, turn)
+    case "EndMigrations":
+      return Effect.map(
+        endMigrations(state.options.api, turn.view, action),
+        () => void (turn.known.endedJob = action.uid)
+      )
     case "PatchStatus":
       return patchStatus(state, state.options.api, turn.view, {
         metadata: action.precondition,
@@ -190,23 +240,18 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
   }
 }
 
-const turnsOf = (
-  options: BranchesOptions,
-  memory: BranchMemory,
-  podCache: Reflector,
-  self: PlannedController<BranchDatabase>
-): PlannedTurns<BranchDatabase, KnownBranch, ObservedBranch, Performed> => {
-  const state = { options, memory, podCache, self }
+const turnsOf = (state: State): PlannedTurns<BranchDatabase, KnownBranch, ObservedBranch, Performed> => {
+  const { memory, podCache, runs, self } = state
   return {
     changed: ({ metadata }) => self.enqueue(keyOf(metadata.namespace, metadata.name)),
     forget: (key) => Effect.sync(() => void memory.delete(key)),
     unreadable: (key, problem) => logWarning("branch of a database ignored", { branch: key, problem }),
     isOver: ({ metadata }) => isBeingDeleted(metadata),
-    // A pod that has not been read would count as gone.
-    known: (key, { metadata }) =>
-      Effect.andThen(
-        podCache.awaitSynced,
-        Effect.map(Clock.currentTimeMillis, (now) => knownBranch(memory, key, metadata, now))
+    // A pod or a run that has not been read would count as gone.
+    known: (key, { metadata, spec: { migrations } }) =>
+      podCache.awaitSynced.pipe(
+        Effect.andThen((migrations ?? undefined) === undefined ? Effect.void : runs.awaitSynced),
+        Effect.andThen(Effect.map(Clock.currentTimeMillis, (now) => knownBranch(memory, key, metadata, now)))
       ),
     observe: (turn) => observed(state, turn),
     plan: planBranch,
@@ -320,12 +365,13 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<BranchDire
       },
       { labelSelector: podLabel }
     )
+    const runs = yield* makeMigrationRuns(options.api, (namespace, name) => controller?.enqueue(keyOf(namespace, name)))
     const self = yield* makePlannedController(
       { name: "BranchDatabase", api: options.api, resource: branchDatabases },
-      (made) => turnsOf(options, memory, podCache, made)
+      (made) => turnsOf({ options, memory, podCache, runs, self: made })
     )
     controller = self
-    const state: State = { options, memory, podCache, self }
+    const state: State = { options, memory, podCache, runs, self }
     return {
       started: Effect.andThen(self.cache.awaitSynced, podCache.awaitSynced),
       find: (namespace, name) => find(state, namespace, name),

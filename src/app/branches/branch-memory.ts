@@ -18,6 +18,10 @@ export interface KnownBranch extends KnownUses {
   password: Redacted.Redacted | "Unread" | "Gone"
   /** Why its pod could not be made; nothing: it was not tried, or it could. */
   refusal: string | undefined
+  /** Why the cluster did not take its migrations at the last try, and when they are tried again, epoch ms. */
+  obstacle: { readonly generation: number | undefined; readonly why: string; readonly retryAt: number } | undefined
+  /** UID of the Job of migrations that was deleted last. */
+  endedJob: string | undefined
   /** Whether its deletion has begun, so that no session may begin to use it. */
   isEnding: boolean
 }
@@ -36,6 +40,8 @@ export const knownBranch = (memory: BranchMemory, key: string, { uid }: ObjectMe
     released: new Set(),
     password: "Unread",
     refusal: undefined,
+    obstacle: undefined,
+    endedJob: undefined,
     isEnding: false
   }
   memory.set(key, fresh)

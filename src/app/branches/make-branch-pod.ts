@@ -29,7 +29,7 @@ export interface MadeBranchPod {
   readonly password: Redacted.Redacted
 }
 
-const ownerOf = ({ metadata: { name, uid = "" } }: BranchDatabase): OwnerReference => ({
+export const ownerOf = ({ metadata: { name, uid = "" } }: BranchDatabase): OwnerReference => ({
   apiVersion: apiVersionOf(branchDatabases),
   kind: branchDatabases.kind,
   name,
@@ -53,17 +53,21 @@ export const readPassword = (
   )
 
 /** A refusal by the API server, such as for a quota, would come again. */
-const refusedBy =
+export const refusedBy =
   (what: string) =>
   (error: KubeError): KubeError | BranchRefused =>
     error.reason === "Forbidden" || error.reason === "Invalid"
       ? new BranchRefused({ why: `${what} cannot be made: ${error.detail}.` })
       : error
 
-const taken = ({ plural }: ResourceRef, { metadata }: BranchDatabase): BranchRefused =>
+export const taken = (
+  { plural }: ResourceRef,
+  { metadata }: BranchDatabase,
+  name = branchPodName(metadata)
+): BranchRefused =>
   new BranchRefused({
     why:
-      `There is an object ${branchPodName(metadata)} among the ${plural} of namespace ${metadata.namespace ?? ""} ` +
+      `There is an object ${name} among the ${plural} of namespace ${metadata.namespace ?? ""} ` +
       "that belongs to no branch of this name: delete it, and run the command again."
   })
 
