@@ -45,6 +45,7 @@ import {
   apiServices,
   configMaps,
   deployments,
+  jobs,
   namespaces,
   nodes,
   pods,
@@ -310,6 +311,7 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
     ttlSecs: 300,
     target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
     connectionSource: { url: { env: { container: null, variable: "DATABASE_URL" } } },
+    databaseName: "shop",
     postgresOptions: {}
   }
   api.write(branchDatabases, name, { spec }, namespace)
@@ -341,6 +343,15 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
           })
           api.setMuted(false)
           yield* directory.release(branch, "1")
+          for (const archive of ["aGk=", "bXk="]) {
+            const migrations = { flavor: "flyway", archive }
+            api.write(branchDatabases, name, { spec: { migrations } }, namespace)
+            yield* TestClock.adjust("10 seconds")
+            for (const job of api.peekAll(jobs)) {
+              const status = { conditions: [{ type: "Complete", status: "True" }] }
+              api.write(jobs, job.metadata.name, { status }, namespace)
+            }
+          }
           yield* TestClock.adjust("10 minutes")
         })
       )

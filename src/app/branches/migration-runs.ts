@@ -23,7 +23,7 @@ export interface MigrationRuns {
 const ofBranch = (cache: Reflector, { uid = "" }: ObjectMeta): ReadonlyArray<KubeObject> =>
   cache.all().filter(({ metadata: { labels } }) => labels?.[migrationsLabel] === uid)
 
-/** The runs of all branches, for as long as the scope lives. `changed`: a run of the branch of this name has changed. */
+/** The runs of all branches, for as long as the scope lives. `changed`: a run of the branch has changed. */
 export const makeMigrationRuns = (
   api: KubeApi,
   changed: (namespace: string | undefined, name: string) => void

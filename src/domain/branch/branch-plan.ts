@@ -120,36 +120,46 @@ const isUp = ({ isChanged, password, pod }: ObservedBranch): boolean =>
 const given = (migrations: MigrationStatus | undefined): Pick<NewStatus, "migrations"> =>
   migrations === undefined ? {} : { migrations }
 
-/** The branch is not ready before its migrations are, and fails with them. */
+/** The status of a branch whose server is up: ready with its migrations, failed with them; nothing: not yet. */
+const whenUp = (observed: ObservedBranch, migrations: MigrationStatus | undefined, now: number) => {
+  const { password, podName, sessions, ttlMillis } = observed
+  if (migrations?.phase === "Failed") {
+    return { ...failed(observed, now, `The migrations failed: ${migrations.error ?? ""}`), migrations }
+  }
+  const isMigrated = observed.migrations === undefined || migrations?.phase === "Succeeded"
+  if (password !== "Known" || !isMigrated) return undefined
+  const expireTime = timestamp(expiryAfterUse(ttlMillis, now))
+  return { phase: "Ready" as const, expireTime, podName, sessionInfo: sessions, ...given(migrations) }
+}
+
+/** Why a branch is given up that is not ready; nothing: it may become so. */
+const giveUp = (observed: ObservedBranch, before: BranchStatus, now: number): string | undefined => {
+  // A pod that was there and is not any more is no pod that has to be made.
+  const isNew = observed.pod._tag === "Absent" && (before.podName ?? undefined) === undefined
+  const lost = isNew ? undefined : lossOf(observed)
+  if (lost !== undefined || now < (timeOf(before.expireTime) ?? now)) return lost
+  const minutes = longestCopy / 60_000
+  return isUp(observed)
+    ? `The migrations were not complete after ${minutes} minutes`
+    : `The copy was not complete after ${minutes} minutes`
+}
+
 const whileMade = (
   observed: ObservedBranch,
   before: BranchStatus,
   migrations: MigrationStatus | undefined,
   now: number
 ): NewStatus => {
-  const { pod, podName, sessions, ttlMillis } = observed
-  if (isUp(observed) && migrations?.phase === "Failed") {
-    return { ...failed(observed, now, `The migrations failed: ${migrations.error ?? ""}`), migrations }
-  }
-  const isMigrated = observed.migrations === undefined || migrations?.phase === "Succeeded"
-  if (isUp(observed) && observed.password === "Known" && isMigrated) {
-    const expireTime = timestamp(expiryAfterUse(ttlMillis, now))
-    return { phase: "Ready", expireTime, podName, sessionInfo: sessions, ...given(migrations) }
-  }
-  // A pod that was there and is not any more is no pod that has to be made.
-  const lost = pod._tag === "Absent" && (before.podName ?? undefined) === undefined ? undefined : lossOf(observed)
-  if (lost !== undefined) return failed(observed, now, lost)
-  const end = timeOf(before.expireTime) ?? now
-  if (now >= end) {
-    const part = isUp(observed) && !isMigrated ? "The copy and its migrations were" : "The copy was"
-    return failed(observed, now, `${part} not complete after ${longestCopy / 60_000} minutes`)
-  }
+  const next = isUp(observed) ? whenUp(observed, migrations, now) : undefined
+  if (next !== undefined) return next
+  const why = giveUp(observed, before, now)
+  if (why !== undefined) return failed(observed, now, why)
   return {
     phase: "Pending",
     expireTime: before.expireTime,
     sessionInfo: before.sessionInfo ?? {},
     ...given(migrations),
-    ...(pod._tag === "Absent" ? {} : { podName })
+    ...(observed.pod._tag === "Absent" ? {} : { podName: observed.podName })
   }
 }
 

@@ -141,7 +141,7 @@ export class Branched {
 const isOver = (job: KubeObject): boolean => at(job, "status", "conditions") !== undefined
 
 /** The pods of the Jobs that are not over, as their controller and the kubelet make them. */
-const writeJobPods = ({ api }: Branched, phase: string, state: object): ReadonlyArray<KubeObject> => {
+const writeJobPods = ({ api }: Pick<Branched, "api">, phase: string, state: object): ReadonlyArray<KubeObject> => {
   const open = api.peekAll(jobs).filter((job) => !isOver(job))
   for (const { metadata, spec } of open) {
     const { labels, annotations } = asObject(at(spec, "template", "metadata"))
@@ -154,14 +154,14 @@ const writeJobPods = ({ api }: Branched, phase: string, state: object): Readonly
 }
 
 /** The migrations' containers are in this state, and have not ended. */
-export const jobRuns = (branched: Branched, state: object = { running: {} }) =>
+export const jobRuns = (branched: Pick<Branched, "api">, state: object = { running: {} }) =>
   Effect.gen(function* () {
     writeJobPods(branched, "running" in state ? "Running" : "Pending", state)
     yield* pass("1 second")
   })
 
 /** The migrations end with this exit code and these last words. */
-export const jobEnds = (branched: Branched, exitCode: number, message = "") =>
+export const jobEnds = (branched: Pick<Branched, "api">, exitCode: number, message = "") =>
   Effect.gen(function* () {
     const type = exitCode === 0 ? "Complete" : "Failed"
     const terminated = { exitCode, reason: exitCode === 0 ? "Completed" : "Error", message }

@@ -1,4 +1,4 @@
-/** The migrations of a branch at one API server: new branches wait for them, and branches in use stay whatever happens. */
+/** Migrations of branches at one API server: a new branch waits for them, another one stays whatever happens. */
 
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"

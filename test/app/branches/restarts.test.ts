@@ -47,7 +47,7 @@ const momentsOf = (all: ReadonlyArray<string>) =>
     (["before", "after"] as const).map((when) => ({ name: `${when} write ${index + 1}, ${write}`, index, when }))
   )
 
-/** A branch with migrations, and later ones: a new branch waits for the first, and a second Job takes the first's place. */
+/** A branch with migrations, and later ones: a new branch waits for the first, and the second take their place. */
 const migratedLife = (branched: Branched) =>
   Effect.gen(function* () {
     yield* branched.order({ migrations: { flavor: "flyway", archive: "aGk=" } })

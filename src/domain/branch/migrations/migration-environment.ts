@@ -68,7 +68,8 @@ const urlOf = ({ branch, request: { dialect, queryParameters } }: MigrationPlace
   const [scheme = ""] = address.schemes
   const before = `${scheme}://${encoded(user)}:`
   const after = `@${urlHost(branch.host)}:${port}/${encoded(branch.database)}`
-  return `${literalValue(before)}$(${passwordVariable})${literalValue(after)}${query.length === 0 ? "" : `?${literalValue(query.join("&"))}`}`
+  const behind = query.length === 0 ? after : `${after}?${query.join("&")}`
+  return `${literalValue(before)}$(${passwordVariable})${literalValue(behind)}`
 }
 
 /** The value of one part of the connection in the branch, as a variable has it; nothing: a branch has no such part. */

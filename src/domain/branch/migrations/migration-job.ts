@@ -160,7 +160,7 @@ const pullSecrets = (pod: BranchPodSettings, { migrations, template }: Migration
   return [...new Set(names)].map((name) => ({ name }))
 }
 
-const metadataOf = ({ branch: _, generation, namespace, owner }: MigrationJobOptions) => ({
+const metadataOf = ({ generation, namespace, owner }: MigrationJobOptions) => ({
   name: migrationsName(owner.uid, generation),
   namespace,
   labels: { ...ownerLabel, [migrationsLabel]: owner.uid },

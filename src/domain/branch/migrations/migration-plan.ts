@@ -112,7 +112,7 @@ const decide = (situation: Situation, wanted: ObservedMigrations, now: number): 
   }
 }
 
-/** What becomes of a branch's migrations. A spec that asks for none leaves the status as it is. */
+/** The outcome of a branch's migrations, and the next action. A spec that asks for none leaves the status as it is. */
 export const planMigrations = (situation: Situation, now: number): MigrationPlan => {
   const { generation, stored, wanted } = situation
   if (wanted === undefined) return { status: stored }

@@ -30,7 +30,6 @@ const longestArchive = 1_048_576
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/u
 const variableName = /^[-._A-Za-z][-._A-Za-z0-9]{0,252}$/u
 const nul = "\u0000"
-const flavors = "flyway or container"
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 const isText = (value: unknown): value is string => typeof value === "string" && !value.includes(nul)
@@ -119,7 +118,7 @@ export const readMigrations = (spec: JsonObject): Result.Result<MigrationRequest
   const { flavor } = spec
   if (flavor === "flyway") return readFlyway(spec)
   if (flavor === "container") return readContainer(spec)
-  return Result.fail(`spec.migrations.flavor is ${quoted(String(flavor))}; it must be ${flavors}.`)
+  return Result.fail(`spec.migrations.flavor is ${quoted(String(flavor))}; it must be flyway or container.`)
 }
 
 /** The same for the same migrations, in whatever order the API server has the parts of an object. */

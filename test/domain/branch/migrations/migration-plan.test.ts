@@ -36,7 +36,7 @@ class World {
   run: MigrationRun = { _tag: "None" }
   now = start
   isUp = true
-  /** What was run to its end in the branch, in order. */
+  /** The migrations that were run to their end in the branch, in order. */
   readonly applied: Array<string> = []
   /** The programs that run now. */
   programs = 0
