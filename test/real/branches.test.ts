@@ -2,10 +2,11 @@ import { loopbackAddresses } from "../../lab/cluster/node/pod-addresses.ts"
 import { operatorNamespace, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
 import { clientBranches } from "./branches.ts"
-import { describePostgresql, postgresqlImage } from "./engines/postgresql-server.ts"
+import { postgresqlImages } from "./engines/flyway-stand-in.ts"
+import { describePostgresql } from "./engines/postgresql-server.ts"
 import { usePlayground } from "./harness.ts"
 
-const images = new Map([["docker.io/library/postgres", postgresqlImage(loopbackAddresses)]])
+const images = postgresqlImages(loopbackAddresses)
 const reach = (address: string): string => address
 
 describePostgresql("with PostgreSQL", () => {

@@ -62,12 +62,17 @@ export const engineFolder = (): { readonly path: string; readonly remove: () => 
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** A container of a PostgreSQL image as processes of this machine, with the machine's own engine. */
-export const postgresqlImage = (addresses: PodAddresses): ContainerProgram =>
+/** A text with the addresses of pods as this machine dials them. */
+const dialled = (text: string, { real }: PodAddresses): string => text.replaceAll(/\b10(?:\.\d{1,3}){3}\b/gu, real)
+
+/**
+ * A container of a PostgreSQL image as processes of this machine, with the machine's own engine. `programs`: a folder
+ * with more programs.
+ */
+export const postgresqlImage = (addresses: PodAddresses, programs?: string): ContainerProgram =>
   processProgram({
     command: ({ args, containerName, pod, root }) => {
-      for (const path of mountsOf(pod, containerName))
-        if (nobody.uid !== undefined) chownSync(realpathSync(underRoot(root, path)), nobody.uid, nobody.gid)
+      for (const path of mountsOf(pod, containerName)) give(realpathSync(underRoot(root, path)))
       const [program = "sh", ...rest] = args
       return nobody.uid === undefined
         ? [program, ...rest]
@@ -75,16 +80,22 @@ export const postgresqlImage = (addresses: PodAddresses): ContainerProgram =>
     },
     env: ({ containerName, env, pod, root }) => {
       const mounts = mountsOf(pod, containerName)
-      const moved = [...env].filter(([, value]) =>
-        mounts.some((path) => value === path || value.startsWith(`${path}/`))
-      )
-      const address = env.get("POD_IP")
-      return programEnv({
-        ...Object.fromEntries(moved.map(([name, value]) => [name, underRoot(root, value)])),
-        ...(address === undefined ? {} : { POD_IP: addresses.real(address) })
-      })
+      const isMounted = (value: string) => mounts.some((path) => value === path || value.startsWith(`${path}/`))
+      const moved = [...env].map(([name, value]) => [
+        name,
+        isMounted(value) ? underRoot(root, value) : dialled(value, addresses)
+      ])
+      const own = programEnv(Object.fromEntries(moved))
+      return programs === undefined ? own : { ...own, PATH: `${programs}:${own.PATH}` }
     }
   })
+
+/** Gives a mounted folder and its files to the engine's user. */
+const give = (folder: string): void => {
+  const { gid, uid } = nobody
+  if (uid === undefined) return
+  for (const path of [folder, ...readdirSync(folder).map((file) => join(folder, file))]) chownSync(path, uid, gid)
+}
 
 const mountsOf = (pod: object, container: string): ReadonlyArray<string> =>
   [...asObjects(at(pod, "spec", "containers")), ...asObjects(at(pod, "spec", "initContainers"))]
