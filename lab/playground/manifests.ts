@@ -72,7 +72,10 @@ const branchRules = [
   rule("dbs.mirrord.metalbear.co", ["branchdatabases"], ["get", "list", "watch", "delete"]),
   rule("dbs.mirrord.metalbear.co", ["branchdatabases/status"], ["patch"]),
   rule("", ["secrets"], ["get", "create"]),
-  rule("", ["events"], ["create"])
+  rule("", ["events"], ["create"]),
+  // Migrations.
+  rule("batch", ["jobs"], ["watch", "create", "delete"]),
+  rule("", ["configmaps"], ["create", "delete"])
 ]
 
 /** Rights of a primary's identity on a member that makes branches for its users. */

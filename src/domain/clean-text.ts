@@ -68,5 +68,8 @@ export const withoutEnd = (text: string, characters: string): string => {
   return text.slice(0, end)
 }
 
+/** A sentence for a status, with one full stop. */
+export const sentence = (text: string): string => `${withoutEnd(cleanText(text, textLimits.message - 1), ".")}.`
+
 /** The words of somebody else as a part of one of our sentences: clean, short, and without a full stop at the end. */
 export const quotation = (text: string): string => withoutEnd(cleanText(text, textLimits.quotation), ". ")

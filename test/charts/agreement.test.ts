@@ -354,6 +354,8 @@ const ofShape = (shape: Shape): fc.Arbitrary<unknown> => {
       return mostly(fc.constantFrom("a", "", "true"), odd)
     case "name":
       return mostly(fc.constantFrom("a", "a.b", ""), fc.constantFrom("A", "a b", 5, ["a"], {}))
+    case "any":
+      return odd
     case "truth":
       return mostly(fc.constantFrom(true, false), odd)
     case "quantity":

@@ -48,6 +48,7 @@ import {
   apiServices,
   configMaps,
   deployments,
+  jobs,
   namespaces,
   nodes,
   pods,
@@ -315,7 +316,12 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
     connectionSource: { url: { env: { container: null, variable: "DATABASE_URL" } } }
   }
   const target = { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" }
-  api.write(branchDatabases, name, { spec: { ...common, target, postgresOptions: {} } }, namespace)
+  api.write(
+    branchDatabases,
+    name,
+    { spec: { ...common, target, databaseName: "shop", postgresOptions: {} } },
+    namespace
+  )
   const older = "older"
   api.write(pgBranchDatabases, older, { spec: { ...common, target: { deployment: "app" } } }, namespace)
   const rules = { settings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }, protectedNamespaces: new Map() }
@@ -351,6 +357,15 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
             })
             api.setMuted(false)
             yield* directory.release(branch, "1")
+          }
+          for (const archive of ["aGk=", "bXk="]) {
+            const migrations = { flavor: "flyway", archive }
+            api.write(branchDatabases, name, { spec: { migrations } }, namespace)
+            yield* TestClock.adjust("10 seconds")
+            for (const job of api.peekAll(jobs)) {
+              const status = { conditions: [{ type: "Complete", status: "True" }] }
+              api.write(jobs, job.metadata.name, { status }, namespace)
+            }
           }
           yield* TestClock.adjust("10 minutes")
         })

@@ -11,8 +11,8 @@ import { sentencesOf } from "./refusal-texts.ts"
 const rooms = new RegExp(
   "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|" +
     "domain/branch/(?:branch-(?:address|admission|image|plan|pod-state|request)|connection-source|environment-|" +
-    "source-environment)|app/(?:api|sessions|relay|policies|copy-targets)/|" +
-    "app/branches/(?:session-|make-branch-pod|target-template)|adapters/(?:pod/|x509/user-certificates))",
+    "source-environment|migrations/migration-)|app/(?:api|sessions|relay|policies|copy-targets)/|" +
+    "app/branches/(?:session-|make-|target-template)|adapters/(?:pod/|x509/user-certificates))",
   "u"
 )
 
@@ -21,6 +21,7 @@ const others: Readonly<Record<string, string>> = {
   "domain/agent/agent-configuration.ts": "mistakes in the settings of agents, with which nothing starts",
   "domain/agent/agent-fields.ts": "the same",
   "domain/agent/check-field.ts": "the same",
+  "domain/branch/migrations/migration-job.ts": "a program of a container",
   "domain/routing/table.ts": "the reasons of the routing table",
   "domain/policy/policy-rules.ts": "mistakes in the fields of policies, in a refusal that says where",
   "domain/policy/readable-rules.ts": "the same",
@@ -58,6 +59,10 @@ const parts: ReadonlySet<string> = new Set([
   "Google's Secret Manager",
   "The branch's Secret",
   "The branch's pod",
+  "The ConfigMap of the migrations",
+  "The Job of the migrations",
+  "their pod is gone",
+  "they were not complete after … minutes",
   // Parts of limits.
   "events of your own sessions",
   "agents of all users",

@@ -8,7 +8,8 @@ import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import { startRealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import { subnetOf } from "../address-plan.ts"
 import { branchSuite } from "../real/engines/branch-suite.ts"
-import { describePostgresql, postgresqlImage } from "../real/engines/postgresql-server.ts"
+import { postgresqlImages } from "../real/engines/flyway-stand-in.ts"
+import { describePostgresql } from "../real/engines/postgresql-server.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 const crd = new URL("../../crds/branchdatabases.yaml", import.meta.url)
@@ -35,7 +36,7 @@ describeKubernetes("branches of databases", (assets) => {
             directory,
             subnet,
             serviceSubnet: subnet + 1,
-            images: new Map([["docker.io/library/postgres", postgresqlImage(addresses)]])
+            images: postgresqlImages(addresses)
           })
           yield* Effect.promise(() => cluster.plane.apply(readFileSync(crd, "utf8")))
           return { api: cluster.api, reach: addresses.real, sourceAddress: `127.${subnet + 2}.0.1` }

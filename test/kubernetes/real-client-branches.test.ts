@@ -4,7 +4,8 @@ import { publishedAddresses } from "../../lab/cluster/node/pod-addresses.ts"
 import { operatorNamespace, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
 import { clientBranches } from "../real/branches.ts"
-import { describePostgresql, postgresqlImage } from "../real/engines/postgresql-server.ts"
+import { postgresqlImages } from "../real/engines/flyway-stand-in.ts"
+import { describePostgresql } from "../real/engines/postgresql-server.ts"
 import { useKubernetesPlayground } from "../real/harness.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
@@ -15,7 +16,7 @@ describeKubernetes("the real client", (assets) => {
     /** A playground whose default cluster has this network. */
     const playground = (topology: "primary-default" | "management", network: number) => {
       const { real: reach, ...addresses } = publishedAddresses(network)
-      const images = new Map([["docker.io/library/postgres", postgresqlImage({ ...addresses, real: reach })]])
+      const images = postgresqlImages({ ...addresses, real: reach })
       const real = useKubernetesPlayground(assets, { topology, hasBranches: true, images, subnet })
       return { real, sourceAddress, reach }
     }

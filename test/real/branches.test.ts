@@ -3,10 +3,11 @@ import { operatorNamespace, workloadNamespace } from "../../lab/playground/manif
 import { subnetOf } from "../address-plan.ts"
 import { branchCases, memberBranchCases } from "./branch-cases.ts"
 import { clientBranches } from "./branches.ts"
-import { describePostgresql, postgresqlImage } from "./engines/postgresql-server.ts"
+import { postgresqlImages } from "./engines/flyway-stand-in.ts"
+import { describePostgresql } from "./engines/postgresql-server.ts"
 import { usePlayground } from "./harness.ts"
 
-const images = new Map([["docker.io/library/postgres", postgresqlImage(loopbackAddresses)]])
+const images = postgresqlImages(loopbackAddresses)
 const reach = (address: string): string => address
 
 describePostgresql("with PostgreSQL", () => {

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import { images, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { applyObjects } from "./cluster-writes.ts"
+import { writeMigrations } from "./engines/flyway-stand-in.ts"
 import { connectedTo, engineFolder, run as runProgram, type Server, startSource } from "./engines/postgresql-server.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { type AnyRealPlayground, describeReal, eventually, runClient, type RunningCommand } from "./harness.ts"
@@ -244,7 +245,39 @@ export const clientBranches = (
         })
       })
 
+      it("have the user's migrations, later ones as well, and stay for others when these fail", async () => {
+        const first = { "V1__goods.sql": "create table goods (id int); insert into goods values (1);" }
+        const both = { ...first, "V2__more.sql": "insert into goods values (2);" }
+        const edited = { ...both, "V1__goods.sql": "create table goods (id text);" }
+        const migrated = (files: Readonly<Record<string, string>>) => ({
+          id: "migrated",
+          migrations: { flavor: "flyway", path: writeMigrations(folder.path, files) }
+        })
+        const server = serverAt(await urlOf(migrated(first)))
+        expect(await server.query("shop", "select count(*) from goods")).toBe("1")
+        await urlOf(migrated(both))
+        expect(await server.query("shop", "select count(*) from goods")).toBe("2")
+        const ran = session(["echo", "started"], [migrated(edited)])
+        expect(await ran.ended()).not.toBe(0)
+        expect(ran.stdout()).not.toContain("started")
+        expect(ran.stderr().replaceAll(/[\s│]+/gu, " ")).toMatch(/database branching failed.*checksum mismatch/u)
+        expect(await urlOf({ id: "migrated" })).toContain("@")
+        expect(await server.query("shop", "select count(*) from goods")).toBe("2")
+      })
+
       it.each([
+        [
+          "has migrations that fail",
+          {
+            id: "slipped",
+            migrations: {
+              flavor: "container",
+              image: "docker.io/library/postgres:17",
+              command: ["sh", "-c", 'psql --command="creat table goods ()" "$DATABASE_URL"']
+            }
+          },
+          /database branching failed.*syntax error/u
+        ],
         [
           "names a table that the source does not have",
           { id: "none", copy: { mode: "schema", tables: { none: {} } } },

@@ -101,7 +101,7 @@ monitoring.{{ $name }} is on, but operator.metrics is off: nothing is made, as t
 {{- $unused = append $unused (printf "  %s: %s" .path .why) }}
 {{- end }}
 {{- end }}
-{{- $pods := list "allowedImages" "annotations" "image" "imagePullPolicy" "imagePullSecrets" "labels" "resources" "volume" }}
+{{- $pods := list "allowedImages" "annotations" "image" "imagePullPolicy" "imagePullSecrets" "labels" "migrationEnv" "migrationImages" "resources" "volume" }}
 {{- $branched := splitList " " (include "braid.branchedEngines" .) }}
 {{- range $engine := splitList " " (include "braid.engines" .) }}
 {{- if has $engine $branched }}

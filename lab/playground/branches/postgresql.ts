@@ -66,6 +66,16 @@ const mountsOf = (pod: object, container: string): ReadonlyArray<string> =>
     .flatMap(({ volumeMounts }) => asObjects(volumeMounts))
     .flatMap(({ mountPath }) => asString(mountPath) ?? [])
 
+/** A text with the addresses of pods as this machine dials them. */
+const dialled = (text: string, { real }: PodAddresses): string => text.replaceAll(/\b10(?:\.\d{1,3}){3}\b/gu, real)
+
+/** Gives a mounted folder and its files to the engine's user. */
+const give = (folder: string): void => {
+  const { gid, uid } = nobody
+  if (uid === undefined) return
+  for (const path of [folder, ...readdirSync(folder).map((file) => join(folder, file))]) chownSync(path, uid, gid)
+}
+
 /**
  * A container of an engine's image as processes of this machine, with the machine's own engine.
  *
@@ -74,8 +84,7 @@ const mountsOf = (pod: object, container: string): ReadonlyArray<string> =>
 export const engineImage = (addresses: PodAddresses, path = programPath): ContainerProgram =>
   processProgram({
     command: ({ args, containerName, pod, root }) => {
-      for (const path of mountsOf(pod, containerName))
-        if (nobody.uid !== undefined) chownSync(realpathSync(underRoot(root, path)), nobody.uid, nobody.gid)
+      for (const path of mountsOf(pod, containerName)) give(realpathSync(underRoot(root, path)))
       const [program = "sh", ...rest] = args
       return nobody.uid === undefined
         ? [program, ...rest]
@@ -83,15 +92,12 @@ export const engineImage = (addresses: PodAddresses, path = programPath): Contai
     },
     env: ({ containerName, env, pod, root }) => {
       const mounts = mountsOf(pod, containerName)
-      const moved = [...env].filter(([, value]) =>
-        mounts.some((path) => value === path || value.startsWith(`${path}/`))
-      )
-      const address = env.get("POD_IP")
-      return programEnv({
-        ...Object.fromEntries(moved.map(([name, value]) => [name, underRoot(root, value)])),
-        ...(address === undefined ? {} : { POD_IP: addresses.real(address) }),
-        PATH: path
-      })
+      const isMounted = (value: string) => mounts.some((path) => value === path || value.startsWith(`${path}/`))
+      const moved = [...env].map(([name, value]) => [
+        name,
+        isMounted(value) ? underRoot(root, value) : dialled(value, addresses)
+      ])
+      return programEnv({ ...Object.fromEntries(moved), PATH: path })
     }
   })
 

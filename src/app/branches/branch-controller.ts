@@ -22,6 +22,8 @@ import {
 import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
 import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
 import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
+import type { ObservedMigrations } from "../../domain/branch/migrations/migration-plan.ts"
+import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { branchEvents, branchExpiredEvent } from "../../domain/events/branch-events.ts"
@@ -46,6 +48,8 @@ import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { BranchDirectory, BranchUse, UsableBranch } from "./branch-directory.ts"
 import { awaitedUntil, type BranchMemory, type KnownBranch, knownBranch } from "./branch-memory.ts"
 import { isOwnedBy, makeBranchPod, readPassword } from "./make-branch-pod.ts"
+import { endMigrations, makeMigrations } from "./make-migrations.ts"
+import { makeMigrationRuns, type MigrationRuns } from "./migration-runs.ts"
 import { makeOfferedCredentials, type OfferedCredentials } from "./offered-credentials.ts"
 import { onceRead } from "./session-branch-refusal.ts"
 import { takeCredentials } from "./take-credentials.ts"
@@ -74,6 +78,7 @@ interface State {
   readonly kind: BranchKind
   readonly memory: BranchMemory
   readonly podCache: Reflector
+  readonly runs: MigrationRuns
   readonly self: PlannedController<BranchDatabase>
 }
 
@@ -88,7 +93,7 @@ const podOf = ({ podCache }: Pick<State, "podCache">, branch: BranchDatabase): K
   return pod !== undefined && isOwnedBy(pod, branch) ? pod : undefined
 }
 
-/** Migrations that the client asks for later are refused in the status, and do not make another branch of it. */
+/** Migrations that cannot be read fail alone, and do not make another branch of it. */
 const requestOf = ({ spec }: BranchDatabase) => readBranchRequest({ ...spec, migrations: null })
 
 /** Whether a spec that can be read asks for another database than the pod was made for. */
@@ -98,7 +103,24 @@ const isChanged = (branch: BranchDatabase, pod: KubeObject | undefined): boolean
   return digest !== undefined && Result.isSuccess(request) && requestDigest(request.success, sha256Hex) !== digest
 }
 
-const observed = (state: State, { known, now, view }: BranchTurn): ObservedBranch => {
+/** The migrations that a branch asks for; nothing: none. `refusal`: why it could not be made as its spec is now. */
+const observedMigrations = (
+  { runs }: State,
+  { known, view }: BranchTurn,
+  admitted: ReturnType<typeof admittedBranch>
+): ObservedMigrations | undefined => {
+  if ((view.spec.migrations ?? undefined) === undefined) return undefined
+  const cached = runs.of(view.metadata)
+  const run = cached._tag === "Job" && cached.uid === known.endedJob ? ({ _tag: "Ending" } as const) : cached
+  const obstacle = known.obstacle?.generation === view.metadata.generation ? known.obstacle : undefined
+  if (Result.isFailure(admitted)) return { digest: "", refusal: admitted.failure, obstacle, run }
+  const { migrations } = admitted.success.request
+  const digest = migrations === undefined ? "" : migrationDigest(migrations, sha256Hex)
+  return { digest, refusal: undefined, obstacle, run }
+}
+
+const observed = (state: State, turn: BranchTurn): ObservedBranch => {
+  const { known, now, view } = turn
   const { metadata, spec } = view
   const status = view.status ?? undefined
   const stored = status?.sessionInfo ?? {}
@@ -113,7 +135,7 @@ const observed = (state: State, { known, now, view }: BranchTurn): ObservedBranc
     pod: branchPodState(pod),
     isChanged: isChanged(view, pod),
     password: typeof known.password === "string" ? known.password : "Known",
-    asksForMigrations: (spec.migrations ?? undefined) !== undefined,
+    migrations: observedMigrations(state, turn, admitted),
     sessions: sessionsNow(known, stored, now),
     sessionsChangeAt: sessionsChangeAt(known, stored, now),
     awaitedUntil: awaitedUntil(known)
@@ -152,6 +174,32 @@ const performReadPassword = (
     known.password = password ?? "Gone"
     self.enqueue(key)
   })
+
+/** When migrations are tried again that the cluster did not take, in ms. */
+const tryMigrationsAgain = 60_000
+
+const performMakeMigrations = (state: State, { key, known, now, view }: BranchTurn): Effect.Effect<void, KubeError> => {
+  const {
+    kind,
+    options: { api, rules },
+    runs,
+    self
+  } = state
+  const host = asString(at(podOf(state, view), "status", "podIP")) ?? ""
+  return makeMigrations({ api, kind, rules }, view, host).pipe(
+    Effect.flatMap((job) => {
+      known.obstacle = undefined
+      runs.wrote(job)
+      return audit({ act: "branchMigrated", ...audited(view) })
+    }),
+    Effect.catchTag("BranchRefused", ({ why }) =>
+      Effect.sync(() => {
+        known.obstacle = { generation: view.metadata.generation, why, retryAt: now + tryMigrationsAgain }
+        self.enqueue(key)
+      })
+    )
+  )
+}
 
 const patchStatus = (
   { kind: { resource }, options: { events }, self }: State,
@@ -204,6 +252,13 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
       return performMakePod(state, turn)
     case "ReadPassword":
       return performReadPassword(state, turn)
+    case "MakeMigrations":
+      return performMakeMigrations(state, turn)
+    case "EndMigrations":
+      return Effect.map(
+        endMigrations(state.options.api, turn.view, action),
+        () => void (turn.known.endedJob = action.uid)
+      )
     case "PatchStatus":
       return patchStatus(state, state.options.api, turn.view, {
         metadata: action.precondition,
@@ -215,17 +270,17 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
 }
 
 const turnsOf = (state: State): PlannedTurns<BranchDatabase, KnownBranch, ObservedBranch, Performed> => {
-  const { memory, podCache, self } = state
+  const { memory, podCache, runs, self } = state
   return {
     changed: ({ metadata }) => self.enqueue(keyOf(metadata.namespace, metadata.name)),
     forget: (key) => Effect.sync(() => void memory.delete(key)),
     unreadable: (key, problem) => logWarning("branch of a database ignored", { branch: key, problem }),
     isOver: ({ metadata }) => isBeingDeleted(metadata),
-    // A pod that has not been read would count as gone.
-    known: (key, { metadata }) =>
-      Effect.andThen(
-        podCache.awaitSynced,
-        Effect.map(Clock.currentTimeMillis, (now) => knownBranch(memory, key, metadata, now))
+    // A pod or a run that has not been read would count as gone.
+    known: (key, { metadata, spec: { migrations } }) =>
+      podCache.awaitSynced.pipe(
+        Effect.andThen((migrations ?? undefined) === undefined ? Effect.void : runs.awaitSynced),
+        Effect.andThen(Effect.map(Clock.currentTimeMillis, (now) => knownBranch(memory, key, metadata, now)))
       ),
     observe: (turn) => observed(state, turn),
     plan: planBranch,
@@ -347,7 +402,7 @@ const release = ({ memory, self }: State, branch: UsableBranch, sessionId: strin
 
 /** Runs the controller of a kind for as long as the scope lives. */
 const makeKind = (
-  parts: Pick<State, "options" | "offered" | "podCache">,
+  parts: Pick<State, "options" | "offered" | "podCache" | "runs">,
   kind: BranchKind
 ): Effect.Effect<State, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -385,8 +440,12 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
       },
       { labelSelector: podLabel }
     )
+    // BranchDatabases alone have migrations.
+    const runs = yield* makeMigrationRuns(options.api, (namespace, name) =>
+      kinds.find(({ kind: { engine } }) => engine === undefined)?.self.enqueue(keyOf(namespace, name))
+    )
     kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>
-      makeKind({ options, offered, podCache }, kind)
+      makeKind({ options, offered, podCache, runs }, kind)
     )
     // A branch of another process's directory is one that no kind knows.
     const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>

@@ -24,6 +24,10 @@ export interface KnownBranch extends KnownUses {
   readonly awaited: Map<string, number>
   /** The session for which a primary has asked last to keep it. */
   awaitedBy: string | undefined
+  /** Why the cluster did not take its migrations at the last try, and when they are tried again, epoch ms. */
+  obstacle: { readonly generation: number | undefined; readonly why: string; readonly retryAt: number } | undefined
+  /** UID of the Job of migrations that was deleted last. */
+  endedJob: string | undefined
   /** Whether its deletion has begun, so that no session may begin to use it. */
   isEnding: boolean
 }
@@ -43,6 +47,8 @@ const remembered = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now:
     refusal: undefined,
     awaited: new Map(),
     awaitedBy: undefined,
+    obstacle: undefined,
+    endedJob: undefined,
     isEnding: false
   }
   memory.set(key, fresh)

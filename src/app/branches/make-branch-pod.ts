@@ -43,7 +43,7 @@ export interface PodMaking {
   readonly offered: OfferedCredentials
 }
 
-const ownerOf = (
+export const ownerOf = (
   { kind: { resource } }: Pick<PodMaking, "kind">,
   { metadata: { name, uid = "" } }: BranchDatabase
 ): OwnerReference => ({
@@ -70,17 +70,21 @@ export const readPassword = (
   )
 
 /** A refusal by the API server, such as for a quota, would come again. */
-const refusedBy =
+export const refusedBy =
   (what: string) =>
   (error: KubeError): KubeError | BranchRefused =>
     error.reason === "Forbidden" || error.reason === "Invalid"
       ? new BranchRefused({ why: `${what} cannot be made: ${error.detail}.` })
       : error
 
-const taken = ({ plural }: ResourceRef, { metadata }: BranchDatabase): BranchRefused =>
+export const taken = (
+  { plural }: ResourceRef,
+  { metadata }: BranchDatabase,
+  name = branchPodName(metadata)
+): BranchRefused =>
   new BranchRefused({
     why:
-      `There is an object ${branchPodName(metadata)} among the ${plural} of namespace ${metadata.namespace ?? ""} ` +
+      `There is an object ${name} among the ${plural} of namespace ${metadata.namespace ?? ""} ` +
       "that belongs to no branch of this name: delete it, and run the command again."
   })
 

@@ -10,6 +10,8 @@
 export type Shape =
   /** `name`: the name of an object. `quantity`: text or a number. */
   | { readonly kind: "text" | "truth" | "quantity" | "name" }
+  /** Judged by the API server alone. */
+  | { readonly kind: "any" }
   /** References to Secrets, `{name}` each. */
   | { readonly kind: "references" }
   | { readonly kind: "whole"; readonly least: number; readonly most: number }

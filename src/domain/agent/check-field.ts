@@ -19,6 +19,8 @@ const isText = (value: unknown): value is string => typeof value === "string"
 const listRule: Rule = { holds: Array.isArray, problem: "it must be a list", cure: "write it as a list" }
 const mapRule: Rule = { holds: isObject, problem: "it must be a map", cure: "write keys below it" }
 
+const anything: Rule = { holds: () => true, problem: "", cure: "" }
+
 const rules: Readonly<Record<PlainKind, Rule>> = {
   text: { holds: isText, problem: "it must be text", cure: "write it in quotes" },
   name: {
@@ -42,6 +44,7 @@ const rules: Readonly<Record<PlainKind, Rule>> = {
     cure: "write it in quotes"
   },
   references: listRule,
+  any: anything,
   list: listRule,
   map: mapRule,
   fields: mapRule

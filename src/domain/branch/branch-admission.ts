@@ -10,7 +10,7 @@ import type { BranchDatabase } from "../resources/branches/branch-database.ts"
 import { branching } from "../resources/chart-switches.ts"
 import { protectedTarget, type ProtectedNamespaces } from "../target/protected-namespaces.ts"
 import { imageProblem } from "./branch-image.ts"
-import { readBranchRequest, type BranchRequest } from "./branch-request.ts"
+import { type BranchRequest, readBranchRequest } from "./branch-request.ts"
 import type { BranchSettings, EngineSettings } from "./branch-settings.ts"
 import { engines } from "./engines.ts"
 
@@ -47,7 +47,7 @@ const placeProblem = ({ protectedNamespaces }: BranchRules, { metadata }: Branch
 export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Result.Result<AdmittedBranch, string> =>
   Result.gen(function* () {
     const request = yield* readBranchRequest(branch.spec)
-    const { engine, image } = request
+    const { engine, image, migrations } = request
     const settings = rules.settings[engine]
     if (settings === undefined) {
       return yield* Result.fail(
@@ -58,6 +58,9 @@ export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Resu
     const found = yield* settings
     const problem =
       placeProblem(rules, branch) ??
-      (image._tag === "Named" ? imageProblem(image.image, found.allowedImages) : undefined)
+      (image._tag === "Named" ? imageProblem("spec.image", image.image, found.allowedImages) : undefined) ??
+      (migrations?.image === undefined
+        ? undefined
+        : imageProblem("spec.migrations.image", migrations.image, found.allowedImages))
     return problem === undefined ? { request, settings: found } : yield* Result.fail(problem)
   })

@@ -10,14 +10,18 @@ import { matchesGlob } from "../policy/glob.ts"
 const reference = /^[a-zA-Z0-9][-a-zA-Z0-9._/:]{0,500}(?:@sha256:[0-9a-f]{64})?$/u
 
 /**
- * Why an image that a user names is refused; nothing if it may run. `allowed`: patterns in which `*` is any text;
- * nothing: every image may.
+ * Why an image that a user names in a field is refused; nothing if it may run. `allowed`: patterns in which `*` is any
+ * text; nothing: every image may.
  */
-export const imageProblem = (image: string, allowed: ReadonlyArray<string> | undefined): string | undefined => {
+export const imageProblem = (
+  field: string,
+  image: string,
+  allowed: ReadonlyArray<string> | undefined
+): string | undefined => {
   if (!reference.test(image)) {
-    return `spec.image is ${quoted(image)}; it must be an image such as docker.io/library/postgres:17.`
+    return `${field} is ${quoted(image)}; it must be an image such as docker.io/library/postgres:17.`
   }
   if (allowed === undefined || allowed.some((pattern) => matchesGlob(pattern, image))) return undefined
   const rule = allowed.length === 0 ? "users may name no image" : `allowed are ${allowed.map(quoted).join(", ")}`
-  return `spec.image is ${quoted(image)}, which this operator does not allow: ${rule}.`
+  return `${field} is ${quoted(image)}, which this operator does not allow: ${rule}.`
 }

@@ -5,7 +5,7 @@
  */
 
 import { originOf } from "../branch-sync/synced-branch.ts"
-import { cleanText, textLimits, withoutEnd } from "../clean-text.ts"
+import { sentence } from "../clean-text.ts"
 import { jsonEqual } from "../json.ts"
 import type { BranchStatus } from "../resources/branches/branch-shapes.ts"
 import { isBeingDeleted, timeOf, timestamp, type ObjectMeta } from "../resources/object-meta.ts"
@@ -13,6 +13,13 @@ import { mergePatch, type MergePatch } from "../session/merge-patch.ts"
 import type { Precondition } from "../session/session-action.ts"
 import type { BranchPodState } from "./branch-pod-state.ts"
 import type { BranchSessions } from "./branch-sessions.ts"
+import {
+  type MigrationAction,
+  type MigrationPlan,
+  type MigrationStatus,
+  type ObservedMigrations,
+  planMigrations
+} from "./migrations/migration-plan.ts"
 
 /** Everything from which the next actions for a branch follow. Times are epoch ms. */
 export interface ObservedBranch {
@@ -28,8 +35,8 @@ export interface ObservedBranch {
   readonly isChanged: boolean
   /** The branch's password, which the Secret beside the pod has. Without it no session could use the branch. */
   readonly password: "Known" | "Unread" | "Gone"
-  /** Whether the spec asks for migrations, which clients ask for once the branch is there. */
-  readonly asksForMigrations: boolean
+  /** The migrations that the spec asks for, at the beginning or once the branch is there; nothing: none. */
+  readonly migrations: ObservedMigrations | undefined
   /** The sessions that use the branch now, and those that are about to, as the status names them. */
   readonly sessions: BranchSessions
   /** When `sessions` change by time alone; nothing: they do not. */
@@ -44,13 +51,14 @@ export type BranchAction =
   | { readonly _tag: "MakePod" }
   /** Read the branch's password from its Secret, which another process made. */
   | { readonly _tag: "ReadPassword" }
+  | MigrationAction
   /** Merge patch of the branch's `status` through the status subresource. */
   | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
   /** Delete the branch; `why` is for log and Event. */
   | { readonly _tag: "DeleteBranch"; readonly why: string; readonly precondition: Precondition }
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
-/** How long a copy may take. The client's own time-out stands in no resource. */
+/** How long it may take until a branch is ready. The client's own time-out stands in no resource. */
 const longestCopy = 1_800_000
 /** A client that waits for the branch connects within this time after it is ready, whatever the TTL. */
 const shortestTtl = 60_000
@@ -60,8 +68,6 @@ const longestStart = 300_000
 export const failureStays = 20_000
 /** The same of a copy, whose primary deletes it when its users have read the failure, and may be away meanwhile. */
 const copysFailureStays = 600_000
-
-const noMigrations = "This operator does not run migrations of branches: take them out of the configuration."
 
 type Field = "phase" | "expireTime" | "podName" | "error" | "sessionInfo" | "migrations"
 type NewStatus = Pick<BranchStatus, Field>
@@ -75,7 +81,7 @@ const preconditionOf = ({ resourceVersion, uid }: ObjectMeta): Precondition => (
 export const failedStatus = (now: number, reason: string, stays = failureStays): NewStatus => ({
   phase: "Failed",
   expireTime: timestamp(now + stays),
-  error: `${withoutEnd(cleanText(reason, textLimits.message - 1), ".")}.`,
+  error: sentence(reason),
   sessionInfo: {}
 })
 
@@ -88,13 +94,22 @@ export const expiryAfterUse = (ttlMillis: number, now: number): number => now + 
 /** Until when a branch stays for a session that has named it now. */
 export const awaitedFrom = (now: number): number => now + longestStart
 
+/** Whether a branch is used: by sessions, or by migrations for which a client waits. */
+const isUsed = (sessions: BranchSessions, migrations: MigrationStatus | null | undefined): boolean =>
+  Object.keys(sessions).length > 0 || migrations?.phase === "Running"
+
 /** The time of expiry. It moves at every change of use, and while a branch is used only as often as is needed. */
-const expiryOf = (observed: ObservedBranch, before: BranchStatus, now: number): number => {
-  const { awaitedUntil = 0, sessions, ttlMillis } = observed
+const expiryOf = (
+  { awaitedUntil = 0, sessions, ttlMillis }: ObservedBranch,
+  before: BranchStatus,
+  migrations: MigrationStatus | undefined,
+  now: number
+): number => {
   const old = Math.max(timeOf(before.expireTime) ?? 0, awaitedUntil)
   const next = expiryAfterUse(ttlMillis, now)
-  if (!jsonEqual(before.sessionInfo ?? {}, sessions)) return Math.max(next, awaitedUntil)
-  return Object.keys(sessions).length > 0 && old - now <= (next - now) / 2 ? next : old
+  const isMigrated = jsonEqual(before.migrations ?? undefined, migrations)
+  if (!isMigrated || !jsonEqual(before.sessionInfo ?? {}, sessions)) return Math.max(next, awaitedUntil)
+  return isUsed(sessions, migrations) && old - now <= (next - now) / 2 ? next : old
 }
 
 /** Why nobody can use the branch any more. */
@@ -105,44 +120,67 @@ const lossOf = ({ isChanged, password, pod }: ObservedBranch): string | undefine
   return password === "Gone" ? "The Secret with the branch's password is gone: run the command again" : undefined
 }
 
-/** The client waits for what became of migrations, and would wait in vain. */
-const migrationsOf = ({ asksForMigrations, metadata, status }: ObservedBranch): Pick<NewStatus, "migrations"> => {
-  if (asksForMigrations) {
-    return { migrations: { observedGeneration: metadata.generation ?? 0, phase: "Failed", error: noMigrations } }
+/** Whether migrations could reach the branch. */
+const isUp = ({ isChanged, password, pod }: ObservedBranch): boolean =>
+  pod._tag === "Ready" && password !== "Gone" && !isChanged
+
+const given = (migrations: MigrationStatus | undefined): Pick<NewStatus, "migrations"> =>
+  migrations === undefined ? {} : { migrations }
+
+/** The status of a branch whose server is up: ready with its migrations, failed with them; nothing: not yet. */
+const whenUp = (observed: ObservedBranch, migrations: MigrationStatus | undefined, now: number) => {
+  const { password, podName, sessions, ttlMillis } = observed
+  if (migrations?.phase === "Failed") {
+    return { ...failed(observed, now, `The migrations failed: ${migrations.error ?? ""}`), migrations }
   }
-  const migrations = status?.migrations ?? undefined
-  return migrations === undefined ? {} : { migrations }
+  const isMigrated = observed.migrations === undefined || migrations?.phase === "Succeeded"
+  if (password !== "Known" || !isMigrated) return undefined
+  const expireTime = timestamp(expiryAfterUse(ttlMillis, now))
+  return { phase: "Ready" as const, expireTime, podName, sessionInfo: sessions, ...given(migrations) }
 }
 
-const whileMade = (observed: ObservedBranch, before: BranchStatus, now: number): NewStatus => {
-  const { pod, podName, sessions, ttlMillis } = observed
-  if (pod._tag === "Ready" && observed.password === "Known" && !observed.isChanged) {
-    return { phase: "Ready", expireTime: timestamp(expiryAfterUse(ttlMillis, now)), podName, sessionInfo: sessions }
-  }
+/** Why a branch is given up that is not ready; nothing: it may become so. */
+const giveUp = (observed: ObservedBranch, before: BranchStatus, now: number): string | undefined => {
   // A pod that was there and is not any more is no pod that has to be made.
-  const lost = pod._tag === "Absent" && (before.podName ?? undefined) === undefined ? undefined : lossOf(observed)
-  if (lost !== undefined) return failed(observed, now, lost)
-  const end = timeOf(before.expireTime) ?? now
-  if (now >= end) return failed(observed, now, `The copy was not complete after ${longestCopy / 60_000} minutes`)
+  const isNew = observed.pod._tag === "Absent" && (before.podName ?? undefined) === undefined
+  const lost = isNew ? undefined : lossOf(observed)
+  if (lost !== undefined || now < (timeOf(before.expireTime) ?? now)) return lost
+  const minutes = longestCopy / 60_000
+  return isUp(observed)
+    ? `The migrations were not complete after ${minutes} minutes`
+    : `The copy was not complete after ${minutes} minutes`
+}
+
+const whileMade = (
+  observed: ObservedBranch,
+  before: BranchStatus,
+  migrations: MigrationStatus | undefined,
+  now: number
+): NewStatus => {
+  const next = isUp(observed) ? whenUp(observed, migrations, now) : undefined
+  if (next !== undefined) return next
+  const why = giveUp(observed, before, now)
+  if (why !== undefined) return failed(observed, now, why)
   return {
     phase: "Pending",
     expireTime: before.expireTime,
     sessionInfo: before.sessionInfo ?? {},
-    ...(pod._tag === "Absent" ? {} : { podName })
+    ...given(migrations),
+    ...(observed.pod._tag === "Absent" ? {} : { podName: observed.podName })
   }
 }
 
 /** The status that follows from what was observed; phases only go forward. */
-const nextStatus = (observed: ObservedBranch, now: number): NewStatus => {
+const nextStatus = (observed: ObservedBranch, migrations: MigrationStatus | undefined, now: number): NewStatus => {
   const { refusal, sessions, status } = observed
   if (status?.phase === "Failed") return status
   if (status?.phase === "Ready") {
     const lost = lossOf(observed)
     if (lost !== undefined) return failed(observed, now, lost)
     const { phase, podName } = status
-    const expireTime = timestamp(expiryOf(observed, status, now))
+    const expireTime = timestamp(expiryOf(observed, status, migrations, now))
     const named = podName === undefined ? {} : { podName }
-    return { phase, expireTime, sessionInfo: sessions, ...named, ...migrationsOf(observed) }
+    return { phase, expireTime, sessionInfo: sessions, ...named, ...given(migrations) }
   }
   if (status === undefined || status.phase === "Init") {
     return refusal === undefined
@@ -151,7 +189,7 @@ const nextStatus = (observed: ObservedBranch, now: number): NewStatus => {
   }
   return refusal !== undefined && observed.pod._tag === "Absent"
     ? failed(observed, now, refusal)
-    : whileMade(observed, status, now)
+    : whileMade(observed, status, migrations, now)
 }
 
 const fieldsOf = ({ error, expireTime, migrations, phase, podName, sessionInfo }: NewStatus): NewStatus => ({
@@ -166,22 +204,34 @@ const fieldsOf = ({ error, expireTime, migrations, phase, podName, sessionInfo }
 /** When the plan has to be looked at again if nothing happens. */
 const nextLook = (
   { sessions, sessionsChangeAt, ttlMillis }: ObservedBranch,
-  { expireTime, phase }: NewStatus
+  { expireTime, migrations, phase }: NewStatus,
+  lookAt = Infinity
 ): number => {
   const end = timeOf(expireTime) ?? 0
-  const isUsed = phase === "Ready" && Object.keys(sessions).length > 0
-  return Math.min(isUsed ? end - Math.max(ttlMillis, shortestTtl) / 2 : end, sessionsChangeAt ?? Infinity)
+  const isKept = phase === "Ready" && isUsed(sessions, migrations)
+  const extension = isKept ? end - Math.max(ttlMillis, shortestTtl) / 2 : end
+  return Math.min(extension, sessionsChangeAt ?? Infinity, lookAt)
 }
 
 /** Whether the password is to be read: a pod that is not there gets its Secret when it is made. */
 const needsPassword = ({ password, pod }: ObservedBranch, { phase }: NewStatus): boolean =>
   password === "Unread" && phase !== "Failed" && (pod._tag === "Starting" || pod._tag === "Ready")
 
+/** Migrations are run in a branch that is there. */
+const migrationPlan = (observed: ObservedBranch, now: number): MigrationPlan => {
+  const { metadata, migrations: wanted, status } = observed
+  const stored = status?.migrations ?? undefined
+  const isThere = status?.phase === "Ready" || (status?.phase === "Pending" && isUp(observed))
+  if (!isThere) return { status: stored }
+  return planMigrations({ generation: metadata.generation ?? 0, stored, wanted, isUp: isUp(observed) }, now)
+}
+
 /** The next actions for a branch. A branch that is being deleted needs none: what it owns goes with it. */
 export const planBranch = (observed: ObservedBranch, now: number): ReadonlyArray<BranchAction> => {
   const { metadata, pod, status } = observed
   if (isBeingDeleted(metadata)) return []
-  const next = fieldsOf(nextStatus(observed, now))
+  const migrations = migrationPlan(observed, now)
+  const next = fieldsOf(nextStatus(observed, migrations.status, now))
   const precondition = preconditionOf(metadata)
   const expires = timeOf(next.expireTime) ?? 0
   if (next.phase !== "Pending" && now >= expires) {
@@ -192,7 +242,8 @@ export const planBranch = (observed: ObservedBranch, now: number): ReadonlyArray
   return [
     ...(next.phase === "Pending" && pod._tag === "Absent" ? [{ _tag: "MakePod" } as const] : []),
     ...(needsPassword(observed, next) ? [{ _tag: "ReadPassword" } as const] : []),
+    ...(next.phase === "Failed" || migrations.action === undefined ? [] : [migrations.action]),
     ...(patch === undefined ? [] : [{ _tag: "PatchStatus", patch, precondition } as const]),
-    { _tag: "RequeueAt", at: nextLook(observed, next) }
+    { _tag: "RequeueAt", at: nextLook(observed, next, migrations.lookAt) }
   ]
 }

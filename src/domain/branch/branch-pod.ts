@@ -82,16 +82,17 @@ const shared = (name: string): ReadonlyArray<JsonObject> => [
   { name: "BRANCH_PASSWORD", valueFrom: { secretKeyRef: { name, key: "password" } } }
 ]
 
+/** Resources of every container of a branch. */
+export const branchResources = ({ resources }: BranchPodSettings): object =>
+  resources ?? { requests: { cpu: "100m", memory: "128Mi" }, limits: { cpu: "1", memory: "2Gi" } }
+
 const container = (settings: BranchPodSettings, request: BranchRequest, script: string): JsonObject => ({
   image: branchImage(settings, request),
   ...(settings.imagePullPolicy === undefined ? {} : { imagePullPolicy: settings.imagePullPolicy }),
   command: ["sh", "-c", script],
   // The last lines of a tool that fails are the reason that the user reads.
   terminationMessagePolicy: "FallbackToLogsOnError",
-  resources: settings.resources ?? {
-    requests: { cpu: "100m", memory: "128Mi" },
-    limits: { cpu: "1", memory: "2Gi" }
-  },
+  resources: branchResources(settings),
   // Pod Security "restricted".
   securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
   volumeMounts: [

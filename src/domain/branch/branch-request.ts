@@ -12,6 +12,7 @@ import { branchEngines, type BranchEngine } from "../resources/chart-switches.ts
 import { readConnection, type Connection } from "./connection-source.ts"
 import type { CopiedPart, Dialect } from "./dialect.ts"
 import { engines, type CopyMode } from "./engines.ts"
+import { type MigrationRequest, readMigrations } from "./migrations/migration-request.ts"
 
 /** A branch that can be made. */
 export interface BranchRequest {
@@ -28,6 +29,8 @@ export interface BranchRequest {
   readonly queryParameters: Readonly<Record<string, string>>
   /** Nothing: the database has its name in the source. */
   readonly databaseName: string | undefined
+  /** Nothing: the branch has none. */
+  readonly migrations: MigrationRequest | undefined
   readonly image: { readonly _tag: "Named"; readonly image: string } | { readonly _tag: "Tag"; readonly tag: string }
   /** How long the branch stays after its last use. */
   readonly ttlMillis: number
@@ -56,7 +59,6 @@ const chosenEngine = (spec: BranchDatabaseSpec): Result.Result<BranchEngine, str
 
 /** The parts of a request that no engine of this operator serves yet. */
 const unservedProblem = (spec: BranchDatabaseSpec): string | undefined => {
-  if (isGiven(spec.migrations)) return "spec.migrations asks for migrations, which this operator does not serve."
   if (isGiven(spec.profile)) {
     return `spec.profile names ${quoted(spec.profile)}, and this operator serves no profiles of branches.`
   }
@@ -154,6 +156,20 @@ const partsOf = ({ parts }: Dialect, { items, patterns }: NonNullable<Options["c
     ? (patterns ?? []).map((name) => ({ name, filter: undefined }))
     : Object.entries(items ?? {}).map(([name, { filter }]) => ({ name, filter: filter ?? undefined }))
 
+/** The migrations of a branch. They are told the database's name, which else stands in the source alone. */
+const migrationsOf = (
+  { databaseName, migrations }: BranchDatabaseSpec,
+  engine: BranchEngine
+): Result.Result<MigrationRequest | undefined, string> => {
+  if (!isGiven(migrations)) return Result.succeed(undefined)
+  if (engines[engine].dialect?.migrations === undefined) {
+    return Result.fail(`spec.migrations asks for migrations, which branches of ${engines[engine].name} do not have.`)
+  }
+  return isGiven(databaseName)
+    ? readMigrations(migrations)
+    : Result.fail("spec.databaseName is missing; it must be set where the branch has migrations.")
+}
+
 /** How long a branch stays after its last use, in ms. */
 export const ttlMillisOf = ({ ttlSecs }: Pick<BranchDatabaseSpec, "ttlSecs">): number =>
   Math.min(ttlSecs, longestTtlSecs) * 1_000
@@ -192,6 +208,7 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
     const takesParts = (copy.mode === "all") === (dialect.parts === "KeyPatterns")
     const copied = { mode: copy.mode, parts: takesParts ? parts : [] }
     yield* refuse(patternProblem(connection, readsSource(copied), isGiven(databaseName)))
+    const migrations = yield* migrationsOf(spec, engine)
     return {
       engine,
       dialect,
@@ -201,6 +218,7 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
       connectionSettings,
       queryParameters,
       databaseName: databaseName ?? undefined,
+      migrations,
       image: isGiven(spec.image)
         ? { _tag: "Named", image: spec.image }
         : { _tag: "Tag", tag: spec.version ?? dialect.version },

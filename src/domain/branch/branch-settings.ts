@@ -10,13 +10,15 @@ import type { Shape } from "../agent/agent-fields.ts"
 import { checkField } from "../agent/check-field.ts"
 import { MistakeList } from "../fleet/mistakes.ts"
 import { type ConfigurationDocument, documentValue } from "../fleet/parse-configuration.ts"
-import { asObject, asString, at, isObject, type JsonObject } from "../json.ts"
+import { asObject, asObjects, asString, at, isObject, type JsonObject } from "../json.ts"
 import type { BranchEngine } from "../resources/chart-switches.ts"
 import type { BranchPodSettings } from "./branch-pod.ts"
+import type { MigrationSettings } from "./migrations/migration-job.ts"
 
 /** How branches of one engine are made. */
 export interface EngineSettings {
   readonly pod: BranchPodSettings
+  readonly migrations: MigrationSettings
   /** Images that users may name, as patterns in which `*` is any text; nothing: all. */
   readonly allowedImages: ReadonlyArray<string> | undefined
   /** Fields of the file that have no effect here, for the log. */
@@ -38,6 +40,8 @@ const text: Shape = { kind: "text" }
 const texts: Shape = { kind: "map", of: text }
 const quantities: Shape = { kind: "map", of: { kind: "quantity" } }
 
+const objects: Shape = { kind: "list", of: { kind: "map", of: { kind: "any" } } }
+
 /** The fields of `dbPod` that have an effect. */
 const served = {
   allowedImages: { kind: "list", of: text },
@@ -46,12 +50,18 @@ const served = {
   imagePullPolicy: { kind: "words", words: ["Always", "IfNotPresent", "Never"] },
   imagePullSecrets: { kind: "references" },
   labels: texts,
+  migrationEnv: { kind: "fields", fields: { inherit: { kind: "truth" }, env: objects, envFrom: objects } },
+  migrationImages: { kind: "map", of: { kind: "map", of: text } },
   resources: { kind: "fields", fields: { limits: quantities, requests: quantities } },
   volume: { kind: "map", of: { kind: "map", of: { kind: "quantity" } } }
 } as const satisfies Readonly<Record<string, Shape>>
 
 /** Fields that have an effect below `dbPod`, where only some of a map have one. */
-const servedParts: Readonly<Record<string, ReadonlyArray<string>>> = { image: ["registry"], volume: ["emptyDir"] }
+const servedParts: Readonly<Record<string, ReadonlyArray<string>>> = {
+  image: ["registry"],
+  migrationImages: ["flyway"],
+  volume: ["emptyDir"]
+}
 
 const isServed = (name: string): name is keyof typeof served => Object.hasOwn(served, name)
 
@@ -107,6 +117,15 @@ const podSettings = (pod: JsonObject, limits: VolumeLimits): BranchPodSettings =
   }
 }
 
+const migrationSettings = (pod: JsonObject): MigrationSettings => ({
+  repository: asString(at(pod, "migrationImages", "flyway", "registry")) || undefined,
+  environment: {
+    inherits: at(pod, "migrationEnv", "inherit") !== false,
+    env: asObjects(at(pod, "migrationEnv", "env")),
+    envFrom: asObjects(at(pod, "migrationEnv", "envFrom"))
+  }
+})
+
 /** Reads the file of an engine; the failure is a sentence for the users of its branches. */
 export const readEngineSettings = (
   engine: BranchEngine,
@@ -127,6 +146,7 @@ export const readEngineSettings = (
   const allowed = pod["allowedImages"]
   return Result.succeed({
     pod: podSettings(pod, limits),
+    migrations: migrationSettings(pod),
     allowedImages: Array.isArray(allowed) ? allowed.map(String) : undefined,
     unserved: [...Object.keys(others), ...unserved]
   })

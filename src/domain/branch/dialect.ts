@@ -27,6 +27,14 @@ export interface AddressForm {
   readonly isNamedAfterUser: boolean
 }
 
+/** The place of a branch's database. */
+export interface DatabasePlace {
+  /** IP address. */
+  readonly host: string
+  readonly port: number
+  readonly database: string
+}
+
 /** The programs and the facts of an engine. Scripts are constant texts; all else reaches them as variables. */
 export interface Dialect {
   /** Repository of the image of users who name none, without a tag. */
@@ -56,4 +64,6 @@ export interface Dialect {
   readonly dumpArgumentProblem: (argument: string) => string | undefined
   /** Arguments of the dump program where the user gives none. */
   readonly dumpArguments: ReadonlyArray<string>
+  /** How programs of migrations reach the branch; nothing: the engine has no migrations. */
+  readonly migrations?: { readonly jdbcUrl: (place: DatabasePlace) => string }
 }

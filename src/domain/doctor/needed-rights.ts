@@ -186,6 +186,20 @@ const branches = (engines: ReadonlyArray<BranchEngine>): ReadonlyArray<NeededRig
   { scope: "cluster", group: "", resource: "secrets", verbs: ["get", "create"], without: noBranches },
   {
     scope: "cluster",
+    group: "batch",
+    resource: "jobs",
+    verbs: ["watch", "create", "delete"],
+    without: "no branch of a database is migrated"
+  },
+  {
+    scope: "cluster",
+    group: "",
+    resource: "configmaps",
+    verbs: ["create", "delete"],
+    without: "no branch of a database is migrated by Flyway"
+  },
+  {
+    scope: "cluster",
     group: "",
     resource: "events",
     verbs: ["create"],

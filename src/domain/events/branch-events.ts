@@ -5,15 +5,30 @@
  */
 
 import { quotation } from "../clean-text.ts"
+import { jsonEqual } from "../json.ts"
 import type { BranchDatabase } from "../resources/branches/branch-database.ts"
 import type { SessionEvent } from "./event-catalogue.ts"
 
 const ofTarget = ({ spec: { target } }: BranchDatabase): string => `${target.kind} ${quotation(target.name)}`
 
-/** The Events between two versions of a branch: at most one, for its phase. */
+/** The Event for the end of migrations in a branch that stays as it is. */
+const migrationEvents = (before: BranchDatabase, after: BranchDatabase): ReadonlyArray<SessionEvent> => {
+  const [old, migrations] = [before.status?.migrations, after.status?.migrations ?? undefined]
+  if (migrations === undefined || jsonEqual(old ?? undefined, migrations)) return []
+  switch (migrations.phase) {
+    case "Running":
+      return []
+    case "Succeeded":
+      return [{ reason: "BranchMigrated", message: "The migrations of the branch have succeeded." }]
+    case "Failed":
+      return [{ reason: "MigrationsFailed", message: `${quotation(migrations.error ?? "")}. The branch stays.` }]
+  }
+}
+
+/** The Events between two versions of a branch: at most one for its phase, and else one for its migrations. */
 export const branchEvents = (before: BranchDatabase, after: BranchDatabase): ReadonlyArray<SessionEvent> => {
   const phase = after.status?.phase
-  if (phase === undefined || phase === before.status?.phase) return []
+  if (phase === undefined || phase === before.status?.phase) return migrationEvents(before, after)
   switch (phase) {
     case "Init":
       return []

@@ -136,6 +136,12 @@ export const eventCatalogue = {
     on: branch,
     when: "the branch cannot be made, because the default cluster is away, or there is none"
   },
+  BranchMigrated: { type: "Normal", on: branch, when: "the migrations that the branch asks for have succeeded" },
+  MigrationsFailed: {
+    type: "Warning",
+    on: branch,
+    when: "the migrations that a branch in use asks for have failed; a new branch fails with them"
+  },
   BranchExpired: { type: "Normal", on: branch, when: "no session has used the branch for its time, and it is deleted" }
 } as const satisfies Readonly<Record<string, Entry>>
 

@@ -57,6 +57,7 @@ export const sessionActs = [
   "copied",
   "copyDeleted",
   "branched",
+  "branchMigrated",
   "branchDeleted"
 ] as const satisfies ReadonlyArray<SessionAct["act"]>
 
@@ -91,6 +92,8 @@ export type SessionAct =
    * name of its resource, whose maker the API server knows.
    */
   | (AuditedSession & { readonly act: "branched"; readonly branch: string })
+  /** A Job was made that runs a user's migrations in a branch. */
+  | (AuditedSession & { readonly act: "branchMigrated"; readonly branch: string })
   /** The operator has deleted a branch that no session used, or that failed. */
   | (AuditedSession & { readonly act: "branchDeleted"; readonly branch: string; readonly message: string })
 
@@ -104,9 +107,14 @@ const clean = (value: AuditValue): AuditValue => {
   return value.length > mostItems ? [...items, `… ${value.length - mostItems} more`] : items
 }
 
+type BranchAct = Extract<SessionAct, { readonly branch: string }>
+
+const isOfBranch = (act: SessionAct): act is BranchAct =>
+  act.act === "branched" || act.act === "branchMigrated" || act.act === "branchDeleted"
+
 /** The request behind an act; empty if nobody asked this operator for it. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
-  if (act.act === "copyDeleted" || act.act === "branched" || act.act === "branchDeleted") return {}
+  if (act.act === "copyDeleted" || isOfBranch(act)) return {}
   if (act.act !== "ended") return act
   return "by" in act ? act : {}
 }
@@ -127,7 +135,7 @@ const endMessageOf = (act: Extract<SessionAct, { readonly act: "ended" }>): stri
 /** The fields about a copy of a target, or about a branch. */
 const copyOf = (act: SessionAct): Readonly<Record<string, AuditValue>> => {
   if (act.act === "copied") return { copy: act.copy, scaleDown: act.scaleDown }
-  if (act.act === "branched" || act.act === "branchDeleted") return { branch: act.branch }
+  if (isOfBranch(act)) return { branch: act.branch }
   return act.act === "copyDeleted" ? { copy: act.copy } : {}
 }
 
@@ -138,6 +146,7 @@ const whyOf = (act: SessionAct): string | undefined => {
     case "reconnected":
     case "copied":
     case "branched":
+    case "branchMigrated":
       return undefined
     case "copyDeleted":
     case "branchDeleted":

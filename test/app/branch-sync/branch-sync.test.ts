@@ -8,7 +8,7 @@ import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
 import { MemoryKubeApi, type MemoryCall } from "../../support/memory-kube-api.ts"
 import { memberOf } from "../../support/memory-session.ts"
 import { memoryWorld } from "../../support/memory-world.ts"
-import { branchName, branchSpec, namespace, user, usualRules } from "../branches/branched.ts"
+import { branchName, branchSpec, jobEnds, namespace, user, usualRules } from "../branches/branched.ts"
 import { begin, ready, seconds, Synced } from "./synced.ts"
 
 const failing =
@@ -115,26 +115,32 @@ describe("a branch that users order at a primary", () => {
     })
   )
 
-  it.effect("brings a later spec to the default cluster, and its migrations back", () =>
+  it.effect("brings a later spec to the default cluster, where its migrations run, and their outcome back", () =>
     Effect.gen(function* () {
       const synced = yield* ready
-      yield* synced.order({ migrations: { flavor: "flyway", archive: "1" } })
+      const migrations = { flavor: "flyway", archive: "aGk=" }
+      yield* synced.order({ migrations })
       yield* seconds(2)
-      assert.deepInclude(synced.copy()?.["spec"] as object, { migrations: { flavor: "flyway", archive: "1" } })
-      assert.deepInclude(synced.status()?.migrations, { observedGeneration: 2, phase: "Failed" })
-      // A hand that edits the copy.
-      synced.default.write(
-        branchDatabases,
-        branchName,
-        { spec: { ttlSecs: 1, migrations: { archive: "x" } } },
-        namespace
-      )
+      assert.deepInclude(synced.copy()?.["spec"] as object, { migrations })
+      assert.deepStrictEqual(synced.status()?.migrations, { observedGeneration: 2, phase: "Running" })
+      // A hand that edits the copy, so that the generations differ.
+      const edit = { spec: { ttlSecs: 1, migrations: { archive: "bXk=" } } }
+      synced.default.write(branchDatabases, branchName, edit, namespace)
       yield* seconds(2)
-      assert.deepInclude(synced.copy()?.["spec"] as object, {
-        ttlSecs: 300,
-        migrations: { flavor: "flyway", archive: "1" }
+      assert.deepInclude(synced.copy()?.["spec"] as object, { ttlSecs: 300, migrations })
+      yield* jobEnds({ api: synced.default }, 0)
+      assert.strictEqual(synced.copy()?.metadata.generation, 4)
+      assert.deepStrictEqual(synced.status()?.migrations, { observedGeneration: 2, phase: "Succeeded" })
+      yield* synced.order({ migrations: { ...migrations, archive: "bm8=" } })
+      yield* seconds(2)
+      assert.deepStrictEqual(synced.status()?.migrations, { observedGeneration: 3, phase: "Running" })
+      yield* jobEnds({ api: synced.default }, 1, "checksum mismatch")
+      assert.deepStrictEqual(synced.status()?.migrations, {
+        observedGeneration: 3,
+        phase: "Failed",
+        error: 'container "migrations" ended (exit code 1): checksum mismatch.'
       })
-      assert.strictEqual(synced.status()?.migrations?.observedGeneration, 2)
+      assert.strictEqual(synced.status()?.phase, "Ready")
     })
   )
 

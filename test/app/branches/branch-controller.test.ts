@@ -189,22 +189,6 @@ describe("a branch", () => {
     })
   )
 
-  it.effect("says at once that migrations are not run, to the client that asks for them later", () =>
-    Effect.gen(function* () {
-      const branched = yield* ready()
-      const spec = { migrations: { flavor: "flyway" } }
-      branched.api.write(branchDatabases, branchName, { spec }, namespace)
-      yield* pass("1 second")
-      assert.deepInclude(branched.status()?.migrations, {
-        phase: "Failed",
-        observedGeneration: branched.object()?.metadata.generation ?? 0,
-        error: "This operator does not run migrations of branches: take them out of the configuration."
-      })
-      assert.deepInclude(branched.status(), { phase: "Ready" })
-      assert.isDefined(branched.found().access, "other sessions may go on")
-    })
-  )
-
   it.effect("fails when its spec is changed to another database, and not for a longer time", () =>
     Effect.gen(function* () {
       const branched = yield* ready()

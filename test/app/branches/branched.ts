@@ -8,14 +8,14 @@ import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
 import type { BranchRules } from "../../../src/domain/branch/branch-admission.ts"
 import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
 import { events } from "../../../src/domain/events/event-object.ts"
-import { asString, at } from "../../../src/domain/json.ts"
+import { asObject, asString, at } from "../../../src/domain/json.ts"
 import {
   type BranchDatabase,
   branchDatabases,
   type BranchDatabaseSpec
 } from "../../../src/domain/resources/branches/branch-database.ts"
 import type { BranchStatus } from "../../../src/domain/resources/branches/branch-shapes.ts"
-import { deployments, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { deployments, jobs, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
@@ -137,6 +137,42 @@ export class Branched {
     return Buffer.from(asString(at(secret, "data", "password")) ?? "", "base64").toString()
   }
 }
+
+const isOver = (job: KubeObject): boolean => at(job, "status", "conditions") !== undefined
+
+/** The pods of the Jobs that are not over, as their controller and the kubelet make them. */
+const writeJobPods = ({ api }: Pick<Branched, "api">, phase: string, state: object): ReadonlyArray<KubeObject> => {
+  const open = api.peekAll(jobs).filter((job) => !isOver(job))
+  for (const { metadata, spec } of open) {
+    const { labels, annotations } = asObject(at(spec, "template", "metadata"))
+    const { name, uid = "" } = metadata
+    const ownerReferences = [{ apiVersion: "batch/v1", kind: "Job", name, uid }]
+    const status = { phase, containerStatuses: [{ name: "migrations", state }] }
+    api.write(pods, `${name}-pod`, { metadata: { labels, annotations, ownerReferences }, status }, metadata.namespace)
+  }
+  return open
+}
+
+/** The migrations' containers are in this state, and have not ended. */
+export const jobRuns = (branched: Pick<Branched, "api">, state: object = { running: {} }) =>
+  Effect.gen(function* () {
+    writeJobPods(branched, "running" in state ? "Running" : "Pending", state)
+    yield* pass("1 second")
+  })
+
+/** The migrations end with this exit code and these last words. */
+export const jobEnds = (branched: Pick<Branched, "api">, exitCode: number, message = "") =>
+  Effect.gen(function* () {
+    const type = exitCode === 0 ? "Complete" : "Failed"
+    const terminated = { exitCode, reason: exitCode === 0 ? "Completed" : "Error", message }
+    const ended = writeJobPods(branched, exitCode === 0 ? "Succeeded" : "Failed", { terminated })
+    for (const { metadata } of ended) {
+      const conditions = [{ type, status: "True", reason: "BackoffLimitExceeded" }]
+      branched.api.write(jobs, metadata.name, { status: { conditions } }, metadata.namespace)
+    }
+    yield* pass("1 second")
+    yield* pass("1 second")
+  })
 
 const readyStatus = {
   phase: "Running",

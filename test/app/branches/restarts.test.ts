@@ -3,11 +3,11 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
-import { pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { configMaps, jobs, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import type { MemoryCall } from "../../support/memory-kube-api.ts"
-import { begin, type Branched, branchName, namespace, ready, user } from "./branched.ts"
+import { begin, type Branched, branchName, jobEnds, namespace, ready, user } from "./branched.ts"
 
 const seconds = (count: number) =>
   Effect.gen(function* () {
@@ -42,9 +42,88 @@ const writes = [
   "delete branchdatabases"
 ] as const
 
-const moments = writes.flatMap((write, index) =>
-  (["before", "after"] as const).map((when) => ({ name: `${when} write ${index + 1}, ${write}`, index, when }))
-)
+const momentsOf = (all: ReadonlyArray<string>) =>
+  all.flatMap((write, index) =>
+    (["before", "after"] as const).map((when) => ({ name: `${when} write ${index + 1}, ${write}`, index, when }))
+  )
+
+/** A branch with migrations, and later ones: a new branch waits for the first, and the second take their place. */
+const migratedLife = (branched: Branched) =>
+  Effect.gen(function* () {
+    yield* branched.order({ migrations: { flavor: "flyway", archive: "aGk=" } })
+    yield* branched.podsReady()
+    yield* jobEnds(branched, 0)
+    const spec = { migrations: { archive: "bXk=" } }
+    branched.api.write(branchDatabases, branchName, { spec }, namespace)
+    yield* seconds(2)
+    yield* jobEnds(branched, 0)
+  })
+
+const isMigrationWrite = ({ plural, verb }: MemoryCall): boolean =>
+  ["create", "patch", "delete"].includes(verb) &&
+  [branchDatabases, configMaps, jobs].some((kind) => kind.plural === plural)
+
+const migrationWrites = [
+  "patch branchdatabases",
+  "patch branchdatabases",
+  "create configmaps",
+  "create jobs",
+  "patch branchdatabases",
+  "patch branchdatabases",
+  "delete configmaps",
+  "delete jobs",
+  "patch branchdatabases",
+  "create configmaps",
+  "create jobs",
+  "patch branchdatabases"
+] as const
+
+describe("a leader that ends while migrations run", () => {
+  it.effect("has as many moments of writing as are tried here", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* migratedLife(branched)
+      const seen = branched.api.calls.filter(isMigrationWrite).map(({ plural, verb }) => `${verb} ${plural}`)
+      assert.deepStrictEqual(seen, [...migrationWrites])
+    })
+  )
+
+  it.effect.each(momentsOf(migrationWrites))(
+    "$name: the next one has the last migrations run, each Job once, and leaves nothing",
+    ({ index, when }) =>
+      Effect.gen(function* () {
+        const branched = yield* begin()
+        const created: Array<string> = []
+        let seen = 0
+        const hang = (call: MemoryCall) => (isMigrationWrite(call) && seen++ === index ? Effect.never : Effect.void)
+        const count = ({ name, plural, verb }: MemoryCall) =>
+          Effect.sync(() => {
+            if (verb === "create" && plural === jobs.plural) created.push(name ?? "")
+          })
+        branched.api.before = (call) => (when === "before" ? hang(call) : Effect.void)
+        branched.api.after = (call) => Effect.andThen(count(call), when === "after" ? hang(call) : Effect.void)
+        yield* Effect.forkChild(Effect.exit(migratedLife(branched)), { startImmediately: true })
+        yield* seconds(20)
+        assert.isAbove(seen, index)
+        yield* branched.kill
+        branched.api.before = () => Effect.void
+        branched.api.after = count
+        yield* branched.start()
+        yield* seconds(2)
+        yield* branched.podsReady()
+        yield* seconds(2)
+        for (let run = 0; run < 2; run++) yield* jobEnds(branched, 0)
+        const { uid } = branched.object()?.metadata ?? {}
+        assert.deepStrictEqual(branched.status()?.migrations, { observedGeneration: 2, phase: "Succeeded" })
+        assert.deepInclude(branched.status(), { phase: "Ready" })
+        assert.strictEqual(created.at(-1), `mirrord-migrations-${uid}-2`)
+        assert.strictEqual(new Set(created).size, created.length)
+        assert.lengthOf(branched.api.peekAll(jobs), 1)
+        yield* seconds(310)
+        assert.deepStrictEqual([branched.api.peekAll(jobs), branched.api.peekAll(configMaps)], [[], []])
+      })
+  )
+})
 
 describe("a leader that ends", () => {
   it.effect("has as many moments of writing as are tried here", () =>
@@ -56,36 +135,38 @@ describe("a leader that ends", () => {
     })
   )
 
-  it.effect.each(moments)("$name: the next one has the branch ready, once, and takes it away", ({ index, when }) =>
-    Effect.gen(function* () {
-      const branched = yield* begin()
-      const created: Array<string> = []
-      let seen = 0
-      const hang = (call: MemoryCall) => (isWrite(call) && seen++ === index ? Effect.never : Effect.void)
-      const count = (call: MemoryCall) =>
-        Effect.sync(() => {
-          if (call.verb === "create" && isWrite(call)) created.push(call.plural)
-        })
-      branched.api.before = (call) => (when === "before" ? hang(call) : Effect.void)
-      branched.api.after = (call) => Effect.andThen(count(call), when === "after" ? hang(call) : Effect.void)
-      yield* Effect.forkChild(Effect.exit(life(branched)), { startImmediately: true })
-      for (let i = 0; i < 400 && seen <= index; i++) yield* seconds(1)
-      assert.isAbove(seen, index)
-      yield* branched.kill
-      branched.api.before = () => Effect.void
-      branched.api.after = count
-      yield* branched.start()
-      yield* seconds(2)
-      if (branched.object() !== undefined) {
-        yield* branched.podsReady()
-        const { access, phase } = branched.found()
-        assert.strictEqual(phase, "Ready")
-        assert.strictEqual(access === undefined ? "" : Redacted.value(access.password), branched.password())
-      }
-      assert.deepStrictEqual(created.toSorted(), ["pods", "secrets"])
-      yield* seconds(460)
-      assert.deepStrictEqual([branched.object(), branched.pods(), branched.secrets()], [undefined, [], []])
-    })
+  it.effect.each(momentsOf(writes))(
+    "$name: the next one has the branch ready, once, and takes it away",
+    ({ index, when }) =>
+      Effect.gen(function* () {
+        const branched = yield* begin()
+        const created: Array<string> = []
+        let seen = 0
+        const hang = (call: MemoryCall) => (isWrite(call) && seen++ === index ? Effect.never : Effect.void)
+        const count = (call: MemoryCall) =>
+          Effect.sync(() => {
+            if (call.verb === "create" && isWrite(call)) created.push(call.plural)
+          })
+        branched.api.before = (call) => (when === "before" ? hang(call) : Effect.void)
+        branched.api.after = (call) => Effect.andThen(count(call), when === "after" ? hang(call) : Effect.void)
+        yield* Effect.forkChild(Effect.exit(life(branched)), { startImmediately: true })
+        for (let i = 0; i < 400 && seen <= index; i++) yield* seconds(1)
+        assert.isAbove(seen, index)
+        yield* branched.kill
+        branched.api.before = () => Effect.void
+        branched.api.after = count
+        yield* branched.start()
+        yield* seconds(2)
+        if (branched.object() !== undefined) {
+          yield* branched.podsReady()
+          const { access, phase } = branched.found()
+          assert.strictEqual(phase, "Ready")
+          assert.strictEqual(access === undefined ? "" : Redacted.value(access.password), branched.password())
+        }
+        assert.deepStrictEqual(created.toSorted(), ["pods", "secrets"])
+        yield* seconds(460)
+        assert.deepStrictEqual([branched.object(), branched.pods(), branched.secrets()], [undefined, [], []])
+      })
   )
 
   it.effect("leaves a branch in use to sessions that return to the next one", () =>

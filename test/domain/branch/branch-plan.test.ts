@@ -19,7 +19,7 @@ const observed = (change: Partial<ObservedBranch>): ObservedBranch => ({
   pod: { _tag: "Absent" },
   isChanged: false,
   password: "Known",
-  asksForMigrations: false,
+  migrations: undefined,
   sessions: {},
   sessionsChangeAt: undefined,
   awaitedUntil: undefined,

@@ -120,7 +120,8 @@ describe("a BranchDatabase that is refused", () => {
     ["version and image", { version: "16", image: "postgres" }, "must not both be set"],
     ["a version that is no tag", { version: "16@evil" }, 'spec.version is "16@evil"; it must be the tag'],
     ["a profile", { profile: "small" }, 'spec.profile names "small"'],
-    ["migrations", { migrations: { flavor: "flyway" } }, "asks for migrations"],
+    ["migrations without files", { databaseName: "a", migrations: { flavor: "flyway" } }, "needs the files of Flyway"],
+    ["migrations of no database", { migrations: { flavor: "flyway" } }, "spec.databaseName is missing"],
     ["a cloud identity", { postgresOptions: { iamAuth: { type: "aws_rds" } } }, "postgresOptions.iamAuth"],
     ["a long name", { databaseName: "ä".repeat(32) }, "it must have 1 to 63 bytes"],
     ["an empty name", { databaseName: "" }, "it must have 1 to 63 bytes"],
@@ -155,12 +156,12 @@ describe("a BranchDatabase that is refused", () => {
   })
 
   it("by an image that is none, or that nobody allowed", () => {
-    expect(imageProblem("ghcr.io/team/postgres:16", undefined)).toBeUndefined()
-    expect(imageProblem("ghcr.io/team/postgres:16", ["docker.io/*", "ghcr.io/team/*"])).toBeUndefined()
-    expect(imageProblem("ghcr.io/other/x", ["ghcr.io/team/*"])).toBe(
+    expect(imageProblem("spec.image", "ghcr.io/team/postgres:16", undefined)).toBeUndefined()
+    expect(imageProblem("spec.image", "ghcr.io/team/postgres:16", ["docker.io/*", "ghcr.io/team/*"])).toBeUndefined()
+    expect(imageProblem("spec.image", "ghcr.io/other/x", ["ghcr.io/team/*"])).toBe(
       'spec.image is "ghcr.io/other/x", which this operator does not allow: allowed are "ghcr.io/team/*".'
     )
-    expect(imageProblem("x", [])).toContain("users may name no image")
-    expect(imageProblem("$(reboot)", ["*"])).toContain("it must be an image such as")
+    expect(imageProblem("spec.image", "x", [])).toContain("users may name no image")
+    expect(imageProblem("spec.image", "$(reboot)", ["*"])).toContain("it must be an image such as")
   })
 })

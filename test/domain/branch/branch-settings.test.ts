@@ -26,7 +26,9 @@ describe("the file of an engine", () => {
       labels: { team: "db" },
       annotations: { "sidecar.istio.io/inject": "false" },
       resources: { limits: { memory: "512Mi", cpu: 1 } },
-      volume: { emptyDir: { sizeLimit: 10_000_000 } }
+      volume: { emptyDir: { sizeLimit: 10_000_000 } },
+      migrationImages: { flyway: { registry: "registry.example.com/flyway" } },
+      migrationEnv: { inherit: false, env: [{ name: "A", value: "1" }], envFrom: [{ secretRef: { name: "more" } }] }
     }
     expect(Result.getOrThrow(read({ dbPod }, { data: "5Gi", staging: "2Gi" }))).toEqual({
       pod: {
@@ -38,6 +40,14 @@ describe("the file of an engine", () => {
         resources: { limits: { memory: "512Mi", cpu: 1 } },
         dataLimit: "10000000",
         stagingLimit: "2Gi"
+      },
+      migrations: {
+        repository: "registry.example.com/flyway",
+        environment: {
+          inherits: false,
+          env: [{ name: "A", value: "1" }],
+          envFrom: [{ secretRef: { name: "more" } }]
+        }
       },
       allowedImages: ["registry.example.com/*"],
       unserved: []

@@ -11,10 +11,11 @@ import { readEngineSettings } from "../../../src/domain/branch/branch-settings.t
 import { events } from "../../../src/domain/events/event-object.ts"
 import { asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
-import { deployments, namespaces, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { deployments, jobs, namespaces, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
 import type { KubeApi, KubeObject, ResourceRef } from "../../../src/ports/kube-api.ts"
 import { eventually } from "../../support/eventually.ts"
+import { archiveOf } from "./flyway-stand-in.ts"
 import { connectedTo, engineFolder, type Server, startSource } from "./postgresql-server.ts"
 
 /** A cluster whose node runs PostgreSQL. */
@@ -230,6 +231,60 @@ export const branchSuite = (start: () => Promise<BranchWorld>): void => {
     const branch = await inPhase("imageless", "Failed")
     expect(asString(at(branch, "status", "error"))).toMatch(
       /container "copy" cannot start \((ErrImagePull|ImagePullBackOff)\)/u
+    )
+  })
+
+  const migrated = (name: string, generation: number | undefined): Promise<unknown> =>
+    eventually(`the migrations of ${name} are over`, async () => {
+      const branch = await found(branchDatabases, name)
+      const migrations = at(branch, "status", "migrations")
+      const isOver = at(migrations, "observedGeneration") === generation && at(migrations, "phase") !== "Running"
+      if (!isOver) throw new Error(JSON.stringify(branch?.["status"]))
+      return migrations
+    })
+  const migrate = async (name: string, migrations: object): Promise<unknown> => {
+    const patch = { spec: { migrations } }
+    const patched = await Effect.runPromise(world.api.mergePatch(branchDatabases, name, patch, { namespace }))
+    return migrated(name, patched.metadata.generation)
+  }
+
+  it("have the user's migrations, later ones as well, and stay when these fail", async () => {
+    const first = { "V1__goods.sql": "create table goods (id int); insert into goods values (1);" }
+    await order("migrated", { postgresOptions: {}, migrations: { flavor: "flyway", archive: archiveOf(first) } })
+    await inPhase("migrated", "Ready")
+    const own = await server("migrated")
+    expect(await own.query("shop", "select * from goods")).toBe("1")
+
+    const both = { ...first, "V2__more.sql": "insert into goods values (2);" }
+    expect(await migrate("migrated", { archive: archiveOf(both) })).toMatchObject({ phase: "Succeeded" })
+    expect(await own.query("shop", "select count(*) from goods")).toBe("2")
+
+    const edited = { ...both, "V1__goods.sql": "create table goods (id text);" }
+    const failed = await migrate("migrated", { archive: archiveOf(edited) })
+    expect(failed).toMatchObject({ phase: "Failed" })
+    expect(at(failed, "error")).toContain("Migration checksum mismatch for migration V1__goods.sql")
+    expect(at(await found(branchDatabases, "migrated"), "status", "phase")).toBe("Ready")
+    expect(await own.query("shop", "select count(*) from goods")).toBe("2")
+    const made = (await listed(jobs)).filter(({ metadata }) => metadata.name.startsWith("mirrord-migrations-"))
+    expect(made).toHaveLength(1)
+    expect(JSON.stringify(made)).not.toContain(encodeURIComponent(password))
+  })
+
+  it("have a program of the user's image as migrations, with the target's variables that lead to them", async () => {
+    const script = 'psql --quiet --command="create table named as select \'$WORD\' as word" "$DATABASE_URL"'
+    const program = { flavor: "container", image: "docker.io/library/postgres:17", command: ["sh", "-c", script] }
+    await order("programmed", { postgresOptions: {}, migrations: { ...program, env: { WORD: "$(MIRRORD_DB_NAME)" } } })
+    await inPhase("programmed", "Ready")
+    expect(await (await server("programmed")).query("shop", "select word from named")).toBe("shop")
+    expect(await source.query("shop", "select to_regclass('named') is null")).toBe("t")
+  })
+
+  it("fail with their migrations, in the words of the tool", async () => {
+    const files = { "V1__slip.sql": "creat table goods ();" }
+    await order("slipped", { postgresOptions: {}, migrations: { flavor: "flyway", archive: archiveOf(files) } })
+    const branch = await inPhase("slipped", "Failed")
+    expect(asString(at(branch, "status", "error"))).toMatch(
+      /^The migrations failed: .*syntax error at or near "creat"/u
     )
   })
 

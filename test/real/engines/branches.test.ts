@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Scope } from "effect"
 import { afterAll, describe } from "vitest"
+import { startWorkloadControllers } from "../../../lab/cluster/controllers/workload-controllers.ts"
 import { startEmbeddedCluster } from "../../../lab/cluster/embedded-cluster.ts"
 import { startKubelet } from "../../../lab/cluster/node/kubelet.ts"
 import { localNodeStore } from "../../../lab/cluster/node/node-store.ts"
@@ -11,7 +12,8 @@ import { loopbackAddresses } from "../../../lab/cluster/node/pod-addresses.ts"
 import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { subnetOf } from "../../address-plan.ts"
 import { branchSuite } from "./branch-suite.ts"
-import { describePostgresql, postgresqlImage } from "./postgresql-server.ts"
+import { postgresqlImages } from "./flyway-stand-in.ts"
+import { describePostgresql } from "./postgresql-server.ts"
 
 const crd = new URL("../../../crds/branchdatabases.yaml", import.meta.url)
 
@@ -29,13 +31,14 @@ describePostgresql("branches of databases", () => {
     branchSuite(() =>
       Effect.gen(function* () {
         const cluster = yield* startEmbeddedCluster({ name: "c", directory })
+        yield* startWorkloadControllers(cluster.store)
         const subnet = subnetOf("branches")
         yield* startKubelet({
           store: localNodeStore(cluster.store),
           nodeName: "node",
           directory: join(directory, "n"),
           subnet,
-          images: new Map([["docker.io/library/postgres", postgresqlImage(loopbackAddresses)]])
+          images: postgresqlImages(loopbackAddresses)
         })
         cluster.apply(readFileSync(crd, "utf8"))
         const config = new KubeConfig()

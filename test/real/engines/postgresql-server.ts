@@ -8,6 +8,7 @@ import { describe } from "vitest"
 import {
   connectedTo,
   nobody,
+  programPath,
   postgresqlFolder,
   programEnv,
   run,
@@ -21,6 +22,7 @@ export {
   type Ended,
   engineImage as postgresqlImage,
   nobody,
+  programPath,
   run,
   type Server,
   startSource

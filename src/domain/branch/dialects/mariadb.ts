@@ -4,6 +4,7 @@
  * Not here: the scripts, which MySQL shares (mysql-scripts.ts).
  */
 
+import { encoded, urlHost } from "../branch-address.ts"
 import type { Dialect } from "../dialect.ts"
 import { mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
 
@@ -12,5 +13,8 @@ export const mariadb: Dialect = {
   ...mysqlDialect,
   repository: "docker.io/library/mariadb",
   version: "12",
-  address: mysqlAddress(["mariadb", "mysql", "mysql2"])
+  address: mysqlAddress(["mariadb", "mysql", "mysql2"]),
+  migrations: {
+    jdbcUrl: ({ database, host, port }) => `jdbc:mariadb://${urlHost(host)}:${port}/${encoded(database)}`
+  }
 }

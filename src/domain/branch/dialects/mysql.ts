@@ -4,6 +4,7 @@
  * Not here: the scripts, which MariaDB shares (mysql-scripts.ts).
  */
 
+import { encoded, urlHost } from "../branch-address.ts"
 import type { Dialect } from "../dialect.ts"
 import { mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
 
@@ -12,5 +13,9 @@ export const mysql: Dialect = {
   ...mysqlDialect,
   repository: "docker.io/library/mysql",
   version: "8.4",
-  address: mysqlAddress(["mysql", "mysql2", "mariadb"])
+  address: mysqlAddress(["mysql", "mysql2", "mariadb"]),
+  migrations: {
+    jdbcUrl: ({ database, host, port }) =>
+      `jdbc:mysql://${urlHost(host)}:${port}/${encoded(database)}?sslMode=DISABLED&allowPublicKeyRetrieval=true`
+  }
 }

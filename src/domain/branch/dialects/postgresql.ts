@@ -5,6 +5,7 @@
  * Not here: the variables that these scripts read (branch-pod.ts).
  */
 
+import { encoded, urlHost } from "../branch-address.ts"
 import type { AddressForm, Dialect } from "../dialect.ts"
 import { scriptStart } from "./copy-script.ts"
 import { filterProblem, quotedName, tableName } from "./sql-text.ts"
@@ -218,5 +219,9 @@ export const postgresql: Dialect = {
     if (!/^--[a-z][-a-z]*$/u.test(option)) return "which is no long option such as --no-owner"
     return ownOptions.some((own) => own.startsWith(option)) ? "which the operator sets itself" : undefined
   },
-  dumpArguments: ["--no-owner", "--no-acl"]
+  dumpArguments: ["--no-owner", "--no-acl"],
+  migrations: {
+    jdbcUrl: ({ database, host, port }) =>
+      `jdbc:postgresql://${urlHost(host)}:${port}/${encoded(database)}?sslmode=disable`
+  }
 }

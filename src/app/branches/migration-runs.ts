@@ -1,0 +1,55 @@
+/**
+ * The Jobs of migrations and their pods, as cached from the API server.
+ *
+ * Not here: when a run begins (domain/branch/migrations/migration-plan.ts), and making its Job (make-migrations.ts).
+ */
+
+import { Effect, type Scope } from "effect"
+import { branchAnnotation, migrationsLabel } from "../../domain/branch/migrations/migration-job.ts"
+import { type MigrationRun, migrationRun } from "../../domain/branch/migrations/migration-run.ts"
+import { jobs, pods } from "../../domain/resources/core-kinds.ts"
+import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
+import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
+import { makeReflector, type Reflector } from "../kernel/reflector.ts"
+
+export interface MigrationRuns {
+  readonly awaitSynced: Effect.Effect<void>
+  /** The run of a branch's migrations. */
+  readonly of: (branch: ObjectMeta) => MigrationRun
+  /** Takes the Job that was made. */
+  readonly wrote: (job: KubeObject) => void
+}
+
+const ofBranch = (cache: Reflector, { uid = "" }: ObjectMeta): ReadonlyArray<KubeObject> =>
+  cache.all().filter(({ metadata: { labels } }) => labels?.[migrationsLabel] === uid)
+
+/** The runs of all branches, for as long as the scope lives. `changed`: a run of the branch has changed. */
+export const makeMigrationRuns = (
+  api: KubeApi,
+  changed: (namespace: string | undefined, name: string) => void
+): Effect.Effect<MigrationRuns, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const selection = { labelSelector: migrationsLabel }
+    const jobCache = yield* makeReflector(
+      api,
+      jobs,
+      ({ metadata: { namespace, ownerReferences } }) => {
+        for (const { name } of ownerReferences ?? []) changed(namespace, name)
+      },
+      selection
+    )
+    const podCache = yield* makeReflector(
+      api,
+      pods,
+      ({ metadata: { annotations, namespace } }) => {
+        const name = annotations?.[branchAnnotation]
+        if (name !== undefined) changed(namespace, name)
+      },
+      selection
+    )
+    return {
+      awaitSynced: Effect.andThen(jobCache.awaitSynced, podCache.awaitSynced),
+      of: (branch) => migrationRun(ofBranch(jobCache, branch), ofBranch(podCache, branch)),
+      wrote: (job) => jobCache.wrote(job)
+    }
+  })

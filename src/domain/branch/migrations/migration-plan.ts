@@ -1,0 +1,123 @@
+/**
+ * Decides what becomes of the migrations that a branch's spec asks for: `status.migrations`, and the next action. The
+ * runs of one branch follow each other, and a run that succeeded counts for later specs with the same migrations.
+ *
+ * Not here: what a failure means for the branch (branch-plan.ts); making and reading Jobs.
+ */
+
+import { sentence } from "../../clean-text.ts"
+import type { BranchStatus } from "../../resources/branches/branch-shapes.ts"
+import type { MigrationRun } from "./migration-run.ts"
+
+export type MigrationStatus = NonNullable<BranchStatus["migrations"]>
+
+/** Everything from which the next action for a branch's migrations follows. Times are epoch ms. */
+export interface ObservedMigrations {
+  /** The mark of the migrations in the spec. */
+  readonly digest: string
+  /** Why they cannot be run as the spec has them; a sentence. */
+  readonly refusal: string | undefined
+  /** Why the cluster did not take them at the last try, which may pass; a sentence. */
+  readonly obstacle: { readonly why: string; readonly retryAt: number } | undefined
+  readonly run: MigrationRun
+}
+
+/** The next action for migrations. */
+export type MigrationAction =
+  /** Make the Job of the branch's generation, and the ConfigMap with its files. */
+  | { readonly _tag: "MakeMigrations" }
+  /** Take away a run that is over, or that has not begun, so that another can begin. */
+  | { readonly _tag: "EndMigrations"; readonly job: string; readonly uid: string }
+
+export interface MigrationPlan {
+  readonly status: MigrationStatus | undefined
+  readonly action?: MigrationAction
+  /** When the plan has to be looked at again if nothing happens. */
+  readonly lookAt?: number
+}
+
+/** How long a failure that may pass stays to be read, before the run is made anew. */
+const lostStays = 30_000
+
+interface Situation {
+  readonly generation: number
+  readonly stored: MigrationStatus | undefined
+  /** Nothing: the spec asks for none. */
+  readonly wanted: ObservedMigrations | undefined
+  /** Whether migrations could reach the branch now. */
+  readonly isUp: boolean
+}
+
+type Outcome = Omit<MigrationStatus, "observedGeneration">
+
+const running: Outcome = { phase: "Running" }
+const succeeded: Outcome = { phase: "Succeeded" }
+const failed = (reason: string): Outcome => ({ phase: "Failed", error: sentence(reason) })
+
+type Decision = Omit<MigrationPlan, "status"> & { readonly outcome: Outcome }
+
+const withoutRun = (
+  { generation, isUp, stored }: Situation,
+  { obstacle }: ObservedMigrations,
+  now: number
+): Decision => {
+  if (stored?.phase === "Succeeded" && stored.observedGeneration === generation) return { outcome: succeeded }
+  const make = isUp ? { action: { _tag: "MakeMigrations" } as const } : {}
+  if (obstacle === undefined) return { outcome: running, ...make }
+  const { retryAt, why } = obstacle
+  return { outcome: failed(why), ...(now >= retryAt ? make : { lookAt: retryAt }) }
+}
+
+type Run = Extract<MigrationRun, { readonly _tag: "Job" }>
+
+const endOf = ({ name, uid }: Run): MigrationAction => ({ _tag: "EndMigrations", job: name, uid })
+
+/** A run of what the spec asks for. */
+const ofRun = ({ generation, stored }: Situation, run: Run, now: number): Decision => {
+  const { state } = run
+  switch (state._tag) {
+    case "Waiting":
+    case "Running":
+      return { outcome: running }
+    case "Succeeded":
+      return { outcome: succeeded }
+    case "Stuck": {
+      // The words change from try to try of the kubelet.
+      const isTold = stored?.phase === "Failed" && stored.observedGeneration === generation
+      return { outcome: isTold ? stored : failed(state.reason) }
+    }
+    case "Failed":
+      // The spec was changed since, perhaps to what the migrations needed.
+      if (run.generation !== generation) return { outcome: running, action: endOf(run) }
+      return { outcome: failed(state.reason) }
+    case "Lost": {
+      const end = state.since + lostStays
+      return now < end ? { outcome: failed(state.reason), lookAt: end } : { outcome: running, action: endOf(run) }
+    }
+  }
+}
+
+const decide = (situation: Situation, wanted: ObservedMigrations, now: number): Decision => {
+  const { digest, refusal, run } = wanted
+  if (refusal !== undefined) return { outcome: failed(refusal) }
+  switch (run._tag) {
+    case "None":
+      return withoutRun(situation, wanted, now)
+    case "Ending":
+      return { outcome: running }
+    case "Job":
+      if (run.digest === digest) return ofRun(situation, run, now)
+      // Two programs must not change one database at the same time.
+      return { outcome: running, ...(run.state._tag === "Running" ? {} : { action: endOf(run) }) }
+  }
+}
+
+/** The outcome of a branch's migrations, and the next action. A spec that asks for none leaves the status as it is. */
+export const planMigrations = (situation: Situation, now: number): MigrationPlan => {
+  const { generation, stored, wanted } = situation
+  if (wanted === undefined) return { status: stored }
+  const { outcome, ...next } = decide(situation, wanted, now)
+  const { error, phase } = outcome
+  const told = error === undefined || error === null ? {} : { error }
+  return { status: { observedGeneration: generation, phase, ...told }, ...next }
+}

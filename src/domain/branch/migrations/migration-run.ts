@@ -1,0 +1,107 @@
+/**
+ * Reads from the Job of a branch's migrations, and from its pods, how far the run is, and why it failed.
+ *
+ * Not here: what follows from it (migration-plan.ts).
+ */
+
+import { asNumber, asObjects, asString, at, type JsonObject } from "../../json.ts"
+import type { ObjectMeta } from "../../resources/object-meta.ts"
+import { branchPodState } from "../branch-pod-state.ts"
+import { digestAnnotation, longestRun, migrationsContainer } from "./migration-job.ts"
+
+/** How far a run is. A `reason` is a clause. */
+export type RunState =
+  /** Its program has not begun. */
+  | { readonly _tag: "Waiting" }
+  | { readonly _tag: "Running" }
+  /** Its program cannot begin as long as nobody changes the cluster; it begins by itself then. */
+  | { readonly _tag: "Stuck"; readonly reason: string }
+  | { readonly _tag: "Succeeded" }
+  | { readonly _tag: "Failed"; readonly reason: string }
+  /** It ended without its program having ended, at `since`, epoch ms. */
+  | { readonly _tag: "Lost"; readonly reason: string; readonly since: number }
+
+/** The run of a branch's migrations. */
+export type MigrationRun =
+  | { readonly _tag: "None" }
+  /** A run was given up, and its program may not have ended. */
+  | { readonly _tag: "Ending" }
+  | {
+      readonly _tag: "Job"
+      readonly name: string
+      readonly uid: string
+      readonly generation: number
+      /** The mark of what it runs. */
+      readonly digest: string
+      readonly state: RunState
+    }
+
+/** An object with its metadata, as the API server has it. */
+type RunObject = JsonObject & { readonly metadata: ObjectMeta }
+
+const isBeingDeleted = (object: JsonObject): boolean => at(object, "metadata", "deletionTimestamp") !== undefined
+
+const phaseOf = (pod: JsonObject): string | undefined => asString(at(pod, "status", "phase"))
+
+const isActive = (pod: JsonObject): boolean => phaseOf(pod) !== "Succeeded" && phaseOf(pod) !== "Failed"
+
+const containerStatus = (pod: JsonObject): JsonObject | undefined =>
+  asObjects(at(pod, "status", "containerStatuses")).find(({ name }) => name === migrationsContainer)
+
+const hasSucceeded = (pod: JsonObject): boolean =>
+  asNumber(at(containerStatus(pod), "state", "terminated", "exitCode")) === 0
+
+const conditionOf = (job: JsonObject, type: string): JsonObject | undefined =>
+  asObjects(at(job, "status", "conditions")).find((one) => one["type"] === type && one["status"] === "True")
+
+/** Why a pod failed; nothing: it did not, or it was deleted before anybody could know. */
+const failureOf = (pod: JsonObject): string | undefined => {
+  if (isBeingDeleted(pod) && containerStatus(pod) === undefined) return undefined
+  const state = branchPodState({ ...pod, metadata: {} })
+  return state._tag === "Over" ? state.reason : undefined
+}
+
+/** The state of a Job that has failed. */
+const failed = (condition: JsonObject, pods: ReadonlyArray<JsonObject>): RunState => {
+  if (condition["reason"] === "DeadlineExceeded") {
+    return { _tag: "Failed", reason: `they were not complete after ${longestRun / 60} minutes` }
+  }
+  const [reason] = pods.flatMap((pod) => failureOf(pod) ?? [])
+  if (reason !== undefined) return { _tag: "Failed", reason }
+  const since = Date.parse(asString(condition["lastTransitionTime"]) ?? "")
+  return { _tag: "Lost", reason: "their pod is gone", since: Number.isNaN(since) ? 0 : since }
+}
+
+const stateOf = (job: JsonObject, pods: ReadonlyArray<JsonObject>): RunState => {
+  if (conditionOf(job, "Complete") !== undefined || pods.some(hasSucceeded)) return { _tag: "Succeeded" }
+  const condition = conditionOf(job, "Failed")
+  if (condition !== undefined) return failed(condition, pods)
+  const active = pods.filter((pod) => isActive(pod) && !isBeingDeleted(pod))
+  if (active.some((pod) => at(containerStatus(pod), "state", "running") !== undefined)) return { _tag: "Running" }
+  const [reason] = active.flatMap((pod) => failureOf(pod) ?? [])
+  return reason === undefined ? { _tag: "Waiting" } : { _tag: "Stuck", reason }
+}
+
+const generationOf = ({ metadata: { name } }: RunObject): number => Number(name.split("-").at(-1))
+
+const isOf = (pod: RunObject, { metadata: { uid } }: RunObject): boolean =>
+  pod.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
+
+/** The run of a branch from its Jobs and their pods. Of several Jobs the oldest has to end first. */
+export const migrationRun = (jobs: ReadonlyArray<RunObject>, pods: ReadonlyArray<RunObject>): MigrationRun => {
+  const [job] = jobs.toSorted((a, b) => generationOf(a) - generationOf(b))
+  if (job === undefined) return pods.some(isActive) ? { _tag: "Ending" } : { _tag: "None" }
+  if (isBeingDeleted(job)) return { _tag: "Ending" }
+  const { annotations, name, uid = "" } = job.metadata
+  return {
+    _tag: "Job",
+    name,
+    uid,
+    generation: generationOf(job),
+    digest: annotations?.[digestAnnotation] ?? "",
+    state: stateOf(
+      job,
+      pods.filter((pod) => isOf(pod, job))
+    )
+  }
+}
