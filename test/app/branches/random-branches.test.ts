@@ -73,10 +73,12 @@ const steps = fc.array(
 const hosts: Readonly<Record<string, string>> = {
   "uid of ann": "10.0.0.1",
   "uid of bob": "10.0.0.2",
-  later: "10.0.0.3"
+  "later ann": "10.0.0.3",
+  "later bob": "10.0.0.4"
 }
 const branchOf = (name: (typeof names)[number], to: Partial<UsableBranch> = {}): UsableBranch => {
-  const branch = readyBranch(name, to, sources[name])
+  const uid = to.uid === undefined ? {} : { uid: `${to.uid} ${name}` }
+  const branch = readyBranch(name, { ...to, ...uid }, sources[name])
   const host = hosts[branch.uid] ?? ""
   return branch.access === undefined ? branch : { ...branch, access: { ...branch.access, database: "n", host } }
 }
