@@ -73,6 +73,7 @@ const branchesToTry = (playground: AnyPlayground, configuration: string): Readon
   `  mirrord exec -f ${configuration} -- sh -c 'psql "$DATABASE_URL"'`,
   `  mirrord exec --target ${workloadTarget} -- sh -c 'psql "$DATABASE_URL"'`,
   `  mirrord db-branches -n ${orderNamespace(playground)} status    # also: connections, destroy --all`,
+  "  npm run braid -- branches",
   ""
 ]
 

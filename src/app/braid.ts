@@ -183,6 +183,31 @@ const sessions = Command.make("sessions", overviewFlags, (options) =>
   Command.withSubcommands([stopSessions])
 )
 
+const branches = Command.make(
+  "branches",
+  {
+    ...overviewFlags,
+    namespace: optionalText("namespace", "Only this namespace; otherwise all that you may read").pipe(
+      Flag.withAlias("n")
+    ),
+    allNamespaces: Flag.Boolean("all-namespaces").pipe(
+      Flag.withAlias("A"),
+      Flag.withDefault(false),
+      Flag.withDescription("All namespaces, or an error if you may not read them")
+    )
+  },
+  (options) =>
+    runs(
+      () => import("./commands/overview/branches-command.ts"),
+      ({ runBranches }) => runBranches(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Lists branches of databases: their clusters, phases, times and users, and why they failed. Of a primary also " +
+      "those of members for which the kubeconfig has contexts."
+  )
+)
+
 const off = (name: string, description: string) =>
   Flag.Boolean(name).pipe(Flag.withDefault(false), Flag.withDescription(description))
 
@@ -260,7 +285,7 @@ const leave = Command.make(
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, doctor, status, clusters, sessions, logs, join, leave, cleanup])
+  Command.withSubcommands([operator, doctor, status, clusters, sessions, branches, logs, join, leave, cleanup])
 )
 
 Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))

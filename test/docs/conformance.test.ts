@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 const page = readFileSync(join(root, "docs/conformance.md"), "utf8")
 
 /** The rules that each section has, by the first letter of their ids. */
-const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6 }
+const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6, B: 80 }
 const states = ["yes", "part", "no", "n/a"] as const
 const nothing = "–"
 
@@ -105,7 +105,9 @@ const references = (): ReadonlyArray<readonly [letter: string, count: () => numb
     // Readers, fields and points, one paragraph of three rules, and three of two.
     ["U", () => lists(/^\| (?!Consumer|Field|---)/u) + lists(/^\* /u) + 3 + 3 * 2],
     ["R", () => inReference("session-monitor.md", /^## 6\./u, /^\| \d+ \|/u)],
-    ["D", () => inReference("session-monitor.md", /^### 6\.15 /u, /^\| (?!Topic|---)/u)]
+    ["D", () => inReference("session-monitor.md", /^### 6\.15 /u, /^\| (?!Topic|---)/u)],
+    // One row stands for three.
+    ["B", () => inReference("branching.md", /^## 7\./u, /^\| \d+(?:–\d+)? \|/u) + 2]
   ]
 }
 

@@ -1,7 +1,8 @@
 /**
  * The command `braid logs`: shows what the operators of a cluster and of its members have logged, by time.
  *
- * Not here: which clusters (logged-clusters.ts), reading (operator-logs.ts), order (domain/overview/log-lines.ts).
+ * Not here: which clusters (overview/readable-clusters.ts), reading (operator-logs.ts), order
+ * (domain/overview/log-lines.ts).
  */
 
 import { styleText } from "node:util"
@@ -10,9 +11,9 @@ import { cleanText } from "../../../domain/clean-text.ts"
 import { lineSource, linesOfSession, type MergedLine, mergedLines } from "../../../domain/overview/log-lines.ts"
 import { parseSince } from "../../../domain/overview/since.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
+import { readableClusters } from "../overview/readable-clusters.ts"
 import { tellNote, tellUnanswered } from "../overview/tell.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
-import { loggedClusters } from "./logged-clusters.ts"
 import { OperatorLogs, type WantedLines } from "./operator-logs.ts"
 
 export interface LogsOptions extends KubeConfigChoice {
@@ -73,8 +74,8 @@ const once = (problem: LogsOutput["problem"]): LogsOutput["problem"] => {
 export const showLogs = (options: LogsOptions, output: LogsOutput): Effect.Effect<boolean, Unanswered> =>
   Effect.gen(function* () {
     const wanted = yield* Effect.fromResult(readOptions(options))
-    const { clusters, notes } = yield* loggedClusters(options, options.cluster)
-    notes.forEach(output.note)
+    const { clusters, leftOut, notes } = yield* readableClusters(options, options.cluster)
+    for (const note of [...notes, ...leftOut]) output.note(note)
     const problem = once(output.problem)
     const readers = clusters.map((cluster) => new OperatorLogs(cluster, wanted))
     const found = yield* Effect.forEach(readers, ({ untilNow }) => untilNow, { concurrency: "unbounded" })

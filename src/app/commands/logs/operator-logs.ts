@@ -1,7 +1,7 @@
 /**
  * Reads the logs of a cluster's operators, with the rights of a person, and remembers how far.
  *
- * Not here: which clusters (logged-clusters.ts), and the order of the lines (domain/overview/log-lines.ts).
+ * Not here: which clusters (overview/readable-clusters.ts), and the order of the lines (domain/overview/log-lines.ts).
  */
 
 import { Duration, Effect, FiberMap, Result, type Scope, Stream } from "effect"
@@ -19,7 +19,7 @@ import {
 import { pods } from "../../../domain/resources/core-kinds.ts"
 import type { KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { unanswered, type Unanswered } from "../overview/ask-cluster.ts"
-import type { LoggedCluster } from "./logged-clusters.ts"
+import type { ReadableCluster } from "../overview/readable-clusters.ts"
 
 /** The lines that a person wants. */
 export interface WantedLines {
@@ -40,7 +40,7 @@ const needed = (namespace: string): string =>
   `Ask for a Role with the verb list of pods and the verb get of pods/log in namespace ${namespace}.`
 
 /** An error, with the cluster in front, because there may be several. */
-const problemOf = ({ name }: LoggedCluster, namespace: string, error: KubeError, object: string): Unanswered => {
+const problemOf = ({ name }: ReadableCluster, namespace: string, error: KubeError, object: string): Unanswered => {
   const { fix, message } =
     error.reason === "Forbidden"
       ? { message: `You may not ${object} in namespace ${namespace}.`, fix: needed(namespace) }
@@ -58,11 +58,11 @@ const containerOf = (pod: KubeObject): string => {
 
 /** The logs of one cluster's operators. */
 export class OperatorLogs {
-  readonly #cluster: LoggedCluster
+  readonly #cluster: ReadableCluster
   readonly #wanted: WantedLines
   readonly #read = new Map<string, LogPosition>()
 
-  constructor(cluster: LoggedCluster, wanted: WantedLines) {
+  constructor(cluster: ReadableCluster, wanted: WantedLines) {
     this.#cluster = cluster
     this.#wanted = wanted
   }

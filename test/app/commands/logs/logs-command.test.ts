@@ -9,6 +9,7 @@ import { type LogsOptions, showLogs } from "../../../../src/app/commands/logs/lo
 import { asObjects, at } from "../../../../src/domain/json.ts"
 import { lineSource } from "../../../../src/domain/overview/log-lines.ts"
 import { type RunningCluster, runCluster } from "../../../lab/cluster/running-cluster.ts"
+import { operatorObjects } from "../../../support/operator-objects.ts"
 import { runBraid } from "../../../support/run-braid.ts"
 import { until } from "../../../support/until.ts"
 
@@ -35,45 +36,6 @@ const pod = (name: string, sidecar = false): string =>
       ]
     }
   })
-
-const operatorObject = (members: ReadonlyArray<string>): ReadonlyArray<object> => [
-  {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: "mirrordoperators.operator.metalbear.co" },
-    spec: {
-      group: "operator.metalbear.co",
-      scope: "Cluster",
-      names: { plural: "mirrordoperators", kind: "MirrordOperator" },
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
-        }
-      ]
-    }
-  },
-  {
-    apiVersion: "operator.metalbear.co/v1",
-    kind: "MirrordOperator",
-    metadata: { name: "operator" },
-    spec: {
-      operator_version: "3.250.0",
-      default_namespace: "default",
-      license: { name: "braid", organization: "braid", expire_at: "9999-12-31" }
-    },
-    status: {
-      sessions: [],
-      connected_clusters: members.map((name) => ({
-        name,
-        lastCheck: "2026-01-01T00:00:00Z",
-        connected: { operatorVersion: "3.250.0" }
-      }))
-    }
-  }
-]
 
 const start = async (name: string): Promise<LoggingCluster> => {
   const running = await runCluster({ name })
@@ -172,7 +134,7 @@ describe("braid logs", () => {
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "braid-logs-"))
     ;[primary, member] = await Promise.all([start("primary"), start("cluster-a")])
-    for (const object of operatorObject(["cluster-a", "cluster-b"])) primary.running.cluster.apply(stringify(object))
+    for (const object of operatorObjects(["cluster-a", "cluster-b"])) primary.running.cluster.apply(stringify(object))
     for (const name of ["leader", "standby"]) primary.running.cluster.apply(pod(name, true))
     member.running.cluster.apply(pod("operator"))
     kubeconfig = await joined(

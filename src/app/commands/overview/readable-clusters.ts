@@ -1,8 +1,8 @@
 /**
- * The clusters whose operators' logs `braid logs` reads: the chosen one and, of a primary, its members, as far as the
- * same kubeconfig has a context for them. People read logs with their own rights, never with the operator's.
+ * The clusters that `braid logs` and `braid branches` read: the chosen one and, of a primary, its members, as far as
+ * the same kubeconfig has a context for them. People read with their own rights, never with the operator's.
  *
- * Not here: reading the logs (operator-logs.ts).
+ * Not here: reading them.
  */
 
 import type { KubeConfig } from "@kubernetes/client-node"
@@ -10,20 +10,26 @@ import { Effect, Result, type Scope } from "effect"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { quoted } from "../../../domain/clean-text.ts"
 import type { KubeApi, PodLogs } from "../../../ports/kube-api.ts"
-import { chosenConfig, type Unanswered } from "../overview/ask-cluster.ts"
-import { readOperator } from "../overview/read-operator.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
+import { chosenConfig, type Unanswered } from "./ask-cluster.ts"
+import { readOperator } from "./read-operator.ts"
 
 /** A cluster, by the name that the primary has for it; the chosen one by its context. */
-export interface LoggedCluster {
+export interface ReadableCluster {
   readonly name: string
   readonly api: KubeApi & PodLogs
+  /** Namespace of its context. */
+  readonly namespace: string
 }
 
-interface LoggedClusters {
-  readonly clusters: ReadonlyArray<LoggedCluster>
-  /** Which clusters are left out, and why. */
+interface ReadableClusters {
+  readonly clusters: ReadonlyArray<ReadableCluster>
+  /** Namespace of the operator, if the chosen cluster only manages others. */
+  readonly operatorNamespace?: string | undefined
+  /** Why the members are not known. */
   readonly notes: ReadonlyArray<string>
+  /** The members for which the kubeconfig has no context. */
+  readonly leftOut: ReadonlyArray<string>
 }
 
 /** The context of a member: one of its name, or one of a cluster of its name. */
@@ -37,15 +43,18 @@ const newContext = (member: string): string =>
 
 const noContext = (member: string): string => `The kubeconfig has no context for cluster ${quoted(member)}.`
 
+const namespaceOf = (config: KubeConfig): string =>
+  config.getContextObject(config.getCurrentContext())?.namespace ?? "default"
+
 /** A member as the person's own kubeconfig reaches it. */
 const member = (
   choice: KubeConfigChoice,
   name: string,
   context: string
-): Effect.Effect<LoggedCluster, Unanswered, Scope.Scope> =>
+): Effect.Effect<ReadableCluster, Unanswered, Scope.Scope> =>
   Effect.gen(function* () {
     const config = yield* chosenConfig({ ...choice, context })
-    return { name, api: yield* makeKubeApi(config, name) }
+    return { name, api: yield* makeKubeApi(config, name), namespace: namespaceOf(config) }
   })
 
 /** The one cluster of that name. Without the operator's list every context of the kubeconfig counts as a cluster. */
@@ -54,7 +63,7 @@ const only = (
   config: KubeConfig,
   name: string,
   members: ReadonlyArray<string> | undefined
-): Effect.Effect<LoggedClusters, Unanswered, Scope.Scope> => {
+): Effect.Effect<ReadableClusters, Unanswered, Scope.Scope> => {
   if (members !== undefined && !members.includes(name))
     return Effect.fail({
       message: `There is no cluster ${quoted(name)}.`,
@@ -63,19 +72,19 @@ const only = (
   const context = contextOf(config, name)
   return context === undefined
     ? Effect.fail({ message: noContext(name), fix: newContext(name) })
-    : Effect.map(member(choice, name, context), (cluster) => ({ clusters: [cluster], notes: [] }))
+    : Effect.map(member(choice, name, context), (cluster) => ({ clusters: [cluster], notes: [], leftOut: [] }))
 }
 
 /** The clusters that a person can read. `cluster`: only the one of that name. */
-export const loggedClusters = (
+export const readableClusters = (
   choice: KubeConfigChoice,
   cluster: string | undefined
-): Effect.Effect<LoggedClusters, Unanswered, Scope.Scope> =>
+): Effect.Effect<ReadableClusters, Unanswered, Scope.Scope> =>
   Effect.gen(function* () {
     const config = yield* chosenConfig(choice)
     const name = config.getCurrentContext()
-    const own = { name, api: yield* makeKubeApi(config, name) }
-    if (cluster === name) return { clusters: [own], notes: [] }
+    const own = { name, api: yield* makeKubeApi(config, name), namespace: namespaceOf(config) }
+    if (cluster === name) return { clusters: [own], notes: [], leftOut: [] }
     const operator = yield* Effect.result(readOperator(own.api))
     const names = Result.isSuccess(operator)
       ? (operator.success.status?.connected_clusters ?? []).map((connected) => connected.name)
@@ -89,13 +98,14 @@ export const loggedClusters = (
     )
     return {
       clusters: [own, ...members.flat()],
-      notes: [
-        ...(Result.isFailure(operator)
-          ? [`The members, if there are any, are not known, and left out. ${operator.failure.message}`]
-          : []),
-        ...found.flatMap(({ context, each }) =>
-          context === undefined ? [`${each} is left out. ${noContext(each)} ${newContext(each)}`] : []
-        )
-      ]
+      operatorNamespace: Result.isSuccess(operator)
+        ? (operator.success.spec.operator_namespace ?? undefined)
+        : undefined,
+      notes: Result.isFailure(operator)
+        ? [`The members, if there are any, are not known, and left out. ${operator.failure.message}`]
+        : [],
+      leftOut: found.flatMap(({ context, each }) =>
+        context === undefined ? [`${each} is left out. ${noContext(each)} ${newContext(each)}`] : []
+      )
     }
   })
