@@ -4,10 +4,12 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { images, workloadNamespace } from "../../lab/playground/manifests.ts"
+import { at } from "../../src/domain/json.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { connectedTo, engineFolder, type Server, startSource } from "./engines/postgresql-server.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { type AnyRealPlayground, describeReal, eventually, runClient, type RunningCommand } from "./harness.ts"
+import { startOlderApi } from "./older-api.ts"
 
 /** A playground whose clusters make branches; the default is `cluster-a`. */
 export interface BranchPlayground {
@@ -70,19 +72,14 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
       const commands: Array<RunningCommand> = []
       let source: Server
 
-      const run = (args: ReadonlyArray<string>): RunningCommand => {
-        const started = runClient({
-          file: mirrord,
-          args,
-          home: real.home("branches"),
-          kubeconfig: real.kubeconfig(),
-          deadlineMs: 120_000
-        })
+      const run = (args: ReadonlyArray<string>, kubeconfig = real.kubeconfig()): RunningCommand => {
+        const home = real.home("branches")
+        const started = runClient({ file: mirrord, args, home, kubeconfig, deadlineMs: 120_000 })
         commands.push(started)
         return started
       }
       /** Runs a program in a session of the workload; `branch`: as in the client's configuration. */
-      const session = (program: ReadonlyArray<string>, branch?: object): RunningCommand => {
+      const session = (program: ReadonlyArray<string>, branch?: object, kubeconfig?: string): RunningCommand => {
         const file = join(real.home("branches"), "mirrord.json")
         const wanted = {
           type: "pg",
@@ -92,11 +89,11 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
         }
         const branches = branch === undefined ? [] : [{ ...wanted, ...branch }]
         writeFileSync(file, JSON.stringify({ feature: { db_branches: branches } }))
-        return run(["exec", "-t", "deployment/shop", "-f", file, "--", ...program])
+        return run(["exec", "-t", "deployment/shop", "-f", file, "--", ...program], kubeconfig)
       }
       /** The program's variable. */
-      const urlOf = async (branch?: object): Promise<string> => {
-        const ran = session(["sh", "-c", 'echo "$DATABASE_URL"'], branch)
+      const urlOf = async (branch?: object, kubeconfig?: string): Promise<string> => {
+        const ran = session(["sh", "-c", 'echo "$DATABASE_URL"'], branch, kubeconfig)
         expect(await ran.ended(), ran.stderr()).toBe(0)
         return ran.stdout().trim()
       }
@@ -168,6 +165,91 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
           const pods = store.list({ group: "", version: "v1", resource: "pods" }, { namespace: workloadNamespace })
           expect(pods.items.filter(({ metadata: { labels } }) => labels?.["db-owner-name"] !== undefined)).toEqual([])
         })
+      })
+
+      /** The objects of a kind in a cluster. */
+      const objectsIn = (cluster: string, group: string, version: string, resource: string) =>
+        real.cluster(cluster).cluster.store.list({ group, version, resource }, {}).items
+      const branchesIn = (cluster: string, resource: string) =>
+        objectsIn(cluster, "dbs.mirrord.metalbear.co", "v1alpha1", resource)
+
+      it("have values of the client's own, which stand in a Secret of the branch alone", async () => {
+        const given = {
+          DB_HOST: sourceAddress,
+          DB_PORT: "5432",
+          DB_USER: "postgres",
+          DB_PASSWORD: password,
+          DB_NAME: "shop"
+        }
+        const [host, port, user, secret, database] = Object.entries(given).map(([variable, value]) => ({
+          variable,
+          value
+        }))
+        const branch = (change: object = {}) => ({
+          id: "literal",
+          copy: { mode: "all" },
+          connection: { type: "env", params: { host, port, user, password: secret, database, ...change } }
+        })
+        const program = ["sh", "-c", 'echo "$DB_HOST $DB_PORT $DB_USER $DB_PASSWORD $DB_NAME"']
+        const ran = session(program, branch())
+        expect(await ran.ended(), ran.stderr()).toBe(0)
+        const [address = "", ...others] = ran.stdout().trim().split(" ")
+        expect(others).toEqual(["5432", "postgres", expect.not.stringContaining(password), "shop"])
+        const server = connectedTo(reach(address), others[2] ?? "", () => Promise.resolve())
+        expect(await server.query("shop", "select count(*) from orders")).toBe("100")
+
+        const [made] = branchesIn("cluster-a", "branchdatabases").filter(
+          (object) => at(object, "spec", "id") === "literal"
+        )
+        const secrets = objectsIn("cluster-a", "", "v1", "secrets")
+        const values = secrets.filter(({ metadata: { name } }) => name?.startsWith("mirrord-branch-values-"))
+        expect(values.map(({ metadata }) => metadata.ownerReferences?.[0]?.uid)).toEqual([made?.metadata.uid])
+        const { name: primary } = real.playground().primary.description
+        for (const cluster of new Set(["cluster-a", primary])) {
+          expect(JSON.stringify(branchesIn(cluster, "branchdatabases"))).not.toContain(
+            JSON.stringify(password).slice(1, -1)
+          )
+          if (cluster === "cluster-a") continue
+          const there = objectsIn(cluster, "", "v1", "secrets").map(({ metadata: { name } }) => name)
+          expect(there.filter((name) => name?.startsWith("mirrord-branch-values-"))).toEqual([])
+        }
+        // The branch lives, and has these values.
+        const other = session(program, branch({ password: { variable: "DB_PASSWORD", value: "wrong" } }))
+        expect(await other.ended()).not.toBe(0)
+        expect(other.stderr().replaceAll(/[\s│]+/gu, " ")).toMatch(/was made with other values of DB_PASSWORD/u)
+      })
+
+      it("are ordered by a client that finds the older kinds alone, listed by it and gone when it stops them", async () => {
+        const older = await startOlderApi(real.kubeconfig(), join(real.home("branches"), "older.kubeconfig"))
+        try {
+          const branch = { id: "older", copy: { mode: "schema", tables: { users: { filter: "id <= 3" } } } }
+          const url = await urlOf(branch, older.kubeconfig)
+          expect(await serverAt(url).query("shop", "select count(*) from users")).toBe("3")
+          expect(branchesIn("cluster-a", "pgbranchdatabases").map((object) => at(object, "spec", "id"))).toEqual([
+            "older"
+          ])
+          const unified = branchesIn("cluster-a", "branchdatabases").map((object) => at(object, "spec", "id"))
+          expect(unified).not.toContain("older")
+          expect(await urlOf(branch, older.kubeconfig)).toBe(url)
+          const list = run(["db-branches", "-n", orders, "status"], older.kubeconfig)
+          expect(await list.ended(), list.stderr()).toBe(0)
+          expect(list.stdout() + list.stderr()).toMatch(/shop-pg-branch-.*Ready/u)
+          const failed = session(
+            ["echo", "started"],
+            { id: "none", copy: { mode: "schema", tables: { none: {} } } },
+            older.kubeconfig
+          )
+          expect(await failed.ended()).not.toBe(0)
+          expect(failed.stderr().replaceAll(/[\s│]+/gu, " ")).toMatch(/PostgreSQL branching.*the source has no table/u)
+          const stop = run(["db-branches", "-n", orders, "stop", "--all"], older.kubeconfig)
+          expect(await stop.ended(), stop.stderr()).toBe(0)
+          await eventually("the branches are gone", async () => {
+            await Promise.resolve()
+            expect(branchesIn("cluster-a", "pgbranchdatabases")).toEqual([])
+          })
+        } finally {
+          older.close()
+        }
       })
 
       it.each([
