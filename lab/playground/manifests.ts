@@ -67,10 +67,17 @@ const envoyRules = [
   rule("", ["namespaces"], ["get"])
 ]
 
+/** The kinds that ask for branches of PostgreSQL. */
+const branchKinds = ["branchdatabases", "pgbranchdatabases"]
+
 /** Rights of an operator that makes branches of databases; the pods' rights are those of copies. */
 const branchRules = [
-  rule("dbs.mirrord.metalbear.co", ["branchdatabases"], ["get", "list", "watch", "delete"]),
-  rule("dbs.mirrord.metalbear.co", ["branchdatabases/status"], ["patch"]),
+  rule("dbs.mirrord.metalbear.co", branchKinds, ["get", "list", "watch", "delete"]),
+  rule(
+    "dbs.mirrord.metalbear.co",
+    branchKinds.map((kind) => `${kind}/status`),
+    ["patch"]
+  ),
   rule("", ["secrets"], ["get", "create"]),
   rule("", ["events"], ["create"]),
   // Migrations.
@@ -80,7 +87,8 @@ const branchRules = [
 
 /** Rights of a primary's identity on a member that makes branches for its users. */
 const orderRules = [
-  rule("dbs.mirrord.metalbear.co", ["branchdatabases"], ["get", "list", "watch", "create", "patch", "delete"])
+  rule("dbs.mirrord.metalbear.co", branchKinds, ["get", "list", "watch", "create", "patch", "delete"]),
+  rule("operator.metalbear.co", ["branchcredentials"], ["create"])
 ]
 
 const operatorRules = (primary: boolean, hasWorkload: boolean): ReadonlyArray<object> => [

@@ -10,8 +10,8 @@ import { sentencesOf } from "./refusal-texts.ts"
 /** The rooms and files that speak to a user: of one session, or of a branch of a database in its status. */
 const rooms = new RegExp(
   "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|" +
-    "domain/branch/(?:branch-(?:address|admission|image|plan|pod-state|request)|connection-source|environment-|" +
-    "source-environment|migrations/migration-)|app/(?:api|sessions|relay|policies|copy-targets)/|" +
+    "domain/branch/(?:branch-(?:address|admission|credentials|image|plan|pod-state|request)|connection-source|" +
+    "environment-|source-environment|migrations/migration-)|app/(?:api|sessions|relay|policies|copy-targets)/|" +
     "app/branches/(?:session-|make-|target-template)|adapters/(?:pod/|x509/user-certificates))",
   "u"
 )

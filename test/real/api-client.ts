@@ -5,7 +5,8 @@ import * as https from "node:https"
 import WebSocket from "ws"
 import { parse } from "yaml"
 
-interface Kubeconfig {
+/** One cluster, and one user with a certificate. */
+export interface Kubeconfig {
   readonly clusters: ReadonlyArray<{
     readonly cluster: { readonly server: string; readonly "certificate-authority-data": string }
   }>
@@ -39,21 +40,26 @@ const parsed = (text: string): unknown => {
   }
 }
 
-export const apiClient = (kubeconfigPath: string): ApiClient => {
-  const { clusters, users } = parse(readFileSync(kubeconfigPath, "utf8")) as Kubeconfig
+/** The address of a kubeconfig's server, and the certificates for it. */
+export const tlsOf = ({ clusters, users }: Kubeconfig) => {
   const [cluster, user] = [clusters[0]?.cluster, users[0]?.user]
-  if (cluster === undefined || user === undefined) throw new Error(`${kubeconfigPath} has no cluster or no user`)
+  if (cluster === undefined || user === undefined) throw new Error("the kubeconfig has no cluster or no user")
   const decode = (text: string): string => Buffer.from(text, "base64").toString()
   const tls = {
     ca: decode(cluster["certificate-authority-data"]),
     cert: decode(user["client-certificate-data"]),
     key: decode(user["client-key-data"])
   }
+  return { server: cluster.server, tls }
+}
+
+export const apiClient = (kubeconfigPath: string): ApiClient => {
+  const { server, tls } = tlsOf(parse(readFileSync(kubeconfigPath, "utf8")) as Kubeconfig)
   return {
     call: (method, path, body, headers = {}) =>
       new Promise((resolve, reject) => {
         const request = https.request(
-          new URL(path, cluster.server),
+          new URL(path, server),
           { ...tls, method, headers, agent: false, timeout: 120_000 },
           (answer) => {
             let text = ""
@@ -68,7 +74,7 @@ export const apiClient = (kubeconfigPath: string): ApiClient => {
       }),
     upgrade: (path, headers) =>
       new Promise((resolve, reject) => {
-        const url = new URL(path, cluster.server)
+        const url = new URL(path, server)
         url.protocol = "wss:"
         const socket = new WebSocket(url, "v4.channel.k8s.io", { ...tls, headers, perMessageDeflate: false })
         socket.once("open", () => resolve(socket)).once("error", reject)

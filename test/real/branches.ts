@@ -2,14 +2,19 @@
 
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Effect } from "effect"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { pods } from "../../lab/cluster/store/resource-refs.ts"
 import { images, workloadNamespace } from "../../lab/playground/manifests.ts"
+import { at } from "../../src/domain/json.ts"
+import type { KubeObject } from "../../src/ports/kube-api.ts"
+import { apiClient } from "./api-client.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { writeMigrations } from "./engines/flyway-stand-in.ts"
 import { connectedTo, engineFolder, run as runProgram, type Server, startSource } from "./engines/postgresql-server.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { type AnyRealPlayground, describeReal, eventually, runClient, type RunningCommand } from "./harness.ts"
+import { startOlderApi } from "./older-api.ts"
 
 /** A playground whose clusters make branches; the default is `cluster-a`. */
 export interface BranchPlayground {
@@ -263,6 +268,93 @@ export const clientBranches = (
         expect(ran.stderr().replaceAll(/[\s│]+/gu, " ")).toMatch(/database branching failed.*checksum mismatch/u)
         expect(await urlOf({ id: "migrated" })).toContain("@")
         expect(await server.query("shop", "select count(*) from goods")).toBe("2")
+      })
+
+      /** The objects of a kind in a cluster, as its administrator sees them. */
+      const objectsIn = async (cluster: string, resource: string): Promise<ReadonlyArray<KubeObject>> => {
+        const path = join(real.home("branches"), `${cluster}-administrator.kubeconfig`)
+        const administrator = { user: "administrator", groups: ["system:masters"], path }
+        await Effect.runPromise(real.cluster(cluster).cluster.userKubeconfig(administrator))
+        const { body, status } = await apiClient(path).call("GET", resource)
+        expect(status).toBe(200)
+        return (body as { readonly items: ReadonlyArray<KubeObject> }).items
+      }
+      const branchesIn = (cluster: string, plural: string) =>
+        objectsIn(cluster, `/apis/dbs.mirrord.metalbear.co/v1alpha1/${plural}`)
+      const idsIn = async (cluster: string, plural: string): Promise<ReadonlyArray<unknown>> =>
+        (await branchesIn(cluster, plural)).map((branch) => at(branch, "spec", "id"))
+      /** The Secrets with values of clients. */
+      const valuesIn = async (cluster: string): Promise<ReadonlyArray<KubeObject>> =>
+        (await objectsIn(cluster, "/api/v1/secrets")).filter(({ metadata: { name } }) =>
+          name.startsWith("mirrord-branch-values-")
+        )
+
+      it("have values of the client's own, which stand in a Secret of the branch alone", async () => {
+        const given = {
+          DB_HOST: sourceAddress,
+          DB_PORT: "5432",
+          DB_USER: "postgres",
+          DB_PASSWORD: password,
+          DB_NAME: "shop"
+        }
+        const [host, port, user, secret, database] = Object.entries(given).map(([variable, value]) => ({
+          variable,
+          value
+        }))
+        const branch = (change: object = {}) => ({
+          id: "literal",
+          copy: { mode: "all" },
+          connection: { type: "env", params: { host, port, user, password: secret, database, ...change } }
+        })
+        const program = ["sh", "-c", 'echo "$DB_HOST $DB_PORT $DB_USER $DB_PASSWORD $DB_NAME"']
+        const ran = session(program, [branch()])
+        expect(await ran.ended(), ran.stderr()).toBe(0)
+        const [address = "", ...others] = ran.stdout().trim().split(" ")
+        expect(others).toEqual(["5432", "postgres", expect.not.stringContaining(password), "shop"])
+        const server = connectedTo(reach(address), others[2] ?? "", () => Promise.resolve())
+        expect(await server.query("shop", "select count(*) from orders")).toBe("100")
+
+        const branches = await branchesIn("cluster-a", "branchdatabases")
+        const made = branches.find((object) => at(object, "spec", "id") === "literal")
+        const owners = (await valuesIn("cluster-a")).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid)
+        expect(owners).toEqual([made?.metadata.uid])
+        const { name: primary } = real.playground().primary.description
+        const ordered = await branchesIn(primary, "branchdatabases")
+        expect(JSON.stringify([branches, ordered])).not.toContain(password)
+        if (primary !== "cluster-a") expect(await valuesIn(primary)).toEqual([])
+        // The branch lives, and has these values.
+        const other = session(program, [branch({ password: { variable: "DB_PASSWORD", value: "wrong" } })])
+        expect(await other.ended()).not.toBe(0)
+        expect(other.stderr().replaceAll(/[\s│]+/gu, " ")).toMatch(/was made with other values of DB_PASSWORD/u)
+      })
+
+      it("are ordered by a client that finds the older kinds alone, and listed and stopped by it", async () => {
+        const older = await startOlderApi(real.kubeconfig(), join(real.home("branches"), "older.kubeconfig"))
+        try {
+          const branch = { id: "older", copy: { mode: "schema", tables: { users: { filter: "id <= 3" } } } }
+          const url = await urlOf(branch, older)
+          expect(await serverAt(url).query("shop", "select count(*) from users")).toBe("3")
+          expect(await idsIn("cluster-a", "pgbranchdatabases")).toEqual(["older"])
+          expect(await idsIn("cluster-a", "branchdatabases")).not.toContain("older")
+          expect(await urlOf(branch, older)).toBe(url)
+          const list = run(["db-branches", "-n", orders, "status"], older)
+          expect(await list.ended(), list.stderr()).toBe(0)
+          expect(list.stdout() + list.stderr()).toMatch(/shop-pg-branch-.*Ready/u)
+          const failed = session(
+            ["echo", "started"],
+            [{ id: "none", copy: { mode: "schema", tables: { none: {} } } }],
+            older
+          )
+          expect(await failed.ended()).not.toBe(0)
+          expect(failed.stderr().replaceAll(/[\s│]+/gu, " ")).toMatch(/PostgreSQL branching.*the source has no table/u)
+          const stop = run(["db-branches", "-n", orders, "stop", "--all"], older)
+          expect(await stop.ended(), stop.stderr()).toBe(0)
+          await eventually("the branches are gone", async () => {
+            expect(await idsIn("cluster-a", "pgbranchdatabases")).toEqual([])
+          })
+        } finally {
+          older.close()
+        }
       })
 
       it.each([

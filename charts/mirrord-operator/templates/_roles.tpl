@@ -20,7 +20,8 @@
 - {apiGroups: [preview.mirrord.metalbear.co], resources: [previewsessions], verbs: [create, delete, get, list, watch]}
 {{- end }}
 {{- if include "braid.anyBranching" . }}
-- {apiGroups: [dbs.mirrord.metalbear.co], resources: [{{ include "braid.branchKinds" . }}], verbs: [get, list, create, watch, delete, patch]}
+{{- /* Clients before BranchDatabase list all older kinds. Without the right they fail where the kind is not installed, and else skip it. */}}
+- {apiGroups: [dbs.mirrord.metalbear.co], resources: [branchdatabases, pgbranchdatabases, mysqlbranchdatabases, mongodbbranchdatabases], verbs: [get, list, create, watch, delete, patch]}
 {{- end }}
 {{- end -}}
 

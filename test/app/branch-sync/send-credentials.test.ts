@@ -73,8 +73,8 @@ describe("values of a client's own at a primary", () => {
       assert.strictEqual(
         refused.message,
         `The default cluster a does not take the values for the branch: The database branch "${branchName}" of id ` +
-          '"shop" was made with other values of DB_PASSWORD: take another id, or stop the branch (mirrord db-branches ' +
-          "stop)."
+          '"shop" was made with other values of DB_PASSWORD: take another id, or stop the branch (mirrord ' +
+          "db-branches stop)."
       )
     })
   )

@@ -59,8 +59,8 @@ describe("values of a client's own", () => {
       assert.deepStrictEqual(branched.secrets(), [])
       assert.strictEqual(
         branched.status()?.error,
-        `The values for the Secret ${name}, which the client has sent to the operator, are not there any more: run the ` +
-          "command again."
+        `The values for the Secret ${name}, which the client has sent to the operator, are not there any more: run ` +
+          "the command again."
       )
     })
   )
@@ -110,8 +110,8 @@ describe("values of a client's own", () => {
       const refused = yield* take(branched, credentials("wrong"))
       assert.strictEqual(
         refused,
-        `400: The database branch "${branchName}" of id "shop" was made with other values of DB_PASSWORD: take another ` +
-          "id, or stop the branch (mirrord db-branches stop)."
+        `400: The database branch "${branchName}" of id "shop" was made with other values of DB_PASSWORD: take ` +
+          "another id, or stop the branch (mirrord db-branches stop)."
       )
       const more = { ...credentials(), values: values("s3cret", { DB_HOST: "db" }) }
       assert.include(yield* take(branched, more), "other values of DB_HOST")
