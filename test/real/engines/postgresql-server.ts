@@ -1,7 +1,8 @@
 /** A PostgreSQL of the machine as a source, and the containers of a branch's pod as processes beside it. */
 
 import { execFile, spawn } from "node:child_process"
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs"
+import { randomBytes } from "node:crypto"
+import { chownSync, mkdirSync, readdirSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { ContainerProgram } from "../../../lab/cluster/node/container-program.ts"
@@ -55,9 +56,10 @@ export const run = (
     })
   })
 
-/** A folder that the engine may write, short enough for a socket. */
+/** A folder that the engine may write, short enough for a socket, whose path some drivers write in lower case. */
 export const engineFolder = (): { readonly path: string; readonly remove: () => void } => {
-  const path = mkdtempSync(join(tmpdir(), "pg-"))
+  const path = join(tmpdir(), `pg-${randomBytes(4).toString("hex")}`)
+  mkdirSync(path, { mode: 0o700 })
   if (nobody.uid !== undefined) chownSync(path, nobody.uid, nobody.gid)
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
