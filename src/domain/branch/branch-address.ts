@@ -119,7 +119,7 @@ const placeKeys = [
   "sock"
 ]
 /** Keys that begin as one of these, and lead nowhere. */
-const otherKeys = ["servertimezone", "servercertificate", "serverrsapublickeyfile"]
+const otherKeys = ["servertimezone", "servercertificate", "serverrsapublickeyfile", "authsource"]
 
 const isPlaceKey = (key: string): boolean =>
   placeKeys.some((place) => key.includes(place)) && !otherKeys.some((other) => key.startsWith(other))
