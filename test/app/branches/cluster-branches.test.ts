@@ -14,7 +14,8 @@ import { configurationOf } from "../../support/fleet.ts"
 import { memoryCluster, startSingleOperator } from "../../support/memory-world.ts"
 import { branchName, branchSpec, namespace, today } from "./branched.ts"
 
-const engine = (name: "pg" | "mongodb" | "redis", value: unknown = null) => readEngineSettings(name, { _tag: "Parsed", value }, {})
+const engine = (name: "pg" | "mongodb" | "redis", value: unknown = null) =>
+  readEngineSettings(name, { _tag: "Parsed", value }, {})
 const pg: BranchSettings = { pg: engine("pg") }
 
 /** The phase of a branch whose target is not there, and the features about branches. */
