@@ -27,6 +27,7 @@ export const settingsFrom = async (
       "pg-branch-config.yaml",
       "mysql-branch-config.yaml",
       "mariadb-branch-config.yaml",
+      "mongodb-branch-config.yaml",
       "redis-branch-config.yaml"
     ]) {
       const content = file(name)

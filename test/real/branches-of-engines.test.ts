@@ -5,19 +5,17 @@ import { loopbackAddresses } from "../../lab/cluster/node/pod-addresses.ts"
 import { engineImage } from "../../lab/playground/branches/postgresql.ts"
 import { workloadNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
-import { isCi } from "../support/tested-commit.ts"
 import { branchSessions, workload } from "./branches.ts"
 import { applyObjects } from "./cluster-writes.ts"
-import { hasMariadb, mysqlEngines, startMysqlSource } from "./engines/mysql-server.ts"
+import { describeEngine } from "./engines/describe-engine.ts"
+import { mysqlEngines, startMysqlSource } from "./engines/mysql-server.ts"
 import { engineFolder, type Server } from "./engines/postgresql-server.ts"
-import { hasRedis, type RedisServer, startRedis } from "./engines/redis-server.ts"
+import { type RedisServer, startRedis } from "./engines/redis-server.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, eventually, usePlayground } from "./harness.ts"
 
 const password = "p'a s/%"
-const suite = (hasMariadb && hasRedis) || isCi ? describe : describe.skip
-
-suite("with MariaDB and Redis", () => {
+describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-server", "redis-cli"], () => {
   describeReal("branches of the real client", ["mirrord"], ({ mirrord }) => {
     const subnet = subnetOf("real client, branches of other engines")
     const sourceAddress = `127.${subnet + 2}.0.1`

@@ -11,6 +11,7 @@ import type { ContainerProgram } from "../../cluster/node/container-program.ts"
 import { underRoot } from "../../cluster/node/container-volumes.ts"
 import type { PodAddresses } from "../../cluster/node/pod-addresses.ts"
 import { processProgram } from "../../cluster/node/process-program.ts"
+import { enginePath } from "../engine-programs.ts"
 import { isProgram } from "../kubernetes/programs.ts"
 
 /** The folders of Debian's packages, the newest version first. */
@@ -28,14 +29,14 @@ const packagedFolders = (): ReadonlyArray<string> => {
 /** The folder of the engine's programs; nothing where the machine has none. */
 export const postgresqlFolder: string | undefined = [
   ...packagedFolders(),
-  ...(process.env["PATH"] ?? "").split(delimiter)
+  ...enginePath(process.env).split(delimiter)
 ].find((folder) => isProgram(join(folder, "initdb")))
 
 /** The engine runs as nobody where this process is root: it refuses to be root. */
 export const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 /** Search path with the engine's programs first. */
-export const programPath = `${postgresqlFolder ?? ""}:${process.env["PATH"] ?? ""}`
+export const programPath = `${postgresqlFolder ?? ""}:${enginePath(process.env)}`
 
 /** The variables of a program, which has no others of this process. */
 export const programEnv = (env: Readonly<Record<string, string>>) => ({ LC_ALL: "C.UTF-8", PATH: programPath, ...env })

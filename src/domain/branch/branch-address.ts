@@ -96,17 +96,18 @@ export const isUrlOf = (form: AddressForm, text: string): boolean => partsOf(for
 const hostOf = (host: string): string | undefined => URL.parse(`branch://${urlHost(host)}`)?.hostname
 
 /** Whether a URL leads to the server of the branch; `usualPort`: the port where it has none, if that is enough. */
-export const leadsTo = ({ host, port }: BranchAccess, url: string, usualPort?: number): boolean => {
+export const leadsTo = ({ form, host, port }: BranchAddress, url: string, usualPort?: number): boolean => {
   const parsed = URL.parse(plainUrl(url))
   const wanted = hostOf(host)
   if (parsed === null || wanted === undefined || parsed.hostname !== wanted) return false
+  if (form.scheme !== undefined && parsed.protocol !== `${form.scheme}:`) return false
   return (parsed.port === "" ? usualPort : Number(parsed.port)) === port
 }
 
 /** Keys and parameters by which drivers find a server, whatever else the text says. */
 const placeKeys = ["host", "server", "proxy", "pipe", "service", "source", "addr", "cloudsql", "sock"]
 /** Keys that begin as one of these, and lead nowhere. */
-const otherKeys = ["servertimezone", "servercertificate", "serverrsapublickeyfile"]
+const otherKeys = ["servertimezone", "servercertificate", "serverrsapublickeyfile", "authsource"]
 
 const isPlaceKey = (key: string): boolean =>
   placeKeys.some((place) => key.includes(place)) && !otherKeys.some((other) => key.startsWith(other))
@@ -187,7 +188,8 @@ const piecesOf = (query: string): ReadonlyArray<QueryPiece> | undefined => {
   return pieces
 }
 
-const isOwn = ({ own }: AddressForm, name: string): boolean => Object.hasOwn(own, name)
+const isOwn = ({ needs = {}, own }: AddressForm, name: string): boolean =>
+  Object.hasOwn(own, name) || Object.keys(needs).some((needed) => needed.toLowerCase() === name)
 
 /** The query of the branch's URL: what is left of the source's, then what a branch says, then what the user wants. */
 const newQuery = ({ form, query }: BranchAddress, pieces: ReadonlyArray<QueryPiece>): string => {
@@ -195,7 +197,10 @@ const newQuery = ({ form, query }: BranchAddress, pieces: ReadonlyArray<QueryPie
   const isKept = ({ name }: QueryPiece): boolean =>
     !(form.locates(name) || form.secures(name) || isOwn(form, name) || wanted.has(name))
   const own = Object.entries(form.own).filter(([name]) => !wanted.has(name) && pieces.some((one) => one.name === name))
-  const added = [...own, ...Object.entries(query)].map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+  const needed = Object.entries(form.needs ?? {}).filter(([name]) => !wanted.has(name.toLowerCase()))
+  const added = [...own, ...needed, ...Object.entries(query)].map(
+    ([name, value]) => `${encoded(name)}=${encoded(value)}`
+  )
   return [...pieces.filter(isKept).map(({ text }) => text), ...added].join("&")
 }
 
@@ -208,7 +213,7 @@ const written = (address: BranchAddress, scheme: string, database: string, query
 
 /** The URL of a branch, for a variable that has none yet. */
 export const newUrl = (address: BranchAddress): string =>
-  written(address, address.form.schemes[0] ?? "", address.database ?? "", newQuery(address, []))
+  written(address, address.form.scheme ?? address.form.schemes[0] ?? "", address.database ?? "", newQuery(address, []))
 
 /**
  * The URL of the source with the address of the branch in its place. Scheme and parameters of the driver stay. The
@@ -240,6 +245,6 @@ export const rewrittenUrl = (address: BranchAddress, source: string): Result.Res
   // The branch's user has a database of that name without its being said.
   const usual = form.isNamedAfterUser && sourceUser !== address.user ? sourceUser : ""
   const named = valueOf("dbname", "database", "db", "schema") ?? (name === "" ? usual : name)
-  const url = written(address, scheme, address.database ?? named, newQuery(address, pieces))
+  const url = written(address, form.scheme ?? scheme, address.database ?? named, newQuery(address, pieces))
   return leadsTo(address, url) ? Result.succeed(url) : Result.fail("could not be proved to lead to the branch")
 }

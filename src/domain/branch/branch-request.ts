@@ -78,9 +78,15 @@ const databaseNameProblem = ({ databaseForm }: Dialect, name: string): string | 
     : undefined
 }
 
+const nouns = { Tables: "table", KeyPatterns: "pattern", Collections: "collection" } as const
+
+/** The parts for which a copy of this mode has room. */
+const takenParts = ({ parts }: Dialect, mode: CopyMode, named: ReadonlyArray<CopiedPart>): ReadonlyArray<CopiedPart> =>
+  parts === "Collections" || (mode === "all") === (parts === "KeyPatterns") ? named : []
+
 const partsProblem = (block: string, dialect: Dialect, parts: ReadonlyArray<CopiedPart>): string | undefined => {
-  const [field, noun] =
-    dialect.parts === "Tables" ? [`spec.${block}.copy.items`, "table"] : [`spec.${block}.copy.patterns`, "pattern"]
+  const noun = nouns[dialect.parts]
+  const field = `spec.${block}.copy.${dialect.parts === "KeyPatterns" ? "patterns" : "items"}`
   if (parts.length > mostParts) return `${field} names ${parts.length} ${noun}s; it must be at most ${mostParts}.`
   for (const part of parts) {
     const { filter = "", name } = part
@@ -205,8 +211,7 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
     const queryParameters = options.queryParams ?? {}
     yield* refuse(queryProblem(block, dialect, queryParameters))
     const connection = yield* readConnection(spec.connectionSource, extraParameters)
-    const takesParts = (copy.mode === "all") === (dialect.parts === "KeyPatterns")
-    const copied = { mode: copy.mode, parts: takesParts ? parts : [] }
+    const copied = { mode: copy.mode, parts: takenParts(dialect, copy.mode, parts) }
     yield* refuse(patternProblem(connection, readsSource(copied), isGiven(databaseName)))
     const migrations = yield* migrationsOf(spec, engine)
     return {

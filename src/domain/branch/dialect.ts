@@ -5,7 +5,10 @@
  * Not here: which copies an engine knows (engines.ts), and the pod (branch-pod.ts).
  */
 
-/** A table that is copied beside what the mode says, without a filter whole; or a pattern of keys that are copied. */
+/**
+ * A table or collection that is copied beside what the mode says, without a filter whole; or a pattern of keys that are
+ * copied.
+ */
 export interface CopiedPart {
   readonly name: string
   readonly filter: string | undefined
@@ -17,12 +20,16 @@ export interface AddressForm {
   readonly schemes: ReadonlyArray<string>
   /** Schemes of the same that ask for TLS. */
   readonly secureSchemes?: ReadonlyArray<string>
+  /** The scheme of every URL of a branch; nothing: that of the source. */
+  readonly scheme?: string
   /** Whether a query parameter, in lower case, says where the database is and who enters it. */
   readonly locates: (parameter: string) => boolean
   /** Whether a query parameter, in lower case, says how the source is secured, which the branch is not. */
   readonly secures: (parameter: string) => boolean
   /** Values of a branch for query parameters, and for parts of a connection that have the same names. */
   readonly own: Readonly<Record<string, string>>
+  /** Query parameters that every URL of a branch has. */
+  readonly needs?: Readonly<Record<string, string>>
   /** Whether the name of the database is that of the user where the address has none. */
   readonly isNamedAfterUser: boolean
 }
@@ -52,13 +59,16 @@ export interface Dialect {
   readonly copyScript: string
   /** Program of the container, for `sh -c`: serves the data folder at the pod's address. */
   readonly serveScript: string
-  /** Whether a copy names tables, which the mode `all` does not need, or patterns of keys, which it alone can have. */
-  readonly parts: "Tables" | "KeyPatterns"
+  /**
+   * A copy names tables, which the mode `all` does not need, patterns of keys, which it alone can have, or collections,
+   * which every mode can have.
+   */
+  readonly parts: "Tables" | "KeyPatterns" | "Collections"
   /** The form of a database's name where it is not any text, and the words for it. */
   readonly databaseForm?: { readonly holds: (name: string) => boolean; readonly words: string }
-  /** Why a table or its filter cannot be copied; nothing if it can. The sentence goes on after the table's name. */
+  /** Why a part or its filter cannot be copied; nothing if it can. The sentence goes on after the part's name. */
   readonly partProblem: (part: CopiedPart) => string | undefined
-  /** A table's name as the copy script takes it. Only for parts without a problem. */
+  /** A part's name as the copy script takes it. Only for parts without a problem. */
   readonly partName: (name: string) => string
   /** Why an argument of the dump program cannot be given; nothing if it can. */
   readonly dumpArgumentProblem: (argument: string) => string | undefined

@@ -9,6 +9,7 @@ import type { BranchDatabaseSpec } from "../resources/branches/branch-database.t
 import type { BranchEngine } from "../resources/chart-switches.ts"
 import type { Dialect } from "./dialect.ts"
 import { mariadb } from "./dialects/mariadb.ts"
+import { mongodb } from "./dialects/mongodb.ts"
 import { mysql } from "./dialects/mysql.ts"
 import { postgresql } from "./dialects/postgresql.ts"
 import { redis } from "./dialects/redis.ts"
@@ -43,7 +44,7 @@ export const engines: Readonly<Record<BranchEngine, Engine>> = {
   },
   mysql: { name: "MySQL", block: "mysqlOptions", modes: sql, extraParameters: [], dialect: mysql },
   mariadb: { name: "MariaDB", block: "mariadbOptions", modes: sql, extraParameters: [], dialect: mariadb },
-  mongodb: { name: "MongoDB", block: "mongodbOptions", modes: documents, extraParameters: [] },
+  mongodb: { name: "MongoDB", block: "mongodbOptions", modes: documents, extraParameters: [], dialect: mongodb },
   mssql: { name: "SQL Server", block: "mssqlOptions", modes: sql, extraParameters: [] },
   redis: { name: "Redis", block: "redisOptions", modes: documents, extraParameters: [], dialect: redis },
   dynamodb: { name: "DynamoDB", block: "dynamodbOptions", modes: documents, extraParameters: [] },

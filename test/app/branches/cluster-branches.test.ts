@@ -14,7 +14,8 @@ import { configurationOf } from "../../support/fleet.ts"
 import { memoryCluster, startSingleOperator } from "../../support/memory-world.ts"
 import { branchName, branchSpec, namespace, today } from "./branched.ts"
 
-const engine = (name: "pg" | "redis", value: unknown = null) => readEngineSettings(name, { _tag: "Parsed", value }, {})
+const engine = (name: "pg" | "mongodb" | "redis", value: unknown = null) =>
+  readEngineSettings(name, { _tag: "Parsed", value }, {})
 const pg: BranchSettings = { pg: engine("pg") }
 
 /** The phase of a branch whose target is not there, and the features about branches. */
@@ -55,6 +56,13 @@ describe("an operator", () => {
         isAsked: true,
         features: told
       })
+    })
+  )
+
+  it.effect("tells clients of MongoDB by features of its own", () =>
+    Effect.gen(function* () {
+      const { features } = yield* outcome({ branchSettings: { mongodb: engine("mongodb") } })
+      assert.deepStrictEqual(features, [...always, "MongodbBranching", "DbBranchCustomImage"])
     })
   )
 

@@ -1,10 +1,10 @@
 /** Helpers for tests with PostgreSQL of the machine; the source and the image are the playground's. */
 
 import { spawn } from "node:child_process"
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { randomBytes } from "node:crypto"
+import { chownSync, mkdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { describe } from "vitest"
 import {
   connectedTo,
   nobody,
@@ -15,7 +15,7 @@ import {
   type Server
 } from "../../../lab/playground/branches/postgresql.ts"
 import { asObject, asObjects, asString, at, type JsonObject } from "../../../src/domain/json.ts"
-import { isCi } from "../../support/tested-commit.ts"
+import { describeWithout } from "./describe-engine.ts"
 
 export {
   connectedTo,
@@ -28,12 +28,14 @@ export {
   startSource
 } from "../../../lab/playground/branches/postgresql.ts"
 
-/** Tests with the engine of this machine; with `CI=true` it must be there. */
-export const describePostgresql = postgresqlFolder === undefined && !isCi ? describe.skip : describe
+/** Tests with the engine of this machine. */
+export const describePostgresql = (name: string, body: () => void): void =>
+  describeWithout(postgresqlFolder === undefined ? ["initdb"] : [], name, body)
 
-/** A folder that the engine may write, short enough for a socket. */
+/** A folder that the engine may write, short enough for a socket, whose path some drivers write in lower case. */
 export const engineFolder = (): { readonly path: string; readonly remove: () => void } => {
-  const path = mkdtempSync(join(tmpdir(), "pg-"))
+  const path = join(tmpdir(), `pg-${randomBytes(4).toString("hex")}`)
+  mkdirSync(path, { mode: 0o700 })
   if (nobody.uid !== undefined) chownSync(path, nobody.uid, nobody.gid)
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }

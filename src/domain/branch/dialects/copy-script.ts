@@ -27,7 +27,8 @@ for part in ${parts.join(" ")}; do
 done
 `
 
-const decoding = `# Decodes a part of a URL into $text.
+/** The function `decode` of scripts, which decodes a part of a URL. */
+export const decoding = `# Decodes a part of a URL into $text.
 decode() {
   text=
   rest=$1
