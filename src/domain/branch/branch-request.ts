@@ -76,7 +76,7 @@ const databaseNameProblem = ({ databaseForm }: Dialect, name: string): string | 
     : undefined
 }
 
-const nouns = { Tables: "table", KeyPatterns: "pattern", Collections: "collection" } as const
+const nouns = { Tables: "table", KeyPatterns: "pattern", Collections: "collection", None: "table" } as const
 
 /** The parts for which a copy of this mode has room. */
 const takenParts = ({ parts }: Dialect, mode: CopyMode, named: ReadonlyArray<CopiedPart>): ReadonlyArray<CopiedPart> =>
@@ -155,10 +155,17 @@ const optionsOf = (spec: BranchDatabaseSpec, engine: BranchEngine): Options => {
   return !isGiven(options) || "image" in options ? {} : options
 }
 
-const partsOf = ({ parts }: Dialect, { items, patterns }: NonNullable<Options["copy"]>): ReadonlyArray<CopiedPart> =>
-  parts === "KeyPatterns"
-    ? (patterns ?? []).map((name) => ({ name, filter: undefined }))
-    : Object.entries(items ?? {}).map(([name, { filter }]) => ({ name, filter: filter ?? undefined }))
+const partsOf = ({ parts }: Dialect, { items, patterns }: NonNullable<Options["copy"]>): ReadonlyArray<CopiedPart> => {
+  switch (parts) {
+    case "None":
+      return []
+    case "KeyPatterns":
+      return (patterns ?? []).map((name) => ({ name, filter: undefined }))
+    case "Tables":
+    case "Collections":
+      return Object.entries(items ?? {}).map(([name, { filter }]) => ({ name, filter: filter ?? undefined }))
+  }
+}
 
 /** How long a branch stays after its last use, in ms. */
 export const ttlMillisOf = ({ ttlSecs }: Pick<BranchDatabaseSpec, "ttlSecs">): number =>
@@ -171,7 +178,7 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
       problem === undefined ? Result.succeed(undefined) : Result.fail(problem)
 
     const engine = yield* chosenEngine(spec)
-    const { block, dialect, extraParameters, modes, name } = engines[engine]
+    const { block, dialect, extraParameters, modes, name, whyNoOtherMode = "" } = engines[engine]
     if (dialect === undefined) {
       return yield* Result.fail(`spec.${block} asks for a branch of ${name}, which this operator does not serve yet.`)
     }
@@ -181,8 +188,9 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
       return yield* Result.fail(`spec.${block}.iamAuth asks for a cloud identity, which this operator does not serve.`)
     }
     if (!modes.includes(copy.mode)) {
+      const allowed = modes.join(", ") + whyNoOtherMode
       return yield* Result.fail(
-        `spec.${block}.copy.mode is ${quoted(copy.mode)}; for ${name} it must be one of ${modes.join(", ")}.`
+        `spec.${block}.copy.mode is ${quoted(copy.mode)}; for ${name} it must be one of ${allowed}.`
       )
     }
     const { databaseName } = spec
@@ -196,7 +204,7 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
     yield* refuse(queryProblem(block, dialect, queryParameters))
     const connection = yield* readConnection(spec.connectionSource, extraParameters)
     const copied = { mode: copy.mode, parts: takenParts(dialect, copy.mode, parts) }
-    yield* refuse(patternProblem(connection, readsSource(copied), isGiven(databaseName)))
+    yield* refuse(patternProblem(connection, readsSource(copied), isGiven(databaseName) || dialect.parts === "None"))
     return {
       engine,
       dialect,
