@@ -28,6 +28,7 @@ export const settingsFrom = async (
       "mysql-branch-config.yaml",
       "mariadb-branch-config.yaml",
       "mongodb-branch-config.yaml",
+      "dynamodb-branch-config.yaml",
       "redis-branch-config.yaml"
     ]) {
       const content = file(name)

@@ -205,10 +205,10 @@ const newQuery = ({ form, query }: BranchAddress, pieces: ReadonlyArray<QueryPie
 }
 
 const written = (address: BranchAddress, scheme: string, database: string, query: string): string => {
-  const { host, password, port, user } = address
-  const login = `${encoded(user)}:${encoded(Redacted.value(password))}`
+  const { form, host, password, port, user } = address
+  const login = form.hasNoLogin === true ? "" : `${encoded(user)}:${encoded(Redacted.value(password))}@`
   const path = database === "" ? "" : `/${encoded(database)}`
-  return `${scheme}://${login}@${urlHost(host)}:${port}${path}${query === "" ? "" : `?${query}`}`
+  return `${scheme}://${login}${urlHost(host)}:${port}${path}${query === "" ? "" : `?${query}`}`
 }
 
 /** The URL of a branch, for a variable that has none yet. */

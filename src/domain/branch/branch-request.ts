@@ -78,7 +78,7 @@ const databaseNameProblem = ({ databaseForm }: Dialect, name: string): string | 
     : undefined
 }
 
-const nouns = { Tables: "table", KeyPatterns: "pattern", Collections: "collection" } as const
+const nouns = { Tables: "table", KeyPatterns: "pattern", Collections: "collection", None: "table" } as const
 
 /** The parts for which a copy of this mode has room. */
 const takenParts = ({ parts }: Dialect, mode: CopyMode, named: ReadonlyArray<CopiedPart>): ReadonlyArray<CopiedPart> =>
@@ -157,10 +157,17 @@ const optionsOf = (spec: BranchDatabaseSpec, engine: BranchEngine): Options => {
   return !isGiven(options) || "image" in options ? {} : options
 }
 
-const partsOf = ({ parts }: Dialect, { items, patterns }: NonNullable<Options["copy"]>): ReadonlyArray<CopiedPart> =>
-  parts === "KeyPatterns"
-    ? (patterns ?? []).map((name) => ({ name, filter: undefined }))
-    : Object.entries(items ?? {}).map(([name, { filter }]) => ({ name, filter: filter ?? undefined }))
+const partsOf = ({ parts }: Dialect, { items, patterns }: NonNullable<Options["copy"]>): ReadonlyArray<CopiedPart> => {
+  switch (parts) {
+    case "None":
+      return []
+    case "KeyPatterns":
+      return (patterns ?? []).map((name) => ({ name, filter: undefined }))
+    case "Tables":
+    case "Collections":
+      return Object.entries(items ?? {}).map(([name, { filter }]) => ({ name, filter: filter ?? undefined }))
+  }
+}
 
 /** The migrations of a branch. They are told the database's name, which else stands in the source alone. */
 const migrationsOf = (
@@ -187,7 +194,7 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
       problem === undefined ? Result.succeed(undefined) : Result.fail(problem)
 
     const engine = yield* chosenEngine(spec)
-    const { block, dialect, extraParameters, modes, name } = engines[engine]
+    const { block, dialect, extraParameters, modes, name, whyNoOtherMode = "" } = engines[engine]
     if (dialect === undefined) {
       return yield* Result.fail(`spec.${block} asks for a branch of ${name}, which this operator does not serve yet.`)
     }
@@ -197,8 +204,9 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
       return yield* Result.fail(`spec.${block}.iamAuth asks for a cloud identity, which this operator does not serve.`)
     }
     if (!modes.includes(copy.mode)) {
+      const allowed = modes.join(", ") + whyNoOtherMode
       return yield* Result.fail(
-        `spec.${block}.copy.mode is ${quoted(copy.mode)}; for ${name} it must be one of ${modes.join(", ")}.`
+        `spec.${block}.copy.mode is ${quoted(copy.mode)}; for ${name} it must be one of ${allowed}.`
       )
     }
     const { databaseName } = spec
@@ -212,7 +220,7 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
     yield* refuse(queryProblem(block, dialect, queryParameters))
     const connection = yield* readConnection(spec.connectionSource, extraParameters)
     const copied = { mode: copy.mode, parts: takenParts(dialect, copy.mode, parts) }
-    yield* refuse(patternProblem(connection, readsSource(copied), isGiven(databaseName)))
+    yield* refuse(patternProblem(connection, readsSource(copied), isGiven(databaseName) || dialect.parts === "None"))
     const migrations = yield* migrationsOf(spec, engine)
     return {
       engine,

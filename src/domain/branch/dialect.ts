@@ -22,6 +22,8 @@ export interface AddressForm {
   readonly secureSchemes?: ReadonlyArray<string>
   /** The scheme of every URL of a branch; nothing: that of the source. */
   readonly scheme?: string
+  /** Whether the URL of a branch names neither user nor password. */
+  readonly hasNoLogin?: boolean
   /** Whether a query parameter, in lower case, says where the database is and who enters it. */
   readonly locates: (parameter: string) => boolean
   /** Whether a query parameter, in lower case, says how the source is secured, which the branch is not. */
@@ -61,9 +63,9 @@ export interface Dialect {
   readonly serveScript: string
   /**
    * A copy names tables, which the mode `all` does not need, patterns of keys, which it alone can have, or collections,
-   * which every mode can have.
+   * which every mode can have; or a branch always begins empty.
    */
-  readonly parts: "Tables" | "KeyPatterns" | "Collections"
+  readonly parts: "Tables" | "KeyPatterns" | "Collections" | "None"
   /** The form of a database's name where it is not any text, and the words for it. */
   readonly databaseForm?: { readonly holds: (name: string) => boolean; readonly words: string }
   /** Why a part or its filter cannot be copied; nothing if it can. The sentence goes on after the part's name. */

@@ -8,6 +8,7 @@
 import type { BranchDatabaseSpec } from "../resources/branches/branch-database.ts"
 import type { BranchEngine } from "../resources/chart-switches.ts"
 import type { Dialect } from "./dialect.ts"
+import { dynamodb } from "./dialects/dynamodb.ts"
 import { mariadb } from "./dialects/mariadb.ts"
 import { mongodb } from "./dialects/mongodb.ts"
 import { mysql } from "./dialects/mysql.ts"
@@ -24,6 +25,8 @@ interface Engine {
   readonly name: string
   readonly block: OptionBlock
   readonly modes: ReadonlyArray<CopyMode>
+  /** The end of the sentence that refuses another mode. */
+  readonly whyNoOtherMode?: string
   /** Further parameters of a connection, beside host, port, user, password and database. */
   readonly extraParameters: ReadonlyArray<string>
   /** Nothing: branches of this engine cannot be made yet. */
@@ -47,7 +50,14 @@ export const engines: Readonly<Record<BranchEngine, Engine>> = {
   mongodb: { name: "MongoDB", block: "mongodbOptions", modes: documents, extraParameters: [], dialect: mongodb },
   mssql: { name: "SQL Server", block: "mssqlOptions", modes: sql, extraParameters: [] },
   redis: { name: "Redis", block: "redisOptions", modes: documents, extraParameters: [], dialect: redis },
-  dynamodb: { name: "DynamoDB", block: "dynamodbOptions", modes: documents, extraParameters: [] },
+  dynamodb: {
+    name: "DynamoDB",
+    block: "dynamodbOptions",
+    modes: ["empty"],
+    whyNoOtherMode: ": a copy needs a cloud identity, and a program in the image that reads tables",
+    extraParameters: [],
+    dialect: dynamodb
+  },
   spanner: { name: "Spanner", block: "spannerOptions", modes: sql, extraParameters: spannerPlace },
   clickhouse: { name: "ClickHouse", block: "clickhouseOptions", modes: sql, extraParameters: [] },
   cockroachdb: { name: "CockroachDB", block: "cockroachdbOptions", modes: sql, extraParameters: ["sslmode"] },

@@ -1,0 +1,84 @@
+/** Branches of DynamoDB up to the program of their server, which is not tried: its licence is not an open one. */
+
+import { spawnSync } from "node:child_process"
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as Redacted from "effect/Redacted"
+import * as Result from "effect/Result"
+import { describe, expect, it } from "vitest"
+import { newUrl, rewrittenUrl } from "../../../../src/domain/branch/branch-address.ts"
+import { readBranchRequest } from "../../../../src/domain/branch/branch-request.ts"
+import { dynamodb } from "../../../../src/domain/branch/dialects/dynamodb.ts"
+import type { BranchDatabaseSpec } from "../../../../src/domain/resources/branches/branch-database.ts"
+
+const request = (change: Partial<BranchDatabaseSpec>) =>
+  readBranchRequest({
+    id: "b",
+    ttlSecs: 300,
+    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+    connectionSource: { url: { env: { container: null, variable: "AWS_ENDPOINT_URL_DYNAMODB" } } },
+    dynamodbOptions: {},
+    ...change
+  })
+
+describe("a branch of DynamoDB", () => {
+  it("begins empty, whatever tables are named", () => {
+    const copy = { mode: "empty", items: { users: {} } } as const
+    expect(Result.getOrThrow(request({ dynamodbOptions: { copy } }))).toMatchObject({ mode: "empty", parts: [] })
+  })
+
+  it.each([
+    [
+      "a copy",
+      { dynamodbOptions: { copy: { mode: "all" } } },
+      'spec.dynamodbOptions.copy.mode is "all"; for DynamoDB it must be one of empty: a copy needs a cloud identity'
+    ],
+    [
+      "a name",
+      { databaseName: "shop" },
+      'spec.databaseName is "shop"; it must be left out, since DynamoDB has no names'
+    ]
+  ] as ReadonlyArray<readonly [string, Partial<BranchDatabaseSpec>, string]>)(
+    "is refused for %s",
+    (_, change, reason) => {
+      const told = request(change)
+      expect(Result.isFailure(told) ? told.failure : "").toContain(reason)
+    }
+  )
+
+  it("is served by the program of its image, to every user alike", () => {
+    const folder = mkdtempSync(join(tmpdir(), "braid-java-"))
+    try {
+      const java = join(folder, "java")
+      writeFileSync(java, '#!/bin/sh\necho "$DDB_LOCAL_TELEMETRY $*"\n')
+      chmodSync(java, 0o755)
+      const DATA = join(folder, "data")
+      const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DATA, COPY_MODE: "empty" }
+      const run = (script: string, more = {}) =>
+        spawnSync("sh", ["-c", script], { env: { ...env, ...more }, encoding: "utf8" })
+      expect(run(dynamodb.copyScript)).toMatchObject({ status: 0, stdout: "", stderr: "" })
+      expect(run(dynamodb.copyScript, { COPY_MODE: "all" })).toMatchObject({
+        status: 1,
+        stderr: "tables of DynamoDB cannot be copied\n"
+      })
+      expect(run(dynamodb.serveScript).stdout).toBe(
+        "0 -Djava.library.path=DynamoDBLocal_lib -jar DynamoDBLocal.jar -inMemory -sharedDb -port 8000\n"
+      )
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it("is at an endpoint without TLS and without a login, with its port", () => {
+    const access = { host: "10.1.2.3", port: 8_000, user: "", password: Redacted.make("secret") }
+    const branch = { ...access, database: undefined, form: dynamodb.address, query: {} }
+    expect(newUrl(branch)).toBe("http://10.1.2.3:8000")
+    for (const source of ["https://dynamodb.eu-west-1.amazonaws.com", "http://localhost:4566/", "HTTPS://u:p@h:80"]) {
+      expect(Result.getOrThrow(rewrittenUrl(branch, source))).toBe("http://10.1.2.3:8000")
+    }
+    for (const source of ["dynamodb.eu-west-1.amazonaws.com", "", "http://h/a/b"]) {
+      expect(Result.isFailure(rewrittenUrl(branch, source))).toBe(true)
+    }
+  })
+})
