@@ -39,7 +39,8 @@ const outcome = (
 
 /** The schema is there, whatever engines are on. */
 const always = ["UnifiedBranchDbCrd"]
-const told = [...always, "PgBranching", "DbBranchCustomImage", "PgBranchQueryParams"]
+const ofAll = ["DbBranchCustomImage", "DbBranchProfiles"]
+const told = [...always, "PgBranching", "PgBranchQueryParams", ...ofAll]
 
 describe("an operator", () => {
   it.effect("asks for no branches while no engine is switched on", () =>
@@ -61,8 +62,8 @@ describe("an operator", () => {
   it.effect("tells clients of no engine whose branches it cannot make", () =>
     Effect.gen(function* () {
       const broken = { pg: engine("pg", { dbPod: 1 }), redis: engine("redis") }
-      const { features } = yield* outcome({ branchSettings: broken })
-      assert.deepStrictEqual(features, always)
+      assert.deepStrictEqual((yield* outcome({ branchSettings: broken })).features, [...always, ...ofAll])
+      assert.deepStrictEqual((yield* outcome({ branchSettings: { pg: broken.pg } })).features, always)
     })
   )
 
