@@ -192,6 +192,7 @@ export const clientBranches = (where: string, use: () => BranchPlayground): void
       })
 
       it.each([
+        ["names a profile that there is not", { id: "profile", profile: "tiny" }, /profile is "tiny".*there are none/u],
         [
           "has migrations that fail",
           {

@@ -90,6 +90,9 @@ const servedParts: Readonly<Record<string, ReadonlyArray<string>>> = {
   volume: volumeParts
 }
 
+/** Their names, which the chart's notes have too. */
+export const servedFields: ReadonlyArray<string> = Object.keys(served)
+
 const isServed = (name: string): name is keyof typeof served => Object.hasOwn(served, name)
 
 /** The values that are set. */
