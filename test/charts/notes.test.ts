@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
+import { servedFields } from "../../src/domain/branch/branch-settings.ts"
 import { clusterFields } from "../../src/domain/fleet/configuration-fields.ts"
 import { another, defaults, nested, pathOf } from "./chart-values.ts"
 import { Chart, chartFolder } from "./chart.ts"
@@ -145,6 +146,18 @@ describeHelm("NOTES", (helm) => {
       { agent: ephemeral, operator: { multiCluster: { enabled: true } } }
     ])
       expect(await chart.notes({ values })).not.toContain(warning)
+  })
+
+  it("name fields of branches without effect, also those of a profile, and none that the operator knows", async () => {
+    const known = { ...Object.fromEntries(servedFields.map((name) => [name, "x"])), tls: true }
+    const pgBranchConfig = { dbPod: known, profiles: { small: { dbPod: known }, none: {} }, other: 1 }
+    const notes = await chart.notes({ values: { operator: { pgBranching: true, pgBranchConfig } } })
+    const why = "branches have no such setting yet"
+    expect(notes.split("\n").filter((line) => line.includes("BranchConfig"))).toEqual([
+      `  operator.pgBranchConfig.other: ${why}`,
+      `  operator.pgBranchConfig.dbPod.tls: ${why}`,
+      `  operator.pgBranchConfig.profiles.small.dbPod.tls: ${why}`
+    ])
   })
 
   it("name settings of agents that there are not, once each", async () => {

@@ -29,8 +29,8 @@ describe("the table of engines", () => {
     expect(rows).toEqual(branchEngines.map(rowOf))
   })
 
-  it.each(branchEngines)("agrees with the resource definition about the copies of %s", (engine) => {
+  it.each(branchEngines)("has no copies of %s that the resource definition refuses", (engine) => {
     const { block, modes } = engines[engine]
-    expect(modesInCrd(block) ?? ["empty"]).toEqual(modes)
+    expect(modesInCrd(block) ?? ["empty"]).toEqual(expect.arrayContaining([...modes]))
   })
 })

@@ -48,6 +48,7 @@ const parts: ReadonlySet<string> = new Set([
   "Its object was deleted. Who did that is in the API server's audit log.",
   // Parts of sentences about branches of databases.
   "users may name no image",
+  "there are none",
   "its failure could be read long enough",
   "no session has used it for its TTL",
   "it is being deleted",

@@ -358,6 +358,7 @@ export const clientBranches = (
       })
 
       it.each([
+        ["names a profile that there is not", { id: "profile", profile: "tiny" }, /profile is "tiny".*there are none/u],
         [
           "has migrations that fail",
           {

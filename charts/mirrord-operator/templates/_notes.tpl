@@ -101,17 +101,30 @@ monitoring.{{ $name }} is on, but operator.metrics is off: nothing is made, as t
 {{- $unused = append $unused (printf "  %s: %s" .path .why) }}
 {{- end }}
 {{- end }}
-{{- $pods := list "allowedImages" "annotations" "image" "imagePullPolicy" "imagePullSecrets" "labels" "migrationEnv" "migrationImages" "resources" "volume" }}
+{{- $pods := list "affinity" "allowedImages" "annotations" "dbServerArgs" "image" "imagePullPolicy" "imagePullSecrets" "initVolume" "labels" }}
+{{- $pods = concat $pods (list "migrationEnv" "migrationImages" "nodeSelector" "resources" "storage" "tolerations" "volume") }}
 {{- $branched := splitList " " (include "braid.branchedEngines" .) }}
 {{- range $engine := splitList " " (include "braid.engines" .) }}
 {{- if has $engine $branched }}
+{{- $blocks := dict }}
 {{- range $name, $value := index $operator (print $engine "BranchConfig") }}
-{{- if ne $name "dbPod" }}
+{{- if eq $name "dbPod" }}
+{{- $_ := set $blocks $name $value }}
+{{- else if and (eq $name "profiles") (kindIs "map" $value) }}
+{{- range $profile, $found := $value }}
+{{- if kindIs "map" $found }}
+{{- $_ := set $blocks (printf "profiles.%s.dbPod" $profile) $found.dbPod }}
+{{- end }}
+{{- end }}
+{{- else }}
 {{- $unused = append $unused (printf "  operator.%sBranchConfig.%s: branches have no such setting yet" $engine $name) }}
-{{- else if kindIs "map" $value }}
+{{- end }}
+{{- end }}
+{{- range $block, $value := $blocks }}
+{{- if kindIs "map" $value }}
 {{- range $field, $_ := $value }}
 {{- if not (has $field $pods) }}
-{{- $unused = append $unused (printf "  operator.%sBranchConfig.dbPod.%s: branches have no such setting yet" $engine $field) }}
+{{- $unused = append $unused (printf "  operator.%sBranchConfig.%s.%s: branches have no such setting yet" $engine $block $field) }}
 {{- end }}
 {{- end }}
 {{- end }}

@@ -35,13 +35,16 @@ export interface ClusterBranches {
   readonly features: ReadonlyArray<Feature>
 }
 
+/** Features that branches of every engine have. */
+const branchFeaturesOfAll: ReadonlyArray<Feature> = ["DbBranchCustomImage", "DbBranchProfiles"]
+
 /** Features of engines; clients make branches of the other engines without asking for one. */
 const engineFeatures: Readonly<Partial<Record<BranchEngine, ReadonlyArray<Feature>>>> = {
-  pg: ["PgBranching", "DbBranchCustomImage", "PgBranchQueryParams"],
-  mysql: ["MySqlBranching", "DbBranchCustomImage"],
-  mariadb: ["MariaDbBranching", "DbBranchCustomImage"],
-  mongodb: ["MongodbBranching", "DbBranchCustomImage"],
-  cockroachdb: ["CockroachdbBranching", "DbBranchCustomImage"],
+  pg: ["PgBranching", "PgBranchQueryParams"],
+  mysql: ["MySqlBranching"],
+  mariadb: ["MariaDbBranching"],
+  mongodb: ["MongodbBranching"],
+  cockroachdb: ["CockroachdbBranching"],
   generic: ["GenericDbBranching"]
 }
 
@@ -54,7 +57,7 @@ const servedEngines = (settings: BranchSettings): ReadonlyArray<BranchEngine> =>
 
 /** The features by which clients know that they may order branches. */
 export const branchFeatures = (settings: BranchSettings): ReadonlyArray<Feature> => [
-  ...new Set(servedEngines(settings).flatMap((engine) => engineFeatures[engine] ?? []))
+  ...new Set(servedEngines(settings).flatMap((engine) => [...(engineFeatures[engine] ?? []), ...branchFeaturesOfAll]))
 ]
 
 /** Tells in the log which engines are refused for their files, and which fields have no effect. */

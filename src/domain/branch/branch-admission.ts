@@ -6,12 +6,13 @@
  */
 
 import * as Result from "effect/Result"
+import { quoted } from "../clean-text.ts"
 import type { BranchDatabase } from "../resources/branches/branch-database.ts"
 import { branching } from "../resources/chart-switches.ts"
 import { protectedTarget, type ProtectedNamespaces } from "../target/protected-namespaces.ts"
 import { imageProblem } from "./branch-image.ts"
 import { type BranchRequest, readBranchRequest } from "./branch-request.ts"
-import type { BranchSettings, EngineSettings } from "./branch-settings.ts"
+import type { BranchProfile, BranchSettings, EngineSettings } from "./branch-settings.ts"
 import { engines } from "./engines.ts"
 
 /** The rules of a cluster for branches. */
@@ -23,7 +24,7 @@ export interface BranchRules {
 /** A branch that this cluster makes. */
 export interface AdmittedBranch {
   readonly request: BranchRequest
-  readonly settings: EngineSettings
+  readonly settings: BranchProfile
 }
 
 /** By this annotation the client of a primary without workloads names the namespace of the target. */
@@ -43,11 +44,20 @@ const placeProblem = ({ protectedNamespaces }: BranchRules, { metadata }: Branch
   return failure === undefined ? undefined : `The branch is refused: ${failure.message}.`
 }
 
+/** The settings that a branch names, or the usual ones. */
+const profileOf = (settings: EngineSettings, profile: string | undefined): Result.Result<BranchProfile, string> => {
+  const found = profile === undefined ? settings : settings.profiles.get(profile)
+  if (found !== undefined) return Result.succeed(found)
+  const names = [...settings.profiles.keys()].map(quoted).join(", ")
+  const there = names === "" ? "there are none" : `there are ${names}`
+  return Result.fail(`spec.profile is ${quoted(profile ?? "")}, which this cluster does not have: ${there}.`)
+}
+
 /** The branch as this cluster makes it; the failure is a sentence for the user. */
 export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Result.Result<AdmittedBranch, string> =>
   Result.gen(function* () {
     const request = yield* readBranchRequest(branch.spec)
-    const { engine, image, migrations } = request
+    const { engine, image, migrations, profile } = request
     const settings = rules.settings[engine]
     if (settings === undefined) {
       return yield* Result.fail(
@@ -55,7 +65,7 @@ export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Resu
           `${branching(engine)} set to true.`
       )
     }
-    const found = yield* settings
+    const found = yield* profileOf(yield* settings, profile)
     const problem =
       placeProblem(rules, branch) ??
       (image._tag === "Named" ? imageProblem("spec.image", image.image, found.allowedImages) : undefined) ??

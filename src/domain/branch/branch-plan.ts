@@ -94,22 +94,31 @@ export const expiryAfterUse = (ttlMillis: number, now: number): number => now + 
 /** Until when a branch stays for a session that has named it now. */
 export const awaitedFrom = (now: number): number => now + longestStart
 
-/** Whether a branch is used: by sessions, or by migrations for which a client waits. */
-const isUsed = (sessions: BranchSessions, migrations: MigrationStatus | null | undefined): boolean =>
-  Object.keys(sessions).length > 0 || migrations?.phase === "Running"
+/** Whether migrations could reach the branch. */
+const isUp = ({ isChanged, password, pod }: ObservedBranch): boolean =>
+  pod._tag === "Ready" && password !== "Gone" && !isChanged
+
+/** Whether a branch is used: by sessions, or by migrations that a client waits for and that will come to an end. */
+const isUsed = (observed: ObservedBranch, { migrations }: Pick<NewStatus, "migrations">): boolean =>
+  Object.keys(observed.sessions).length > 0 ||
+  (migrations?.phase === "Running" && isUp(observed) && observed.migrations?.run._tag !== "Ending")
+
+const given = (migrations: MigrationStatus | undefined): Pick<NewStatus, "migrations"> =>
+  migrations === undefined ? {} : { migrations }
 
 /** The time of expiry. It moves at every change of use, and while a branch is used only as often as is needed. */
 const expiryOf = (
-  { awaitedUntil = 0, sessions, ttlMillis }: ObservedBranch,
+  observed: ObservedBranch,
   before: BranchStatus,
   migrations: MigrationStatus | undefined,
   now: number
 ): number => {
+  const { awaitedUntil = 0 } = observed
   const old = Math.max(timeOf(before.expireTime) ?? 0, awaitedUntil)
-  const next = expiryAfterUse(ttlMillis, now)
+  const next = expiryAfterUse(observed.ttlMillis, now)
   const isMigrated = jsonEqual(before.migrations ?? undefined, migrations)
-  if (!isMigrated || !jsonEqual(before.sessionInfo ?? {}, sessions)) return Math.max(next, awaitedUntil)
-  return isUsed(sessions, migrations) && old - now <= (next - now) / 2 ? next : old
+  if (!isMigrated || !jsonEqual(before.sessionInfo ?? {}, observed.sessions)) return Math.max(next, awaitedUntil)
+  return isUsed(observed, given(migrations)) && old - now <= (next - now) / 2 ? next : old
 }
 
 /** Why nobody can use the branch any more. */
@@ -119,13 +128,6 @@ const lossOf = ({ isChanged, password, pod }: ObservedBranch): string | undefine
   if (isChanged) return "The spec was changed after the branch was begun: run the command again"
   return password === "Gone" ? "The Secret with the branch's password is gone: run the command again" : undefined
 }
-
-/** Whether migrations could reach the branch. */
-const isUp = ({ isChanged, password, pod }: ObservedBranch): boolean =>
-  pod._tag === "Ready" && password !== "Gone" && !isChanged
-
-const given = (migrations: MigrationStatus | undefined): Pick<NewStatus, "migrations"> =>
-  migrations === undefined ? {} : { migrations }
 
 /** The status of a branch whose server is up: ready with its migrations, failed with them; nothing: not yet. */
 const whenUp = (observed: ObservedBranch, migrations: MigrationStatus | undefined, now: number) => {
@@ -202,15 +204,11 @@ const fieldsOf = ({ error, expireTime, migrations, phase, podName, sessionInfo }
 })
 
 /** When the plan has to be looked at again if nothing happens. */
-const nextLook = (
-  { sessions, sessionsChangeAt, ttlMillis }: ObservedBranch,
-  { expireTime, migrations, phase }: NewStatus,
-  lookAt = Infinity
-): number => {
-  const end = timeOf(expireTime) ?? 0
-  const isKept = phase === "Ready" && isUsed(sessions, migrations)
-  const extension = isKept ? end - Math.max(ttlMillis, shortestTtl) / 2 : end
-  return Math.min(extension, sessionsChangeAt ?? Infinity, lookAt)
+const nextLook = (observed: ObservedBranch, next: NewStatus, lookAt = Infinity): number => {
+  const end = timeOf(next.expireTime) ?? 0
+  const isKept = next.phase === "Ready" && isUsed(observed, next)
+  const extension = isKept ? end - Math.max(observed.ttlMillis, shortestTtl) / 2 : end
+  return Math.min(extension, observed.sessionsChangeAt ?? Infinity, lookAt)
 }
 
 /** Whether the password is to be read: a pod that is not there gets its Secret when it is made. */

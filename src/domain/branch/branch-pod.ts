@@ -24,7 +24,14 @@ export interface BranchPodSettings {
   readonly annotations: Readonly<Record<string, string>>
   /** Resources of both containers, as Kubernetes has them. */
   readonly resources?: object | undefined
-  /** Most of the data folder and of the staged dump, as quantities. */
+  /** Where the pods run: fields of a pod, as Kubernetes has them. */
+  readonly placement?: JsonObject | undefined
+  /** Further arguments of the server. */
+  readonly serverArguments?: ReadonlyArray<string> | undefined
+  /** Sources of the volumes for the data folder and the staged dump; nothing: folders of the node. */
+  readonly dataVolume?: object | undefined
+  readonly stagingVolume?: object | undefined
+  /** Most of these folders, as quantities. */
   readonly dataLimit: string
   readonly stagingLimit: string
 }
@@ -101,6 +108,15 @@ const container = (settings: BranchPodSettings, request: BranchRequest, script: 
   ]
 })
 
+const volumesOf = ({ dataLimit, dataVolume, stagingLimit, stagingVolume }: BranchPodSettings) => [
+  { name: "data", ...(dataVolume ?? { emptyDir: { sizeLimit: dataLimit } }) },
+  { name: "staging", ...(stagingVolume ?? { emptyDir: { sizeLimit: stagingLimit } }) }
+]
+
+/** For `sh -c`, whose first argument is a name. */
+const serverArguments = ({ serverArguments: given = [] }: BranchPodSettings): JsonObject =>
+  given.length === 0 ? {} : { args: ["server", ...given] }
+
 const noSource: Environment = { env: [], envFrom: [] }
 
 /** The variables of the source. An empty branch is made without those that the target does not declare. */
@@ -129,6 +145,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         ownerReferences: [owner]
       },
       spec: {
+        ...settings.placement,
         // A server that starts anew would have lost nothing, but a copy that is made twice is another database.
         restartPolicy: "Never",
         automountServiceAccountToken: false,
@@ -141,10 +158,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
           fsGroup: userId,
           seccompProfile: { type: "RuntimeDefault" }
         },
-        volumes: [
-          { name: "data", emptyDir: { sizeLimit: settings.dataLimit } },
-          { name: "staging", emptyDir: { sizeLimit: settings.stagingLimit } }
-        ],
+        volumes: volumesOf(settings),
         initContainers: [
           {
             ...container(settings, request, copyScript),
@@ -157,6 +171,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
           {
             ...container(settings, request, serveScript),
             name: "database",
+            ...serverArguments(settings),
             env: [{ name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }, ...shared(name)],
             ports: [{ name: "database", containerPort: port }],
             readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 }

@@ -29,6 +29,8 @@ export interface BranchRequest {
   readonly queryParameters: Readonly<Record<string, string>>
   /** Nothing: the database has its name in the source. */
   readonly databaseName: string | undefined
+  /** Name of the administrators' settings for it; nothing: the usual ones. */
+  readonly profile: string | undefined
   /** Nothing: the branch has none. */
   readonly migrations: MigrationRequest | undefined
   readonly image: { readonly _tag: "Named"; readonly image: string } | { readonly _tag: "Tag"; readonly tag: string }
@@ -57,11 +59,7 @@ const chosenEngine = (spec: BranchDatabaseSpec): Result.Result<BranchEngine, str
   return Result.fail(`The spec ${found}: it must have exactly one, which says the engine.`)
 }
 
-/** The parts of a request that no engine of this operator serves yet. */
-const unservedProblem = (spec: BranchDatabaseSpec): string | undefined => {
-  if (isGiven(spec.profile)) {
-    return `spec.profile names ${quoted(spec.profile)}, and this operator serves no profiles of branches.`
-  }
+const versionProblem = (spec: BranchDatabaseSpec): string | undefined => {
   if (isGiven(spec.version) && isGiven(spec.image)) return "spec.version and spec.image must not both be set."
   if (isGiven(spec.version) && !tag.test(spec.version)) {
     return `spec.version is ${quoted(spec.version)}; it must be the tag of an image, such as 17.`
@@ -198,7 +196,7 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
     if (dialect === undefined) {
       return yield* Result.fail(`spec.${block} asks for a branch of ${name}, which this operator does not serve yet.`)
     }
-    yield* refuse(unservedProblem(spec))
+    yield* refuse(versionProblem(spec))
     const { connectionSettings = {}, copy = { mode: "empty" as const }, ...options } = optionsOf(spec, engine)
     if (isGiven(options.iamAuth)) {
       return yield* Result.fail(`spec.${block}.iamAuth asks for a cloud identity, which this operator does not serve.`)
@@ -231,6 +229,7 @@ export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<Branc
       connectionSettings,
       queryParameters,
       databaseName: databaseName ?? undefined,
+      profile: spec.profile ?? undefined,
       migrations,
       image: isGiven(spec.image)
         ? { _tag: "Named", image: spec.image }

@@ -15,12 +15,18 @@ import type { BranchEngine } from "../resources/chart-switches.ts"
 import type { BranchPodSettings } from "./branch-pod.ts"
 import type { MigrationSettings } from "./migrations/migration-job.ts"
 
-/** How branches of one engine are made. */
-export interface EngineSettings {
+/** How branches are made that name no profile, or that name this one. */
+export interface BranchProfile {
   readonly pod: BranchPodSettings
   readonly migrations: MigrationSettings
   /** Images that users may name, as patterns in which `*` is any text; nothing: all. */
   readonly allowedImages: ReadonlyArray<string> | undefined
+}
+
+/** How branches of one engine are made. */
+export interface EngineSettings extends BranchProfile {
+  /** The profiles that users may name. */
+  readonly profiles: ReadonlyMap<string, BranchProfile>
   /** Fields of the file that have no effect here, for the log. */
   readonly unserved: ReadonlyArray<string>
 }
@@ -35,6 +41,7 @@ export interface VolumeLimits {
 }
 
 const usualLimit = "1Gi"
+const usualClaim = "20Gi"
 
 const text: Shape = { kind: "text" }
 const texts: Shape = { kind: "map", of: text }
@@ -42,26 +49,49 @@ const quantities: Shape = { kind: "map", of: { kind: "quantity" } }
 
 const objects: Shape = { kind: "list", of: { kind: "map", of: { kind: "any" } } }
 
+const anything: Shape = { kind: "map", of: { kind: "any" } }
+const volume: Shape = { kind: "fields", fields: { emptyDir: quantities, ephemeral: anything } }
+
 /** The fields of `dbPod` that have an effect. */
 const served = {
+  affinity: anything,
   allowedImages: { kind: "list", of: text },
   annotations: texts,
+  dbServerArgs: { kind: "list", of: text },
   image: { kind: "map", of: text },
   imagePullPolicy: { kind: "words", words: ["Always", "IfNotPresent", "Never"] },
   imagePullSecrets: { kind: "references" },
+  initVolume: volume,
   labels: texts,
   migrationEnv: { kind: "fields", fields: { inherit: { kind: "truth" }, env: objects, envFrom: objects } },
   migrationImages: { kind: "map", of: { kind: "map", of: text } },
+  nodeSelector: texts,
   resources: { kind: "fields", fields: { limits: quantities, requests: quantities } },
-  volume: { kind: "map", of: { kind: "map", of: { kind: "quantity" } } }
+  storage: {
+    kind: "fields",
+    fields: {
+      kind: { kind: "words", words: ["pvc", "emptyDir"] },
+      storageClassName: text,
+      dataSize: { kind: "quantity" },
+      initSize: { kind: "quantity" }
+    }
+  },
+  tolerations: objects,
+  volume
 } as const satisfies Readonly<Record<string, Shape>>
+
+const volumeParts = ["emptyDir", "ephemeral"]
 
 /** Fields that have an effect below `dbPod`, where only some of a map have one. */
 const servedParts: Readonly<Record<string, ReadonlyArray<string>>> = {
   image: ["registry"],
+  initVolume: volumeParts,
   migrationImages: ["flyway"],
-  volume: ["emptyDir"]
+  volume: volumeParts
 }
+
+/** Their names, which the chart's notes have too. */
+export const servedFields: ReadonlyArray<string> = Object.keys(served)
 
 const isServed = (name: string): name is keyof typeof served => Object.hasOwn(served, name)
 
@@ -76,13 +106,16 @@ const textsOf = (value: unknown): Readonly<Record<string, string>> =>
 const references = (value: unknown): unknown =>
   Array.isArray(value) ? value.map((one: unknown) => (typeof one === "string" ? { name: one } : one)) : value
 
-/** `dbPod` without the parts that have no effect, and their names. */
-const servedPod = (pod: JsonObject): { readonly pod: JsonObject; readonly unserved: ReadonlyArray<string> } => {
+/** `dbPod` without the parts that have no effect, and their names, which begin with its place in the file. */
+const servedPod = (
+  field: string,
+  pod: JsonObject
+): { readonly pod: JsonObject; readonly unserved: ReadonlyArray<string> } => {
   const unserved: Array<string> = []
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(pod)) {
     if (!isServed(name)) {
-      unserved.push(`dbPod.${name}`)
+      unserved.push(`${field}.${name}`)
       continue
     }
     const parts = servedParts[name]
@@ -91,7 +124,7 @@ const servedPod = (pod: JsonObject): { readonly pod: JsonObject; readonly unserv
       continue
     }
     const { known, others } = Object.groupBy(Object.keys(value), (part) => (parts.includes(part) ? "known" : "others"))
-    unserved.push(...(others ?? []).map((part) => `dbPod.${name}.${part}`))
+    unserved.push(...(others ?? []).map((part) => `${field}.${name}.${part}`))
     kept[name] = Object.fromEntries((known ?? []).map((part) => [part, value[part]]))
   }
   return { pod: kept, unserved }
@@ -102,9 +135,38 @@ const quantityAt = (pod: JsonObject, ...path: ReadonlyArray<string>): string | u
   return value === undefined || value === null || value === "" ? undefined : String(value)
 }
 
+/** A claim of the pod's own, which goes with it. */
+const claim = (size: string, storageClass: string | undefined): object => ({
+  ephemeral: {
+    volumeClaimTemplate: {
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        ...(storageClass === undefined ? {} : { storageClassName: storageClass }),
+        resources: { requests: { storage: size } }
+      }
+    }
+  }
+})
+
+/** A volume that is no folder of the node; nothing: it is one. The volume's own field counts before `storage`. */
+const volumeOf = (pod: JsonObject, field: "volume" | "initVolume", size: string | undefined): object | undefined => {
+  const own = given(pod[field])
+  if (own["ephemeral"] !== undefined) return { ephemeral: own["ephemeral"] }
+  const storage = given(pod["storage"])
+  const isClaim = own["emptyDir"] === undefined && Object.keys(storage).length > 0 && storage["kind"] !== "emptyDir"
+  return isClaim ? claim(size ?? usualClaim, asString(storage["storageClassName"]) || undefined) : undefined
+}
+
+/** Fields of a pod that say where it runs; they are taken as they are. */
+const placementOf = (pod: JsonObject): JsonObject =>
+  Object.fromEntries(
+    ["affinity", "nodeSelector", "tolerations"].flatMap((name) => (name in given(pod) ? [[name, pod[name]]] : []))
+  )
+
 const podSettings = (pod: JsonObject, limits: VolumeLimits): BranchPodSettings => {
   const resources = given(pod["resources"])
   const secrets = pod["imagePullSecrets"]
+  const serverArguments = pod["dbServerArgs"]
   return {
     repository: asString(at(pod, "image", "registry")) || undefined,
     imagePullPolicy: asString(pod["imagePullPolicy"]),
@@ -112,8 +174,12 @@ const podSettings = (pod: JsonObject, limits: VolumeLimits): BranchPodSettings =
     labels: textsOf(pod["labels"]),
     annotations: textsOf(pod["annotations"]),
     resources: Object.keys(resources).length === 0 ? undefined : resources,
+    placement: placementOf(pod),
+    serverArguments: Array.isArray(serverArguments) ? serverArguments.map(String) : [],
+    dataVolume: volumeOf(pod, "volume", quantityAt(pod, "storage", "dataSize") ?? limits.data),
+    stagingVolume: volumeOf(pod, "initVolume", quantityAt(pod, "storage", "initSize") ?? limits.staging),
     dataLimit: quantityAt(pod, "volume", "emptyDir", "sizeLimit") ?? limits.data ?? usualLimit,
-    stagingLimit: limits.staging ?? usualLimit
+    stagingLimit: quantityAt(pod, "initVolume", "emptyDir", "sizeLimit") ?? limits.staging ?? usualLimit
   }
 }
 
@@ -126,6 +192,44 @@ const migrationSettings = (pod: JsonObject): MigrationSettings => ({
   }
 })
 
+/** A profile with the fields of it that have no effect. */
+interface ReadProfile {
+  readonly profile: BranchProfile
+  readonly unserved: ReadonlyArray<string>
+}
+
+/** Reads one `dbPod`. `field`: its place in the file. */
+const readPod = (field: string, value: unknown, limits: VolumeLimits, mistakes: MistakeList): ReadProfile => {
+  if (value !== undefined && value !== null && !isObject(value))
+    mistakes.add(field, value, "it must be a map", "write keys below it")
+  const { pod, unserved } = servedPod(field, given(value))
+  for (const [name, found] of Object.entries(pod))
+    if (isServed(name)) checkField(served[name], found, `${field}.${name}`, mistakes)
+  const allowed = pod["allowedImages"]
+  const allowedImages = Array.isArray(allowed) ? allowed.map(String) : undefined
+  return { profile: { pod: podSettings(pod, limits), migrations: migrationSettings(pod), allowedImages }, unserved }
+}
+
+/** Reads the profiles. Each is a whole `dbPod`; one that says nothing about images must not allow more of them. */
+const readProfiles = (
+  value: unknown,
+  usual: BranchProfile,
+  limits: VolumeLimits,
+  mistakes: MistakeList
+): ReadonlyArray<readonly [name: string, read: ReadProfile]> => {
+  if (value !== undefined && !isObject(value))
+    mistakes.add("profiles", value, "it must be a map", "write the names of profiles below it")
+  return Object.entries(given(value)).map(([name, found]) => {
+    const field = `profiles.${name}`
+    if (!isObject(found)) mistakes.add(field, found, "it must be a map", "write dbPod below it")
+    const { dbPod, ...others } = given(found)
+    const { profile, unserved } = readPod(`${field}.dbPod`, dbPod, limits, mistakes)
+    const allowedImages = profile.allowedImages ?? usual.allowedImages
+    const without = [...Object.keys(others).map((other) => `${field}.${other}`), ...unserved]
+    return [name, { profile: { ...profile, allowedImages }, unserved: without }]
+  })
+}
+
 /** Reads the file of an engine; the failure is a sentence for the users of its branches. */
 export const readEngineSettings = (
   engine: BranchEngine,
@@ -136,18 +240,14 @@ export const readEngineSettings = (
   const value = documentValue(document, mistakes)
   if (value !== undefined && value !== null && !isObject(value))
     mistakes.add("", value, "the file must hold a map", "write dbPod at its top level")
-  const { dbPod, ...others } = given(value)
-  if (dbPod !== undefined && !isObject(dbPod)) mistakes.add("dbPod", dbPod, "it must be a map", "write keys below it")
-  const { pod, unserved } = servedPod(given(dbPod))
-  for (const [name, found] of Object.entries(pod))
-    if (isServed(name)) checkField(served[name], found, `dbPod.${name}`, mistakes)
+  const { dbPod, profiles, ...others } = given(value)
+  const usual = readPod("dbPod", dbPod, limits, mistakes)
+  const read = readProfiles(profiles, usual.profile, limits, mistakes)
   const [first] = mistakes.mistakes
   if (first !== undefined) return Result.fail(first.message)
-  const allowed = pod["allowedImages"]
   return Result.succeed({
-    pod: podSettings(pod, limits),
-    migrations: migrationSettings(pod),
-    allowedImages: Array.isArray(allowed) ? allowed.map(String) : undefined,
-    unserved: [...Object.keys(others), ...unserved]
+    ...usual.profile,
+    profiles: new Map(read.map(([name, { profile }]) => [name, profile])),
+    unserved: [...Object.keys(others), ...usual.unserved, ...read.flatMap(([, { unserved }]) => unserved)]
   })
 }

@@ -59,7 +59,7 @@ export interface Dialect {
   readonly userId: number
   /** Program of the init container, for `sh -c`: makes the data folder with the copy in it, and ends with 0. */
   readonly copyScript: string
-  /** Program of the container, for `sh -c`: serves the data folder at the pod's address. */
+  /** Program of the container, for `sh -c`: serves the data folder at the pod's address, with its own arguments. */
   readonly serveScript: string
   /**
    * A copy names tables, which the mode `all` does not need, patterns of keys, which it alone can have, or collections,

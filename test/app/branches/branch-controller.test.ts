@@ -225,7 +225,7 @@ const broken = readEngineSettings("pg", { _tag: "Parsed", value: { dbPod: { allo
 
 describe("a branch that cannot be", () => {
   it.effect.each([
-    ["an engine without a dialect", { postgresOptions: null, mongodbOptions: {} }, "does not serve yet", {}],
+    ["an engine without a dialect", { postgresOptions: null, spannerOptions: {} }, "does not serve yet", {}],
     ["two engines", { mysqlOptions: {} }, "must have exactly one", {}],
     ["an engine that is switched off", {}, "operator.pgBranching set to true", { ...usualRules, settings: {} }],
     [

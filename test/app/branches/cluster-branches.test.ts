@@ -40,7 +40,8 @@ const outcome = (
 
 /** The schema is there, whatever engines are on. */
 const always = ["UnifiedBranchDbCrd"]
-const told = [...always, "PgBranching", "DbBranchCustomImage", "PgBranchQueryParams"]
+const ofAll = ["DbBranchCustomImage", "DbBranchProfiles"]
+const told = [...always, "PgBranching", "PgBranchQueryParams", ...ofAll]
 
 describe("an operator", () => {
   it.effect("asks for no branches while no engine is switched on", () =>
@@ -62,15 +63,15 @@ describe("an operator", () => {
   it.effect("tells clients of MongoDB by features of its own", () =>
     Effect.gen(function* () {
       const { features } = yield* outcome({ branchSettings: { mongodb: engine("mongodb") } })
-      assert.deepStrictEqual(features, [...always, "MongodbBranching", "DbBranchCustomImage"])
+      assert.deepStrictEqual(features, [...always, "MongodbBranching", ...ofAll])
     })
   )
 
   it.effect("tells clients of no engine whose branches it cannot make", () =>
     Effect.gen(function* () {
       const broken = { pg: engine("pg", { dbPod: 1 }), redis: engine("redis") }
-      const { features } = yield* outcome({ branchSettings: broken })
-      assert.deepStrictEqual(features, always)
+      assert.deepStrictEqual((yield* outcome({ branchSettings: broken })).features, [...always, ...ofAll])
+      assert.deepStrictEqual((yield* outcome({ branchSettings: { pg: broken.pg } })).features, always)
     })
   )
 

@@ -27,6 +27,37 @@ describe("a branch", () => {
     expect(admitted.request.engine).toBe("pg")
   })
 
+  it("is made with the profile that it names, if there is one", () => {
+    const dbPod = { image: { registry: "own" }, allowedImages: [] }
+    const value = { profiles: { small: { dbPod }, large: {} } }
+    const settings = { pg: readEngineSettings("pg", { _tag: "Parsed", value }, {}) }
+    const admitted = (more: object, known = settings) =>
+      admittedBranch({ ...rules, settings: known }, { ...branch({}), spec: { ...branch({}).spec, ...more } })
+    const small = Result.getOrThrow(admitted({ profile: "small" }))
+    expect(small.settings.pod.repository).toBe("own")
+    expect(Result.getOrThrow(admitted({})).settings.pod.repository).toBeUndefined()
+    expect(Result.getOrThrow(Result.flip(admitted({ profile: "small", image: "x" })))).toContain("may name no image")
+    expect(Result.getOrThrow(Result.flip(admitted({ profile: "tiny" })))).toBe(
+      'spec.profile is "tiny", which this cluster does not have: there are "small", "large".'
+    )
+    const none = { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }
+    expect(Result.getOrThrow(Result.flip(admitted({ profile: "tiny" }, none)))).toContain("there are none.")
+  })
+
+  it("has migrations in an image that may run", () => {
+    const value = { dbPod: { allowedImages: ["registry.example.com/*"] } }
+    const settings = { pg: readEngineSettings("pg", { _tag: "Parsed", value }, {}) }
+    const admitted = (migrations: { readonly flavor: "container" | "flyway"; readonly [field: string]: string }) => {
+      const { spec } = branch({})
+      return admittedBranch({ ...rules, settings }, { ...branch({}), spec: { ...spec, databaseName: "a", migrations } })
+    }
+    expect(Result.isSuccess(admitted({ flavor: "flyway", archive: "aGk=" }))).toBe(true)
+    expect(Result.isSuccess(admitted({ flavor: "container", image: "registry.example.com/app:1" }))).toBe(true)
+    expect(Result.getOrThrow(Result.flip(admitted({ flavor: "flyway", archive: "aGk=", image: "x" })))).toBe(
+      'spec.migrations.image is "x", which this operator does not allow: allowed are "registry.example.com/*".'
+    )
+  })
+
   it("is made in no protected namespace", () => {
     expect(refusal({ namespace: "mirrord" })).toBe(
       "The branch is refused: targets in namespace mirrord are refused, since the operator runs there; name a " +

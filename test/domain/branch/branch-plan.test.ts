@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest"
 import { originAnnotations } from "../../../src/domain/branch-sync/synced-branch.ts"
 import { planBranch, type ObservedBranch } from "../../../src/domain/branch/branch-plan.ts"
 import { branchPodState, type BranchPodState } from "../../../src/domain/branch/branch-pod-state.ts"
+import type { ObservedMigrations } from "../../../src/domain/branch/migrations/migration-plan.ts"
+import type { MigrationRun, RunState } from "../../../src/domain/branch/migrations/migration-run.ts"
 import type { BranchStatus } from "../../../src/domain/resources/branches/branch-shapes.ts"
 
 const start = 1_800_000_000_000
@@ -56,6 +58,16 @@ const step = fc.record({
   pod: fc.option(fc.constantFrom(...pods), { nil: undefined }),
   used: fc.boolean()
 })
+
+const ready = (now: number, change: Partial<ObservedBranch> = {}): ObservedBranch => {
+  const status: BranchStatus = {
+    phase: "Ready",
+    expireTime: new Date(now + ttlMillis).toISOString(),
+    podName: "b-pod",
+    sessionInfo: {}
+  }
+  return observed({ status, pod: { _tag: "Ready" }, ...change })
+}
 
 describe("the plan for a branch", () => {
   it("comes to rest, goes forward only, and deletes nothing that is used", () => {
@@ -115,16 +127,6 @@ describe("the plan for a branch", () => {
     expect(after(refused, start + 600_000)).toBeUndefined()
   })
 
-  const ready = (now: number, change: Partial<ObservedBranch> = {}): ObservedBranch => {
-    const status: BranchStatus = {
-      phase: "Ready",
-      expireTime: new Date(now + ttlMillis).toISOString(),
-      podName: "b-pod",
-      sessionInfo: {}
-    }
-    return observed({ status, pod: { _tag: "Ready" }, ...change })
-  }
-
   it("keeps a branch for its TTL after the last session", () => {
     const used = after(ready(start, { sessions: session }), start + 299_999)
     expect(used?.status?.expireTime).toBe(new Date(start + 599_999).toISOString())
@@ -160,6 +162,78 @@ describe("the plan for a branch", () => {
   it("leaves a branch alone that is being deleted", () => {
     const metadata = { name: "b", deletionTimestamp: "2026-01-01T00:00:00Z" }
     expect(planBranch(ready(start, { metadata, pod: { _tag: "Absent" } }), start)).toEqual([])
+  })
+})
+
+describe("the plan for a branch with migrations", () => {
+  const pod = { _tag: "Ready" } as const
+  const metadata = { name: "b", uid: "u", resourceVersion: "1", generation: 3 }
+  const migrations = (run: MigrationRun): ObservedMigrations => ({
+    digest: "d",
+    refusal: undefined,
+    obstacle: undefined,
+    run
+  })
+  const job = (state: RunState, digest = "d"): MigrationRun => ({
+    _tag: "Job",
+    name: "j",
+    uid: "j",
+    generation: 3,
+    digest,
+    state
+  })
+  const expireTime = new Date(start + 1_000).toISOString()
+  const runs = fc.constantFrom<MigrationRun>(
+    { _tag: "None" },
+    { _tag: "Ending" },
+    ...["d", "other"].flatMap((digest) => [
+      job({ _tag: "Waiting" }, digest),
+      job({ _tag: "Running" }, digest),
+      job({ _tag: "Succeeded" }, digest),
+      job({ _tag: "Failed", reason: "no" }, digest),
+      job({ _tag: "Stuck", reason: "no image" }, digest),
+      job({ _tag: "Lost", reason: "gone", since: start }, digest)
+    ])
+  )
+
+  it("makes no branch ready before its migrations have succeeded, and fails a new one with them", () => {
+    const observedPods = fc.constantFrom(...pods)
+    fc.assert(
+      fc.property(runs, observedPods, fc.constantFrom("Known", "Unread"), (run, found, password) => {
+        const status: BranchStatus = { phase: "Pending", expireTime, podName: "b-pod" }
+        const before = observed({ metadata, status, pod: found, password, migrations: migrations(run) })
+        const next = after(before, start)?.status
+        if (next?.phase === "Ready") {
+          expect(found).toEqual(pod)
+          expect(run).toEqual(job({ _tag: "Succeeded" }))
+          expect(next.migrations).toEqual({ observedGeneration: 3, phase: "Succeeded" })
+        }
+        if (next?.migrations?.phase === "Failed") expect(next.error).toContain("The migrations failed: ")
+      })
+    )
+  })
+
+  it("never fails a branch that is ready for its migrations, whatever becomes of them", () => {
+    fc.assert(
+      fc.property(runs, (run) => {
+        const before = ready(start, { metadata, migrations: migrations(run) })
+        const next = after(before, start)?.status
+        expect(next?.phase).toBe("Ready")
+        expect(next?.migrations?.observedGeneration).toBe(3)
+      })
+    )
+  })
+
+  it("keeps an unused branch while they run, and no longer for those that can come to no end", () => {
+    const stored = { observedGeneration: 3, phase: "Running" } as const
+    const left = (run: MigrationRun, change: Partial<ObservedBranch> = {}) => {
+      const before = ready(start, { metadata, migrations: migrations(run), ...change })
+      const status = { ...(before.status ?? { phase: "Ready", expireTime }), migrations: stored }
+      return after({ ...before, status }, start + ttlMillis)?.status?.phase
+    }
+    expect(left(job({ _tag: "Running" }))).toBe("Ready")
+    expect(left({ _tag: "Ending" })).toBeUndefined()
+    expect(left({ _tag: "None" }, { pod: { _tag: "Starting" } })).toBeUndefined()
   })
 })
 

@@ -27,7 +27,11 @@ const containers = [
   { name: "other", env: [{ name: "HOST", value: "there" }] }
 ]
 
-const podOf = (change: Partial<BranchDatabaseSpec>, template: JsonObject = { spec: { containers } }) => {
+const podOf = (
+  change: Partial<BranchDatabaseSpec>,
+  template: JsonObject = { spec: { containers } },
+  more: object = {}
+) => {
   const spec: BranchDatabaseSpec = {
     id: "b",
     ttlSecs: 300,
@@ -38,7 +42,10 @@ const podOf = (change: Partial<BranchDatabaseSpec>, template: JsonObject = { spe
   }
   const request = Result.getOrThrow(readBranchRequest(spec))
   const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "mirrord-pg-branch-1", uid: "u" }
-  return branchPod(settings, { name: "branch-1", namespace: "shop", owner, request, digest: "d", template })
+  return branchPod(
+    { ...settings, ...more },
+    { name: "branch-1", namespace: "shop", owner, request, digest: "d", template }
+  )
 }
 const copyOf = (pod: object): JsonObject => asObjects(at(pod, "spec", "initContainers"))[0] ?? {}
 const copyEnv = (change: Partial<BranchDatabaseSpec>) => asObjects(copyOf(Result.getOrThrow(podOf(change)))["env"])
@@ -60,6 +67,22 @@ describe("the pod of a branch", () => {
       })
     }
     expect(at(pod, "metadata", "labels", "db-owner-name")).toBe("mirrord-pg-branch-1")
+  })
+
+  it("is where the administrators want it, with their volumes and their arguments of the server", () => {
+    const placement = { nodeSelector: { disk: "fast" }, tolerations: [{ operator: "Exists" }] }
+    const more = { placement, serverArguments: ["-c", "a=1"], dataVolume: { ephemeral: { a: 1 } } }
+    const pod = Result.getOrThrow(podOf({}, { spec: { containers } }, more))
+    expect(at(pod, "spec")).toMatchObject({
+      ...placement,
+      volumes: [
+        { name: "data", ephemeral: { a: 1 } },
+        { name: "staging", emptyDir: { sizeLimit: "1Mi" } }
+      ]
+    })
+    expect(asObjects(at(pod, "spec", "containers"))[0]?.["args"]).toEqual(["server", "-c", "a=1"])
+    expect(copyOf(pod)).not.toHaveProperty("args")
+    expect(Result.getOrThrow(podOf({}))).not.toHaveProperty("spec.nodeSelector")
   })
 
   it("names the credentials of the source, also those that a value refers to, under names of their own", () => {

@@ -119,7 +119,6 @@ describe("a BranchDatabase that is refused", () => {
     ["two engines", { mysqlOptions: {} }, "has the options blocks postgresOptions and mysqlOptions"],
     ["version and image", { version: "16", image: "postgres" }, "must not both be set"],
     ["a version that is no tag", { version: "16@evil" }, 'spec.version is "16@evil"; it must be the tag'],
-    ["a profile", { profile: "small" }, 'spec.profile names "small"'],
     ["migrations without files", { databaseName: "a", migrations: { flavor: "flyway" } }, "needs the files of Flyway"],
     ["migrations of no database", { migrations: { flavor: "flyway" } }, "spec.databaseName is missing"],
     ["a cloud identity", { postgresOptions: { iamAuth: { type: "aws_rds" } } }, "postgresOptions.iamAuth"],

@@ -38,9 +38,12 @@ describe("the file of an engine", () => {
         labels: { team: "db" },
         annotations: { "sidecar.istio.io/inject": "false" },
         resources: { limits: { memory: "512Mi", cpu: 1 } },
+        placement: {},
+        serverArguments: [],
         dataLimit: "10000000",
         stagingLimit: "2Gi"
       },
+      profiles: new Map(),
       migrations: {
         repository: "registry.example.com/flyway",
         environment: {
@@ -54,19 +57,75 @@ describe("the file of an engine", () => {
     })
   })
 
+  it("says where the pods are, how their server begins and where their data is", () => {
+    const placement = {
+      nodeSelector: { disk: "fast" },
+      tolerations: [{ key: "db", operator: "Exists" }],
+      affinity: { nodeAffinity: {} }
+    }
+    const of = (dbPod: object, limits = {}) => Result.getOrThrow(read({ dbPod }, limits)).pod
+    expect(of({ ...placement, dbServerArgs: ["-c", "max_connections=5"] })).toMatchObject({
+      placement,
+      serverArguments: ["-c", "max_connections=5"]
+    })
+    const claim = (storage: string, more: object = {}) => {
+      const spec = { accessModes: ["ReadWriteOnce"], ...more, resources: { requests: { storage } } }
+      return { ephemeral: { volumeClaimTemplate: { spec } } }
+    }
+    const fast = { storageClassName: "fast", dataSize: "100Gi" }
+    expect(of({ storage: fast })).toMatchObject({
+      dataVolume: claim("100Gi", { storageClassName: "fast" }),
+      stagingVolume: claim("20Gi", { storageClassName: "fast" })
+    })
+    expect(of({ storage: { kind: "pvc" } }, { data: "5Gi", staging: "2Gi" })).toMatchObject({
+      dataVolume: claim("5Gi"),
+      stagingVolume: claim("2Gi")
+    })
+    for (const pod of [of({}), of({ storage: { ...fast, kind: "emptyDir" } })])
+      expect([pod.dataVolume, pod.stagingVolume]).toEqual([undefined, undefined])
+    // The field for a volume itself counts before the storage of both.
+    const own = { ephemeral: { volumeClaimTemplate: { spec: {} } } }
+    const mixed = of({ storage: fast, volume: own, initVolume: { emptyDir: { sizeLimit: "3Gi" } } })
+    expect(mixed).toMatchObject({ dataVolume: own, stagingVolume: undefined, stagingLimit: "3Gi" })
+  })
+
+  it("has profiles, each a whole one, of which only the images are inherited", () => {
+    const dbPod = { image: { registry: "usual" }, labels: { a: "b" }, allowedImages: ["x/*"] }
+    const profiles = {
+      bare: {},
+      small: { dbPod: { resources: { limits: { memory: "1Gi" } }, allowedImages: null } },
+      open: { dbPod: { image: { registry: "own" }, allowedImages: ["*"] } },
+      closed: { dbPod: { allowedImages: [] } }
+    }
+    const found = Result.getOrThrow(read({ dbPod, profiles }, { data: "5Gi" })).profiles
+    const seen = [...found].map(([name, { allowedImages, pod }]) => [name, pod.repository, pod.labels, allowedImages])
+    expect(seen).toEqual([
+      ["bare", undefined, {}, ["x/*"]],
+      ["small", undefined, {}, ["x/*"]],
+      ["open", "own", {}, ["*"]],
+      ["closed", undefined, {}, []]
+    ])
+    expect(found.get("small")?.pod).toMatchObject({ resources: { limits: { memory: "1Gi" } }, dataLimit: "5Gi" })
+    const free = Result.getOrThrow(read({ profiles: { bare: {} } })).profiles
+    expect(free.get("bare")?.allowedImages).toBeUndefined()
+  })
+
   it("names what has no effect", () => {
     const dbPod = {
       initImage: { registry: "x" },
-      dbServerArgs: ["-c", "a=b"],
+      tls: true,
       image: { registry: "x", tag: "1" },
       volume: { name: "data", emptyDir: {} }
     }
-    expect(Result.getOrThrow(read({ dbPod, profiles: {} })).unserved).toEqual([
-      "profiles",
+    const profiles = { small: { dbPod: { roles: "full" }, note: "x" }, none: {} }
+    expect(Result.getOrThrow(read({ dbPod, profiles, other: 1 })).unserved).toEqual([
+      "other",
       "dbPod.initImage",
-      "dbPod.dbServerArgs",
+      "dbPod.tls",
       "dbPod.image.tag",
-      "dbPod.volume.name"
+      "dbPod.volume.name",
+      "profiles.small.note",
+      "profiles.small.dbPod.roles"
     ])
   })
 

@@ -37,7 +37,13 @@ const content = `
 `
 
 const rules = {
-  settings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) },
+  settings: {
+    pg: readEngineSettings(
+      "pg",
+      { _tag: "Parsed", value: { dbPod: { dbServerArgs: ["-c", "max_connections=17"] } } },
+      {}
+    )
+  },
   protectedNamespaces: protectedNamespaces({ operator: "mirrord", agents: "mirrord", allowed: [] })
 }
 
@@ -198,6 +204,7 @@ export const branchSuite = (start: () => Promise<BranchWorld>): void => {
     const branch = await inPhase("whole", "Ready")
     const own = await server("whole")
     expect(await own.query("shop", "select count(*) from orders join users on buyer = users.id")).toBe("100")
+    expect(await own.query("shop", "show max_connections")).toBe("17")
     await own.query("shop", "delete from orders")
     expect(await own.query("shop", "insert into users (name) values ('new') returning id")).toBe("21")
     expect(await source.query("shop", "select count(*) from orders")).toBe("100")

@@ -14,7 +14,7 @@ mkdir -p "$DATA"
 
 /** The server is in the image's own folder, and listens to all addresses. All credentials see the same tables. */
 const serveScript = `export DDB_LOCAL_TELEMETRY=0
-exec java -Djava.library.path=DynamoDBLocal_lib -jar DynamoDBLocal.jar -inMemory -sharedDb -port 8000
+exec java -Djava.library.path=DynamoDBLocal_lib -jar DynamoDBLocal.jar -inMemory -sharedDb -port 8000 "$@"
 `
 
 /** An endpoint has neither credentials nor parameters, and the one of a branch has no TLS. */

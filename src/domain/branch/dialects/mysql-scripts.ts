@@ -249,7 +249,7 @@ rm -rf "\${STAGING:?}"/*
 /** The server listens at the pod's address, or at all of them where it has none of its own. */
 const serveScript = `${programs}
 exec "$server" --defaults-file="$DATA.cnf" --datadir="$DATA" --bind-address="\${POD_IP:-*}" --port=3306 \\
-  --socket="$STAGING/s" --pid-file="$STAGING/pid"
+  --socket="$STAGING/s" --pid-file="$STAGING/pid" "$@"
 `
 
 /** Options of the dump program that only say what of a database is dumped, and how it is written. */

@@ -167,7 +167,7 @@ rm -rf "\${STAGING:?}"/*
 
 /** The server listens at the pod's address, or at all of them where it has none of its own. */
 const serveScript = `exec postgres -D "$DATA" -c "listen_addresses=\${POD_IP:-*}" -c port=5432 \\
-  -c unix_socket_directories=
+  -c unix_socket_directories= "$@"
 `
 
 /** Options of `pg_dump` that say where to read and to write, which the script decides. */

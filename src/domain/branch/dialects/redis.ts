@@ -108,7 +108,7 @@ rm -rf "\${STAGING:?}"/*
 `
 
 /** The server listens at the pod's address, or at all of them where it has none of its own. */
-const serveScript = `exec redis-server "$DATA.conf" --dir "$DATA" --port 6379 --bind "\${POD_IP:-0.0.0.0}"
+const serveScript = `exec redis-server "$DATA.conf" --dir "$DATA" --port 6379 --bind "\${POD_IP:-0.0.0.0}" "$@"
 `
 
 /** A branch has no TLS, which `rediss` would ask for, so such a URL cannot lead to it. */

@@ -206,6 +206,7 @@ export const migrationJob = (
             annotations: { ...pod.annotations, [branchAnnotation]: owner.name }
           },
           spec: {
+            ...pod.placement,
             restartPolicy: "Never",
             automountServiceAccountToken: false,
             enableServiceLinks: false,

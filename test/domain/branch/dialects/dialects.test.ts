@@ -11,6 +11,10 @@ describe("the programs of a branch", () => {
     }
   })
 
+  it.each(served)("give the server the arguments of the container: $name", ({ dialect }) => {
+    expect(dialect.serveScript).toContain('"$@"')
+  })
+
   it.each(served)("name folders by variables alone: $name", ({ dialect }) => {
     for (const script of [dialect.copyScript, dialect.serveScript]) {
       expect(script.replace(/\/dev\/null/gu, "")).not.toMatch(/(?<=[\s"'=])\/[a-z]/u)

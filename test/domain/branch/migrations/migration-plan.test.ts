@@ -131,7 +131,8 @@ describe("the plan for migrations", () => {
         }
         // Two programs never run at the same time.
         expect(world.programs).toBe(0)
-      })
+      }),
+      { numRuns: 500 }
     )
   })
 
