@@ -34,7 +34,6 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
       subnet
     })
     const { session, stop } = branchSessions(real, mirrord)
-    const folder = engineFolder()
 
     /** The lines of a program in a session of the workload. */
     const read = async (program: string, branch: object): Promise<ReadonlyArray<string>> => {
@@ -60,17 +59,20 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
       await applyObjects(real.cluster("cluster-a").cluster, yaml)
     })
     afterEach(stop)
-    afterAll(() => folder.remove())
 
     describe.each(mysqlEngines)("of $name", (engine) => {
       let source: Server
+      const folder = engineFolder()
       beforeAll(async () => {
         source = await startMysqlSource(engine, folder.path, sourceAddress, password)
         await source.query("", "create database shop")
         await source.query("shop", "create table users (id int primary key auto_increment, name varchar(40))")
         await source.query("shop", "insert into users (name) values ('ann'), ('bob'), ('cleo')")
       })
-      afterAll(() => source.stop())
+      afterAll(async () => {
+        await source?.stop()
+        folder.remove()
+      })
 
       it("have the rows that a filter lets through, and take others, at the parts of a connection", async () => {
         const asked = "select name from users; insert into users (name) values ('new'); select last_insert_id()"
@@ -94,6 +96,7 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
 
     describe("of Redis", () => {
       let source: RedisServer
+      const folder = engineFolder()
       beforeAll(async () => {
         const options = ["--bind", sourceAddress, "--port", "6379", "--save", "", "--dir", folder.path]
         const command = ["redis-server", ...options, "--requirepass", password]
@@ -101,7 +104,10 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
         await source.ask(2, "set", "user:1", "ann")
         await source.ask(2, "set", "order:1", "tea")
       })
-      afterAll(() => source.stop())
+      afterAll(async () => {
+        await source?.stop()
+        folder.remove()
+      })
 
       it("have the keys of a pattern, and take others, at the URL of the program", async () => {
         const redis = `env PATH=${path} redis-cli --no-auth-warning -u "$REDIS_URL"`
