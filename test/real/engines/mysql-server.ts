@@ -1,7 +1,6 @@
 /** A MariaDB or MySQL of the machine as a source, and the serving container of a branch beside it. */
 
 import { spawn } from "node:child_process"
-import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { eventually } from "../../support/eventually.ts"
 import type { Command } from "./branch-containers.ts"
@@ -32,7 +31,7 @@ const mariadb: MysqlEngine = {
     --skip-test-db --skip-name-resolve > "$DATA.log" 2>&1`
 }
 
-/** The engines that can be tested here: MariaDB always, with its absence a failure; MySQL where a folder has it. */
+/** The engines that are tested: MariaDB always, MySQL where a folder has it. */
 export const mysqlEngines: ReadonlyArray<MysqlEngine> = [
   mariadb,
   ...(mysqlFolder === undefined
@@ -48,8 +47,6 @@ export const mysqlEngines: ReadonlyArray<MysqlEngine> = [
         } as const
       ])
 ]
-
-export const hasMariadb = existsSync("/usr/sbin/mariadbd") && existsSync("/usr/bin/mariadb-dump")
 
 const asked = async (engine: MysqlEngine, login: Readonly<Record<string, string>>, sql: string): Promise<string> => {
   const { address = "", database = "", password = "", user = "root" } = login

@@ -1,12 +1,12 @@
 /** Branches of MariaDB and MySQL: what the containers of a branch's pod do with real servers. */
 
 import { readdirSync } from "node:fs"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
-import { isCi } from "../../support/tested-commit.ts"
 import { branchPassword, copyFailure, fromEnv, withBranch, type BranchPlace } from "./branch-containers.ts"
-import { askAs, hasMariadb, mysqlEngines, serveMysqlBranch, startMysqlSource } from "./mysql-server.ts"
+import { describeEngine } from "./describe-engine.ts"
+import { askAs, type MysqlEngine, mysqlEngines, serveMysqlBranch, startMysqlSource } from "./mysql-server.ts"
 import { engineFolder, type Server } from "./postgresql-server.ts"
 
 const password = "p w$(HOME)'\"%\\ü"
@@ -52,9 +52,7 @@ const place = (path: string): BranchPlace => ({
 })
 
 const tables = "select group_concat(table_name order by 1) from information_schema.tables where table_schema = 'shop'"
-const suite = hasMariadb || isCi ? describe : describe.skip
-
-suite.each(mysqlEngines)("a branch of $name", (engine) => {
+const suite = (engine: MysqlEngine): void => {
   let source: Server
   const folder = engineFolder()
   const here = place(engine.path)
@@ -226,4 +224,7 @@ suite.each(mysqlEngines)("a branch of $name", (engine) => {
     expect(await source.query("shop", "select count(*) from orders")).toBe("100")
     expect(readdirSync("/tmp")).not.toContain("braid-outfile")
   })
-})
+}
+
+const programs = ["mariadbd", "mariadb-install-db", "mariadb-dump", "mariadb"]
+for (const engine of mysqlEngines) describeEngine(`a branch of ${engine.name}`, programs, () => suite(engine))

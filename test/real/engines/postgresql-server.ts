@@ -4,13 +4,12 @@ import { execFile, spawn } from "node:child_process"
 import { chownSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { describe } from "vitest"
 import type { ContainerProgram } from "../../../lab/cluster/node/container-program.ts"
 import { underRoot } from "../../../lab/cluster/node/container-volumes.ts"
 import type { PodAddresses } from "../../../lab/cluster/node/pod-addresses.ts"
 import { processProgram } from "../../../lab/cluster/node/process-program.ts"
 import { asObject, asObjects, asString, at, type JsonObject } from "../../../src/domain/json.ts"
-import { isCi } from "../../support/tested-commit.ts"
+import { describeWithout } from "./describe-engine.ts"
 
 /** The folder of the engine's programs; nothing where the machine has none. */
 const postgresqlFolder = ((): string | undefined => {
@@ -23,8 +22,9 @@ const postgresqlFolder = ((): string | undefined => {
   }
 })()
 
-/** Tests with the engine of this machine; with `CI=true` it must be there. */
-export const describePostgresql = postgresqlFolder === undefined && !isCi ? describe.skip : describe
+/** Tests with the engine of this machine. */
+export const describePostgresql = (name: string, body: () => void): void =>
+  describeWithout(postgresqlFolder === undefined ? ["initdb"] : [], name, body)
 
 /** The engine runs as nobody where the tests are root: it refuses to be root. */
 export const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}

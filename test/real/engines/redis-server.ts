@@ -1,12 +1,9 @@
 /** A Redis of the machine as a source, and the serving container of a branch beside it. */
 
 import { spawn } from "node:child_process"
-import { existsSync } from "node:fs"
 import { eventually } from "../../support/eventually.ts"
 import type { Command } from "./branch-containers.ts"
 import { nobody, run } from "./postgresql-server.ts"
-
-export const hasRedis = existsSync("/usr/bin/redis-server") && existsSync("/usr/bin/redis-cli")
 
 /** A server that listens to an address of its own. */
 export interface RedisServer {

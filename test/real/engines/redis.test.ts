@@ -1,12 +1,12 @@
 /** Branches of Redis: what the containers of a branch's pod do with real servers. */
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
-import { isCi } from "../../support/tested-commit.ts"
 import { branchPassword, copyFailure, fromEnv, withBranch, type BranchPlace } from "./branch-containers.ts"
+import { describeEngine } from "./describe-engine.ts"
 import { engineFolder, run } from "./postgresql-server.ts"
-import { hasRedis, startRedis, type RedisServer } from "./redis-server.ts"
+import { startRedis, type RedisServer } from "./redis-server.ts"
 
 const password = "p w$(HOME)'\"%\\ü"
 const sourceAddress = `127.${subnetOf("copies of databases")}.0.3`
@@ -44,9 +44,7 @@ const branch = (wanted: ReturnType<typeof asked>, ask: (server: RedisServer) => 
     }
   })
 
-const suite = hasRedis || isCi ? describe : describe.skip
-
-suite("a branch of Redis", () => {
+describeEngine("a branch of Redis", ["redis-server", "redis-cli"], () => {
   let source: RedisServer
   const folder = engineFolder()
   const binary = "redis.call('set', 'bin\\0\\n\\255\"$(x)', 'a\\0\\r\\n\\255\\'\"\\\\ü') return 1"

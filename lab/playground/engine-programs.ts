@@ -1,0 +1,29 @@
+/**
+ * Finds the programs of database engines on this machine. `npm run engines` (scripts) provides missing programs;
+ * nothing is downloaded here.
+ */
+
+import { homedir } from "node:os"
+import { delimiter, join } from "node:path"
+import { isProgram } from "./kubernetes/programs.ts"
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The folder of `npm run engines`; its programs are in `bin`. */
+export const enginesFolder = (env: Environment): string =>
+  join(env["BRAID_CACHE"] ?? join(homedir(), ".cache", "braid"), "engines")
+
+/** The search path of engines: what is installed, then the programs of `npm run engines`. */
+export const enginePath = (env: Environment): string =>
+  [env["PATH"] ?? "", "/usr/sbin", join(enginesFolder(env), "bin")].join(delimiter)
+
+/** The path of a program of an engine; nothing if there is none. */
+export const engineProgram = (name: string, env: Environment): string | undefined =>
+  enginePath(env)
+    .split(delimiter)
+    .flatMap((folder) => (folder === "" ? [] : [join(folder, name)]))
+    .find(isProgram)
+
+/** The sentence that tells a person how to get missing programs. */
+export const missingEngines = (names: ReadonlyArray<string>): string =>
+  `${names.join(", ")} not found in PATH: \`npm run engines\` provides what is missing, once`

@@ -1,0 +1,219 @@
+// @ts-check
+/**
+ * Runs `npm run engines`: provides the programs of database engines, for tests of branches. Installed programs are used
+ * as they are; the rest comes from Debian's packages, Go modules and npm. Starts no server.
+ */
+
+import { spawn, spawnSync } from "node:child_process"
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import { engineProgram, enginesFolder } from "../lab/playground/engine-programs.ts"
+
+const modules = fileURLToPath(new URL("../test/real/engines/modules", import.meta.url))
+const cache = enginesFolder(process.env)
+const programs = join(cache, "bin")
+
+const help = `npm run engines
+
+Provides the programs of database engines with which branches are tested, and prints their folder as the last line;
+does nothing if they are there:
+
+  PostgreSQL, MariaDB, Redis   Debian's packages, which root installs with apt-get; no server is started
+  FerretDB                     a stand-in for MongoDB's server, built with Go
+  mongodump, mongorestore      MongoDB's own, built with Go
+  mongosh                      MongoDB's own, from npm
+
+  --help  this text
+
+The folder is $BRAID_CACHE/engines/bin; BRAID_CACHE is ~/.cache/braid unless set. Tests look there by themselves.`
+
+/** @param {string} message @returns {never} */
+const fail = (message) => {
+  console.error(`npm run engines: ${message}`)
+  process.exit(1)
+}
+
+/**
+ * Runs a program to its end; what it says is shown only if it fails.
+ *
+ * @param {string} what @param {ReadonlyArray<string>} command
+ * @param {{ readonly cwd?: string; readonly env?: Readonly<Record<string, string>> }} [options]
+ * @returns {Promise<string>}
+ */
+const run = (what, [program = "", ...args], { cwd, env } = {}) =>
+  new Promise((resolve) => {
+    let [out, said] = ["", ""]
+    const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] })
+    child.stdout.on("data", (chunk) => (out += String(chunk)))
+    child.stderr.on("data", (chunk) => (said += String(chunk)))
+    child.on("error", (error) => fail(`${what}: ${program} cannot be started: ${error.message}`))
+    child.on("close", (code) => {
+      if (code !== 0) fail(`${what}: ${[program, ...args].join(" ")} ended with ${code}:\n${out}${said}`)
+      resolve(out)
+    })
+  })
+
+/** Programs that Debian and Ubuntu have as packages. */
+const packaged = [
+  {
+    packages: ["postgresql"],
+    isThere: () => {
+      const root = "/usr/lib/postgresql"
+      return existsSync(root) && readdirSync(root).some((version) => existsSync(join(root, version, "bin", "initdb")))
+    }
+  },
+  {
+    packages: ["mariadb-server-core", "mariadb-client"],
+    isThere: () => areThere("mariadbd", "mariadb-install-db", "mariadb-dump", "mariadb")
+  },
+  { packages: ["redis-server"], isThere: () => areThere("redis-server", "redis-cli") }
+]
+
+/** @param {ReadonlyArray<string>} names */
+const areThere = (...names) => names.every((name) => engineProgram(name, process.env) !== undefined)
+
+const installPackages = async () => {
+  const packages = packaged.filter(({ isThere }) => !isThere()).flatMap(({ packages }) => packages)
+  if (packages.length === 0) return
+  const named = packages.join(" ")
+  if (spawnSync("apt-get", ["--version"]).status !== 0) fail(`install ${named}: there is no apt-get to do it`)
+  if (process.getuid?.() !== 0) fail(`${named} are missing: run \`apt-get install ${named}\` as root`)
+  // The servers that come with the packages are not started (RUNLEVEL).
+  const env = { RUNLEVEL: "1", DEBIAN_FRONTEND: "noninteractive" }
+  const command = ["apt-get", "install", "-qq", "--no-install-recommends", "--yes", ...packages]
+  console.error(`${named}: apt-get`)
+  if (spawnSync(command[0] ?? "", command.slice(1), { env: { ...process.env, ...env }, stdio: "ignore" }).status === 0)
+    return
+  await run(named, ["apt-get", "update", "-qq"])
+  await run(named, command, { env })
+}
+
+/**
+ * Programs that are made in a folder of their own: what is in it, and how it is made.
+ *
+ * @typedef {{
+ *   readonly name: string
+ *   readonly version: string
+ *   readonly programs: Readonly<Record<string, string>>
+ *   readonly make: (folder: string) => Promise<void>
+ * }} Made
+ */
+
+const goFlags = ["-trimpath", "-buildvcs=false", "-ldflags", "-s -w"]
+const goEnv = { CGO_ENABLED: "0", GOFLAGS: "" }
+
+/**
+ * The stand-in needs two changes. MongoDB asks for no login until its server is told to, and a branch's user has a
+ * role, which FerretDB does not know: its users may do everything.
+ *
+ * @type {ReadonlyArray<readonly [file: string, old: string, text: string]>}
+ */
+const ferretChanges = [
+  ["commands.go", "h.EnableNewAuth && !cmd.anonymous", "h.EnableNewAuth && needsLogin && !cmd.anonymous"],
+  ["msg_createuser.go", "return ok && r.Len() == 0", "return ok && r != nil"]
+]
+const needsLogin = `package handler
+
+import "os"
+
+var needsLogin = os.Getenv("FERRETDB_LOGIN") != "off"
+`
+
+/** @type {Made} */
+const ferretdb = {
+  name: "ferretdb",
+  version: "1.24.2",
+  programs: { ferretdb: "ferretdb" },
+  make: async (folder) => {
+    const module = `github.com/FerretDB/FerretDB@v${ferretdb.version}`
+    const told = await run("ferretdb", ["go", "mod", "download", "-json", module], { cwd: folder, env: goEnv })
+    const source = join(folder, "source")
+    cpSync(JSON.parse(told).Dir, source, { recursive: true })
+    await run("ferretdb", ["chmod", "-R", "u+w", source])
+    const handler = join(source, "internal", "handler")
+    for (const [name, old, text] of ferretChanges) {
+      const file = join(handler, name)
+      const before = readFileSync(file, "utf8")
+      if (!before.includes(old)) fail(`ferretdb: ${name} has no ${old}`)
+      writeFileSync(file, before.replace(old, text))
+    }
+    writeFileSync(join(handler, "needs_login.go"), needsLogin)
+    writeFileSync(join(source, "build", "version", "version.txt"), `v${ferretdb.version}\n`)
+    const target = join(folder, "ferretdb")
+    await run("ferretdb", ["go", "build", ...goFlags, "-o", target, "./cmd/ferretdb"], { cwd: source, env: goEnv })
+    rmSync(source, { recursive: true })
+  }
+}
+
+/** @type {Made} */
+const mongoTools = {
+  name: "mongo-tools",
+  version: "20240711",
+  programs: { mongodump: "mongodump", mongorestore: "mongorestore" },
+  make: async (folder) => {
+    for (const name of Object.keys(mongoTools.programs)) {
+      const from = `github.com/mongodb/mongo-tools/${name}/main`
+      await run(name, ["go", "build", "-mod=readonly", ...goFlags, "-o", join(folder, name), from], {
+        cwd: join(modules, "mongo-tools"),
+        env: goEnv
+      })
+    }
+  }
+}
+
+/** @type {Made} */
+const mongosh = {
+  name: "mongosh",
+  version: "2.12.0",
+  programs: { mongosh: "node_modules/.bin/mongosh" },
+  make: async (folder) => {
+    cpSync(join(modules, "mongosh"), folder, { recursive: true })
+    await run("mongosh", ["npm", "ci", "--ignore-scripts", "--omit=optional"], { cwd: folder })
+  }
+}
+
+/** @param {Made} engine */
+const provide = async ({ make, name, programs: own, version }) => {
+  const folder = join(cache, `${name}-${version}`)
+  if (!existsSync(folder)) {
+    const began = Date.now()
+    const temporary = `${folder}.${process.pid}`
+    mkdirSync(temporary, { recursive: true })
+    await make(temporary)
+    renameSync(temporary, folder)
+    console.error(`${name} ${version}: made in ${Math.round((Date.now() - began) / 1000)} s`)
+  }
+  for (const [program, path] of Object.entries(own)) {
+    const link = join(programs, program)
+    rmSync(link, { force: true })
+    symlinkSync(join(folder, path), link)
+  }
+}
+
+const main = async () => {
+  try {
+    if (parseArgs({ options: { help: { type: "boolean" } } }).values.help) return console.log(help)
+  } catch (error) {
+    fail(`${error instanceof Error ? error.message : String(error)}\n\n${help}`)
+  }
+  if (spawnSync("go", ["version"]).status !== 0) fail("Go is missing: install Go 1.26 or newer (https://go.dev/dl)")
+  mkdirSync(programs, { recursive: true })
+  await installPackages()
+  // One waits for the network while the others compute.
+  await Promise.all([provide(mongosh), provide(mongoTools).then(() => provide(ferretdb))])
+  console.log(programs)
+}
+
+await main()
