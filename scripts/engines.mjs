@@ -37,7 +37,8 @@ does nothing if they are there:
 
   --help  this text
 
-The folder is $BRAID_CACHE/engines/bin; BRAID_CACHE is ~/.cache/braid unless set. Tests look there by themselves.`
+The folder is $BRAID_CACHE/engines/bin; BRAID_CACHE is ~/.cache/braid unless set, and /var/cache/braid for root, whose
+engines run as another user. Tests look there by themselves.`
 
 /** @param {string} message @returns {never} */
 const fail = (message) => {

@@ -9,9 +9,11 @@ import { isProgram } from "./kubernetes/programs.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
+/** Engines of root run as another user, who may not enter the home of root. */
+const usualCache = (): string => (process.getuid?.() === 0 ? "/var/cache/braid" : join(homedir(), ".cache", "braid"))
+
 /** The folder of `npm run engines`; its programs are in `bin`. */
-export const enginesFolder = (env: Environment): string =>
-  join(env["BRAID_CACHE"] ?? join(homedir(), ".cache", "braid"), "engines")
+export const enginesFolder = (env: Environment): string => join(env["BRAID_CACHE"] ?? usualCache(), "engines")
 
 /** The search path of engines: what is installed, then the programs of `npm run engines`. */
 export const enginePath = (env: Environment): string =>

@@ -31,9 +31,9 @@ it("are found in PATH before what was made here, if they can be run", () => {
   expect(engineProgram("an-engine", env)).toBe(installed)
 })
 
-it("are made in a folder of the user, unless BRAID_CACHE says another one", () => {
+it("are made in a folder that those who run them may read, unless BRAID_CACHE says another one", () => {
   expect(enginesFolder({ BRAID_CACHE: "/cache" })).toBe("/cache/engines")
-  expect(enginesFolder({})).toMatch(/\/\.cache\/braid\/engines$/u)
+  expect(enginesFolder({})).toMatch(/\/\.?cache\/braid\/engines$/u)
 })
 
 it("those that are nowhere are named with what provides them", () => {
