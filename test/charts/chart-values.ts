@@ -66,6 +66,7 @@ export const manyFeatures = {
     mysqlBranching: true,
     mariadbBranching: true,
     redisBranching: true,
+    clickhouseBranching: true,
     previewEnv: true,
     multiClusterMember: true,
     multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "bearerToken" } } }
@@ -93,6 +94,7 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.mysqlBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.mariadbBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.redisBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
+  "operator.clickhouseBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.multiCluster.defaultCluster": "a",
   "operator.multiCluster.sessionStart": "all",
   "operator.multiCluster.providers": ["kubeconfigSecrets", "clusterApi", "clusterProfile"],

@@ -27,7 +27,8 @@ export const settingsFrom = async (
       "pg-branch-config.yaml",
       "mysql-branch-config.yaml",
       "mariadb-branch-config.yaml",
-      "redis-branch-config.yaml"
+      "redis-branch-config.yaml",
+      "clickhouse-branch-config.yaml"
     ]) {
       const content = file(name)
       if (content !== undefined) await writeFile(join(folder, name), content)

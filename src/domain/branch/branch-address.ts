@@ -95,12 +95,18 @@ export const isUrlOf = (form: AddressForm, text: string): boolean => partsOf(for
 
 const hostOf = (host: string): string | undefined => URL.parse(`branch://${urlHost(host)}`)?.hostname
 
+const webSchemes = ["http:", "https:"]
+
 /** Whether a URL leads to the server of the branch; `usualPort`: the port where it has none, if that is enough. */
-export const leadsTo = ({ host, port }: BranchAccess, url: string, usualPort?: number): boolean => {
+export const leadsTo = ({ form, host, port }: BranchAddress, url: string, usualPort?: number): boolean => {
   const parsed = URL.parse(plainUrl(url))
   const wanted = hostOf(host)
   if (parsed === null || wanted === undefined || parsed.hostname !== wanted) return false
-  return (parsed.port === "" ? usualPort : Number(parsed.port)) === port
+  const scheme = parsed.protocol.slice(0, -1)
+  const wantedPort = form.portFor === undefined ? port : form.portFor(scheme, parsed.port)
+  // Of the web's schemes a URL without a port leads to that of the web.
+  const own = parsed.port === "" && !webSchemes.includes(parsed.protocol) ? usualPort : Number(parsed.port)
+  return wantedPort !== undefined && own === wantedPort
 }
 
 /** Keys and parameters by which drivers find a server, whatever else the text says. */
@@ -166,6 +172,12 @@ const userOf = (authority: string): string => {
   return end < 0 ? "" : cut(authority.slice(0, end), ":")[0]
 }
 
+/** The port in a URL's authority; empty where it has none. Of several hosts it is that of the last one. */
+const portOf = (authority: string): string => {
+  const last = authority.slice(authority.lastIndexOf(":") + 1)
+  return last !== authority && /^\d+$/u.test(last) ? last : ""
+}
+
 interface QueryPiece {
   /** In lower case. */
   readonly name: string
@@ -205,6 +217,23 @@ const written = (address: BranchAddress, scheme: string, database: string, query
   return `${scheme}://${login}@${urlHost(host)}:${port}${path}${query === "" ? "" : `?${query}`}`
 }
 
+/** The branch's port in the place of a URL's; `pieces`: those of its query. */
+const portInstead = (
+  { form, port }: BranchAddress,
+  { authority, scheme }: UrlParts,
+  pieces: ReadonlyArray<QueryPiece>
+): Result.Result<number, string> => {
+  if (form.portFor === undefined) return Result.succeed(port)
+  const protocol = scheme.toLowerCase()
+  if (webSchemes.includes(`${protocol}:`) && pieces.some(({ name }) => form.locates(name))) {
+    return Result.fail("holds a URL of HTTP whose query says the database or its user: declare both as params")
+  }
+  const found = form.portFor(protocol, portOf(authority))
+  return found === undefined
+    ? Result.fail("holds a URL whose scheme asks for TLS, which a branch does not have")
+    : Result.succeed(found)
+}
+
 /** The URL of a branch, for a variable that has none yet. */
 export const newUrl = (address: BranchAddress): string =>
   written(address, address.form.schemes[0] ?? "", address.database ?? "", newQuery(address, []))
@@ -232,6 +261,8 @@ export const rewrittenUrl = (address: BranchAddress, source: string): Result.Res
   if (name === undefined || pieces === undefined || user === undefined) {
     return Result.fail("holds a URL that is not percent-encoded UTF-8")
   }
+  const port = portInstead(address, parts, pieces)
+  if (Result.isFailure(port)) return Result.fail(port.failure)
   if (path.includes("/")) return Result.fail("holds a URL whose path is more than the name of a database")
   const valueOf = (...names: ReadonlyArray<string>) =>
     pieces.find((piece) => names.includes(piece.name) && form.locates(piece.name))?.value
@@ -239,6 +270,6 @@ export const rewrittenUrl = (address: BranchAddress, source: string): Result.Res
   // The branch's user has a database of that name without its being said.
   const usual = form.isNamedAfterUser && sourceUser !== address.user ? sourceUser : ""
   const named = valueOf("dbname", "database", "db", "schema") ?? (name === "" ? usual : name)
-  const url = written(address, scheme, address.database ?? named, newQuery(address, pieces))
+  const url = written({ ...address, port: port.success }, scheme, address.database ?? named, newQuery(address, pieces))
   return leadsTo(address, url) ? Result.succeed(url) : Result.fail("could not be proved to lead to the branch")
 }

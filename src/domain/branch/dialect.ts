@@ -23,6 +23,12 @@ export interface AddressForm {
   readonly own: Readonly<Record<string, string>>
   /** Whether the name of the database is that of the user where the address has none. */
   readonly isNamedAfterUser: boolean
+  /**
+   * The branch's port in the place of another, where the server has several. `scheme`: the URL's, in lower case; empty
+   * where a port stands alone. `old`: empty where there is none. Nothing: the scheme asks for what a branch does not
+   * have.
+   */
+  readonly portFor?: (scheme: string, old: string) => number | undefined
 }
 
 /** The programs and the facts of an engine. Scripts are constant texts; all else reaches them as variables. */

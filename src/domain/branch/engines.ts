@@ -8,6 +8,7 @@
 import type { BranchDatabaseSpec } from "../resources/branches/branch-database.ts"
 import type { BranchEngine } from "../resources/chart-switches.ts"
 import type { Dialect } from "./dialect.ts"
+import { clickhouse } from "./dialects/clickhouse.ts"
 import { mariadb } from "./dialects/mariadb.ts"
 import { mysql } from "./dialects/mysql.ts"
 import { postgresql } from "./dialects/postgresql.ts"
@@ -48,7 +49,13 @@ export const engines: Readonly<Record<BranchEngine, Engine>> = {
   redis: { name: "Redis", block: "redisOptions", modes: documents, extraParameters: [], dialect: redis },
   dynamodb: { name: "DynamoDB", block: "dynamodbOptions", modes: documents, extraParameters: [] },
   spanner: { name: "Spanner", block: "spannerOptions", modes: sql, extraParameters: spannerPlace },
-  clickhouse: { name: "ClickHouse", block: "clickhouseOptions", modes: sql, extraParameters: [] },
+  clickhouse: {
+    name: "ClickHouse",
+    block: "clickhouseOptions",
+    modes: sql,
+    extraParameters: [],
+    dialect: clickhouse
+  },
   cockroachdb: { name: "CockroachDB", block: "cockroachdbOptions", modes: sql, extraParameters: ["sslmode"] },
   generic: { name: "other databases", block: "genericOptions", modes: ["empty"], extraParameters: [] }
 }
