@@ -121,8 +121,9 @@ client source "$password"
 client branch "$BRANCH_PASSWORD"
 if [ "$reads_source" != 0 ]; then
   # A user who only reads may not say so.
-  [ "$(ask "select value from system.settings where name = 'readonly'")" != 0 ] || reading=--readonly=1
-  zone=$(ask 'select timezone()')
+  zone=$(ask "select concat(value, timezone()) from system.settings where name = 'readonly'")
+  case $zone in 0*) reading=--readonly=1 ;; esac
+  zone=\${zone#?}
   case $zone in *[!A-Za-z0-9/_+-]*) fail "the source's time zone has no name that can be read" ;; esac
   say "<timezone>$zone</timezone>" > "$DATA/timezone"
 fi
@@ -152,20 +153,18 @@ enter() {
   clickhouse-client --config-file="$STAGING/branch.xml" --host=127.0.0.1 --port="$own_port" --user=default \\
     $settings "$@"
 }
-change() { quietly enter --query="$1" < /dev/null; }
-until change 'select 1' > "$STAGING/answer" 2>&1; do
-  kill -0 "$server_id" 2> /dev/null || { cat "$STAGING/server.log" >&2; exit 1; }
-  sleep 0.1
-done
-change "create database if not exists $(identifier "$database")"
-
 # A table of the source must be taken as it is, whatever the server thinks of new ones. Rows that are alike, and rows
 # of many partitions, must all be kept. An old server does not have each of these settings.
-for name in $(change "select name from system.settings where name in ('flatten_nested', 'insert_deduplicate',
+until enter --query="select name from system.settings where name in ('flatten_nested', 'insert_deduplicate',
     'max_partitions_per_insert_block', 'optimize_on_insert', 'allow_suspicious_low_cardinality_types',
     'allow_suspicious_codecs', 'allow_suspicious_fixed_string_types', 'allow_suspicious_variant_types',
     'allow_suspicious_indices', 'allow_suspicious_ttl_expressions', 'allow_experimental_object_type',
-    'allow_experimental_json_type', 'allow_experimental_variant_type', 'allow_experimental_dynamic_type')"); do
+    'allow_experimental_json_type', 'allow_experimental_variant_type', 'allow_experimental_dynamic_type')" \\
+  > "$STAGING/settings" 2> "$STAGING/answer" < /dev/null; do
+  kill -0 "$server_id" 2> /dev/null || { cat "$STAGING/server.log" >&2; exit 1; }
+  sleep 0.1
+done
+for name in $(cat "$STAGING/settings"); do
   case $name in allow_*) settings="$settings --$name=1" ;; *) settings="$settings --$name=0" ;; esac
 done
 
@@ -177,10 +176,12 @@ stored="(engine like '%MergeTree' or engine in ('Log', 'TinyLog', 'StripeLog'))"
 others="engine in ('Memory', 'Null', 'Buffer', 'Merge', 'View', 'MaterializedView')"
 # Makes objects anew, in the branch's database. A branch has no keeper, to which replicated tables would belong, and the
 # users of the source, as whom views look, are not in it.
+target=$(identifier "$database")
 make() {
-  ask "select concat($(cat "$STAGING/statement"), ';') from system.tables where $mine and $1 order by name" \\
-    > "$STAGING/make.sql" || return 1
-  [ ! -s "$STAGING/make.sql" ] || quietly enter --database="$database" --multiquery < "$STAGING/make.sql"
+  say "create database if not exists $target; use $target;" > "$STAGING/make.sql"
+  [ -z "$1" ] || ask "select concat($(cat "$STAGING/statement"), ';') from system.tables where $mine and $1
+    order by name" >> "$STAGING/make.sql" || return 1
+  quietly enter --multiquery < "$STAGING/make.sql"
 }
 named() { say "name = $(literal "$1")"; }
 cat > "$STAGING/statement" << 'END'
@@ -214,20 +215,27 @@ copy_rows() {
 : > "$STAGING/tables"
 : > "$STAGING/views"
 if [ "$COPY_MODE" != empty ]; then
-  odd=$(ask "select count() from system.tables where $mine and match(name, '[[:cntrl:]]')")
-  [ "$odd" = 0 ] || fail "the source has a table whose name holds a control character, which is not served"
-  odd=$(ask "select concat(name, ' (', engine, ')') from system.tables where $mine and not $stored and not $others
-    order by name limit 1")
-  [ -z "$odd" ] ||
-    fail "the source has $odd, whose engine a branch cannot have: name the tables to copy, with mode empty"
-  ask "select name from system.tables where $mine and $stored order by name" > "$STAGING/tables"
-  ask "select name from system.tables where $mine and $others order by name" > "$STAGING/views"
+  ask "select multiIf(match(name, '[[:cntrl:]]'), 'odd', $stored, concat('table ', name), $others,
+      concat('view ', name), concat('foreign ', name, ' (', engine, ')'))
+    from system.tables where $mine order by name" > "$STAGING/objects"
+  while IFS= read -r object; do
+    case $object in
+      "table "*) say "\${object#table }" >> "$STAGING/tables" ;;
+      "view "*) say "\${object#view }" >> "$STAGING/views" ;;
+      odd) fail "the source has a table whose name holds a control character, which is not served" ;;
+      *) fail "the source has \${object#foreign }, whose engine a branch cannot have: name the tables to copy, with\\
+ mode empty" ;;
+    esac
+  done < "$STAGING/objects"
   if [ "$database" != "$source_database" ] && [ -s "$STAGING/views" ]; then
     fail "the source's views name its database: leave out the name of the branch's, so that it is the same"
   fi
-  ask "select name, viewer from system.tables array join dependencies_table as viewer where $mine" > "$STAGING/viewers"
+  [ ! -s "$STAGING/views" ] || ask "select name, viewer from system.tables
+    array join dependencies_table as viewer where $mine" > "$STAGING/viewers"
+  make "$stored" || fail "the tables could not be made"
+else
+  make ""
 fi
-if [ -s "$STAGING/tables" ]; then make "$stored" || fail "the tables could not be made"; fi
 if [ "$COPY_MODE" = all ]; then
   while IFS= read -r name; do copy_rows "$name" ""; done < "$STAGING/tables"
 fi
