@@ -16,7 +16,7 @@ import {
   startClickhouseSource
 } from "../real/engines/clickhouse-server.ts"
 import { type MysqlEngine, mysqlEngines, serveMysqlBranch, startMysqlSource } from "../real/engines/mysql-server.ts"
-import { engineFolder, run, serveBranch, startSource } from "../real/engines/postgresql-server.ts"
+import { engineFolder, postgresqlPath, run, serveBranch, startSource } from "../real/engines/postgresql-server.ts"
 import { startRedis } from "../real/engines/redis-server.ts"
 import { median, spread } from "./spread.ts"
 
@@ -53,25 +53,38 @@ interface Engine {
   readonly own: string
 }
 
+/** Fills a source; one that cannot be filled does not stay behind. */
+const filled = async (stop: () => Promise<void>, fill: () => Promise<void>): Promise<void> => {
+  try {
+    await fill()
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
 const rowsOf = (megabytes: number): number => (megabytes * 1_000_000) / rowSize
 
 const postgresql: Engine = {
   name: "PostgreSQL",
-  programs: ["psql"],
+  programs: ["initdb", "pg_dump"],
   url: `postgresql://postgres:${password}@${sourceAddress}:5432/shop`,
-  path: process.env["PATH"] ?? "",
+  path: postgresqlPath,
   spec: { postgresOptions: { copy: { mode: "all" } } },
   source: async (folder, megabytes) => {
     const server = await startSource(folder, sourceAddress, password)
-    await server.query("postgres", "create database shop")
-    await server.query(
-      "shop",
-      `create table orders (id serial primary key, buyer int, name text, payload text, amount numeric, at timestamptz);
+    await filled(server.stop, async () => {
+      await server.query("postgres", "create database shop")
+      await server.query(
+        "shop",
+        `create table orders
+          (id serial primary key, buyer int, name text, payload text, amount numeric, at timestamptz);
       insert into orders (buyer, name, payload, amount, at)
         select n % 1000, 'order ' || n, md5(n::text) || md5((n + 1)::text) || md5((n + 2)::text), n * 0.01,
           timestamptz '2020-01-01' + n * interval '1 s' from generate_series(1, ${rowsOf(megabytes)}) n;
       create index on orders (buyer); analyze`
-    )
+      )
+    })
     return { stop: server.stop, count: () => server.query("shop", "select count(*) from orders") }
   },
   serve: async ({ command, env }) => {
@@ -96,21 +109,23 @@ const mysql = (engine: MysqlEngine): Engine => ({
   spec: { [engine.block]: { copy: { mode: "all" } } },
   source: async (folder, megabytes) => {
     const server = await startMysqlSource(engine, folder, sourceAddress, password)
-    await server.query("", "create database shop")
-    await server.query(
-      "shop",
-      `create table orders (id int auto_increment primary key, buyer int, name varchar(100), payload varchar(200),
+    await filled(server.stop, async () => {
+      await server.query("", "create database shop")
+      await server.query(
+        "shop",
+        `create table orders (id int auto_increment primary key, buyer int, name varchar(100), payload varchar(200),
         amount decimal(12, 2), at datetime, key (buyer));
       insert into orders (buyer, name, payload, amount, at) with recursive s (n) as
         (select 1 union all select n + 1 from s where n < 1000)
         select n, concat('order ', n), concat(sha2(n, 256), left(sha2(n + 1, 256), 32)), n * 0.01, '2020-01-01' from s`
-    )
-    for (let rows = 1_000; rows < rowsOf(megabytes); rows *= 2)
-      await server.query(
-        "shop",
-        `insert into orders (buyer, name, payload, amount, at) select buyer, name,
-          concat(sha2(id, 256), left(sha2(id + 1, 256), 32)), amount + 1, at from orders`
       )
+      for (let rows = 1_000; rows < rowsOf(megabytes); rows *= 2)
+        await server.query(
+          "shop",
+          `insert into orders (buyer, name, payload, amount, at) select buyer, name,
+          concat(sha2(id, 256), left(sha2(id + 1, 256), 32)), amount + 1, at from orders`
+        )
+    })
     return { stop: server.stop, count: () => server.query("shop", "select count(*) from orders") }
   },
   serve: async (serve) => {
@@ -146,16 +161,18 @@ return 1`
 const redis: Engine = {
   name: "Redis",
   programs: ["redis-server", "redis-cli"],
-  url: `redis://:${password}@${sourceAddress}:6379/0`,
+  url: `redis://default:${password}@${sourceAddress}:6379/0`,
   path: process.env["PATH"] ?? "",
   spec: { redisOptions: { copy: { mode: "all" } } },
   source: async (folder, megabytes) => {
     const options = ["--bind", sourceAddress, "--port", "6379", "--save", "", "--dir", folder]
     const command = ["redis-server", ...options, "--requirepass", password]
     const server = await startRedis({ command, env: { PATH: process.env["PATH"] ?? "" } }, sourceAddress, password)
-    const [all, step] = [rowsOf(megabytes), 10_000]
-    for (let done = 0; done < all; done += step)
-      await server.ask(0, "eval", keys, "0", String(done), String(Math.min(all, done + step)))
+    await filled(server.stop, async () => {
+      const [all, step] = [rowsOf(megabytes), 10_000]
+      for (let done = 0; done < all; done += step)
+        await server.ask(0, "eval", keys, "0", String(done), String(Math.min(all, done + step)))
+    })
     return { stop: server.stop, count: () => server.ask(0, "dbsize") }
   },
   serve: async (serve) => {
@@ -180,18 +197,20 @@ const clickhouse: Engine = {
   spec: { clickhouseOptions: { copy: { mode: "all" } } },
   source: async (folder, megabytes) => {
     const server = await startClickhouseSource(folder, sourceAddress, { default: { password, profile: "default" } })
-    await server.query("default", "create database shop")
-    await server.query(
-      "shop",
-      `create table orders (id UInt64, buyer UInt32, name String, payload String, amount Float64, at DateTime)
+    await filled(server.stop, async () => {
+      await server.query("default", "create database shop")
+      await server.query(
+        "shop",
+        `create table orders (id UInt64, buyer UInt32, name String, payload String, amount Float64, at DateTime)
         engine = MergeTree order by id`
-    )
-    await server.query(
-      "shop",
-      `insert into orders select number, number % 1000, concat('order ', toString(number)),
+      )
+      await server.query(
+        "shop",
+        `insert into orders select number, number % 1000, concat('order ', toString(number)),
         concat(hex(MD5(toString(number))), hex(MD5(toString(number + 1))), hex(MD5(toString(number + 2)))),
         number * 0.01, toDateTime('2020-01-01 00:00:00') + number from system.numbers limit ${rowsOf(megabytes)}`
-    )
+      )
+    })
     return { stop: server.stop, count: () => server.query("shop", "select count() from orders") }
   },
   serve: async (serve) => {

@@ -1,5 +1,7 @@
 /** Branches of ClickHouse: what the containers of a branch's pod do with real servers. */
 
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
@@ -198,6 +200,28 @@ describeEngine("a branch of ClickHouse", clickhousePrograms, () => {
     ]
   ])("fails with the reason for tables: %s", async (_, items, reason) => {
     expect(await copyFailure(place, asked({ copy: { mode: "empty", items } }))).toContain(reason)
+  })
+
+  it("fails where the source breaks off among its rows, whatever arrived", async () => {
+    const programs = engineFolder()
+    try {
+      const script = `#!/bin/sh
+        PATH=\${PATH#*:}
+        case "$*" in
+          *"select * from"*)
+            clickhouse-client "$@" | head -c 1000
+            echo 'Code: 32. DB::Exception: it is lost' >&2
+            exit 1
+            ;;
+        esac
+        exec clickhouse-client "$@"`
+      writeFileSync(join(programs.path, "clickhouse-client"), script, { mode: 0o755 })
+      const lost = { ...place, path: `${programs.path}:${clickhousePath}` }
+      const told = await copyFailure(lost, asked({ copy: { mode: "empty", items: { users: {} } } }))
+      expect(told).toMatch(/it is lost\nrows of table users could not be copied\n$/u)
+    } finally {
+      programs.remove()
+    }
   })
 
   it("has plain tables in the place of those that their servers replicate", async () => {

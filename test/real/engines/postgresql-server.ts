@@ -22,6 +22,9 @@ const postgresqlFolder = ((): string | undefined => {
   }
 })()
 
+/** The search path with the engine's programs. */
+export const postgresqlPath = `${postgresqlFolder ?? ""}:${process.env["PATH"] ?? ""}`
+
 /** Tests with the engine of this machine. */
 export const describePostgresql = (name: string, body: () => void): void =>
   describeWithout(postgresqlFolder === undefined ? ["initdb"] : [], name, body)
@@ -37,7 +40,7 @@ export interface Ended {
 
 const programEnv = (env: Readonly<Record<string, string>>) => ({
   LC_ALL: "C.UTF-8",
-  PATH: `${postgresqlFolder ?? ""}:${process.env["PATH"] ?? ""}`,
+  PATH: postgresqlPath,
   ...env
 })
 
