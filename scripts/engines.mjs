@@ -30,7 +30,8 @@ const help = `npm run engines
 Provides the programs of database engines with which branches are tested, and prints their folder as the last line;
 does nothing if they are there:
 
-  PostgreSQL, MariaDB, Redis   Debian's packages, which root installs with apt-get; no server is started
+  PostgreSQL, MariaDB, Redis,
+  ClickHouse                   Debian's packages, which root installs with apt-get; no server is started
   FerretDB                     a stand-in for MongoDB's server, built with Go
   mongodump, mongorestore      MongoDB's own, built with Go
   mongosh                      MongoDB's own, from npm
@@ -79,7 +80,12 @@ const packaged = [
     packages: ["mariadb-server-core", "mariadb-client"],
     isThere: () => areThere("mariadbd", "mariadb-install-db", "mariadb-dump", "mariadb")
   },
-  { packages: ["redis-server"], isThere: () => areThere("redis-server", "redis-cli") }
+  { packages: ["redis-server"], isThere: () => areThere("redis-server", "redis-cli") },
+  // Its programs need libpcre3, which they do not name.
+  {
+    packages: ["clickhouse-server", "clickhouse-client", "libpcre3"],
+    isThere: () => areThere("clickhouse-server", "clickhouse-client")
+  }
 ]
 
 /** @param {ReadonlyArray<string>} names */

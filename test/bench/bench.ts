@@ -4,6 +4,7 @@
  */
 
 import { parseArgs } from "node:util"
+import { branches } from "./branches.ts"
 import { credentials } from "./credentials.ts"
 import { kubernetes } from "./kubernetes.ts"
 import { memory } from "./memory.ts"
@@ -34,14 +35,15 @@ const benchmarks: ReadonlyArray<
     "credentials",
     "10,000 lives of members' tokens in 50 simulated clusters, with faults in their renewals: no user may notice",
     credentials
-  ]
+  ],
+  ["branches", "copies of databases by branches, against the engines' own programs (needs `npm run engines`)", branches]
 ]
 
 const help = `npm run bench -- NAME…
 
 ${benchmarks.map(([name, about]) => `  ${name.padEnd(11)} ${about}`).join("\n")}
 
-  --short    less time for each measurement, and only the main ones (relay, memory, sessions, credentials)
+  --short    less time for each measurement, and only the main ones (all but protocol, kubernetes and simulation)
   --help     this text
 
 Times are those of this machine at this moment; only the ratios, taken in the same run, say something about the code.`

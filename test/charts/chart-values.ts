@@ -68,6 +68,7 @@ export const manyFeatures = {
     mongodbBranching: true,
     dynamodbBranching: true,
     redisBranching: true,
+    clickhouseBranching: true,
     previewEnv: true,
     multiClusterMember: true,
     multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "bearerToken" } } }
@@ -97,6 +98,7 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.mongodbBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.dynamodbBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.redisBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
+  "operator.clickhouseBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.multiCluster.defaultCluster": "a",
   "operator.multiCluster.sessionStart": "all",
   "operator.multiCluster.providers": ["kubeconfigSecrets", "clusterApi", "clusterProfile"],

@@ -29,7 +29,8 @@ export const settingsFrom = async (
       "mariadb-branch-config.yaml",
       "mongodb-branch-config.yaml",
       "dynamodb-branch-config.yaml",
-      "redis-branch-config.yaml"
+      "redis-branch-config.yaml",
+      "clickhouse-branch-config.yaml"
     ]) {
       const content = file(name)
       if (content !== undefined) await writeFile(join(folder, name), content)

@@ -182,7 +182,9 @@ const parts: ReadonlySet<string> = new Set([
   "has no … where its pattern finds one",
   "has patterns that find the same text",
   "holds a URL that is not percent-encoded UTF-8",
+  "holds a URL of HTTP whose query says the database or its user: declare both as params",
   "holds a URL whose path is more than the name of a database",
+  "holds a URL whose scheme asks for TLS, which a branch does not have",
   "holds an @ behind the host of its URL; it must be percent-encoded as %40",
   "holds more than the name of a database",
   "holds …, and only a URL such as …://… can be rewritten: declare its host, port, user, password and database as " +

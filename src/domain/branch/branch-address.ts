@@ -95,13 +95,19 @@ export const isUrlOf = (form: AddressForm, text: string): boolean => partsOf(for
 
 const hostOf = (host: string): string | undefined => URL.parse(`branch://${urlHost(host)}`)?.hostname
 
+const webSchemes = ["http:", "https:"]
+
 /** Whether a URL leads to the server of the branch; `usualPort`: the port where it has none, if that is enough. */
 export const leadsTo = ({ form, host, port }: BranchAddress, url: string, usualPort?: number): boolean => {
   const parsed = URL.parse(plainUrl(url))
   const wanted = hostOf(host)
   if (parsed === null || wanted === undefined || parsed.hostname !== wanted) return false
   if (form.scheme !== undefined && parsed.protocol !== `${form.scheme}:`) return false
-  return (parsed.port === "" ? usualPort : Number(parsed.port)) === port
+  const scheme = parsed.protocol.slice(0, -1)
+  const wantedPort = form.portFor === undefined ? port : form.portFor(scheme, parsed.port)
+  // Of the web's schemes a URL without a port leads to that of the web.
+  const own = parsed.port === "" && !webSchemes.includes(parsed.protocol) ? usualPort : Number(parsed.port)
+  return wantedPort !== undefined && own === wantedPort
 }
 
 /** Keys and parameters by which drivers find a server, whatever else the text says. */
@@ -168,6 +174,12 @@ const userOf = (authority: string): string => {
   return end < 0 ? "" : cut(authority.slice(0, end), ":")[0]
 }
 
+/** The port in a URL's authority; empty where it has none. Of several hosts it is that of the last one. */
+const portOf = (authority: string): string => {
+  const last = authority.slice(authority.lastIndexOf(":") + 1)
+  return last !== authority && /^\d+$/u.test(last) ? last : ""
+}
+
 interface QueryPiece {
   /** In lower case. */
   readonly name: string
@@ -211,9 +223,40 @@ const written = (address: BranchAddress, scheme: string, database: string, query
   return `${scheme}://${login}${urlHost(host)}:${port}${path}${query === "" ? "" : `?${query}`}`
 }
 
+/** The branch's port in the place of a URL's; `pieces`: those of its query. */
+const portInstead = (
+  { form, port }: BranchAddress,
+  { authority, scheme }: UrlParts,
+  pieces: ReadonlyArray<QueryPiece>
+): Result.Result<number, string> => {
+  if (form.portFor === undefined) return Result.succeed(port)
+  const protocol = scheme.toLowerCase()
+  if (webSchemes.includes(`${protocol}:`) && pieces.some(({ name }) => form.locates(name))) {
+    return Result.fail("holds a URL of HTTP whose query says the database or its user: declare both as params")
+  }
+  const found = form.portFor(protocol, portOf(authority))
+  return found === undefined
+    ? Result.fail("holds a URL whose scheme asks for TLS, which a branch does not have")
+    : Result.succeed(found)
+}
+
 /** The URL of a branch, for a variable that has none yet. */
 export const newUrl = (address: BranchAddress): string =>
   written(address, address.form.scheme ?? address.form.schemes[0] ?? "", address.database ?? "", newQuery(address, []))
+
+/** The name of the source's database, by its URL's path, user and query; empty: it has none, or that of the branch. */
+const sourceDatabase = (
+  { form, user: own }: BranchAddress,
+  { name, user }: { readonly name: string; readonly user: string },
+  pieces: ReadonlyArray<QueryPiece>
+): string => {
+  const valueOf = (...names: ReadonlyArray<string>) =>
+    pieces.find((piece) => names.includes(piece.name) && form.locates(piece.name))?.value
+  const sourceUser = valueOf("user") ?? user
+  // The branch's user has a database of that name without its being said.
+  const usual = form.isNamedAfterUser && sourceUser !== own ? sourceUser : ""
+  return valueOf("dbname", "database", "db", "schema") ?? (name === "" ? usual : name)
+}
 
 /**
  * The URL of the source with the address of the branch in its place. Scheme and parameters of the driver stay. The
@@ -238,13 +281,15 @@ export const rewrittenUrl = (address: BranchAddress, source: string): Result.Res
   if (name === undefined || pieces === undefined || user === undefined) {
     return Result.fail("holds a URL that is not percent-encoded UTF-8")
   }
+  const port = portInstead(address, parts, pieces)
+  if (Result.isFailure(port)) return Result.fail(port.failure)
   if (path.includes("/")) return Result.fail("holds a URL whose path is more than the name of a database")
-  const valueOf = (...names: ReadonlyArray<string>) =>
-    pieces.find((piece) => names.includes(piece.name) && form.locates(piece.name))?.value
-  const sourceUser = valueOf("user") ?? user
-  // The branch's user has a database of that name without its being said.
-  const usual = form.isNamedAfterUser && sourceUser !== address.user ? sourceUser : ""
-  const named = valueOf("dbname", "database", "db", "schema") ?? (name === "" ? usual : name)
-  const url = written(address, form.scheme ?? scheme, address.database ?? named, newQuery(address, pieces))
+  const named = sourceDatabase(address, { name, user }, pieces)
+  const url = written(
+    { ...address, port: port.success },
+    form.scheme ?? scheme,
+    address.database ?? named,
+    newQuery(address, pieces)
+  )
   return leadsTo(address, url) ? Result.succeed(url) : Result.fail("could not be proved to lead to the branch")
 }

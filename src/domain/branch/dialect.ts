@@ -34,6 +34,12 @@ export interface AddressForm {
   readonly needs?: Readonly<Record<string, string>>
   /** Whether the name of the database is that of the user where the address has none. */
   readonly isNamedAfterUser: boolean
+  /**
+   * The branch's port in the place of another, where the server has several. `scheme`: the URL's, in lower case; empty
+   * where a port stands alone. `old`: empty where there is none. Nothing: the scheme asks for what a branch does not
+   * have.
+   */
+  readonly portFor?: (scheme: string, old: string) => number | undefined
 }
 
 /** The place of a branch's database. */

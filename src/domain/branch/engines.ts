@@ -8,6 +8,7 @@
 import type { BranchDatabaseSpec } from "../resources/branches/branch-database.ts"
 import type { BranchEngine } from "../resources/chart-switches.ts"
 import type { Dialect } from "./dialect.ts"
+import { clickhouse } from "./dialects/clickhouse.ts"
 import { dynamodb } from "./dialects/dynamodb.ts"
 import { mariadb } from "./dialects/mariadb.ts"
 import { mongodb } from "./dialects/mongodb.ts"
@@ -59,7 +60,13 @@ export const engines: Readonly<Record<BranchEngine, Engine>> = {
     dialect: dynamodb
   },
   spanner: { name: "Spanner", block: "spannerOptions", modes: sql, extraParameters: spannerPlace },
-  clickhouse: { name: "ClickHouse", block: "clickhouseOptions", modes: sql, extraParameters: [] },
+  clickhouse: {
+    name: "ClickHouse",
+    block: "clickhouseOptions",
+    modes: sql,
+    extraParameters: [],
+    dialect: clickhouse
+  },
   cockroachdb: { name: "CockroachDB", block: "cockroachdbOptions", modes: sql, extraParameters: ["sslmode"] },
   generic: { name: "other databases", block: "genericOptions", modes: ["empty"], extraParameters: [] }
 }

@@ -59,7 +59,7 @@ const textOf = (part: string, address: BranchAddress): VariableEdit["text"] => {
     case "host":
       return always(host)
     case "port":
-      return always(String(port))
+      return (old) => Result.succeed(String(form.portFor?.("", old?.trim() ?? "") ?? port))
     case "user":
       return always(user)
     case "password":

@@ -147,9 +147,9 @@ describe("a branch that users order at a primary", () => {
   it.effect("fails with the default's sentence, and both objects go when it was read", () =>
     Effect.gen(function* () {
       const synced = yield* begin
-      yield* synced.order({ image: "x", version: undefined, clickhouseOptions: {}, postgresOptions: null })
+      yield* synced.order({ image: "x", version: undefined, cockroachdbOptions: {}, postgresOptions: null })
       yield* seconds(1)
-      assert.include(synced.status()?.error, "ClickHouse")
+      assert.include(synced.status()?.error, "CockroachDB")
       yield* seconds(15)
       assert.isDefined(synced.origin())
       yield* seconds(5)
@@ -381,7 +381,7 @@ describe("a connect at a primary that names branches", () => {
   it.effect("is refused for a branch that has failed", () =>
     Effect.gen(function* () {
       const synced = yield* begin
-      yield* synced.order({ clickhouseOptions: {}, postgresOptions: null })
+      yield* synced.order({ cockroachdbOptions: {}, postgresOptions: null })
       yield* seconds(1)
       assert.include(yield* synced.connect([branchName]), "has failed; its status says why")
     })

@@ -8,7 +8,6 @@ import { join } from "node:path"
 import {
   connectedTo,
   nobody,
-  programPath,
   postgresqlFolder,
   programEnv,
   run,

@@ -1,5 +1,7 @@
 /** Branches of PostgreSQL: what the containers of a branch's pod do with real servers. */
 
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { Redacted } from "effect"
 import * as Result from "effect/Result"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -264,6 +266,22 @@ describePostgresql("a branch of PostgreSQL", () => {
     const told = await failure({ options: { copy: { mode: "schema" } }, change })
     expect(told).toContain(reason)
     for (const secret of [password, encodeURIComponent(password), "secret"]) expect(told).not.toContain(secret)
+  })
+
+  it.each([
+    ["the dump", "head -c 3000; echo 'pg_dump: error: it is lost' >&2; exit 1", /^pg_dump: error: it is lost\n$/u],
+    ["the restore", "sed s/text/tetx/", /type "tetx" does not exist/u]
+  ])("fails where %s breaks off, with the reason alone", async (_, end, reason) => {
+    const programs = engineFolder()
+    try {
+      const script = `#!/bin/sh\nPATH=\${PATH#*:}\npg_dump "$@" | ${end}\n`
+      writeFileSync(join(programs.path, "pg_dump"), script, { mode: 0o755 })
+      const { out } = await run("printenv", ["PATH"])
+      const change = { PATH: `${programs.path}:${out.trim()}` }
+      expect(await failure({ options: { copy: { mode: "all" } }, change })).toMatch(reason)
+    } finally {
+      programs.remove()
+    }
   })
 
   it("changes nothing in the source, even by a filter that is no condition", async () => {

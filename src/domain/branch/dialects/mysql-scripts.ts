@@ -8,7 +8,7 @@
 
 import type { AddressForm, Dialect } from "../dialect.ts"
 import { scriptStart, sourceParts } from "./copy-script.ts"
-import { filterProblem } from "./sql-text.ts"
+import { backtickedName, filterProblem } from "./sql-text.ts"
 
 const programs = `case $(mysqld --version 2> /dev/null) in
   "" | *MariaDB*) server=mariadbd ;;
@@ -279,10 +279,9 @@ const onlyOptions = [
 const isServed = (option: string): boolean =>
   onlyOptions.includes(option) || dumpOptions.some((name) => option === `--${name}` || option === `--skip-${name}`)
 
-/** A table's name as users write it: as it is, or in backticks, in which a backtick is written twice. */
+/** A table's name as users write it. */
 const tableName = (name: string): string | undefined => {
-  const [, quoted, bare] = /^(?:`((?:[^`]|``)+)`|([^`.'"\p{Cc}]+))$/u.exec(name) ?? []
-  const read = quoted?.replaceAll("``", "`") ?? bare
+  const read = backtickedName(name)
   return read === undefined || [...read].length > 64 ? undefined : read
 }
 

@@ -62,9 +62,11 @@ initdb --pgdata="$DATA" --username=postgres --pwfile="$STAGING/password" --auth=
   --no-sync > "$STAGING/initdb.log" 2>&1 || { cat "$STAGING/initdb.log" >&2; exit 1; }
 rm "$STAGING/password"
 say 'host all all all scram-sha-256' >> "$DATA/pg_hba.conf"
+# What is lost with this server is copied anew, so it need not write everything twice, nor see to it that it is on disk.
 pg_ctl --pgdata="$DATA" --silent --wait --log="$STAGING/server.log" start \\
-  --options="-c listen_addresses= -c unix_socket_directories='$STAGING' -c port=5432 -c fsync=off" ||
-  { cat "$STAGING/server.log" >&2; exit 1; }
+  --options="-c listen_addresses= -c unix_socket_directories='$STAGING' -c port=5432 -c fsync=off \\
+    -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off -c maintenance_work_mem=256MB \\
+    -c max_locks_per_transaction=1024" || { cat "$STAGING/server.log" >&2; exit 1; }
 # No variable of the container may lead the programs elsewhere.
 unset PGSERVICE PGHOSTADDR
 into_branch() (
@@ -105,15 +107,22 @@ while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
   if [ "$COPY_MODE" = empty ]; then set -- "$@" --table="$found"; fi
   number=$((number + 1))
 done
+restore() { into_branch pg_restore --dbname="$target" --single-transaction --no-owner --no-acl "$@"; }
 if [ "$COPY_MODE" = all ]; then
-  from_source pg_dump --format=custom --file="$STAGING/dump" "$@"
+  # The dump goes straight into the server. It counts only if both ends say that it is all.
+  restored=1
+  { from_source pg_dump --format=custom --compress=0 "$@" || : > "$STAGING/broken"; } |
+    restore --clean --if-exists 2> "$STAGING/restore.log" || restored=0
+  # Of a dump that breaks off, the restore says no more than that.
+  if [ "$restored" = 0 ]; then grep -Ev ' (could not read from input file|input file is too short)' >&2; fi \\
+    < "$STAGING/restore.log" || :
+  [ "$restored" = 1 ] && [ ! -e "$STAGING/broken" ] || exit 1
 elif [ "$reads_source" != 0 ]; then
   from_source pg_dump --format=custom --file="$STAGING/dump" --schema-only "$@"
 fi
-restore() { into_branch pg_restore --dbname="$target" --exit-on-error --no-owner --no-acl "$@" "$STAGING/dump"; }
-if [ "$COPY_MODE" != empty ]; then
-  restore --clean --if-exists
-elif [ "$reads_source" != 0 ]; then
+if [ "$COPY_MODE" = schema ]; then
+  restore --clean --if-exists "$STAGING/dump"
+elif [ "$COPY_MODE" = empty ] && [ "$reads_source" != 0 ]; then
   # A dump of single tables has neither their schemas nor what their constraints and triggers refer to.
   number=0
   while [ "$number" -lt "$COPY_ITEMS" ]; do
@@ -125,7 +134,7 @@ elif [ "$reads_source" != 0 ]; then
     number=$((number + 1))
   done
   pg_restore --list "$STAGING/dump" | grep -Ev '^[0-9]+; [0-9]+ [0-9]+ (FK CONSTRAINT|TRIGGER) ' > "$STAGING/list"
-  restore --use-list="$STAGING/list"
+  restore --use-list="$STAGING/list" "$STAGING/dump"
 fi
 
 # Rows of single tables. Both filter and name are read by psql; the source's transaction cannot write.

@@ -5,17 +5,24 @@
  * Not here: whether the expression is right, which the server says.
  */
 
-/** The engines whose texts are read. MySQL's names are in backticks, and its comments may begin with `#`. */
-type SqlForm = "PostgreSQL" | "MySQL"
+/**
+ * The engines whose texts are read. Names of MySQL and ClickHouse are in backticks, and their comments may begin with
+ * `#`.
+ */
+type SqlForm = "PostgreSQL" | "MySQL" | "ClickHouse"
 
-const quotes: Readonly<Record<SqlForm, string>> = { PostgreSQL: `'"`, MySQL: `'"\`` }
+const quotes: Readonly<Record<SqlForm, string>> = { PostgreSQL: `'"`, MySQL: `'"\``, ClickHouse: `'"\`` }
+
+/** Quotes of other scripts, which new servers of ClickHouse read as quotes. */
+const curlyQuotes = "‘’“”"
 
 /** The problem of a sign outside of texts in quotes; nothing if it may stand there. */
 const signProblem = (form: SqlForm, sign: string, next: string): string | undefined => {
   if (sign === ";") return "has a filter with a semicolon: it must be one condition on rows"
   // A single colon may name a variable of the client program, and a dollar sign may begin a text of its own.
   if ("\\$:".includes(sign)) return `has a filter with ${sign}, which is not served`
-  return ["--", "/*"].includes(sign + next) || (sign === "#" && form === "MySQL")
+  if (form === "ClickHouse" && curlyQuotes.includes(sign)) return `has a filter with ${sign}, which is not served`
+  return ["--", "/*"].includes(sign + next) || (sign === "#" && form !== "PostgreSQL")
     ? "has a filter with a comment: leave it out"
     : undefined
 }
@@ -66,6 +73,15 @@ export const tableName = (name: string): ReadonlyArray<string> | undefined => {
     parts.push(part)
     if (next === "") return parts
   }
+}
+
+/**
+ * A table's name as users of MySQL and ClickHouse write it: as it is, or in backticks, in which a backtick is written
+ * twice. Nothing if it is no such name.
+ */
+export const backtickedName = (name: string): string | undefined => {
+  const [, quoted, bare] = /^(?:`((?:[^`]|``)+)`|([^`.'"\p{Cc}]+))$/u.exec(name) ?? []
+  return quoted?.replaceAll("``", "`") ?? bare
 }
 
 /** A name in double quotes, for a server that reads names. */
