@@ -5,7 +5,6 @@
  * Not here: when a pod is made (domain/branch/branch-plan.ts), and what is in it (domain/branch/branch-pod.ts).
  */
 
-import { randomBytes } from "node:crypto"
 import { Effect, Redacted, Result } from "effect"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
 import { branchPodName } from "../../domain/branch/branch-name.ts"
@@ -18,6 +17,7 @@ import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
+import { CurrentSecretBytes } from "../kernel/secret-bytes.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
 import { targetTemplate } from "./target-template.ts"
@@ -67,14 +67,9 @@ const taken = ({ plural }: ResourceRef, { metadata }: BranchDatabase): BranchRef
       "that belongs to no branch of this name: delete it, and run the command again."
   })
 
-/** The branch's password: a new one, or that of an earlier try. */
-const ensurePassword = (
-  api: KubeApi,
-  branch: BranchDatabase
-): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> => {
+const passwordSecret = (branch: BranchDatabase, password: Redacted.Redacted): object => {
   const { metadata } = branch
-  const password = Redacted.make(randomBytes(passwordBytes).toString("base64url"))
-  const secret = {
+  return {
     apiVersion: apiVersionOf(secrets),
     kind: secrets.kind,
     metadata: {
@@ -87,16 +82,27 @@ const ensurePassword = (
     immutable: true,
     data: { password: Buffer.from(Redacted.value(password)).toString("base64") }
   }
-  return api.create(secrets, secret, metadata.namespace).pipe(
-    Effect.as(password),
-    Effect.catch((error) =>
-      error.reason === "AlreadyExists"
-        ? readPassword(api, branch)
-        : Effect.fail(refusedBy("The branch's Secret")(error))
-    ),
-    Effect.flatMap((found) => (found === undefined ? taken(secrets, branch) : Effect.succeed(found)))
-  )
 }
+
+/** The branch's password: a new one, or that of an earlier try. */
+const ensurePassword = (
+  api: KubeApi,
+  branch: BranchDatabase
+): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> =>
+  Effect.gen(function* () {
+    const bytes = (yield* CurrentSecretBytes)(passwordBytes)
+    const password = Redacted.make(Buffer.from(bytes).toString("base64url"))
+    const { namespace } = branch.metadata
+    const found = yield* api.create(secrets, passwordSecret(branch, password), namespace).pipe(
+      Effect.as(password),
+      Effect.catch((error) =>
+        error.reason === "AlreadyExists"
+          ? readPassword(api, branch)
+          : Effect.fail(refusedBy("The branch's Secret")(error))
+      )
+    )
+    return found ?? (yield* taken(secrets, branch))
+  })
 
 const ensurePod = (
   api: KubeApi,
