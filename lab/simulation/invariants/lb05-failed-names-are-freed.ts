@@ -2,7 +2,7 @@
 
 import { phaseOfBranch } from "../world/branch-order.ts"
 import { branchesIn, branchHistory, marksOf, nameOf, primaryUid } from "./branch-history.ts"
-import { mayAct } from "./branch-operators.ts"
+import { mayAct, maySync } from "./branch-operators.ts"
 import type { Invariant } from "./invariant.ts"
 
 /** How long a failure may stay, ms. */
@@ -24,9 +24,8 @@ export const failedNamesAreFreed: Invariant = {
           if (!mayAct(world(), cluster.name)) return []
           return branchesIn(cluster).flatMap((branch) => {
             const marks = marksOf(branch)
-            // The primary of a copy deletes it.
-            const isItsTurn =
-              marks === undefined || (marks.cluster === primaryUid(world()) && !world().primary.host.isGone)
+            // The primary of a copy deletes it, and its own cluster does so if that is away for long.
+            const isItsTurn = marks === undefined || (marks.cluster === primaryUid(world()) && maySync(world()))
             const since = history.of(branch)?.phaseAt ?? 0
             return phaseOfBranch(branch) === "Failed" && isItsTurn && world().now - since > patience
               ? [`The branch ${nameOf(branch)} in ${cluster.name} has been Failed for too long.`]

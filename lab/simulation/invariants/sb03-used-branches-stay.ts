@@ -57,6 +57,7 @@ export const usedBranchesStay: Invariant = {
         const user = [...world().clients.values()].find(
           (client) =>
             client.branches.includes(call.name) &&
+            call.to === (client.isOfOneCluster ? client.home : world().plan.defaultCluster) &&
             at - (heard.get(client.name) ?? -Infinity) < heardWithin &&
             isConnectedTo(world(), client, call.to)
         )

@@ -155,8 +155,8 @@ const performDelete = (
   { precondition: { uid }, why }: Act<"DeleteBranch">
 ): Effect.Effect<void, KubeError> =>
   Effect.suspend(() => {
-    // The turn may have paused since it was planned.
-    if (Object.keys(known.uses).length > 0) {
+    // The turn may have paused since it was planned. Nobody can use a branch that has failed.
+    if (view.status?.phase !== "Failed" && Object.keys(known.uses).length > 0) {
       return Effect.fail(endedMeanwhile(state, "delete", `a session has begun to use the branch ${key}`))
     }
     known.isEnding = true
