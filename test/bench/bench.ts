@@ -4,6 +4,7 @@
  */
 
 import { parseArgs } from "node:util"
+import { branchStatus } from "./branch-status.ts"
 import { credentials } from "./credentials.ts"
 import { kubernetes } from "./kubernetes.ts"
 import { memory } from "./memory.ts"
@@ -30,6 +31,7 @@ const benchmarks: ReadonlyArray<
     "virtual against real time, the cost of more clusters and sessions, and what distance costs a client",
     simulation
   ],
+  ["branch-status", "the status of branches from a default cluster to its primary, in virtual time", branchStatus],
   [
     "credentials",
     "10,000 lives of members' tokens in 50 simulated clusters, with faults in their renewals: no user may notice",
@@ -39,7 +41,7 @@ const benchmarks: ReadonlyArray<
 
 const help = `npm run bench -- NAME…
 
-${benchmarks.map(([name, about]) => `  ${name.padEnd(11)} ${about}`).join("\n")}
+${benchmarks.map(([name, about]) => `  ${name.padEnd(13)} ${about}`).join("\n")}
 
   --short    less time for each measurement, and only the main ones (relay, memory, sessions, credentials)
   --help     this text

@@ -4,6 +4,7 @@
  */
 
 import { RandomStream } from "../kernel/random-stream.ts"
+import { branchFates } from "../world/sim-branch-pods.ts"
 import { electedActs, type RandomAct, type Setup, strand, Teller } from "./random-story.ts"
 import type { Story } from "./story.ts"
 
@@ -70,13 +71,15 @@ const setupOf = (random: RandomStream): Setup => {
   }
 }
 
-/** The end of some stories: a branch is ordered, used and deleted while nothing else is wrong. */
+/** The end of some stories: a branch is ordered and used, for longer than its TTL, while nothing else is wrong. */
 const calm = (random: RandomStream): ReadonlyArray<string> => [
   "heal all",
   "tick 40s",
   `branch q1 of ${random.pick(["one", "two", "three"])}`,
   "tick 15s",
   "env q1",
+  ...(random.chance(0.4) ? ["crash operator a", "tick 40s"] : []),
+  ...(random.chance(0.4) ? ["tick 170s", "env q1"] : []),
   ...(random.chance(0.4) ? ["database a delete any", "tick 3s", "branch q2 of three", "tick 15s"] : [])
 ]
 
@@ -86,6 +89,7 @@ export const branchStory = (seed: string): Story => {
   const setup = setupOf(random)
   const teller = new Teller(setup, mostSessions, weights)
   const candidates = setup.elected.length > 0 ? [...acts, ...electedActs] : acts
+  if (random.chance(0.25)) teller.add(`engine a ${random.pick(branchFates)}`)
   const [first] = acts
   if (first !== undefined) teller.say(first, random.split("first"))
   teller.add(random.pick(["tick 200ms", "tick 2s", "tick 10s", "tick 10s"]))
