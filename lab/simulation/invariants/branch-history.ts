@@ -106,7 +106,7 @@ export const primaryUid = ({ primary }: World): string | undefined =>
   primary.server.objects.peek(namespaces, identityNamespace)?.metadata.uid
 
 /** A branch as a person reads of it. */
-export const nameOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ""}/${metadata.name}`
+export const placeOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ""}/${metadata.name}`
 
 export class BranchHistory {
   readonly records = new Map<string, BranchRecord>()
