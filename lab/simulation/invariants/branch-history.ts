@@ -3,7 +3,7 @@
  * from the objects and never from an operator's state, so that a mistake of an operator cannot hide itself.
  */
 
-import { originAnnotations, originLabel } from "../../../src/domain/branch-sync/synced-branch.ts"
+import { originAnnotations } from "../../../src/domain/branch-sync/synced-branch.ts"
 import { identityNamespace } from "../../../src/domain/fleet/cluster-identity.ts"
 import { asObject, asString, at, isObject } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
@@ -64,10 +64,6 @@ export const marksOf = (
   return cluster === undefined || uid === undefined ? undefined : { cluster, uid }
 }
 
-/** Whether a branch says that it is a copy. */
-export const saysCopy = ({ metadata }: Pick<KubeObject, "metadata">): boolean =>
-  metadata.labels?.[originLabel] !== undefined || marksOf({ metadata }) !== undefined
-
 /** `status.copy` of an origin. */
 export const copyReference = (
   branch: KubeObject
@@ -106,7 +102,7 @@ export const primaryUid = ({ primary }: World): string | undefined =>
   primary.server.objects.peek(namespaces, identityNamespace)?.metadata.uid
 
 /** A branch as a person reads of it. */
-export const placeOf = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ""}/${metadata.name}`
+export const branchPath = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ""}/${metadata.name}`
 
 export class BranchHistory {
   readonly records = new Map<string, BranchRecord>()

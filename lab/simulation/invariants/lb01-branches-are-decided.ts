@@ -2,7 +2,7 @@
 
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
-import { branchesIn, isOrdering, placeOf } from "./branch-history.ts"
+import { branchesIn, isOrdering, branchPath } from "./branch-history.ts"
 import { mayAct } from "./branch-operators.ts"
 import type { Invariant } from "./invariant.ts"
 
@@ -23,7 +23,7 @@ export const branchesAreDecided: Invariant = {
           const role = isOrdering(world(), cluster.name) ? "origin" : "branch"
           return phase === "Ready" || phase === "Failed" || age < patience
             ? []
-            : [`The ${role} ${placeOf(branch)} in ${cluster.name} is ${phase ?? "without a phase"}.`]
+            : [`The ${role} ${branchPath(branch)} in ${cluster.name} is ${phase ?? "without a phase"}.`]
         })
       })
   })

@@ -5,7 +5,7 @@
 
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
-import { branchesIn, marksOf, placeOf, primaryUid } from "./branch-history.ts"
+import { branchesIn, marksOf, branchPath, primaryUid } from "./branch-history.ts"
 import { mayAct } from "./branch-operators.ts"
 import type { Invariant } from "./invariant.ts"
 
@@ -28,7 +28,7 @@ export const unusedBranchesGo: Invariant = {
               const age = world().now - (timeOf(branch.metadata.creationTimestamp) ?? 0)
               return age < patience || (isKept && (!isOurs || world().primary.host.isGone))
                 ? []
-                : [`The branch ${placeOf(branch)} in ${cluster.name} is still there: ${phaseOfBranch(branch)}.`]
+                : [`The branch ${branchPath(branch)} in ${cluster.name} is still there: ${phaseOfBranch(branch)}.`]
             })
           })
   })

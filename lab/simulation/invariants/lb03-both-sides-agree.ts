@@ -2,7 +2,7 @@
 
 import { at } from "../../../src/domain/json.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
-import { branchesIn, comparable, copyReference, marksOf, placeOf, primaryUid, sessionsOf } from "./branch-history.ts"
+import { branchesIn, comparable, copyReference, marksOf, branchPath, primaryUid, sessionsOf } from "./branch-history.ts"
 import { maySync } from "./branch-operators.ts"
 import type { Invariant } from "./invariant.ts"
 
@@ -23,7 +23,7 @@ export const bothSidesAgree: Invariant = {
               const marks = marksOf(copy)
               if (marks?.cluster !== uid || cluster.name !== plan.defaultCluster) return []
               const origin = origins.get(marks?.uid)
-              const what = `The copy ${placeOf(copy)} in ${cluster.name}`
+              const what = `The copy ${branchPath(copy)} in ${cluster.name}`
               if (origin === undefined) return sessionsOf(copy).length > 0 ? [] : [`${what} has no origin.`]
               return comparable(at(origin, "spec")) === comparable(at(copy, "spec"))
                 ? []
@@ -33,7 +33,7 @@ export const bothSidesAgree: Invariant = {
       const alone = [...origins.values()].flatMap((origin) => {
         const copy = copyReference(origin)
         const isThere = copy === undefined || clusters.get(copy.cluster)?.server.objects.has(copy.uid) === true
-        return isThere || phaseOfBranch(origin) === "Failed" ? [] : [`The origin ${placeOf(origin)} has no copy.`]
+        return isThere || phaseOfBranch(origin) === "Failed" ? [] : [`The origin ${branchPath(origin)} has no copy.`]
       })
       return [...copies, ...alone]
     }

@@ -8,7 +8,7 @@ import {
   isBranch,
   isOrdering,
   marksOf,
-  placeOf,
+  branchPath,
   statusText
 } from "./branch-history.ts"
 import { maySync } from "./branch-operators.ts"
@@ -45,7 +45,7 @@ export const statusComesSoon: Invariant = {
         const origin = marksOf(after)?.uid
         const isKnown = origin !== undefined && history.records.get(origin)?.goneAt === undefined
         if (isKnown && history.records.has(origin) && phaseOfBranch(after) !== undefined)
-          due.set(origin, { status: statusText(after), since: event.at, name: placeOf(after) })
+          due.set(origin, { status: statusText(after), since: event.at, name: branchPath(after) })
         return undefined
       },
       atRest: () =>
@@ -56,7 +56,7 @@ export const statusComesSoon: Invariant = {
               const copy = copies.find(({ metadata }) => metadata.uid === reference?.uid)
               return copy === undefined || phaseOfBranch(origin) === "Failed" || statusText(copy) === statusText(origin)
                 ? []
-                : [`The status of the origin ${placeOf(origin)} is not that of its copy.`]
+                : [`The status of the origin ${branchPath(origin)} is not that of its copy.`]
             })
           : []
     }

@@ -1,7 +1,7 @@
 /** L-B5 (failures.md §2.11). */
 
 import { phaseOfBranch } from "../world/branch-order.ts"
-import { branchesIn, branchHistory, marksOf, placeOf, primaryUid } from "./branch-history.ts"
+import { branchesIn, branchHistory, marksOf, branchPath, primaryUid } from "./branch-history.ts"
 import { mayAct, maySync } from "./branch-operators.ts"
 import type { Invariant } from "./invariant.ts"
 
@@ -28,7 +28,7 @@ export const failedNamesAreFreed: Invariant = {
             const isItsTurn = marks === undefined || (marks.cluster === primaryUid(world()) && maySync(world()))
             const since = history.of(branch)?.phaseAt ?? 0
             return phaseOfBranch(branch) === "Failed" && isItsTurn && world().now - since > patience
-              ? [`The branch ${placeOf(branch)} in ${cluster.name} has been Failed for too long.`]
+              ? [`The branch ${branchPath(branch)} in ${cluster.name} has been Failed for too long.`]
               : []
           })
         })

@@ -2,7 +2,7 @@
 
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
-import { branchHistory, isBranchCall, placeOf, sessionsOf } from "./branch-history.ts"
+import { branchHistory, isBranchCall, branchPath, sessionsOf } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
 
 /** How long a branch must be Ready before it counts as at rest, and then has no write, ms. */
@@ -55,7 +55,7 @@ export const branchesRest: Invariant = {
           const since = Math.max(phaseAt, used.get(uid) ?? 0)
           if (now - since < settling || write === undefined || now - write.at > rest) return []
           return [
-            `${write.what}, although ${placeOf(object)} has been at rest for ${Math.round((now - since) / 1_000)} s.`
+            `${write.what}, although ${branchPath(object)} has been at rest for ${Math.round((now - since) / 1_000)} s.`
           ]
         })
       }

@@ -6,7 +6,7 @@
 import { phaseOfBranch } from "../world/branch-order.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { World } from "../world/world.ts"
-import { branchHistory, calledBranch, isBranchCall, isOrdering, marksOf, placeOf } from "./branch-history.ts"
+import { branchHistory, calledBranch, isBranchCall, isOrdering, marksOf, branchPath } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
 
 /** A client hears at least the answers to its pings, ms. */
@@ -63,7 +63,7 @@ export const usedBranchesStay: Invariant = {
         )
         return user === undefined
           ? undefined
-          : `${process} deletes the branch ${placeOf(branch)} in ${call.to}, which ${user.name} uses.`
+          : `${process} deletes the branch ${branchPath(branch)} in ${call.to}, which ${user.name} uses.`
       }
     }
   }

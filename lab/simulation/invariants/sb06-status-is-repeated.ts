@@ -4,7 +4,7 @@
  */
 
 import { phaseOfBranch } from "../world/branch-order.ts"
-import { branchHistory, copyReference, isBranch, isOrdering, placeOf, statusText } from "./branch-history.ts"
+import { branchHistory, copyReference, isBranch, isOrdering, branchPath, statusText } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
 
 export const statusIsRepeated: Invariant = {
@@ -26,14 +26,14 @@ export const statusIsRepeated: Invariant = {
         if (status === statusText(before) || phase === "Init" || phase === "Failed") return undefined
         const reference = copyReference(after)
         const copy = history.records.get(reference?.uid ?? "")
-        if (copy === undefined) return `The status of ${placeOf(after)} is of a copy that there never was.`
+        if (copy === undefined) return `The status of ${branchPath(after)} is of a copy that there never was.`
         const key = after.metadata.uid ?? ""
         const last = places.get(key)
         const from = last !== undefined && last.copy === copy.uid ? last.place : 0
         const place = copy.statuses.indexOf(status, from)
         if (place < 0) {
           const was = copy.statuses.includes(status) ? "is older than the one before" : "is none that its copy had"
-          return `The status of ${placeOf(after)} ${was}: ${status}.`
+          return `The status of ${branchPath(after)} ${was}: ${status}.`
         }
         places.set(key, { copy: copy.uid, place })
         return undefined

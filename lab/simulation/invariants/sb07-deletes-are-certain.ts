@@ -23,8 +23,8 @@ export const deletesAreCertain: Invariant = {
   id: "S-B7",
   ofBranches: true,
   sentence:
-    "Each delete of a branch names its UID; a copy is deleted only when its origin is gone, and an origin that has not " +
-    "failed only when its copy is gone.",
+    "Each delete of a branch names its UID; a copy is deleted only when its origin is gone, and an origin that has " +
+    "not failed only when its copy is gone.",
   begin: (world) => {
     const history = branchHistory(world)
     return {

@@ -1,7 +1,7 @@
 /** S-B14 (failures.md §1.24). Migrations are not run yet. */
 
 import { phaseOfBranch } from "../world/branch-order.ts"
-import { branchHistory, isBranch, isOrdering, placeOf } from "./branch-history.ts"
+import { branchHistory, isBranch, isOrdering, branchPath } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
 
 export const readyBranchesServe: Invariant = {
@@ -19,7 +19,7 @@ export const readyBranchesServe: Invariant = {
         if (after === undefined || !isNew || isOrdering(world(), event.cluster)) return undefined
         return history.of(after)?.wasPodReady === true
           ? undefined
-          : `The branch ${placeOf(after)} in ${event.cluster} is Ready, and its pod never was.`
+          : `The branch ${branchPath(after)} in ${event.cluster} is Ready, and its pod never was.`
       }
     }
   }

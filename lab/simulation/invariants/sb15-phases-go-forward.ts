@@ -1,7 +1,7 @@
 /** S-B15 (failures.md §1.25). */
 
 import { phaseOfBranch } from "../world/branch-order.ts"
-import { branchHistory, copyReference, isBranch, isOrdering, placeOf } from "./branch-history.ts"
+import { branchHistory, copyReference, isBranch, isOrdering, branchPath } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
 
 const phases = ["Init", "Pending", "Ready", "Failed"]
@@ -19,7 +19,7 @@ export const phasesGoForward: Invariant = {
         const { after, before } = event.commit
         const [from, to] = [phaseOfBranch(before), phaseOfBranch(after)]
         if (after === undefined || before === undefined || from === undefined || from === to) return undefined
-        const what = `The branch ${placeOf(after)} in ${event.cluster}`
+        const what = `The branch ${branchPath(after)} in ${event.cluster}`
         if (phases.indexOf(to ?? "") < phases.indexOf(from)) return `${what} goes back from ${from} to ${to ?? "none"}.`
         if (from !== "Ready") return undefined
         const made = isOrdering(world(), event.cluster)

@@ -19,7 +19,8 @@ export const borrowedBranchesAreLeft: Invariant = {
         if (subresource === "status") return `${event.process} writes the status of the branch ${name} in ${to}.`
         const branch = calledBranch(world(), event.call)
         if (branch === undefined || marksOf(branch)?.cluster === primaryUid(world())) return undefined
-        return `${event.process} ${verb === "patch" ? "changes" : "deletes"} the branch ${name} in ${to} of somebody else.`
+        const deed = verb === "patch" ? "changes" : "deletes"
+        return `${event.process} ${deed} the branch ${name} in ${to} of somebody else.`
       }
     }
   }

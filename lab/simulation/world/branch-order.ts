@@ -54,7 +54,7 @@ export const branchIdLabel = "mirrord-branch-id"
 export const skipSyncLabel = "operator.metalbear.co/skip-mc-sync"
 
 /** The name of a branch, which follows from the target's namespace and the id. */
-export const orderedName = (engine: BranchEngineWord, namespace: string, id: string): string =>
+const orderedName = (engine: BranchEngineWord, namespace: string, id: string): string =>
   `mirrord-${databaseFacts[engine].dialect}-branch-${sha256Hex(`${namespace}\0${id}`).slice(0, 16)}`
 
 /** The object that orders a branch. */

@@ -10,12 +10,12 @@ import type { RandomStream } from "../kernel/random-stream.ts"
 import type { ApiServer } from "./sim-api-server.ts"
 import { copyProblem } from "./source-databases.ts"
 
-/** What becomes of new pods. */
+/** The fates of new pods. */
 export const branchFates = ["works", "fails", "no-image", "killed", "slow"] as const
 export type BranchFate = (typeof branchFates)[number]
 
 /** The label of every pod of a branch, by which other programs find it. */
-export const branchPodLabel = "db-owner-name"
+const branchPodLabel = "db-owner-name"
 
 type Span = readonly [least: number, most: number]
 
@@ -34,7 +34,7 @@ export class SimBranchPods {
   /** Pods whose copy is slow, by UID. */
   readonly #slow = new Set<string>()
   #counter = 0
-  /** What becomes of the pods that are made from now on. */
+  /** The fate of the pods that are made from now on. */
   fate: BranchFate = "works"
 
   constructor(kernel: Kernel, server: ApiServer, random: RandomStream) {

@@ -6,9 +6,8 @@
  */
 
 import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
-import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
-import { canary } from "./world.ts"
+import { canary } from "./canary.ts"
 
 /** Engines of the databases that `deployment/myapp` has. */
 export const branchEngineWords = ["pg", "mysql"] as const
@@ -47,7 +46,7 @@ export const copyProblem = (cluster: string): string =>
   `error: connection to ${sourceUrl(cluster, "pg")} failed: timeout expired`
 
 /** Images that users may name, and one that they may not. */
-export const allowedImages = ["docker.io/library/*"]
+const allowedImages = ["docker.io/library/*"]
 export const forbiddenImage = "registry.example/database:1"
 
 /** How operators make branches. */
@@ -67,9 +66,3 @@ export const secretBytes =
     const bytes = Buffer.from(text.padEnd(Math.ceil((count * 4) / 3), "0"), "base64url")
     return bytes.subarray(0, count)
   }
-
-/** The engine that a BranchDatabase is of. */
-export const engineOf = (branch: KubeObject): BranchEngineWord | undefined => {
-  const spec = (branch["spec"] ?? {}) as Readonly<Record<string, unknown>>
-  return branchEngineWords.find((engine) => spec[databaseFacts[engine].block] !== undefined)
-}

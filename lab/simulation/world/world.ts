@@ -15,6 +15,7 @@ import { type Cancel, Kernel } from "../kernel/kernel.ts"
 import { AccountTokens, type TokenPlan } from "./account-tokens.ts"
 import type { BranchWish } from "./branch-order.ts"
 import type { FaultPlan } from "./call-faults.ts"
+import { canary } from "./canary.ts"
 import type { CopyWish } from "./copy-request.ts"
 import { CredentialMakers } from "./credential-makers.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
@@ -31,9 +32,6 @@ import { type ClientShape, SimClient } from "./sim-client.ts"
 import { SimKubelet, type WorkloadPlan } from "./sim-kubelet.ts"
 import { TokenSecrets } from "./token-secrets.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
-
-/** Every secret of a world contains this text; it may appear nowhere but in Secrets (failures.md §1.8). */
-export const canary = "canary-7f3a"
 
 /** The place of a cluster's nodes, next to its operator. */
 export const nodesOf = (cluster: string): Place => `${cluster}/nodes`

@@ -12,7 +12,7 @@ const usualPatience = 60_000
 const usualTtl = 60
 
 /** One or two ids, such as `one+two`. */
-export const idWords = (word: string | undefined): Result.Result<ReadonlyArray<string>, string> =>
+const idWords = (word: string | undefined): Result.Result<ReadonlyArray<string>, string> =>
   Result.all((word ?? "").split("+").map((id) => nameWord(id, "the id of a branch")))
 
 export const branch: Verb = {

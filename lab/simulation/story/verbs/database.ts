@@ -101,8 +101,8 @@ export const database: Verb = {
     `database <cluster> ${made.join("|")} <id> [${branchEngineWords.join("|")}] | ` +
     `database <cluster> ${acts.join("|")} <id>|any`,
   summary:
-    "A person makes the branch of an id in a cluster (make-foreign: as a copy of another primary, make-lost: as a copy " +
-    "whose origin is gone), deletes or changes one, or takes its pod or its Secret away.",
+    "A person makes the branch of an id in a cluster (make-foreign: as a copy of another primary, make-lost: as a " +
+    "copy whose origin is gone), deletes or changes one, or takes its pod or its Secret away.",
   kind: "act",
   read: ([first, second, third, ...rest]) =>
     Result.gen(function* () {
