@@ -1,7 +1,7 @@
 /**
- * A user's order of branches of databases, as the real client makes it (db-branches.md §1.2 to §1.6): it looks for
- * branches with the ids, waits for those that are being made, orders the missing ones, and waits for these too.
- * Connecting with their names is in `sim-client.ts`.
+ * A user's order of branches of databases, as the real client makes it: it looks for branches with the ids, waits for
+ * those that are being made, orders the missing ones, and waits for these too. Connecting with their names is in
+ * `sim-client.ts`.
  */
 
 import { Result } from "effect"

@@ -273,7 +273,7 @@ export class SimClient {
           this.#connectFirst(() => this.#begin())
         },
         refused: ({ code, message, reason }) =>
-          this.#end("db-branches.md §1.5", `${code ?? "no answer"} ${reason}: ${message}`)
+          this.#end("the order of a branch", `${code ?? "no answer"} ${reason}: ${message}`)
       }
     )
   }
