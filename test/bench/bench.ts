@@ -4,6 +4,7 @@
  */
 
 import { parseArgs } from "node:util"
+import { branchStatus } from "./branch-status.ts"
 import { branches } from "./branches.ts"
 import { credentials } from "./credentials.ts"
 import { kubernetes } from "./kubernetes.ts"
@@ -31,6 +32,7 @@ const benchmarks: ReadonlyArray<
     "virtual against real time, the cost of more clusters and sessions, and what distance costs a client",
     simulation
   ],
+  ["branch-status", "the status of branches from a default cluster to its primary, in virtual time", branchStatus],
   [
     "credentials",
     "10,000 lives of members' tokens in 50 simulated clusters, with faults in their renewals: no user may notice",
@@ -41,7 +43,7 @@ const benchmarks: ReadonlyArray<
 
 const help = `npm run bench -- NAME…
 
-${benchmarks.map(([name, about]) => `  ${name.padEnd(11)} ${about}`).join("\n")}
+${benchmarks.map(([name, about]) => `  ${name.padEnd(13)} ${about}`).join("\n")}
 
   --short    less time for each measurement, and only the main ones (all but protocol, kubernetes and simulation)
   --help     this text

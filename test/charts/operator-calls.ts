@@ -560,6 +560,8 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
         .split("\n")
     }
     const plan = Result.getOrThrow(parseStory(story.seed, story.lines)).plan
+    // The calls about branches are those of operators with the value of an engine, which have parts of their own.
+    if (plan.branches) return
     const ofPrimary = plan.clusters.some(({ name }) => name === plan.primary)
       ? "primary-with-workloads"
       : "primary-management-only"

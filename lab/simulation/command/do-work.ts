@@ -9,8 +9,8 @@ import type { Violation } from "../invariants/invariant.ts"
 import { makeReport } from "../report/make-report.ts"
 import { reportPage } from "../report/report-page.ts"
 import { eventText } from "../story/event-text.ts"
-import { randomStory } from "../story/random-story.ts"
 import { runStory } from "../story/run-story.ts"
+import { seededStory } from "../story/seeded-story.ts"
 import { shrinkStory } from "../story/shrink-story.ts"
 import type { Story, StoryResult } from "../story/story.ts"
 import { type SweepRun, sweepRuns } from "../story/sweep.ts"
@@ -70,7 +70,7 @@ const unreadable = (story: Story, error: unknown): StoryResult => {
 }
 
 const storyOf = (choice: StoryChoice): Story =>
-  choice._tag === "Written" ? choice.story : randomStory(choice.seed, choice.size)
+  choice._tag === "Written" ? choice.story : seededStory(choice.seed, choice.size)
 
 const writeTrace = (file: string, heading: object, { events }: StoryResult): void => {
   const text = [`${JSON.stringify(heading)}\n`, ...events.map(eventText)].join("")

@@ -3,6 +3,7 @@
  * and a paragraph in docs/failures.md.
  */
 
+import { branchInvariants } from "./branch-invariants.ts"
 import type { Invariant } from "./invariant.ts"
 import { desiredIsActual } from "./l01-desired-is-actual.ts"
 import { deadSessionsGo } from "./l02-dead-sessions-go.ts"
@@ -98,5 +99,6 @@ export const invariants: ReadonlyArray<Invariant> = [
   heartbeats,
   restIsQuiet,
   eachMemberIsOwned,
-  ledger
+  ledger,
+  ...branchInvariants
 ]

@@ -4,6 +4,7 @@
  * primary's ledger of debts, or a parent that waits for it, must say so. The debts themselves are read in `debts.ts`.
  */
 
+import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { jobs, leases, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -82,14 +83,14 @@ const ofCluster = (
 }
 
 /**
- * Memory that living operators hold although their cluster has no session any more. `sleepers`: the fewest fibers of
- * each process that slept at a time, since some fibers sleep only for a moment.
+ * Memory that living operators hold although their cluster has no session and no branch any more. `sleepers`: the
+ * fewest fibers of each process that slept at a time, since some fibers sleep only for a moment.
  */
 const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): ReadonlyArray<string> =>
   [...world.clusters.values()]
     .flatMap(({ host, name, server }) =>
       host.replicas.flatMap(({ holdings, holdsLease, process }) => {
-        const hasSessions = [mirrordClusterSessions, mirrordMultiClusterSessions].some(
+        const hasSessions = [mirrordClusterSessions, mirrordMultiClusterSessions, branchDatabases].some(
           (kind) => server.objects.peekAll(kind).length > 0
         )
         if (process === undefined || hasSessions) return []

@@ -18,6 +18,8 @@ import { isLeaving, parentStatus } from "./session-objects.ts"
 const legitimateEnds: ReadonlySet<string> = new Set([
   // The first connect was refused.
   "operator-api.md §7.5",
+  // A branch failed, or took too long.
+  "the order of a branch",
   // The connection was lost and this kind of client has no second one, or never got one.
   "wire.md §6.14",
   "operator-api.md §8.7",

@@ -4,8 +4,8 @@
  */
 
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { canary } from "../world/canary.ts"
 import type { TimedEvent } from "../world/world-event.ts"
-import { canary } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 
 const json = (value: unknown): string =>

@@ -5,7 +5,9 @@
  */
 
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { clientTag, daemonTag } from "../../../src/domain/protocol/peek.ts"
+import { branchEngineWords, databaseFacts } from "../world/source-databases.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 
@@ -36,6 +38,18 @@ const comparable = (bytes: Uint8Array): Uint8Array => {
   return decoded._tag === "Decoded" && decoded.value._tag === "GetEnvVarsRequest"
     ? clientMessage.encode({ ...decoded.value, value: { ...decoded.value.value, envVarsFilter: new Set() } })
     : bytes
+}
+
+/** An agent's frame as it is compared: the variables of databases lead to branches where a session has them. */
+const comparableAnswer = (bytes: Uint8Array): Uint8Array => {
+  if (daemonTag(bytes) !== "GetEnvVarsResponse") return bytes
+  const decoded = daemonMessage.decode(bytes)
+  if (decoded._tag !== "Decoded" || decoded.value._tag !== "GetEnvVarsResponse") return bytes
+  const { value } = decoded.value
+  if (value._tag === "Err") return bytes
+  const variables = new Map(value.value)
+  for (const engine of branchEngineWords) variables.delete(databaseFacts[engine].variable)
+  return daemonMessage.encode({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: variables } })
 }
 
 /** A sequence of frames as one running checksum of 52 bits per prefix. */
@@ -135,7 +149,7 @@ export class StatefulTraffic {
       case "ClientHeard": {
         const known = this.clients.get(event.connection)
         if (known === undefined || !statefulAnswers.has(daemonTag(event.bytes))) return undefined
-        known.heard.add(event.bytes, event.at)
+        known.heard.add(this.#answer(event.bytes), event.at)
         return { _tag: "ClientHeard", client: known }
       }
       case "AgentHeard": {
@@ -154,7 +168,8 @@ export class StatefulTraffic {
         return { _tag: "AgentHeard", agent, before }
       }
       case "AgentSaid":
-        if (statefulAnswers.has(daemonTag(event.bytes))) this.#agent(event).said.add(event.bytes, event.at)
+        if (statefulAnswers.has(daemonTag(event.bytes)))
+          this.#agent(event).said.add(this.#answer(event.bytes), event.at)
         return undefined
       case "ClientConnected": {
         const { client, connection, sessionId } = event
@@ -185,6 +200,10 @@ export class StatefulTraffic {
       default:
         return undefined
     }
+  }
+
+  #answer(bytes: Uint8Array): Uint8Array {
+    return this.#world().plan.branches ? comparableAnswer(bytes) : bytes
   }
 
   #agent({

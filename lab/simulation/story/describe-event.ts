@@ -4,7 +4,8 @@
  */
 
 import { isCopy } from "../../../src/domain/copy-target/copy-record.ts"
-import { at } from "../../../src/domain/json.ts"
+import { asObject, asString, at } from "../../../src/domain/json.ts"
+import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, leases, pods, statefulSets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -12,7 +13,9 @@ import { primaryLeaseName } from "../../../src/domain/session/primary-claim.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { ClientEvent } from "../../client/client-output.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
+import { branchIdLabel, phaseOfBranch } from "../world/branch-order.ts"
 import { programAnswer } from "../world/program-answer.ts"
+import { isBranchPod } from "../world/sim-branch-pods.ts"
 import type { WorldEvent } from "../world/world-event.ts"
 
 interface ParentStatus {
@@ -38,6 +41,25 @@ const holderOf = (lease: KubeObject | undefined): string => {
     readonly leaseTransitions?: number
   }
   return holderIdentity === "" ? "" : `${holderIdentity.split("_")[0]} of epoch ${leaseTransitions}`
+}
+
+/** A branch that comes, goes or gets another phase, and pods of branches. */
+const branchText = ({ after, before, ref }: Commit): string | undefined => {
+  const object = after ?? before
+  if (object === undefined) return undefined
+  if (ref.plural === pods.plural)
+    return isBranchPod(object) && (after === undefined || before === undefined)
+      ? `pod of a branch ${before === undefined ? "made" : "gone"}`
+      : undefined
+  if (ref.plural !== branchDatabases.plural) return undefined
+  const name = `branch ${object.metadata.labels?.[branchIdLabel] ?? object.metadata.name}`
+  if (after === undefined) return `${name} gone`
+  const text = [phaseOfBranch(after) ?? "new", asString(at(after, "status", "error")) ?? ""].join(" ").trimEnd()
+  const sessions = Object.keys(asObject(at(after, "status", "sessionInfo"))).length
+  const now = `${name} ${text}${sessions === 0 ? "" : `, used by ${sessions}`}`
+  return before !== undefined && branchText({ ref, before: undefined, after: before, version: 0 }) === now
+    ? undefined
+    : now
 }
 
 /** Pods of copies that come and go, workloads that are scaled down for them, and policies. */
@@ -90,7 +112,7 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
       if (ref.plural === mirrordClusterSessions.plural && (before === undefined || after === undefined)) {
         return `${event.cluster}: child ${before === undefined ? "created" : "gone"}`
       }
-      const copied = copyText(event.commit)
+      const copied = branchText(event.commit) ?? copyText(event.commit)
       return copied === undefined ? undefined : `${event.cluster}: ${copied}`
     }
     case "Operator":
@@ -99,6 +121,8 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
       return `${event.cluster}: agent started${event.pod === "" ? "" : ` for ${event.pod}`}`
     case "AgentEnded":
       return `${event.cluster}: agent ended`
+    case "BranchTold":
+      return `${event.client} sees branch ${event.branch}: ${event.phase ?? "no phase"}`
     case "CopyTold":
       return `${event.client} is told of copy ${event.copy}: ${event.phase}`
     case "ClientConnected":

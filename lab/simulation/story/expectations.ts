@@ -4,6 +4,8 @@
  */
 
 import { Result } from "effect"
+import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
+import { branchIdLabel, phaseOfBranch } from "../world/branch-order.ts"
 import type { World } from "../world/world.ts"
 import { allOf, parentOf } from "./objects.ts"
 import { nameWord, nothingMore, oneOf, someText, wholeNumber } from "./words.ts"
@@ -25,6 +27,7 @@ export interface Form {
 }
 
 const phases = ["Initializing", "Pending", "Ready", "Failed", "Terminating", "gone"] as const
+const branchPhases = ["Init", "Pending", "Ready", "Failed", "gone"] as const
 const places = ["ready", "waits", "left-out"] as const
 
 interface ParentStatus {
@@ -110,6 +113,23 @@ export const forms: Readonly<Record<string, Form>> = {
         }
       })
   },
+  branch: {
+    usage: `branch <cluster> <id> ${branchPhases.join("|")}`,
+    read: ([first, second, third, ...rest]) =>
+      Result.gen(function* () {
+        const cluster = yield* nameWord(first, "a cluster's name")
+        const id = yield* nameWord(second, "the id of a branch")
+        const wanted = yield* oneOf(third, branchPhases)
+        yield* nothingMore(rest)
+        return (world) => {
+          const objects = world.clusters.get(cluster)?.server.objects
+          if (objects === undefined) return undefined
+          const found = objects.peekAll(branchDatabases).find(({ metadata }) => metadata.labels?.[branchIdLabel] === id)
+          const phase = found === undefined ? "gone" : (phaseOfBranch(found) ?? "new")
+          return { holds: phase === wanted, found: `it is ${phase}` }
+        }
+      })
+  },
   child: howMany("child <cluster> <n>", (world, cluster) => allOf(world.cluster(cluster), "child").length),
   agents: howMany("agents <cluster> <n>", (world, cluster) => world.cluster(cluster).kubelet.agents.length),
   log: {
@@ -140,6 +160,9 @@ export const forms: Readonly<Record<string, Form>> = {
               allOf(cluster, kind).map(({ metadata }) => `${kind} ${metadata.name} in ${cluster.name}`)
             ),
             ...allOf(cluster, "job").map(({ metadata }) => `job ${metadata.name} in ${cluster.name}`),
+            ...cluster.server.objects
+              .peekAll(branchDatabases)
+              .map(({ metadata }) => `branch ${metadata.name} in ${cluster.name}`),
             ...cluster.kubelet.copies.map(({ metadata }) => `copy ${metadata.name} in ${cluster.name}`),
             ...cluster.kubelet.agents.map(({ name }) => `agent ${name} in ${cluster.name}`)
           ])

@@ -37,7 +37,7 @@ const mostActs = (minutes: number): number => Math.max(60, Math.ceil(minutes * 1
 const primary = "primary"
 
 type Act = Extract<Verb, { readonly kind: "act" }>
-type RandomAct = Act & Required<Pick<Act, "random">>
+export type RandomAct = Act & Required<Pick<Act, "random">>
 
 const allActs: ReadonlyArray<RandomAct> = verbs.flatMap((verb) =>
   verb.kind === "act" && verb.random !== undefined && verb.random.weight > 0 ? [{ ...verb, random: verb.random }] : []
@@ -46,7 +46,7 @@ const allActs: ReadonlyArray<RandomAct> = verbs.flatMap((verb) =>
 const acts = allActs.filter(
   ({ random }) => random.ofElected !== true && random.ofNodes !== true && random.woven === undefined
 )
-const electedActs = allActs.filter(({ random }) => random.ofElected === true)
+export const electedActs = allActs.filter(({ random }) => random.ofElected === true)
 const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 /** How much more often than usual a verb may come. Time passes between acts, and sessions start, in every story. */
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
@@ -90,7 +90,8 @@ const copiedWorkloads = ["statefulset/db pods 2", "job/batch", "cronjob/nightly"
 
 const seed = fc.noShrink(fc.integer({ min: 0, max: 0x7fffffff }))
 
-function strand(
+/** The acts of a strand, and others of all stories by their names. */
+export function strand(
   of: NonNullable<RandomAct["random"]["woven"]>,
   others: ReadonlyArray<string>
 ): ReadonlyArray<RandomAct> {
@@ -98,7 +99,8 @@ function strand(
   return [...allActs.filter(({ random }) => random.woven === of), ...known]
 }
 
-interface Setup {
+/** A world as random lines are drawn for it. */
+export interface Setup {
   readonly clusters: readonly [string, ...ReadonlyArray<string>]
   readonly primary: string
   readonly defaultCluster: string
@@ -174,7 +176,7 @@ const setupArbitrary = (most: number): fc.Arbitrary<Setup> =>
     })
 
 /** Draws acts one by one, and remembers what they have said so far. */
-class Teller {
+export class Teller {
   readonly lines: Array<string> = []
   /** Virtual ms that the acts take. */
   time = 0

@@ -80,10 +80,9 @@ export const runStory = (story: Story, options: RunOptions = {}): StoryResult =>
     violations.push({ id: invariant.id, sentence: invariant.sentence, detail, at: at - worldStart, line })
     transcript.push(`  ${seconds(at)} BROKEN ${invariant.id}: ${invariant.sentence} ${detail}`)
   }
-  const checkers: ReadonlyArray<readonly [Invariant, Checker]> = invariants.map((invariant) => [
-    invariant,
-    invariant.begin(theWorld)
-  ])
+  const checkers: ReadonlyArray<readonly [Invariant, Checker]> = invariants
+    .filter(({ ofBranches }) => ofBranches !== true || plan.branches)
+    .map((invariant) => [invariant, invariant.begin(theWorld)])
   const observing = checkers.flatMap(([invariant, { on }]) => (on === undefined ? [] : [{ invariant, on }]))
   const observe = (event: TimedEvent): void => {
     if (options.events === true) events.push(event)

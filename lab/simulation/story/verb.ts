@@ -75,9 +75,9 @@ export type Verb = {
         readonly ofNodes?: true
         /**
          * Only for what is woven into some stories: copies of targets, policies, other clusters in the fleet, tokens
-         * that end, or members that are found or are authenticated at in other ways.
+         * that end, members that are found or are authenticated at in other ways, or branches of databases.
          */
-        readonly woven?: "copies" | "policies" | "fleet" | "tokens" | "members"
+        readonly woven?: "copies" | "policies" | "fleet" | "tokens" | "members" | "branches"
       }
     }
 )

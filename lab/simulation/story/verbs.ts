@@ -3,6 +3,8 @@
 import type { Verb } from "./verb.ts"
 import { agents } from "./verbs/agents.ts"
 import { authenticate } from "./verbs/authenticate.ts"
+import { branch } from "./verbs/branch.ts"
+import { branches } from "./verbs/branches.ts"
 import { claim } from "./verbs/claim.ts"
 import { cluster } from "./verbs/cluster.ts"
 import { configure } from "./verbs/configure.ts"
@@ -11,7 +13,9 @@ import { connect } from "./verbs/connect.ts"
 import { copy } from "./verbs/copy.ts"
 import { crash } from "./verbs/crash.ts"
 import { cut } from "./verbs/cut.ts"
+import { database } from "./verbs/database.ts"
 import { deleteSession } from "./verbs/delete.ts"
+import { engine } from "./verbs/engine.ts"
 import { env } from "./verbs/env.ts"
 import { ephemeral } from "./verbs/ephemeral.ts"
 import { errors } from "./verbs/errors.ts"
@@ -78,6 +82,7 @@ export const verbs: ReadonlyArray<Verb> = [
   authenticate,
   found,
   workload,
+  branches,
   start,
   ttl,
   timeout,
@@ -85,6 +90,7 @@ export const verbs: ReadonlyArray<Verb> = [
   session,
   connectAs,
   copy,
+  branch,
   steal,
   mirror,
   unsubscribe,
@@ -125,6 +131,8 @@ export const verbs: ReadonlyArray<Verb> = [
   node,
   kubectl,
   meddle,
+  database,
+  engine,
   policy,
   configure,
   token,

@@ -35,6 +35,8 @@ export interface OperatorHostOptions {
   readonly sharding: boolean
   /** Whether agents are ephemeral containers. */
   readonly ephemeralAgents: boolean
+  /** Whether operators make branches of databases. */
+  readonly branches: boolean
   /** Whether sessions are traced. */
   readonly traces: boolean
   readonly member: (name: string) => { readonly server: ApiServer; readonly host: ReplicaHost } | undefined

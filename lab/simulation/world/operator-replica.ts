@@ -12,6 +12,7 @@ import { makeProvidedSource } from "../../../src/app/fleet/provided-source.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { CurrentMeasurements, Measurements } from "../../../src/app/kernel/metrics.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
+import { CurrentSecretBytes } from "../../../src/app/kernel/secret-bytes.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { CurrentTracing, type Tracing } from "../../../src/app/kernel/tracing.ts"
 import { CurrentWatchLags, WatchLags } from "../../../src/app/kernel/watch-lags.ts"
@@ -39,6 +40,7 @@ import { searchOf } from "./member-plan.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHostOptions, PrimarySources, ReplicaHost } from "./operator-host-options.ts"
 import type { ApiCaller, ApiServer } from "./sim-api-server.ts"
+import { branchSettings, secretBytes } from "./source-databases.ts"
 import type { PortCall } from "./world-event.ts"
 
 export const operatorNamespace = "mirrord"
@@ -169,7 +171,7 @@ export class OperatorReplica {
   }
 
   start(): void {
-    const { emit, ephemeralAgents, kernel, replicas, server, sources, traces } = this.#options
+    const { branches, emit, ephemeralAgents, kernel, replicas, server, sources, traces } = this.#options
     const isThere = replicas === undefined || this.#pod !== undefined
     if (!isThere || this.#process !== undefined || this.#isTerminating) return
     const name = `${this.#name}-${++this.#starts}`
@@ -211,10 +213,15 @@ export class OperatorReplica {
     }
     const operator = Effect.gen(function* () {
       const configured = sources === undefined ? {} : yield* readFleet(sources, process, replica.connector.own.api)
-      return yield* runReplica({ ...replica, operator: { ...operatorSettings, fleet: undefined, ...configured } })
+      const served = branches ? { branchSettings } : {}
+      return yield* runReplica({
+        ...replica,
+        operator: { ...operatorSettings, ...served, fleet: undefined, ...configured }
+      })
     }).pipe(
       Effect.provideService(CurrentHoldings, holdings),
       Effect.provideService(CredentialMaker, sources?.makers.make ?? noMaker),
+      Effect.provideService(CurrentSecretBytes, secretBytes(kernel.random.split(`secrets of ${name}`))),
       // A process that dies takes them with it.
       Effect.provideService(CurrentMeasurements, new Measurements()),
       Effect.provideService(CurrentWatchLags, new WatchLags()),
@@ -404,7 +411,7 @@ export class OperatorReplica {
             namespace: request.namespace,
             name: request.sessionId.toString(),
             subresource: undefined,
-            body: undefined
+            body: { query: request.query }
           })
           if (process.state === "dead") return
           if (fault?._tag === "Fail") return refused(fault.code, fault.reason, `injected ${fault.reason}`)

@@ -54,6 +54,11 @@ export class PrimaryFiles {
     return new Set([this.#plan.primary, ...this.#addresses.keys()])
   }
 
+  /** The cluster that is the default for an operator that starts now. */
+  get defaultCluster(): string {
+    return this.#defaultCluster
+  }
+
   /** Whether the list has a cluster, wrong as it may be otherwise. */
   isListed(cluster: string): boolean {
     return this.#listed.has(cluster)

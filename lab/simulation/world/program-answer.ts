@@ -5,6 +5,7 @@
 
 import type { ResponseError } from "../../../src/domain/protocol/response-error.ts"
 import type { ClientEvent } from "../../client/client-output.ts"
+import { branchEngineWords, databaseFacts } from "./source-databases.ts"
 
 const decoder = new TextDecoder()
 /** Longer answers are bulk data that no reader wants to see. */
@@ -15,13 +16,25 @@ const textOf = (bytes: Uint8Array): string | undefined =>
 const errorOf = (error: ResponseError): string =>
   JSON.stringify(error, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value))
 
+/** The host in a URL. */
+const hostOf = (url: string): string => /@([^:/]*)/.exec(url)?.[1] ?? "nowhere"
+
+const environmentText = (variables: ReadonlyMap<string, string>): string => {
+  const databases = branchEngineWords.flatMap((engine) => {
+    const { variable } = databaseFacts[engine]
+    const url = variables.get(variable)
+    return url === undefined ? [] : [`${variable} at ${hostOf(url)}`]
+  })
+  const cluster = variables.get("CLUSTER")
+  const whole = cluster === undefined && databases.length > 0 ? [] : [`env of ${cluster ?? "nowhere"}`]
+  return [...whole, ...databases].join(", ")
+}
+
 /** The program's answer in words, such as `env of a`; undefined for events that are no such answer. */
 export const programAnswer = (event: ClientEvent): string | undefined => {
   switch (event._tag) {
     case "Env":
-      return event.result._tag === "Ok"
-        ? `env of ${event.result.value.get("CLUSTER") ?? "nowhere"}`
-        : `no env: ${errorOf(event.result.error)}`
+      return event.result._tag === "Ok" ? environmentText(event.result.value) : `no env: ${errorOf(event.result.error)}`
     case "FileAnswered": {
       const { response } = event
       if (response._tag === "Open")

@@ -20,8 +20,14 @@ const encoder = new TextEncoder()
 
 export const podIp = "10.0.0.5"
 
-export const podEnvironment = (cluster: string, pod: string): ReadonlyMap<string, string> =>
+/** `more`: variables beside those of every pod. */
+export const podEnvironment = (
+  cluster: string,
+  pod: string,
+  more: Readonly<Record<string, string>>
+): ReadonlyMap<string, string> =>
   new Map([
+    ...Object.entries(more),
     ["CLUSTER", cluster],
     ["POD", pod],
     ["HOSTNAME", pod],

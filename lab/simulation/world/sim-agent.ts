@@ -56,6 +56,8 @@ export interface SimAgentOptions {
   readonly idleTtl: number
   /** The agent ended by itself. */
   readonly exited: () => void
+  /** Variables of the pod beside the usual ones. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
 /** An HTTP request, without a body, that enters the pod. */
@@ -136,7 +138,7 @@ export class SimAgent {
       process,
       delay,
       longestDelay,
-      env: podEnvironment(cluster, pod),
+      env: podEnvironment(cluster, pod, options.environment ?? {}),
       targetless: pod === "",
       mirror: (client, message) => this.#hearMirror(client, message),
       steal: (client, message) => this.#hearSteal(client, message),

@@ -21,12 +21,13 @@ import {
   type Selection
 } from "../../../src/ports/kube-api.ts"
 import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
-import type { Kernel } from "../kernel/kernel.ts"
+import type { Cancel, Kernel } from "../kernel/kernel.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
 import type { AccountTokens } from "./account-tokens.ts"
 import type { CallFault } from "./call-faults.ts"
 import { Flow, type Network, type Place } from "./network.ts"
+import type { PipeEnd } from "./pipe.ts"
 import { WatchInbox } from "./watch-inbox.ts"
 import type { PortCall, WorldEvent } from "./world-event.ts"
 
@@ -37,6 +38,8 @@ const watchSilence = 300_000
 /** When the server ends a watch by itself, and how often it sends a bookmark, ms. */
 const watchEnds = 290_000
 const bookmarkEvery = 60_000
+/** Time until a user's client begins a broken watch anew, ms. */
+const followAgain = 800
 /** The shortest lifetime of a token that may be asked for, s. */
 const shortestLifetime = 600
 
@@ -74,6 +77,12 @@ export interface ApiServerOptions {
 interface CopyList {
   readonly items: ReadonlyArray<KubeObject>
   readonly resourceVersion: string
+}
+
+/** The objects that a user follows. */
+interface Followed {
+  readonly ref: ResourceRef
+  readonly selection: Selection
 }
 
 type Serve<A> = (answer: (result: Answer<A>) => void, staleBy: number) => void
@@ -293,6 +302,79 @@ export class ApiServer {
         return Stream.unwrap(opened)
       }
     }
+  }
+
+  /** A request of a user to the server itself. A user who has gone gets no answer. */
+  ask<A>(from: PipeEnd, serve: (objects: MemoryObjects) => Answer<A>, answer: (result: Answer<A>) => void): void {
+    const { network } = this.#options
+    let isOver = false
+    const finish = (result: Answer<A>): void => {
+      if (isOver) return
+      isOver = true
+      cancel()
+      answer(result)
+    }
+    const cancel = from.process.after(answerTimeout, () =>
+      finish(Result.fail(this.#unreachable("ask", `no answer within ${answerTimeout} ms`)))
+    )
+    network.send(from.place, this.place, () => {
+      if (isOver) return
+      const result = this.#down ? Result.fail(this.#unreachable("ask", "connection refused")) : serve(this.objects)
+      network.send(this.place, from.place, () => finish(result), from.process)
+    })
+  }
+
+  /**
+   * A user follows the objects of a selection: each is told as it is now, and each time that it has changed. A watch
+   * that breaks is begun anew, whatever the reason. The result stops it.
+   */
+  follow(from: PipeEnd, { ref, selection }: Followed, told: (object: KubeObject) => void): Cancel {
+    const { kernel, network } = this.#options
+    let isOver = false
+    let stop = (): void => {}
+    const again = (): void => void from.process.after(followAgain, list)
+    const watch = (version: string): void => {
+      const flow = new Flow(kernel, network, this.place, from.place, from.process)
+      network.send(from.place, this.place, () => {
+        if (isOver) return
+        if (this.#down) return network.send(this.place, from.place, again, from.process)
+        const started = this.objects.watch(ref, version, selection, {
+          event: (event) => {
+            if (event._tag !== "Changed") return
+            this.#late(event.object.metadata.uid, () => flow.send(0, () => isOver || told(event.object)))
+          },
+          ended: () => this.#late(undefined, () => flow.send(0, again))
+        })
+        if (Result.isFailure(started)) return network.send(this.place, from.place, again, from.process)
+        stop = () => {
+          started.success()
+          flow.stop()
+        }
+      })
+    }
+    const list = (): void => {
+      if (isOver) return
+      stop()
+      this.ask(
+        from,
+        (objects) => Result.succeed(objects.list(ref, selection)),
+        (answer) => {
+          if (isOver) return
+          if (Result.isFailure(answer)) return again()
+          const { items, resourceVersion } = answer.success
+          for (const object of items) if (!isOver) told(object)
+          if (!isOver) watch(resourceVersion)
+        }
+      )
+    }
+    const over = (): void => {
+      isOver = true
+      stop()
+      forget()
+    }
+    const forget = from.process.whenDead(over)
+    list()
+    return over
   }
 
   /**

@@ -10,11 +10,14 @@ import type { ClientState } from "../../client/client-state.ts"
 import { makeClient, step } from "../../client/client.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
+import { type BranchWish, obtainBranches, phaseOfBranch } from "./branch-order.ts"
 import { type CopyWish, obtainCopy, type ReadyCopy } from "./copy-request.ts"
 import { userCertificate } from "./credentials.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHost } from "./operator-host.ts"
 import { programAnswer } from "./program-answer.ts"
+import type { ApiServer } from "./sim-api-server.ts"
+import { databaseFacts } from "./source-databases.ts"
 import type { WorldEvent } from "./world-event.ts"
 
 /** The command that the user started. `exec` is two connections: the command line's, then the internal proxy's. */
@@ -32,10 +35,16 @@ export interface SimClientOptions {
   readonly target: string
   /** The operator that the user's kubeconfig leads to. */
   readonly operator: OperatorHost
+  /** The API server beside it. */
+  readonly server: ApiServer
   /** Whether that is a primary's, whose sessions are over many clusters. */
   readonly isAtPrimary: boolean
+  /** Whether its cluster runs no workloads. */
+  readonly isManagementOnly: boolean
   /** The session is to run on a copy. */
   readonly copy: CopyWish | undefined
+  /** The branches that the session is to use. */
+  readonly branches: BranchWish | undefined
   /** The next number of a connection, unique in the world. */
   readonly nextConnection: () => number
   /** Time between two pings of the internal proxy, ms. */
@@ -60,6 +69,7 @@ export class SimClient {
   readonly #options: SimClientOptions
   #sessionId: bigint
   #copy: ReadyCopy | undefined
+  #branches: ReadonlyArray<string> = []
   #state: ClientState
   #channel: FrameChannel | undefined
   #connection = 0
@@ -103,6 +113,16 @@ export class SimClient {
   /** Name of the copy that the session runs on, once it is ready. */
   get copy(): string | undefined {
     return this.#copy?.name
+  }
+
+  /** Names of the branches that the session uses, once they are ready. */
+  get branches(): ReadonlyArray<string> {
+    return this.#branches
+  }
+
+  /** The branches that the session is to use. */
+  get branchWish(): BranchWish | undefined {
+    return this.#options.branches
   }
 
   /** Whether the session is one of a single cluster. */
@@ -184,12 +204,19 @@ export class SimClient {
   #begin(): void {
     this.#feed({ _tag: "Start" })
     if (this.#state.options.kind === "cli") return
+    const { branches } = this.#options
+    // The internal proxy asks anew for the variables that lead to branches, to forward ports to them.
+    if (branches !== undefined) {
+      const select = new Set<string>([databaseFacts[branches.engine].variable])
+      this.#early.unshift({ _tag: "FetchEnv", selection: { filter: new Set<string>(), select } })
+    }
     for (const request of this.#early.splice(0)) this.#feed({ _tag: "Do", request })
   }
 
   /** Gets the copy if there is to be one, and connects. */
   #start(mayReuse: boolean): void {
-    const { copy: wish, emit, name, namespace, operator, user } = this.#options
+    const { branches, copy: wish, emit, name, namespace, operator, user } = this.#options
+    if (branches !== undefined) return this.#orderBranches(branches)
     if (wish === undefined) return this.#connectFirst(() => this.#begin())
     if (this.#ended !== undefined) return
     emit({ _tag: "ClientAsks", client: name })
@@ -219,6 +246,38 @@ export class SimClient {
     )
   }
 
+  /** Gets the branches, and connects. */
+  #orderBranches(wish: BranchWish): void {
+    const { emit, isManagementOnly, name, namespace, server } = this.#options
+    if (this.#ended !== undefined) return
+    emit({ _tag: "BranchesAsked", client: name })
+    let told = ""
+    obtainBranches(
+      {
+        from: this,
+        server,
+        isManagementOnly,
+        namespace,
+        wish,
+        isOver: () => this.#ended !== undefined,
+        told: (branch) => {
+          const event = { branch: branch.metadata.name, phase: phaseOfBranch(branch) }
+          if (told === JSON.stringify(event)) return
+          told = JSON.stringify(event)
+          emit({ _tag: "BranchTold", client: name, cluster: server.place, ...event })
+        }
+      },
+      {
+        ready: (names) => {
+          this.#branches = names
+          this.#connectFirst(() => this.#begin())
+        },
+        refused: ({ code, message, reason }) =>
+          this.#end("the order of a branch", `${code ?? "no answer"} ${reason}: ${message}`)
+      }
+    )
+  }
+
   /** The first connect of a client: without it there is no session, so its refusal is the end. */
   #connectFirst(opened: () => void): void {
     this.#options.emit({ _tag: "ClientAsks", client: this.name })
@@ -230,6 +289,12 @@ export class SimClient {
         this.#end("operator-api.md §7.5", `${code ?? "no answer"} ${reason}: ${message}`)
       }
     })
+  }
+
+  get #branchQuery(): string {
+    const { branches } = this.#options
+    if (branches === undefined || this.#branches.length === 0) return ""
+    return `&${branches.engine}_branch_names=${encodeURIComponent(JSON.stringify(this.#branches))}`
   }
 
   #connect(outcome: {
@@ -252,7 +317,7 @@ export class SimClient {
         clientVersion: "3.250.0",
         clientName: user,
         clientHostname: this.place,
-        query: "connect=true&on_concurrent_steal=abort&key=simulated"
+        query: `connect=true&on_concurrent_steal=abort&key=simulated${this.#branchQuery}`
       },
       {
         opened: (channel) => {

@@ -15,6 +15,8 @@ import { SimProcess } from "../kernel/sim-process.ts"
 import { operatorNamespace } from "./operator-replica.ts"
 import { type Answered, type PodRequest, SimAgent } from "./sim-agent.ts"
 import type { ApiServer } from "./sim-api-server.ts"
+import { isBranchPod, SimBranchPods } from "./sim-branch-pods.ts"
+import { sourceVariables, templateVariables } from "./source-databases.ts"
 import type { WorldEvent } from "./world-event.ts"
 
 const workloadNamespace = "default"
@@ -45,6 +47,8 @@ export interface KubeletOptions {
   readonly kernel: Kernel
   readonly server: ApiServer
   readonly emit: (event: WorldEvent) => void
+  /** Whether `deployment/myapp` has databases, of which there may be branches. */
+  readonly hasDatabases: boolean
 }
 
 interface RunningAgent {
@@ -90,6 +94,8 @@ export class SimKubelet {
   readonly #random: RandomStream
   /** Of copies and of what they do to workloads: stories without copies draw nothing here. */
   readonly #copyRandom: RandomStream
+  /** The pods of branches. */
+  readonly branches: SimBranchPods
   readonly #agents = new Map<string, RunningAgent>()
   readonly #starting = new Map<string, Cancel>()
   /** Pods that wait for the next attempt to pull their image. They say until then that the image cannot be pulled. */
@@ -112,12 +118,14 @@ export class SimKubelet {
     this.#options = options
     this.#random = options.kernel.random.split(`kubelet ${options.server.place}`)
     this.#copyRandom = this.#random.split("copies")
+    this.branches = new SimBranchPods(options.kernel, options.server, this.#random.split("branches"))
   }
 
   /** Ends all faults here: images can be pulled, pods are ready, agents run and answer fast. */
   heal(): void {
     this.pullProblem = undefined
     this.agentDelay = usualAgentDelay
+    this.branches.heal()
     this.returnNodes()
     this.setReady("myapp", true)
     for (const { process } of this.agents) process.resume()
@@ -136,6 +144,7 @@ export class SimKubelet {
     const isPulled = this.pullProblem === undefined && this.#unpulled.size === 0
     return (
       isPulled &&
+      this.branches.isWell &&
       this.agentDelay === usualAgentDelay &&
       isReady &&
       this.agents.every(({ process }) => process.state === "running")
@@ -154,6 +163,8 @@ export class SimKubelet {
     if (ref.plural === pods.plural && after === undefined && before !== undefined) this.#podGone(before)
     if (ref.plural === pods.plural && before === undefined && after !== undefined && isCopy(after.metadata))
       this.#copyMade(after)
+    if (ref.plural === pods.plural && before === undefined && after !== undefined && isBranchPod(after))
+      this.branches.made(after)
     if (ref.plural === deployments.plural || ref.plural === statefulSets.plural)
       this.#replicasChanged(ref, before, after)
   }
@@ -181,10 +192,14 @@ export class SimKubelet {
     const spec = {
       replicas,
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: "app" }] } }
+      template: { metadata: { labels }, spec: { containers: [this.#container] } }
     }
     objects.write(deployments, name, { spec }, workloadNamespace, this.#options.kernel.now)
     for (let i = 0; i < replicas; i++) this.#startPod(name)
+  }
+
+  get #container(): object {
+    return { name: "app", ...(this.#options.hasDatabases ? { env: templateVariables } : {}) }
   }
 
   /** A workload that copies are made of, with its pods. */
@@ -560,7 +575,8 @@ export class SimKubelet {
       longestDelay: () => this.agentDelay[1],
       firstClientTimeout,
       idleTtl,
-      exited: () => this.#ended(name, "Succeeded")
+      exited: () => this.#ended(name, "Succeeded"),
+      ...(this.#options.hasDatabases ? { environment: sourceVariables(server.place) } : {})
     })
     this.#agents.set(name, { name, ip, agent, process, containerId, ...(within === undefined ? {} : { within }) })
     emit({ _tag: "AgentStarted", cluster: server.place, agent: name, pod })
@@ -620,6 +636,7 @@ export class SimKubelet {
 
   #podGone(pod: KubeObject): void {
     const { name } = pod.metadata
+    this.branches.gone(pod)
     this.#starting.get(name)?.()
     this.#starting.delete(name)
     this.#unpulled.delete(name)

@@ -81,6 +81,16 @@ export type WorldEvent =
       readonly copy: string
       readonly phase: CopyTargetPhase
     }
+  /** A client begins to order its branches. */
+  | { readonly _tag: "BranchesAsked"; readonly client: string }
+  /** A client sees how far a branch is that it has ordered or found. */
+  | {
+      readonly _tag: "BranchTold"
+      readonly client: string
+      readonly cluster: string
+      readonly branch: string
+      readonly phase: string | undefined
+    }
   /** A client's socket. `connection` is unique in the world. */
   | {
       readonly _tag: "ClientConnected"

@@ -7,12 +7,15 @@
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
 import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
+import { identityNamespace } from "../../../src/domain/fleet/cluster-identity.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
-import { secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { namespaces, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { type Cancel, Kernel } from "../kernel/kernel.ts"
 import { AccountTokens, type TokenPlan } from "./account-tokens.ts"
+import type { BranchWish } from "./branch-order.ts"
 import type { FaultPlan } from "./call-faults.ts"
+import { canary } from "./canary.ts"
 import type { CopyWish } from "./copy-request.ts"
 import { CredentialMakers } from "./credential-makers.ts"
 import { userAuthority, worldStart } from "./credentials.ts"
@@ -29,9 +32,6 @@ import { type ClientShape, SimClient } from "./sim-client.ts"
 import { SimKubelet, type WorkloadPlan } from "./sim-kubelet.ts"
 import { TokenSecrets } from "./token-secrets.ts"
 import type { TimedEvent, WorldEvent } from "./world-event.ts"
-
-/** Every secret of a world contains this text; it may appear nowhere but in Secrets (failures.md §1.8). */
-export const canary = "canary-7f3a"
 
 /** The place of a cluster's nodes, next to its operator. */
 export const nodesOf = (cluster: string): Place => `${cluster}/nodes`
@@ -69,6 +69,8 @@ export interface WorldPlan {
   readonly tokens: Readonly<Record<string, TokenPlan>>
   /** By member: how it is found, and by what it knows the primary. */
   readonly members: MemberPlans
+  /** Whether `deployment/myapp` has databases, of which all operators make branches. */
+  readonly branches: boolean
   /** Whether operators trace sessions. Traces draw ids, so the world is another one then. */
   readonly traces: boolean
 }
@@ -84,6 +86,7 @@ export const usualPlan = {
   ephemeralAgents: [],
   tokens: {},
   members: {},
+  branches: false,
   traces: false
 } as const
 
@@ -106,6 +109,7 @@ export interface ClientPlan {
   /** The cluster whose operator is asked; the primary unless it is given. */
   readonly at?: string
   readonly copy?: CopyWish
+  readonly branches?: BranchWish
   /** Follows from the name unless it is given. */
   readonly sessionId?: bigint
 }
@@ -157,6 +161,8 @@ export class World {
       for (const workload of workloads) kubelet.deployOther(workload)
     }
     this.#writeUserAuthority()
+    // Without its identity a primary could not tell its copies from those of others.
+    if (plan.branches) this.primary.server.objects.write(namespaces, identityNamespace, {}, undefined, this.now)
     const members = plan.clusters.filter(({ name }) => name !== plan.primary && plan.members[name] === undefined)
     this.tokenSecrets = new TokenSecrets({
       objects: this.primary.server.objects,
@@ -294,8 +300,11 @@ export class World {
       namespace: "default",
       target: options.target,
       operator: this.cluster(home).host,
+      server: this.cluster(home).server,
       isAtPrimary: home === this.plan.primary,
+      isManagementOnly: !this.plan.clusters.some(({ name }) => name === home),
       copy: options.copy,
+      branches: options.branches,
       nextConnection: () => ++this.#connections,
       pingInterval: this.plan.pingInterval,
       version: options.version ?? "1.29.0"
@@ -349,7 +358,7 @@ export class World {
       envoy,
       tokens
     })
-    const kubelet = new SimKubelet({ kernel, server, emit })
+    const kubelet = new SimKubelet({ kernel, server, emit, hasDatabases: this.plan.branches })
     const host: OperatorHost = new OperatorHost({
       kernel,
       network,
@@ -359,6 +368,7 @@ export class World {
       replicas: this.plan.replicas[name],
       sharding: this.plan.sharding,
       ephemeralAgents: this.plan.ephemeralAgents.includes(name),
+      branches: this.plan.branches,
       traces: this.plan.traces,
       member: (member) => this.clusters.get(member),
       dialAgent: (from, ip) => this.#dialAgent(kubelet, name, from, ip),

@@ -225,9 +225,9 @@ const performDelete = (
   { precondition: { uid }, why }: Act<"DeleteBranch">
 ): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
-    // The turn may have paused since it was planned.
-    const isAwaited = view.status?.phase === "Ready" && (awaitedUntil(known) ?? 0) > (yield* Clock.currentTimeMillis)
-    if (isAwaited || Object.keys(known.uses).length > 0) {
+    // The turn may have paused since it was planned. Nobody can use a branch that has failed.
+    const isAwaited = (awaitedUntil(known) ?? 0) > (yield* Clock.currentTimeMillis)
+    if (view.status?.phase !== "Failed" && (isAwaited || Object.keys(known.uses).length > 0)) {
       return yield* endedMeanwhile(state.options, "delete", `a session has begun to use the branch ${key}`)
     }
     known.isEnding = true

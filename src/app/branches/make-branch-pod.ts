@@ -5,7 +5,6 @@
  * Not here: when a pod is made (domain/branch/branch-plan.ts), and what is in it (domain/branch/branch-pod.ts).
  */
 
-import { randomBytes } from "node:crypto"
 import { Effect, Redacted, Result } from "effect"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
 import { credentialsSecrets } from "../../domain/branch/branch-credentials.ts"
@@ -21,6 +20,7 @@ import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { ownerLabel } from "../../domain/session/names.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
+import { CurrentSecretBytes } from "../kernel/secret-bytes.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
 import type { OfferedCredentials } from "./offered-credentials.ts"
@@ -120,20 +120,21 @@ const createSecret = (
 const ensurePassword = (
   making: PodMaking,
   branch: BranchDatabase
-): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> => {
-  const { api } = making
-  const { metadata } = branch
-  const password = Redacted.make(randomBytes(passwordBytes).toString("base64url"))
-  return createSecret(making, branch, branchPodName(metadata), new Map([["password", password]])).pipe(
-    Effect.as(password),
-    Effect.catch((error) =>
-      error.reason === "AlreadyExists"
-        ? readPassword(api, branch)
-        : Effect.fail(refusedBy("The branch's Secret")(error))
-    ),
-    Effect.flatMap((found) => (found === undefined ? taken(secrets, branch) : Effect.succeed(found)))
-  )
-}
+): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> =>
+  Effect.gen(function* () {
+    const bytes = (yield* CurrentSecretBytes)(passwordBytes)
+    const password = Redacted.make(Buffer.from(bytes).toString("base64url"))
+    const name = branchPodName(branch.metadata)
+    const found = yield* createSecret(making, branch, name, new Map([["password", password]])).pipe(
+      Effect.as(password),
+      Effect.catch((error) =>
+        error.reason === "AlreadyExists"
+          ? readPassword(making.api, branch)
+          : Effect.fail(refusedBy("The branch's Secret")(error))
+      )
+    )
+    return found ?? (yield* taken(secrets, branch))
+  })
 
 /** The Secrets of the values that the client has sent for this very branch; they are as old as the branch is. */
 const ensureCredentials = (

@@ -5,10 +5,10 @@
  * Not here: which values a client may send (branch-credentials.ts).
  */
 
-import { randomBytes } from "node:crypto"
 import { Effect, FiberMap, type Scope } from "effect"
 import { type BranchCredentials, credentialsSecretName } from "../../domain/branch/branch-credentials.ts"
 import { countHolding } from "../kernel/holdings.ts"
+import { CurrentSecretBytes } from "../kernel/secret-bytes.ts"
 
 /** How long a client may take to make the branch: it waits for others of its configuration first. */
 const keptFor = "10 minutes"
@@ -31,6 +31,7 @@ export interface OfferedCredentials {
 export const makeOfferedCredentials: Effect.Effect<OfferedCredentials, never, Scope.Scope> = Effect.gen(function* () {
   const kept = new Map<string, Kept>()
   const ends = yield* FiberMap.make<string>()
+  const bytes = yield* CurrentSecretBytes
   yield* countHolding("values for branches", () => kept.size)
   yield* Effect.addFinalizer(() => Effect.sync(() => kept.clear()))
   return {
@@ -38,7 +39,7 @@ export const makeOfferedCredentials: Effect.Effect<OfferedCredentials, never, Sc
       Effect.suspend(() => {
         if ([...kept.values()].filter((one) => one.user === user).length >= mostOfOneUser)
           return Effect.succeed(undefined)
-        const secret = credentialsSecretName(randomBytes(tokenBytes).toString("hex"))
+        const secret = credentialsSecretName(Buffer.from(bytes(tokenBytes)).toString("hex"))
         kept.set(secret, { namespace, values, user })
         const end = Effect.andThen(
           Effect.sleep(keptFor),

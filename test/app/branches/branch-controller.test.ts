@@ -374,6 +374,17 @@ describe("a branch that cannot be", () => {
     })
   )
 
+  it.effect("frees its name soon after it failed, although the session that used it goes on", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      yield* branched.directory.use(branched.found(), session)
+      yield* branched.runPods({ phase: "Failed", reason: "Evicted" })
+      assert.strictEqual(branched.status()?.phase, "Failed")
+      yield* pass("21 seconds")
+      assert.isUndefined(branched.object())
+    })
+  )
+
   it.effect("is Failed when its pod is lost, whoever uses it, and gets no second pod", () =>
     Effect.gen(function* () {
       const branched = yield* ready()

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { runStory } from "../../../lab/simulation/story/run-story.ts"
+import { canary } from "../../../lab/simulation/world/canary.ts"
 import type { TimedEvent } from "../../../lab/simulation/world/world-event.ts"
-import { canary } from "../../../lab/simulation/world/world.ts"
 import { spanNames } from "../../../src/domain/tracing/span-catalogue.ts"
 
 type SpanEvent = Extract<TimedEvent, { readonly _tag: "Span" }>

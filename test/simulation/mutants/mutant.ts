@@ -34,7 +34,7 @@ export interface Mutant {
   /** The mistake as a sentence, for the table. */
   readonly mistake: string
   /** The series of stories that is told; the usual one unless given. */
-  readonly series?: "sharded"
+  readonly series?: "sharded" | "branches"
   /** Invariants that describe this mistake. A story that breaks other invariants has found something else. */
   readonly invariants: ReadonlyArray<string>
   /** The first story from 1 on that breaks one of them, and the invariant; written by `search.ts`. */
@@ -52,6 +52,9 @@ const root = fileURLToPath(new URL("../../..", import.meta.url))
 
 /** The program that runs in the copy, from the repository's root. */
 const teller = "test/simulation/mutants/tell-stories.ts"
+
+/** The files of the series of stories. */
+const seriesFiles = ["test/simulation/mutants/story-of-series.ts", "test/simulation/sharded-story.ts"]
 
 /** A mutant must be found within so many stories. */
 export const mostStories = 2_000
@@ -84,7 +87,7 @@ const copyWith = ({ edits, name }: Mutant): { readonly folder: string; readonly 
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   try {
     for (const part of ["src", "lab", "package.json"]) cpSync(join(root, part), join(folder, part), { recursive: true })
-    for (const part of [teller, "test/simulation/sharded-story.ts"]) cpSync(join(root, part), join(folder, part))
+    for (const part of [teller, ...seriesFiles]) cpSync(join(root, part), join(folder, part))
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
     for (const edit of edits) {
       const path = join(folder, edit.file)

@@ -7,19 +7,16 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parseDocument } from "yaml"
-import { randomStory, usualRandomStory } from "../../../lab/simulation/story/random-story.ts"
 import { runStory } from "../../../lab/simulation/story/run-story.ts"
-import { shardedStory } from "../sharded-story.ts"
 import { findMistake, type Mutant, mostStories, mutants } from "./mutant.ts"
+import { storyOfSeries } from "./story-of-series.ts"
 import { tableOf, writeTable } from "./table.ts"
 
 const atOnce = 2
 
 /** Whether the unchanged program breaks something in this story. Then the story says nothing about a mistake. */
-const isBroken = ({ series }: Mutant, story: number): boolean => {
-  const seed = String(story)
-  return runStory(series === "sharded" ? shardedStory(seed) : randomStory(seed, usualRandomStory)).violations.length > 0
-}
+const isBroken = ({ series }: Mutant, story: number): boolean =>
+  runStory(storyOfSeries(series, story)).violations.length > 0
 
 const search = async (mutant: Mutant): Promise<Mutant> => {
   for (let from = 1; from <= mostStories;) {

@@ -1,7 +1,8 @@
 /** `token b helm`: somebody changes a Secret with a member's token, or the member grants tokens that do not work. */
 
 import { Result } from "effect"
-import { canary, type World } from "../../world/world.ts"
+import { canary } from "../../world/canary.ts"
+import type { World } from "../../world/world.ts"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"
 import { nameWord, nothingMore, oneOf } from "../words.ts"

@@ -16,7 +16,7 @@ import { noDeleteInUse } from "../../../../lab/simulation/invariants/s07-no-dele
 import { noSecretsTold } from "../../../../lab/simulation/invariants/s08-no-secrets-told.ts"
 import { readyForWhatIsSeen } from "../../../../lab/simulation/invariants/s09-ready-for-what-is-seen.ts"
 import { noCallFromTheDead } from "../../../../lab/simulation/invariants/s10-no-call-from-the-dead.ts"
-import { canary } from "../../../../lab/simulation/world/world.ts"
+import { canary } from "../../../../lab/simulation/world/canary.ts"
 import { configMaps, leases, secrets } from "../../../../src/domain/resources/core-kinds.ts"
 import {
   asked,

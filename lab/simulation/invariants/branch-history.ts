@@ -1,0 +1,201 @@
+/**
+ * Everything that has become of the branches of databases of a story, for the rules about them (S-B1 to L-B7): read
+ * from the objects and never from an operator's state, so that a mistake of an operator cannot hide itself.
+ */
+
+import { originAnnotations } from "../../../src/domain/branch-sync/synced-branch.ts"
+import { identityNamespace } from "../../../src/domain/fleet/cluster-identity.ts"
+import { asObject, asString, at, isObject } from "../../../src/domain/json.ts"
+import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
+import { namespaces, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { Commit } from "../../memory/memory-objects.ts"
+import { phaseOfBranch } from "../world/branch-order.ts"
+import type { PortCall, TimedEvent } from "../world/world-event.ts"
+import type { SimCluster, World } from "../world/world.ts"
+
+/** One branch, by its UID, from its creation on; it stays when the object has gone. */
+export interface BranchRecord {
+  readonly cluster: string
+  readonly uid: string
+  object: KubeObject
+  /** Specs of all generations, as comparable texts. */
+  readonly specs: Set<string>
+  /** Its statuses in their order, as comparable texts. */
+  readonly statuses: Array<string>
+  /** When it got its phase, virtual ms. */
+  phaseAt: number
+  wasReady: boolean
+  /** Its pod was ready once. */
+  wasPodReady: boolean
+  /** Why it could fail after it was ready: its pod or its Secret was lost, or somebody changed its spec. */
+  isLost: boolean
+  goneAt: number | undefined
+  /** Whether an operator asked for its deletion. */
+  wasDeletedByOperator: boolean
+}
+
+/** Texts are equal if the values are, whatever the order of their fields; a field that is null counts as missing. */
+export const comparable = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(comparable).join()}]`
+  if (!isObject(value)) return JSON.stringify(value) ?? ""
+  const fields = Object.entries(value).filter(([, field]) => field !== null && field !== undefined)
+  return `{${fields
+    .map(([name, field]) => `${name}:${comparable(field)}`)
+    .toSorted()
+    .join()}}`
+}
+
+/** The parts of a status that travel from a copy to its origin. */
+export const statusText = (branch: KubeObject): string => {
+  const { error, expireTime, phase, podName, sessionInfo } = asObject(branch["status"])
+  return comparable({ error, expireTime, phase, podName, sessions: Object.keys(asObject(sessionInfo)).toSorted() })
+}
+
+export const sessionsOf = (branch: KubeObject): ReadonlyArray<string> =>
+  Object.keys(asObject(at(branch, "status", "sessionInfo")))
+
+/** The UIDs of the cluster and of the object that a copy names as its origin. */
+export const marksOf = (
+  branch: Pick<KubeObject, "metadata">
+): { readonly cluster: string; readonly uid: string } | undefined => {
+  const annotations = branch.metadata.annotations ?? {}
+  const [cluster, uid] = [annotations[originAnnotations.clusterUid], annotations[originAnnotations.uid]]
+  return cluster === undefined || uid === undefined ? undefined : { cluster, uid }
+}
+
+/** `status.copy` of an origin. */
+export const copyReference = (
+  branch: KubeObject
+): { readonly cluster: string; readonly uid: string; readonly borrowed: boolean } | undefined => {
+  const copy = at(branch, "status", "copy")
+  const [cluster, uid] = [asString(at(copy, "cluster")), asString(at(copy, "uid"))]
+  return cluster === undefined || uid === undefined
+    ? undefined
+    : { cluster, uid, borrowed: at(copy, "borrowed") === true }
+}
+
+/** Whether a cluster only orders branches, which another one makes. */
+export const isOrdering = ({ plan }: World, cluster: string): boolean =>
+  cluster === plan.primary && plan.primary !== plan.defaultCluster
+
+export const isBranchCall = ({ resource }: PortCall): boolean => resource === branchDatabases.plural
+
+export const isBranch = ({ ref }: Commit): boolean => ref.plural === branchDatabases.plural
+
+/** The UID that a call's precondition names. */
+export const preconditionOf = ({ body, verb }: PortCall): string | undefined =>
+  asString(verb === "delete" ? at(body, "preconditions", "uid") : at(body, "metadata", "uid"))
+
+/** The branches of a cluster as they are now. */
+export const branchesIn = ({ server }: SimCluster): ReadonlyArray<KubeObject> => server.objects.peekAll(branchDatabases)
+
+/** The branch that a call is about, unless the server refuses it for its precondition. */
+export const calledBranch = (world: World, call: PortCall): KubeObject | undefined => {
+  const found = world.clusters.get(call.to)?.server.objects.peek(branchDatabases, call.name, call.namespace)
+  const uid = preconditionOf(call)
+  return uid !== undefined && found?.metadata.uid !== uid ? undefined : found
+}
+
+/** The UID by which the primary's copies name its cluster. */
+export const primaryUid = ({ primary }: World): string | undefined =>
+  primary.server.objects.peek(namespaces, identityNamespace)?.metadata.uid
+
+/** A branch as a person reads of it. */
+export const branchPath = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ""}/${metadata.name}`
+
+export class BranchHistory {
+  readonly records = new Map<string, BranchRecord>()
+  /** When somebody last brought a fault about, or an operator ended. */
+  faultAt = -Infinity
+  #last: TimedEvent | undefined
+
+  /** Takes an event. Several rules hand in the same event; it counts once. */
+  take(event: TimedEvent): this {
+    if (event === this.#last) return this
+    this.#last = event
+    switch (event._tag) {
+      case "Fault":
+        this.faultAt = event.at
+        break
+      case "Operator":
+        if (event.change !== "started") this.faultAt = event.at
+        break
+      case "Called":
+        if (event.call.verb === "delete" && isBranchCall(event.call)) {
+          const record = this.records.get(preconditionOf(event.call) ?? "")
+          if (record !== undefined) record.wasDeletedByOperator = true
+        }
+        break
+      case "Committed":
+        if (isBranch(event.commit)) this.#changed(event.cluster, event.commit, event.at)
+        else this.#partChanged(event.commit)
+        break
+      default:
+    }
+    return this
+  }
+
+  of(branch: KubeObject | undefined): BranchRecord | undefined {
+    return this.records.get(branch?.metadata.uid ?? "")
+  }
+
+  /** The pods and Secrets of a branch change. */
+  #partChanged({ after, before, ref }: Commit): void {
+    if (ref.plural !== pods.plural && ref.plural !== secrets.plural) return
+    const owner = (after ?? before)?.metadata.ownerReferences?.find(({ kind }) => kind === branchDatabases.kind)
+    const record = owner === undefined ? undefined : this.records.get(owner.uid)
+    if (record === undefined) return
+    if (after === undefined || at(after, "status", "phase") === "Failed") record.isLost = true
+    const conditions = at(after, "status", "conditions")
+    if (
+      Array.isArray(conditions) &&
+      conditions.some((one) => at(one, "type") === "Ready" && at(one, "status") === "True")
+    )
+      record.wasPodReady = true
+  }
+
+  #changed(cluster: string, { after, before }: Commit, now: number): void {
+    const object = after ?? before
+    const uid = object?.metadata.uid ?? ""
+    if (object === undefined) return
+    const record: BranchRecord = this.records.get(uid) ?? {
+      cluster,
+      uid,
+      object,
+      specs: new Set(),
+      statuses: [],
+      phaseAt: now,
+      wasReady: false,
+      wasPodReady: false,
+      isLost: false,
+      goneAt: undefined,
+      wasDeletedByOperator: false
+    }
+    this.records.set(uid, record)
+    record.object = object
+    if (after === undefined) {
+      record.goneAt = now
+      return
+    }
+    const spec = comparable(after["spec"])
+    if (record.specs.size > 0 && !record.specs.has(spec)) record.isLost = true
+    record.specs.add(spec)
+    const phase = phaseOfBranch(after)
+    if (phase !== phaseOfBranch(before)) record.phaseAt = now
+    if (phase === "Ready") record.wasReady = true
+    const status = statusText(after)
+    if (record.statuses.at(-1) !== status) record.statuses.push(status)
+  }
+}
+
+const stories = new WeakMap<() => World, BranchHistory>()
+
+/** The branches of one story; the same for every rule that was begun with the same world. */
+export const branchHistory = (world: () => World): BranchHistory => {
+  const known = stories.get(world)
+  if (known !== undefined) return known
+  const made = new BranchHistory()
+  stories.set(world, made)
+  return made
+}

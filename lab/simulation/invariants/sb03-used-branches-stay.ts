@@ -1,0 +1,70 @@
+/**
+ * S-B3 (failures.md §1.15). A branch is in use while a client that named it is connected to the operator that makes it,
+ * by itself or by a link of the primary.
+ */
+
+import { phaseOfBranch } from "../world/branch-order.ts"
+import type { SimClient } from "../world/sim-client.ts"
+import type { World } from "../world/world.ts"
+import { branchHistory, calledBranch, isBranchCall, isOrdering, marksOf, branchPath } from "./branch-history.ts"
+import type { Invariant } from "./invariant.ts"
+
+/** A client hears at least the answers to its pings, ms. */
+const heardWithin = 40_000
+
+/** Whether a client's session has an open connection to the operator of a cluster. */
+const isConnectedTo = (
+  { network }: World,
+  { home, isServing, place, sessionId }: SimClient,
+  cluster: string
+): boolean => {
+  if (!isServing) return false
+  const hops: ReadonlyArray<readonly [string, string]> =
+    home === cluster
+      ? [[place, home]]
+      : [
+          [place, home],
+          [home, cluster]
+        ]
+  return hops.every(
+    ([from, to]) =>
+      network.isPrompt(from, to) &&
+      network.isPrompt(to, from) &&
+      network.between(from, to).some(({ isSilent, what }) => what === `session ${sessionId}` && !isSilent())
+  )
+}
+
+export const usedBranchesStay: Invariant = {
+  id: "S-B3",
+  ofBranches: true,
+  sentence: "No operator deletes a branch that a session uses, unless a person has deleted it.",
+  begin: (world) => {
+    const history = branchHistory(world)
+    const heard = new Map<string, number>()
+    return {
+      on: (event) => {
+        history.take(event)
+        if (event._tag === "ClientHeard") heard.set(event.client, event.at)
+        if (event._tag !== "Called" || event.call.verb !== "delete" || !isBranchCall(event.call)) return undefined
+        const { at, call, process } = event
+        const branch = calledBranch(world(), call)
+        if (branch === undefined || phaseOfBranch(branch) === "Failed" || isOrdering(world(), call.to)) return undefined
+        // The delete of an origin counts for its copy. A copy of nobody goes when its name is wanted.
+        const marks = marksOf(branch)
+        const origin = history.records.get(marks?.uid ?? "")
+        const isUnwanted = marks !== undefined && (origin === undefined || origin.goneAt !== undefined)
+        if (isUnwanted && origin?.wasDeletedByOperator !== true) return undefined
+        const user = [...world().clients.values()].find(
+          (client) =>
+            client.branches.includes(call.name) &&
+            call.to === (client.isOfOneCluster ? client.home : world().plan.defaultCluster) &&
+            at - (heard.get(client.name) ?? -Infinity) < heardWithin &&
+            isConnectedTo(world(), client, call.to)
+        )
+        return user === undefined
+          ? undefined
+          : `${process} deletes the branch ${branchPath(branch)} in ${call.to}, which ${user.name} uses.`
+      }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/** S-B13 (failures.md §1.23). Names may tell of a customer or of a secret project. */
+
+import { asString, at } from "../../../src/domain/json.ts"
+import type { Invariant } from "./invariant.ts"
+
+export const namesReachTheDefault: Invariant = {
+  id: "S-B13",
+  ofBranches: true,
+  sentence: "The names of a session's branches reach the default cluster, and no other member.",
+  begin: (world) => ({
+    on: (event) => {
+      if (event._tag !== "Called" || event.call.verb !== "link") return undefined
+      const { body, to } = event.call
+      const hasNames = (asString(at(body, "query")) ?? "").includes("_branch_names=")
+      const defaults = [world().plan.defaultCluster, world().files.defaultCluster]
+      if (hasNames) return defaults.includes(to) ? undefined : `${event.process} tells ${to} the names of branches.`
+      const client = [...world().clients.values()].find(({ sessionId }) => String(sessionId) === event.call.name)
+      return client !== undefined && client.branches.length > 0 && defaults.includes(to)
+        ? `${event.process} does not tell ${to} which branches ${client.name} uses.`
+        : undefined
+    }
+  })
+}

@@ -1,0 +1,99 @@
+/**
+ * Makes random stories of branches of databases: small worlds, few sessions, and mostly acts about branches, so that
+ * thousands of them are cheap. The same story for the same seed. All other random stories are in `random-story.ts`.
+ */
+
+import { RandomStream } from "../kernel/random-stream.ts"
+import { branchFates } from "../world/sim-branch-pods.ts"
+import { electedActs, type RandomAct, type Setup, strand, Teller } from "./random-story.ts"
+import type { Story } from "./story.ts"
+
+const primary = "primary"
+const leastActs = 6
+const mostActs = 16
+const mostSessions = 4
+/** Virtual ms after which no more acts come. */
+const longest = 400_000
+
+/** Acts about branches, and what else happens meanwhile. Time passes most often. */
+const acts: ReadonlyArray<RandomAct> = strand("branches", [
+  "tick",
+  "env",
+  "leave",
+  "kill",
+  "cut",
+  "heal",
+  "reset",
+  "crash",
+  "pause",
+  "resume",
+  "skew",
+  "stop",
+  "restart",
+  "errors",
+  "watch",
+  "stale",
+  "session",
+  "steal",
+  "request"
+])
+/** How much more often than usual a verb comes. */
+const weights: ReadonlyMap<string, number> = new Map([
+  ["tick", 1.5],
+  ["session", 0.3],
+  ["steal", 0.3],
+  ["request", 0.2]
+])
+
+/** The worlds: where the primary is, and which cluster is the default. */
+const topologies = [
+  { primary, lines: ["cluster a default"] },
+  { primary, lines: ["cluster a default"] },
+  { primary, lines: ["cluster a default", "cluster b"] },
+  { primary: "b", lines: ["cluster a default", "cluster b primary"] },
+  { primary: "a", lines: ["cluster a default primary"] },
+  { primary: "a", lines: ["cluster a default primary", "cluster b"] }
+] as const
+
+const setupOf = (random: RandomStream): Setup => {
+  const topology = random.pick(topologies)
+  const clusters = topology.lines.length === 1 ? (["a"] as const) : (["a", "b"] as const)
+  const elected = random.chance(0.3) ? [random.pick([topology.primary, "a"])] : []
+  const ttl = random.pick(["ttl 5s", "ttl 5s", "ttl 20s", ""])
+  return {
+    clusters,
+    primary: topology.primary,
+    defaultCluster: "a",
+    copiesAt: topology.primary,
+    elected,
+    nodes: false,
+    lines: [...topology.lines, "branches", ...(ttl === "" ? [] : [ttl]), ...elected.map((name) => `replicas ${name} 2`)]
+  }
+}
+
+/** The end of some stories: a branch is ordered and used, for longer than its TTL, while nothing else is wrong. */
+const calm = (random: RandomStream): ReadonlyArray<string> => [
+  "heal all",
+  "tick 40s",
+  `branch q1 of ${random.pick(["one", "two", "three"])}`,
+  "tick 15s",
+  "env q1",
+  ...(random.chance(0.4) ? ["crash operator a", "tick 40s"] : []),
+  ...(random.chance(0.4) ? ["tick 170s", "env q1"] : []),
+  ...(random.chance(0.4) ? ["database a delete any", "tick 3s", "branch q2 of three", "tick 15s"] : [])
+]
+
+/** The random story of branches of a seed, the same every time. The seed of its world is the same text. */
+export const branchStory = (seed: string): Story => {
+  const random = new RandomStream(`story of branches ${seed}`)
+  const setup = setupOf(random)
+  const teller = new Teller(setup, mostSessions, weights)
+  const candidates = setup.elected.length > 0 ? [...acts, ...electedActs] : acts
+  if (random.chance(0.25)) teller.add(`engine a ${random.pick(branchFates)}`)
+  const [first] = acts
+  if (first !== undefined) teller.say(first, random.split("first"))
+  teller.add(random.pick(["tick 200ms", "tick 2s", "tick 10s", "tick 10s"]))
+  const count = random.int(leastActs, mostActs)
+  for (let i = 0; i < count && teller.time < longest; i++) teller.tellOf(candidates, random.split(`act ${i}`))
+  return { seed, lines: [...setup.lines, ...teller.lines, ...(random.chance(0.3) ? calm(random) : [])] }
+}

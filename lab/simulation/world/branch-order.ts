@@ -1,0 +1,215 @@
+/**
+ * A user's order of branches of databases, as the real client makes it: it looks for branches with the ids, waits for
+ * those that are being made, orders the missing ones, and waits for these too. Connecting with their names is in
+ * `sim-client.ts`.
+ */
+
+import { Result } from "effect"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { targetNamespaceAnnotation } from "../../../src/domain/branch/branch-admission.ts"
+import { at, asString } from "../../../src/domain/json.ts"
+import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
+import type { KubeObject } from "../../../src/ports/kube-api.ts"
+import type { Cancel } from "../kernel/kernel.ts"
+import type { SimProcess } from "../kernel/sim-process.ts"
+import type { Refusal } from "./operator-host.ts"
+import { operatorNamespace } from "./operator-replica.ts"
+import type { PipeEnd } from "./pipe.ts"
+import type { ApiServer } from "./sim-api-server.ts"
+import { type BranchEngineWord, databaseFacts } from "./source-databases.ts"
+
+/** The branches that a user's configuration names. */
+export interface BranchWish {
+  readonly ids: ReadonlyArray<string>
+  readonly engine: BranchEngineWord
+  readonly ttlSecs: number
+  /** How long the client waits, ms. */
+  readonly patience: number
+  /** The configuration says `multi_cluster: false`. */
+  readonly isLocal: boolean
+  readonly image: string | undefined
+}
+
+export interface BranchAsker {
+  readonly from: PipeEnd & { readonly process: SimProcess }
+  readonly server: ApiServer
+  /** Whether the operator has the branches of all namespaces in its own. */
+  readonly isManagementOnly: boolean
+  /** Of the target. */
+  readonly namespace: string
+  readonly wish: BranchWish
+  /** Whether the user has gone. */
+  readonly isOver: () => boolean
+  /** Tells of each branch that the client sees, each time that it sees it. */
+  readonly told: (branch: KubeObject) => void
+}
+
+export interface BranchOutcome {
+  /** `names`: of the branches that are ready, as far as the client knows. */
+  readonly ready: (names: ReadonlyArray<string>) => void
+  readonly refused: (refusal: Refusal) => void
+}
+
+export const branchIdLabel = "mirrord-branch-id"
+export const skipSyncLabel = "operator.metalbear.co/skip-mc-sync"
+
+/** The name of a branch, which follows from the target's namespace and the id. */
+const orderedName = (engine: BranchEngineWord, namespace: string, id: string): string =>
+  `mirrord-${databaseFacts[engine].dialect}-branch-${sha256Hex(`${namespace}\0${id}`).slice(0, 16)}`
+
+/** The object that orders a branch. */
+export const branchObject = (
+  wish: Omit<BranchWish, "ids" | "patience">,
+  place: { readonly id: string; readonly namespace: string; readonly targetNamespace: string }
+): KubeObject => {
+  const { engine, image, isLocal, ttlSecs } = wish
+  const { id, namespace, targetNamespace } = place
+  const { block, variable } = databaseFacts[engine]
+  return {
+    metadata: {
+      name: orderedName(engine, targetNamespace, id),
+      namespace,
+      labels: { [branchIdLabel]: id, ...(isLocal ? { [skipSyncLabel]: "true" } : {}) },
+      ...(namespace === targetNamespace ? {} : { annotations: { [targetNamespaceAnnotation]: targetNamespace } })
+    },
+    spec: {
+      id,
+      ttlSecs,
+      target: { apiVersion: "apps/v1", kind: "Deployment", name: "myapp", container: "" },
+      connectionSource: { url: { env: { container: null, variable } } },
+      databaseName: "shop",
+      ...(image === undefined ? {} : { image }),
+      [block]: { copy: { mode: "schema" } }
+    }
+  }
+}
+
+/** `status.phase` of a branch; nothing: it has none yet. */
+export const phaseOfBranch = (branch: KubeObject | undefined): string | undefined =>
+  asString(at(branch, "status", "phase"))
+
+const isOver = (phase: string | undefined): boolean => phase === "Ready" || phase === "Failed"
+
+const failureOf = (branch: KubeObject): Refusal => ({
+  code: undefined,
+  reason: "Failed",
+  message: asString(at(branch, "status", "error")) ?? "Branch database creation failed"
+})
+
+/** The beginning of the sentence that the client ends with if a branch takes too long. */
+export const timedOut = "operator operation timed out: database branching"
+
+const tooLate: Refusal = { code: undefined, reason: "Timeout", message: timedOut }
+
+/** Waits until a branch is ready or has failed; errors of the watch end nothing. */
+const awaitBranch = (
+  { from, server, told }: BranchAsker,
+  { metadata: { name, namespace } }: KubeObject,
+  ended: (branch: KubeObject) => void
+): Cancel => {
+  const selection = { name, ...(namespace === undefined ? {} : { namespace }) }
+  return server.follow(from, { ref: branchDatabases, selection }, (branch) => {
+    told(branch)
+    if (isOver(phaseOfBranch(branch))) ended(branch)
+  })
+}
+
+/** Orders branches for a user. Either part of the outcome is called at most once, and none after the user has gone. */
+export const obtainBranches = (asker: BranchAsker, outcome: BranchOutcome): void => {
+  const { from, isManagementOnly, namespace: targetNamespace, server, told, wish } = asker
+  const { ids, patience } = wish
+  const namespace = isManagementOnly ? operatorNamespace : targetNamespace
+  const names: Array<string> = []
+  let isDone = false
+  const end = (tell: () => void): void => {
+    if (isDone || asker.isOver()) return
+    isDone = true
+    tell()
+  }
+  const refuse = (refusal: Refusal): void => end(() => outcome.refused(refusal))
+
+  /** Waits for all of these at once, with one time-out. */
+  const awaitAll = (branches: ReadonlyArray<KubeObject>, then: () => void): void => {
+    if (branches.length === 0) return then()
+    const waiting = new Map<string, Cancel>()
+    const stop = (): void => {
+      late()
+      for (const cancel of waiting.values()) cancel()
+    }
+    const late = from.process.after(patience, () => {
+      stop()
+      refuse(tooLate)
+    })
+    for (const branch of branches) {
+      const { name } = branch.metadata
+      const cancel = awaitBranch(asker, branch, (found) => {
+        if (!waiting.has(name)) return
+        waiting.get(name)?.()
+        waiting.delete(name)
+        if (phaseOfBranch(found) === "Failed") {
+          stop()
+          return refuse(failureOf(found))
+        }
+        names.push(name)
+        if (waiting.size > 0) return
+        late()
+        then()
+      })
+      waiting.set(name, cancel)
+    }
+  }
+
+  const ready = (): void => end(() => outcome.ready(names))
+
+  const order = (missing: ReadonlyArray<string>, made: ReadonlyArray<KubeObject>): void => {
+    const [id, ...others] = missing
+    if (id === undefined) return awaitAll(made, ready)
+    const object = branchObject(wish, { id, namespace, targetNamespace })
+    server.ask(
+      from,
+      (objects) => objects.create(branchDatabases, object, namespace, from.process.now()),
+      (answer) => {
+        if (isDone || asker.isOver()) return
+        if (Result.isSuccess(answer)) return order(others, [...made, answer.success])
+        if (answer.failure.reason !== "AlreadyExists")
+          return refuse({ code: answer.failure.code, reason: answer.failure.reason, message: answer.failure.detail })
+        server.ask(
+          from,
+          (objects) => objects.get(branchDatabases, object.metadata.name, namespace),
+          (found) => {
+            if (isDone || asker.isOver()) return
+            if (Result.isSuccess(found)) return order(others, [...made, found.success])
+            const { code, detail, reason } = found.failure
+            refuse({ code, reason, message: detail })
+          }
+        )
+      }
+    )
+  }
+
+  const isOurs = ({ metadata }: KubeObject): boolean =>
+    (metadata.annotations?.[targetNamespaceAnnotation] ?? metadata.namespace) === targetNamespace &&
+    ids.includes(metadata.labels?.[branchIdLabel] ?? "")
+
+  server.ask(
+    from,
+    (objects) => Result.succeed(objects.list(branchDatabases, { namespace, labelSelector: branchIdLabel })),
+    (answer) => {
+      if (isDone || asker.isOver()) return
+      if (Result.isFailure(answer)) {
+        const { code, detail, reason } = answer.failure
+        return refuse({ code, reason, message: detail })
+      }
+      const found = answer.success.items.filter(isOurs)
+      for (const branch of found) told(branch)
+      const usable = found.filter((branch) => phaseOfBranch(branch) !== "Failed")
+      const known = new Set(usable.map(({ metadata }) => metadata.labels?.[branchIdLabel]))
+      names.push(...usable.filter((branch) => phaseOfBranch(branch) === "Ready").map(({ metadata }) => metadata.name))
+      const missing = ids.filter((id) => !known.has(id))
+      awaitAll(
+        usable.filter((branch) => phaseOfBranch(branch) !== "Ready"),
+        () => order(missing, [])
+      )
+    }
+  )
+}
