@@ -19,6 +19,8 @@ export interface BranchRecord {
   readonly cluster: string
   readonly uid: string
   object: KubeObject
+  /** When it was created, virtual ms. */
+  readonly madeAt: number
   /** Specs of all generations, as comparable texts. */
   readonly specs: Set<string>
   /** Its statuses in their order, as comparable texts. */
@@ -163,6 +165,7 @@ export class BranchHistory {
       cluster,
       uid,
       object,
+      madeAt: now,
       specs: new Set(),
       statuses: [],
       phaseAt: now,

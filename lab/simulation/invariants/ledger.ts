@@ -4,14 +4,15 @@
  * primary's ledger of debts, or a parent that waits for it, must say so. The debts themselves are read in `debts.ts`.
  */
 
+import { syncedKinds } from "../../../src/domain/branch-sync/synced-branch.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { jobs, leases, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
-import { providerOf } from "../world/member-plan.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
+import { branchSettings } from "../world/source-databases.ts"
 import type { SimCluster, World } from "../world/world.ts"
 import { debtsOf, isAway, isOutOfReach } from "./debts.ts"
 import type { Invariant } from "./invariant.ts"
@@ -107,6 +108,8 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
               [...world.clusters.values()].filter(({ tokens }) => tokens.isPlanned).length +
               [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
             : 0
+        // A primary looks for clusters with copies of branches, for each kind of these.
+        const asSync = name === world.primary.name && world.plan.branches ? syncedKinds(branchSettings).length : 0
         // A primary reads files with kubeconfigs again and again, whether it leads or not.
         const asReader = name === world.primary.name ? world.authors.filesRead : 0
         // A leader renews its Lease and looks after its label; a standby only looks at the Lease.
@@ -115,7 +118,8 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
         // all Leases; a leader looks for members without an owner.
         const owned = holdings.get(ownedClusters) ?? 0
         const asOwner = isSharded(world) && name === world.primary.name ? 3 + 3 * owned : 0
-        const usual = (host.isElected ? (holdsLease ? 2 + asPrimary : 1) : asPrimary) + asLooker + asReader + asOwner
+        const asLeader = asPrimary + asSync
+        const usual = (host.isElected ? (holdsLease ? 2 + asLeader : 1) : asLeader) + asLooker + asReader + asOwner
         const sleeping = sleepers.get(process.name) ?? 0
         return [
           ...(held.length > 0 ? [`in the memory of ${process.name}: ${held.join(", ")}`] : []),
@@ -129,7 +133,7 @@ export const ledger: Invariant = {
   id: "ledger",
   sentence: "When everybody has left, nothing is left, or somebody owes it and says so.",
   begin: (world) => {
-    /** The watches of each living operator process in each cluster: `<process> <resource> <namespace>/<name>`. */
+    /** The watches of each living operator process in each cluster: `<process> <resource> <selection>`. */
     const watched = new Map<string, Set<string>>()
     let isMeddled = false
     /** Fewest sleeping fibers by operator process, counted since the world was well; undefined before. */
@@ -157,14 +161,11 @@ export const ledger: Invariant = {
           return undefined
         }
         if (event._tag !== "Called" || event.call.verb !== "watch") return undefined
-        const { name, namespace = "", operator, resource, to } = event.call
+        const { body, operator, resource, to } = event.call
         const set = watched.get(to) ?? new Set()
-        watched.set(to, set.add(`${event.process} ${resource} ${namespace}/${name}`))
+        watched.set(to, set.add(`${event.process} ${resource} ${JSON.stringify(body ?? {})}`))
         // A primary that is a workload cluster too has two readers of its own children.
-        const { clusters, members, primary } = world().plan
-        // Kubeconfigs stand beside the Secrets with credentials.
-        const hasKubeconfigs = Object.values(members).some((plan) => providerOf(plan) === "kubeconfigSecrets")
-        if (resource === secrets.plural && hasKubeconfigs) set.add(`${event.process} ${resource} with kubeconfigs`)
+        const { clusters, primary } = world().plan
         const isBoth = operator === to && to === primary && clusters.some(({ name }) => name === to)
         if (isBoth && resource === mirrordClusterSessions.plural) set.add(`${event.process} ${resource} as a member`)
         const isShared = isSharded(world()) && operator === to && to === primary

@@ -41,10 +41,16 @@ export const usedBranchesStay: Invariant = {
   begin: (world) => {
     const history = branchHistory(world)
     const heard = new Map<string, number>()
+    /** When a client of each session was heard first: a branch that was made later is none that it uses. */
+    const begun = new Map<bigint, number>()
     return {
       on: (event) => {
         history.take(event)
-        if (event._tag === "ClientHeard") heard.set(event.client, event.at)
+        if (event._tag === "ClientHeard") {
+          heard.set(event.client, event.at)
+          const session = world().clients.get(event.client)?.sessionId
+          if (session !== undefined && !begun.has(session)) begun.set(session, event.at)
+        }
         if (event._tag !== "Called" || event.call.verb !== "delete" || !isBranchCall(event.call)) return undefined
         const { at, call, process } = event
         const branch = calledBranch(world(), call)
@@ -54,9 +60,11 @@ export const usedBranchesStay: Invariant = {
         const origin = history.records.get(marks?.uid ?? "")
         const isUnwanted = marks !== undefined && (origin === undefined || origin.goneAt !== undefined)
         if (isUnwanted && origin?.wasDeletedByOperator !== true) return undefined
+        const madeAt = history.of(branch)?.madeAt ?? 0
         const user = [...world().clients.values()].find(
           (client) =>
             client.branches.includes(call.name) &&
+            (begun.get(client.sessionId) ?? Infinity) >= madeAt &&
             call.to === (client.isOfOneCluster ? client.home : world().plan.defaultCluster) &&
             at - (heard.get(client.name) ?? -Infinity) < heardWithin &&
             isConnectedTo(world(), client, call.to)

@@ -258,7 +258,7 @@ export class ApiServer {
           const inbox = new WatchInbox((run) => kernel.soon(run, caller.process))
           const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
           const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => inbox.end(Effect.fail(error)))
-          const stop = yield* request<() => void>(plain("watch", ref, selection), (answer) => {
+          const stop = yield* request<() => void>(plain("watch", ref, selection, selection), (answer) => {
             const started = objects.watch(ref, resourceVersion, selection, {
               event: (event) =>
                 this.#late(event._tag === "Bookmark" ? undefined : event.object.metadata.uid, () =>

@@ -3,7 +3,9 @@
  * everything that goes wrong with them. The engines themselves are not played.
  */
 
-import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import { migrationsLabel } from "../../../src/domain/branch/migrations/migration-job.ts"
+import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { timestamp } from "../../../src/domain/resources/object-meta.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Kernel } from "../kernel/kernel.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
@@ -26,6 +28,8 @@ const slowCopyTime: Span = [40_000, 150_000]
 const serveTime: Span = [100, 1_500]
 
 export const isBranchPod = ({ metadata }: KubeObject): boolean => metadata.labels?.[branchPodLabel] !== undefined
+
+export const isMigration = ({ metadata }: KubeObject): boolean => metadata.labels?.[migrationsLabel] !== undefined
 
 export class SimBranchPods {
   readonly #kernel: Kernel
@@ -61,6 +65,22 @@ export class SimBranchPods {
     const { uid = "" } = pod.metadata
     if (fate === "slow") this.#slow.add(uid)
     this.#after(startTime, pod, () => this.#start(pod, fate))
+  }
+
+  /** A Job of migrations ends as new pods do; its own pod is not played. */
+  migrating(job: KubeObject): void {
+    const { fate } = this
+    const { name, namespace, uid } = job.metadata
+    const ended = { type: fate === "works" || fate === "slow" ? "Complete" : "Failed", status: "True" }
+    // The tool has failed, or the run was lost.
+    const reason = fate === "fails" ? { reason: "DeadlineExceeded" } : {}
+    this.#kernel.after(this.#random.int(...(fate === "slow" ? slowCopyTime : copyTime)), () => {
+      const { objects } = this.#server
+      if (objects.peek(jobs, name, namespace)?.metadata.uid !== uid) return
+      const lastTransitionTime = timestamp(this.#kernel.now)
+      const status = { conditions: [{ ...ended, ...reason, lastTransitionTime }] }
+      objects.write(jobs, name, { status }, namespace)
+    })
   }
 
   gone({ metadata: { uid = "" } }: KubeObject): void {

@@ -15,7 +15,7 @@ import { SimProcess } from "../kernel/sim-process.ts"
 import { operatorNamespace } from "./operator-replica.ts"
 import { type Answered, type PodRequest, SimAgent } from "./sim-agent.ts"
 import type { ApiServer } from "./sim-api-server.ts"
-import { isBranchPod, SimBranchPods } from "./sim-branch-pods.ts"
+import { isBranchPod, isMigration, SimBranchPods } from "./sim-branch-pods.ts"
 import { sourceVariables, templateVariables } from "./source-databases.ts"
 import type { WorldEvent } from "./world-event.ts"
 
@@ -159,7 +159,10 @@ export class SimKubelet {
   committed({ after, before, ref }: Commit): void {
     if (before === undefined && after !== undefined) this.#collectIfOrphan(ref, after)
     if (ref.plural === pods.plural && before !== undefined && after !== undefined) this.#podChanged(before, after)
-    if (ref.plural === jobs.plural && before === undefined && after !== undefined) this.#jobMade(after)
+    if (ref.plural === jobs.plural && before === undefined && after !== undefined) {
+      if (isMigration(after)) this.branches.migrating(after)
+      else this.#jobMade(after)
+    }
     if (ref.plural === pods.plural && after === undefined && before !== undefined) this.#podGone(before)
     if (ref.plural === pods.plural && before === undefined && after !== undefined && isCopy(after.metadata))
       this.#copyMade(after)

@@ -22,7 +22,7 @@ export interface PortCall {
   /** Empty where a whole collection is meant. */
   readonly name: string
   readonly subresource: "status" | "ephemeralcontainers" | undefined
-  /** The object, patch or delete options that are sent. */
+  /** The object, patch or delete options that are sent, or the selection of a watch. */
   readonly body: object | undefined
 }
 

@@ -16,14 +16,14 @@ import { sessionIdHex } from "../../domain/session/session-id.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability, ReachedCluster } from "../api/capability.ts"
 import { branchFeatures } from "../branches/cluster-branches.ts"
-import { branchRefusal, onceRead } from "../branches/session-branch-refusal.ts"
+import { branchRefusal, onceRead, onceUsable } from "../branches/session-branch-refusal.ts"
 import { clusterUid } from "../kernel/cluster-uid.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { keepEngaged } from "./engaged-clusters.ts"
-import { awaitCopy, orderFor, orderObstacle } from "./ordered-branches.ts"
+import { awaitCopy, usableOrder } from "./ordered-branches.ts"
 import { makeOriginController } from "./origin-controller.ts"
 import { sendCredentials } from "./send-credentials.ts"
 import type { SyncState } from "./sync-state.ts"
@@ -73,16 +73,14 @@ const admitBranches =
     return Effect.gen(function* () {
       yield* onceRead(read)
       const known = yield* Deferred.await(states)
-      const orders = names.map((named) => ({ name: named.name, order: orderFor(known, namespace, named) }))
-      for (const { name, order } of orders) {
-        const obstacle = orderObstacle(order)
-        if (obstacle !== undefined) return yield* Effect.fail(branchRefusal(name, namespace, obstacle))
-      }
+      const orders = yield* Effect.forEach(names, (named) =>
+        Effect.flatMap(
+          onceUsable(() => usableOrder(known, namespace, named)),
+          Effect.fromResult
+        ).pipe(Effect.mapError((obstacle) => branchRefusal(named.name, namespace, obstacle)))
+      )
       const session = sessionIdHex(id)
-      yield* Effect.forEach(orders, ({ order }) => (order === undefined ? Effect.void : awaitCopy(order, session)), {
-        concurrency: "unbounded",
-        discard: true
-      })
+      yield* Effect.forEach(orders, (order) => awaitCopy(order, session), { concurrency: "unbounded", discard: true })
     })
   }
 

@@ -5,7 +5,7 @@
  * Not here: the branches themselves, at which the default cluster looks again.
  */
 
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import {
   copyOf,
   originAnnotations,
@@ -30,7 +30,7 @@ const originFor = (
     .find((origin) => copyAddress(origin, { copy: undefined }, options)?.namespace === namespace)
 
 /** A branch that users have ordered, among those of its kind. */
-export interface BranchOrder {
+interface BranchOrder {
   readonly state: SyncState
   readonly origin: SyncedBranch
 }
@@ -39,7 +39,7 @@ export interface BranchOrder {
  * The order of the branch that a connect names; nothing: there is none. `states`: of all kinds, of which BranchDatabase
  * counts first, and then the older kind of the list that has the name.
  */
-export const orderFor = (
+const orderFor = (
   states: ReadonlyArray<SyncState>,
   namespace: string,
   { name, olderKind }: NamedBranch
@@ -53,14 +53,12 @@ export const orderFor = (
 }
 
 /** Why no session can use an ordered branch, as far as its origin tells; nothing: it can. */
-export const orderObstacle = (order: BranchOrder | undefined): BranchObstacle | undefined => {
-  if (order === undefined) return { _tag: "Unknown" }
-  const {
-    origin,
-    state: {
-      options: { clusters, ownCluster }
-    }
-  } = order
+const orderObstacle = ({
+  origin,
+  state: {
+    options: { clusters, ownCluster }
+  }
+}: BranchOrder): BranchObstacle | undefined => {
   if (!isAlive(origin)) return { _tag: "BeingDeleted" }
   const phase = phaseOf(origin)
   if (phase === "Failed") return { _tag: "Failed" }
@@ -72,6 +70,14 @@ export const orderObstacle = (order: BranchOrder | undefined): BranchObstacle | 
     `it is in cluster ${place ?? ownCluster}, and sessions have their databases in another cluster now; stop it ` +
     "(mirrord db-branches stop), and run the command again."
   return { _tag: "Unserved", problem }
+}
+
+/** The order of the branch that a connect names, if a session can use it. */
+export const usableOrder = (...named: Parameters<typeof orderFor>): Result.Result<BranchOrder, BranchObstacle> => {
+  const order = orderFor(...named)
+  if (order === undefined) return Result.fail({ _tag: "Unknown" })
+  const obstacle = orderObstacle(order)
+  return obstacle === undefined ? Result.succeed(order) : Result.fail(obstacle)
 }
 
 /**

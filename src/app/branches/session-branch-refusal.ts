@@ -4,8 +4,8 @@
  * Not here: whether a branch can be used (domain/branch/usable-branch.ts).
  */
 
-import { Effect } from "effect"
-import type { BranchObstacle } from "../../domain/branch/usable-branch.ts"
+import { Effect, Result, Schedule } from "effect"
+import { type BranchObstacle, isPassing } from "../../domain/branch/usable-branch.ts"
 import { quoted } from "../../domain/clean-text.ts"
 import { type ApiError, badRequest, internalError } from "../api/status.ts"
 
@@ -18,6 +18,17 @@ export const onceRead = (started: Effect.Effect<void>): Effect.Effect<void, ApiE
     duration: patience,
     orElse: () => Effect.fail(internalError("The database branches have not been read yet; try again in a moment."))
   })
+
+/** How often a branch is looked at whose obstacle may pass in a moment, and with which pause. */
+const looks = { times: 20, schedule: Schedule.spaced("250 millis") }
+
+/** A client may read that a branch is ready before this process does, so an obstacle that may pass has some time. */
+export const onceUsable = <A>(
+  look: () => Result.Result<A, BranchObstacle>
+): Effect.Effect<Result.Result<A, BranchObstacle>> =>
+  Effect.sync(look).pipe(
+    Effect.repeat({ until: (found) => Result.isSuccess(found) || !isPassing(found.failure), ...looks })
+  )
 
 /** `namespace`: of the session's target. */
 export const branchRefusal = (name: string, namespace: string, obstacle: BranchObstacle): ApiError => {

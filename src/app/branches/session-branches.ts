@@ -15,7 +15,7 @@ import { type ApiError, badRequest, internalError, reconnectNotPossible } from "
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
 import type { BranchDirectory } from "./branch-directory.ts"
-import { branchRefusal, onceRead } from "./session-branch-refusal.ts"
+import { branchRefusal, onceRead, onceUsable } from "./session-branch-refusal.ts"
 
 /** The branches that a connect names. */
 export interface NamedBranches {
@@ -72,15 +72,18 @@ const found = (
     Effect.forEach(names, (named) => {
       const { name, olderKind } = named
       const key = namedBranchKey(named)
-      const branch = directory.find(namespace, name, olderKind)
-      const usable = branchFor(branch, { id, hasBegun, uses: uses.get(id)?.get(key)?.uid })
-      if (branch !== undefined && Result.isSuccess(usable)) {
-        return Effect.succeed({ key, branch, used: usable.success })
+      const look = (): Result.Result<FoundBranch, BranchObstacle> => {
+        const branch = directory.find(namespace, name, olderKind)
+        if (branch === undefined) return Result.fail({ _tag: "Unknown" })
+        const usable = branchFor(branch, { id, hasBegun, uses: uses.get(id)?.get(key)?.uid })
+        return Result.map(usable, (used) => ({ key, branch, used }))
       }
-      const why: BranchObstacle = Result.isFailure(usable) ? usable.failure : { _tag: "Unknown" }
-      const refused = branchRefusal(name, namespace, why)
-      const isFinal = hasBegun && !isPassing(why)
-      return Effect.fail(isFinal ? reconnectNotPossible(`The session cannot go on: ${refused.message}`) : refused)
+      return Effect.flatMap(onceUsable(look), (usable) => {
+        if (Result.isSuccess(usable)) return Effect.succeed(usable.success)
+        const refused = branchRefusal(name, namespace, usable.failure)
+        const isFinal = hasBegun && !isPassing(usable.failure)
+        return Effect.fail(isFinal ? reconnectNotPossible(`The session cannot go on: ${refused.message}`) : refused)
+      })
     })
   )
 

@@ -1,4 +1,4 @@
-import { Effect, Exit, Logger, Result, Scope } from "effect"
+import { Effect, Exit, Fiber, Logger, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Capability, ConnectAttempt, ReachedCluster } from "../../../src/app/api/capability.ts"
 import { makeBranchSyncCapability } from "../../../src/app/branch-sync/branch-sync-capability.ts"
@@ -92,13 +92,16 @@ export class Synced {
 
   /** A connect to a session in a namespace that names branches; `route`: over many clusters unless given. */
   readonly connect = (names: ReadonlyArray<string>, route: "MultiCluster" | "SingleCluster" = "MultiCluster") =>
-    Effect.suspend(() => {
+    Effect.gen({ self: this }, function* () {
       const params = Result.getOrThrow(parseConnectQuery(`pg_branch_names=${JSON.stringify(names)}`))
       const attempt = { _tag: route, id: sessionId(255n), params, request: { namespace } } as unknown as ConnectAttempt
-      return Effect.match(this.#capability.admit?.(attempt) ?? Effect.void, {
+      const asked = Effect.match(this.#capability.admit?.(attempt) ?? Effect.void, {
         onFailure: ({ message }) => message,
         onSuccess: () => "admitted"
       })
+      const fiber = yield* Effect.forkChild(asked, { startImmediately: true })
+      for (let i = 0; i < 12 && fiber.pollUnsafe() === undefined; i++) yield* pass("500 millis")
+      return yield* Fiber.join(fiber)
     })
 
   /** Values that a client brings to the primary. */

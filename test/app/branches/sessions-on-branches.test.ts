@@ -1,7 +1,7 @@
 /** Sessions that name database branches, from the connect to the variables, in one cluster and in a fleet. */
 
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect, Fiber, Result } from "effect"
 import type { UsableBranch } from "../../../src/app/branches/branch-directory.ts"
 import type { BranchSettings } from "../../../src/domain/branch/branch-settings.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
@@ -164,6 +164,16 @@ describe("a connect", () => {
       assert.include(message, "The variable DATABASE_URL cannot lead to branch ann: it holds a JDBC URL")
       container([{ name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "db", key: "url" } } }])
       yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann"]))))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("waits a moment for a branch of which the client knows already that it is ready", () =>
+    Effect.gen(function* () {
+      const { branches, certificate, cluster } = yield* single(readyBranch("ann", { phase: "Pending" }))
+      const connect = yield* Effect.forkChild(connectTo(cluster, naming(certificate, ["ann"])))
+      yield* pass("500 millis")
+      change(branches, "ann", {})
+      opened(yield* Fiber.join(connect))
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 

@@ -112,11 +112,17 @@ const decide = (situation: Situation, wanted: ObservedMigrations, now: number): 
   }
 }
 
-/** The outcome of a branch's migrations, and the next action. A spec that asks for none leaves the status as it is. */
+/** Nobody learns how a run ends that the spec does not ask for any more. */
+const withdrawn = failed("The migrations were taken out of the spec while they ran: run the command again")
+
+/**
+ * The outcome of a branch's migrations, and the next action. A spec that asks for none leaves the status of a run that
+ * is over as it is.
+ */
 export const planMigrations = (situation: Situation, now: number): MigrationPlan => {
   const { generation, stored, wanted } = situation
-  if (wanted === undefined) return { status: stored }
-  const { outcome, ...next } = decide(situation, wanted, now)
+  if (wanted === undefined && stored?.phase !== "Running") return { status: stored }
+  const { outcome, ...next }: Decision = wanted === undefined ? { outcome: withdrawn } : decide(situation, wanted, now)
   const { error, phase } = outcome
   const told = error === undefined || error === null ? {} : { error }
   return { status: { observedGeneration: generation, phase, ...told }, ...next }

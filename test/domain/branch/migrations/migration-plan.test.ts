@@ -200,4 +200,15 @@ describe("the plan for migrations", () => {
     const situation = { generation: 2, stored: undefined, wanted: wanted(), isUp: false }
     expect(planMigrations(situation, start)).toEqual({ status: { observedGeneration: 2, phase: "Running" } })
   })
+
+  it("fail once the spec does not ask for them any more, and stay what they are if they are over", () => {
+    const without = (stored: MigrationStatus) =>
+      planMigrations({ generation: 3, stored, wanted: undefined, isUp: true }, start).status
+    expect(without({ observedGeneration: 2, phase: "Running" })).toMatchObject({
+      observedGeneration: 3,
+      phase: "Failed",
+      error: expect.stringContaining("taken out of the spec")
+    })
+    expect(without(succeeded(2))).toEqual(succeeded(2))
+  })
 })
