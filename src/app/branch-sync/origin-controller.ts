@@ -144,14 +144,14 @@ const performCreate = (
 const performPatchCopy = (
   state: SyncState,
   turn: OriginTurn,
-  { address, generation, patch, uid }: Act<"PatchCopy">
+  { address, generation, patch, precondition }: Act<"PatchCopy">
 ): Effect.Effect<void, KubeError> =>
   Effect.suspend(() => {
     const copies = copiesFor(state, turn)
     if (copies === undefined) return Effect.void
     const { api, controller } = copies
     const { name, namespace } = address
-    const metadata = { ...(patch["metadata"] as object | undefined), uid }
+    const metadata = { ...(patch["metadata"] as object | undefined), ...precondition }
     return api.mergePatch(state.options.resource, name, { ...patch, metadata }, { namespace }).pipe(
       Effect.map((after) => {
         turn.known.written = { origin: generation, copy: after.metadata.generation }
@@ -249,10 +249,10 @@ const knownOrigin = ({ known }: SyncState, key: string, origin: SyncedBranch, no
   return current
 }
 
-/** Whether a copy is known to be gone. */
-const isGone = ({ engaged }: SyncState, { cluster, namespace }: CopyReference, name: string): boolean => {
+/** Whether a copy is known to be gone; another branch may have its name since. */
+const isGone = ({ engaged }: SyncState, { cluster, namespace, uid }: CopyReference, name: string): boolean => {
   const cache = engaged.get(cluster)?.controller.cache
-  return cache !== undefined && cache.synced() && cache.get(name, namespace) === undefined
+  return cache !== undefined && cache.synced() && cache.get(name, namespace)?.metadata.uid !== uid
 }
 
 /** Plans the copy as well: it may be without origin now, or in the way of this one. */

@@ -67,7 +67,8 @@ export type OriginAction =
       readonly _tag: "PatchCopy"
       readonly patch: MergePatch
       readonly address: BranchAddress
-      readonly uid: string
+      /** The copy as it was compared: a later edit of it would stay. */
+      readonly precondition: Precondition
       readonly generation: number | undefined
     }
   /** Merge patch of the origin's status through the status subresource. `missing`: see `DeleteOrigin`. */
@@ -165,12 +166,13 @@ const borrow = (
 const synchronise = (
   { origin, primary, written }: ObservedOrigin,
   copy: SyncedBranch,
-  { namespace, uid }: CopyReference
+  { namespace }: CopyReference
 ): ReadonlyArray<OriginAction> => {
   const patch = isSkipped(origin) ? undefined : copyPatch(origin, copy, primary, written)
   if (patch === undefined) return []
   const { generation } = origin.metadata
-  return [{ _tag: "PatchCopy", patch, address: { namespace, name: origin.metadata.name }, uid, generation }]
+  const address = { namespace, name: origin.metadata.name }
+  return [{ _tag: "PatchCopy", patch, address, precondition: preconditionOf(copy.metadata), generation }]
 }
 
 /** The branch is gone where it was. A client that still waits for it learns why. */

@@ -144,6 +144,36 @@ describe("a branch that users order at a primary", () => {
     })
   )
 
+  it.effect("loses every edit of its copy, also one that comes between two others", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      let isEdited = false
+      synced.member.before = ({ verb }) =>
+        Effect.sync(() => {
+          if (verb !== "patch" || isEdited) return
+          isEdited = true
+          synced.default.write(branchDatabases, branchName, { spec: { ttlSecs: 7 } }, namespace)
+        })
+      synced.default.write(branchDatabases, branchName, { spec: { id: "other" } }, namespace)
+      yield* seconds(3)
+      assert.isTrue(isEdited)
+      assert.deepInclude(synced.copy()?.["spec"], { ttlSecs: 300, id: "shop" })
+    })
+  )
+
+  it.effect("is forgotten when it has failed, though somebody else has its name in the default cluster since", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      yield* synced.order()
+      synced.default.erase(branchDatabases, branchName, namespace)
+      synced.default.write(branchDatabases, branchName, { spec: branchSpec }, namespace)
+      yield* seconds(30)
+      assert.isUndefined(synced.origin())
+      assert.isDefined(synced.copy())
+      assert.notInclude([...synced.holdings.now().keys()], "branches in two clusters")
+    })
+  )
+
   it.effect("fails with the default's sentence, and both objects go when it was read", () =>
     Effect.gen(function* () {
       const synced = yield* begin

@@ -94,8 +94,9 @@ const check = (sides: TwoSides, strangers: ReadonlySet<string>): void => {
   for (const write of sides.plan()) {
     const copy = sides.copy()
     if (write._tag === "DeleteCopy" || write._tag === "PatchCopy") {
-      expect(write.uid).toBe(copy?.metadata.uid)
-      expect(strangers).not.toContain(write.uid)
+      const uid = write._tag === "DeleteCopy" ? write.uid : write.precondition.uid
+      expect(uid).toBe(copy?.metadata.uid)
+      expect(strangers).not.toContain(uid)
     }
     if (write._tag === "DeleteCopy") expect(sides.areOriginsComplete && sides.isDefaultListed).toBe(true)
     if (write._tag === "DeleteOrigin" && write.missing !== undefined) expect(sides.isDefaultListed).toBe(true)

@@ -121,7 +121,7 @@ export class TwoSides {
       }
       case "PatchCopy": {
         this.written.push(write)
-        const patch = { ...write.patch, metadata: { ...(write.patch["metadata"] as object), uid: write.uid } }
+        const patch = { ...write.patch, metadata: { ...(write.patch["metadata"] as object), ...write.precondition } }
         const made = this.default.mergePatch(syncedBranches, write.address.name, patch, write.address)
         return Result.isSuccess(made) ? wrote(made.success) : undefined
       }
