@@ -280,7 +280,7 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       OPERATOR_PREVIEW_ENV: "true"
     })
     expect(rendered.rules("ClusterRole", "mirrord-operator-user").join("\n")).toContain(
-      "dbs.mirrord.metalbear.co/pgbranchdatabases: "
+      "dbs.mirrord.metalbear.co/branchdatabases,pgbranchdatabases,"
     )
     expect(rendered.rules("ClusterRole", "mirrord-operator-user").join("\n")).toContain(
       "preview.mirrord.metalbear.co/previewsessions: "

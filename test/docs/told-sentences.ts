@@ -191,6 +191,7 @@ const parts: ReadonlySet<string> = new Set([
     "params with patterns",
   "is of a part that a branch does not have",
   "still leads elsewhere with the parts that its patterns find",
+  "holds a URL whose parameter … may lead to another server",
   "insists on TLS by …, which is none of its parts, and the branch has none",
   // Parts of a refusal of a caller that is not the API server, and of the failure of a start.
   "the client certificate belongs to …, not to the API server's front proxy",

@@ -11,9 +11,6 @@
 - {apiGroups: [apps], resources: [deployments, replicasets, statefulsets], verbs: [list]}
 - {apiGroups: [batch], resources: [cronjobs, jobs], verbs: [list]}
 - {apiGroups: [argoproj.io], resources: [rollouts], verbs: [list]}
-{{- if include "braid.on" $operator.dbBranchingLiteralCredentials }}
-- {apiGroups: [operator.metalbear.co], resources: [branchcredentials], verbs: [create]}
-{{- end }}
 {{- if include "braid.on" $operator.previewEnv }}
 - {apiGroups: [operator.metalbear.co], resources: [previews], verbs: [get]}
 - {apiGroups: [operator.metalbear.co], resources: [previewsecretmounts], verbs: [create]}
@@ -31,6 +28,10 @@
 - {apiGroups: [operator.metalbear.co], resources: [mirrordoperators/ping], verbs: [get]}
 - {apiGroups: [operator.metalbear.co], resources: [mirrordoperators/certificate, mirrordclusteroperatorusercredentials], verbs: [create]}
 - {apiGroups: [operator.metalbear.co], resources: [events], verbs: [get, list, watch]}
+{{- if include "braid.on" .Values.operator.dbBranchingLiteralCredentials }}
+{{- /* They are of the whole cluster; the operator asks whether the caller may make branches in the namespace. */}}
+- {apiGroups: [operator.metalbear.co], resources: [branchcredentials], verbs: [create]}
+{{- end }}
 - {apiGroups: [profiles.mirrord.metalbear.co], resources: [mirrordclusterprofiles], verbs: [get, list]}
 {{- end -}}
 

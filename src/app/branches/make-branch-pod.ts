@@ -69,13 +69,14 @@ export const readPassword = (
     Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(undefined) : Effect.fail(error)))
   )
 
+const isRefusal = ({ code = 0, reason }: KubeError): boolean =>
+  reason === "Forbidden" || reason === "Invalid" || (reason === "Other" && code >= 400 && code < 500)
+
 /** A refusal by the API server, such as for a quota, would come again. */
 export const refusedBy =
   (what: string) =>
   (error: KubeError): KubeError | BranchRefused =>
-    error.reason === "Forbidden" || error.reason === "Invalid"
-      ? new BranchRefused({ why: `${what} cannot be made: ${error.detail}.` })
-      : error
+    isRefusal(error) ? new BranchRefused({ why: `${what} cannot be made: ${error.detail}.` }) : error
 
 export const taken = (
   { plural }: ResourceRef,
@@ -203,7 +204,8 @@ export const makeBranchPod = (
       owner: ownerOf(making, branch),
       request,
       digest,
-      template
+      template,
+      container: spec.target.container === "" ? undefined : spec.target.container
     }
     const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
     yield* ensureCredentials(making, branch, request)

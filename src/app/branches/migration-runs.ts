@@ -5,7 +5,7 @@
  */
 
 import { Effect, type Scope } from "effect"
-import { branchAnnotation, migrationsLabel } from "../../domain/branch/migrations/migration-job.ts"
+import { branchAnnotation, isMigrationsName, migrationsLabel } from "../../domain/branch/migrations/migration-job.ts"
 import { type MigrationRun, migrationRun } from "../../domain/branch/migrations/migration-run.ts"
 import { jobs, pods } from "../../domain/resources/core-kinds.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
@@ -20,8 +20,9 @@ export interface MigrationRuns {
   readonly wrote: (job: KubeObject) => void
 }
 
-const ofBranch = (cache: Reflector, { uid = "" }: ObjectMeta): ReadonlyArray<KubeObject> =>
-  cache.all().filter(({ metadata: { labels } }) => labels?.[migrationsLabel] === uid)
+/** Anybody may give an object this label, so the rest has to be right too. */
+const ofBranch = (cache: Reflector, { namespace, uid = "" }: ObjectMeta): ReadonlyArray<KubeObject> =>
+  cache.all().filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[migrationsLabel] === uid)
 
 /** The runs of all branches, for as long as the scope lives. `changed`: a run of the branch has changed. */
 export const makeMigrationRuns = (
@@ -49,7 +50,12 @@ export const makeMigrationRuns = (
     )
     return {
       awaitSynced: Effect.andThen(jobCache.awaitSynced, podCache.awaitSynced),
-      of: (branch) => migrationRun(ofBranch(jobCache, branch), ofBranch(podCache, branch)),
+      of: (branch) => {
+        const made = ofBranch(jobCache, branch).filter(({ metadata: { name } }) =>
+          isMigrationsName(branch.uid ?? "", name)
+        )
+        return migrationRun(made, ofBranch(podCache, branch))
+      },
       wrote: (job) => jobCache.wrote(job)
     }
   })

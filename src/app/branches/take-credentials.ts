@@ -17,6 +17,7 @@ import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { asObject, isObject } from "../../domain/json.ts"
 import { type BranchDatabase, branchDatabases } from "../../domain/resources/branches/branch-database.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { mayDo } from "../api/access-review.ts"
 import { type ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
@@ -51,18 +52,21 @@ const storedValues = (
   )
 }
 
-/** Refuses other values than those of a branch that lives, which its users would take for theirs. */
-const unlessOthers = (
+/**
+ * The Secret of a branch that lives, if the values are its own; nothing: it is found by others. Refuses other values,
+ * which its users would take for theirs.
+ */
+const secretOf = (
   ground: CredentialsGround,
   { id, namespace, values }: BranchCredentials,
   branch: BranchDatabase
-): Effect.Effect<void, ApiError> =>
+): Effect.Effect<string | undefined, ApiError> =>
   Effect.gen(function* () {
     const request = readBranchRequest(branch.spec)
     const [secret] = Result.isSuccess(request) ? credentialsSecrets(request.success.connection) : []
     const stored = secret === undefined ? undefined : yield* storedValues(ground, namespace, secret)
     const different = stored === undefined ? [] : differentVariables(stored, values)
-    if (different.length === 0) return
+    if (different.length === 0) return stored === undefined ? undefined : secret
     return yield* badRequest(
       `The database branch ${quoted(branch.metadata.name)} of id ${quoted(id)} was made with other values of ` +
         `${different.join(", ")}: take another id, or stop the branch (mirrord db-branches stop).`
@@ -88,10 +92,15 @@ export const takeCredentials = (
   Effect.gen(function* () {
     const { id, namespace, user } = credentials
     yield* unlessStranger(ground.api, caller, namespace)
-    yield* Effect.forEach(ground.living(namespace, id), (branch) => unlessOthers(ground, credentials, branch), {
-      discard: true
-    })
-    const name = yield* ground.offered.offer(credentials, user === undefined ? caller.user : `${caller.user}/${user}`)
+    const known = yield* Effect.forEach(ground.living(namespace, id), (branch) => secretOf(ground, credentials, branch))
+    const own = known.find((secret) => secret !== undefined)
+    // The same command once more: the branch is there.
+    if (own !== undefined) return own
+    const { group, plural } = mirrordClusterSessions
+    // A primary alone may begin sessions itself, and speak for its users.
+    const isOfOther =
+      user !== undefined && (yield* mayDo(ground.api, caller, { group, resource: plural, verb: "create" }))
+    const name = yield* ground.offered.offer(credentials, isOfOther ? `${caller.user}/${user}` : caller.user)
     return (
       name ??
       (yield* forbidden(

@@ -7,6 +7,7 @@
 
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import { quoted } from "../clean-text.ts"
 import type { AddressForm } from "./dialect.ts"
 
 /** The address and the credentials of a branch. */
@@ -113,7 +114,10 @@ export const leadsTo = ({ form, host, port }: BranchAddress, url: string, usualP
 /** Keys and parameters by which drivers find a server, whatever else the text says. */
 const placeKeys = ["host", "server", "proxy", "pipe", "service", "source", "addr", "cloudsql", "sock"]
 /** Keys that begin as one of these, and lead nowhere. */
-const otherKeys = ["servertimezone", "servercertificate", "serverrsapublickeyfile", "authsource"]
+const otherKeys = [
+  ...["servertimezone", "servercertificate", "serverrsapublickeyfile", "serverversion", "serverselection"],
+  ...["servermonitoring", "useserverprep", "authsource"]
+]
 
 const isPlaceKey = (key: string): boolean =>
   placeKeys.some((place) => key.includes(place)) && !otherKeys.some((other) => key.startsWith(other))
@@ -123,12 +127,21 @@ const digits = /^\d*/u
 const behindPort = (text: string, sign: string): string =>
   text.startsWith(sign) ? text.slice(1).replace(digits, "") : text
 
-/** Whether a host with this text behind it is one of a list. A port may follow a comma, as in ADO texts. */
-const isListed = (after: string): boolean => {
+/** Whether a word beside a host may be another one: it is no key with its value, no option and no port. */
+const mayBeHost = (word: string): boolean =>
+  word !== "" && !word.includes("=") && !word.startsWith("-") && word.replace(digits, "") !== ""
+
+const listSeparators = /[,;|\s]/u
+
+/** Whether a host between these texts is one of a list. A port may follow a comma, as in ADO texts. */
+const isListed = (before: string, after: string): boolean => {
   const rest = behindPort(after, ":")
-  if (!rest.startsWith(",")) return false
-  const end = behindPort(rest, ",")
-  return end.length === rest.length - 1 || !["", ";", " "].includes(end.charAt(0))
+  const isEnd = rest === "" || !listSeparators.test(rest.charAt(0))
+  const isBegin = before === "" || !listSeparators.test(before.slice(-1))
+  return (
+    (!isEnd && mayBeHost(rest.split(listSeparators).find((word) => word !== "") ?? "")) ||
+    (!isBegin && mayBeHost(before.split(listSeparators).findLast((word) => word !== "") ?? ""))
+  )
 }
 
 const separators = /[?&;\s]/u
@@ -136,7 +149,10 @@ const separators = /[?&;\s]/u
 /** The keys of a text with the first word behind each, in whatever form the text has them. */
 const pairsOf = (text: string): ReadonlyArray<readonly [key: string, value: string]> => {
   const pieces = text.split("=").map((piece) => piece.trim().split(separators))
-  return pieces.slice(1).map((piece, index) => [pieces[index]?.at(-1)?.toLowerCase() ?? "", piece[0] ?? ""])
+  return pieces.slice(1).map((piece, index) => {
+    const key = pieces[index]?.at(-1) ?? ""
+    return [(decoded(key) ?? key).toLowerCase(), piece[0] ?? ""]
+  })
 }
 
 /**
@@ -147,7 +163,7 @@ export const mayStray = ({ host }: BranchAccess, text: string): boolean => {
   const own = urlHost(host)
   if (text.split("://").length > 2) return true
   const around = text.split(own)
-  if (around.slice(1).some((after, index) => around[index]?.endsWith(",") === true || isListed(after))) return true
+  if (around.slice(1).some((after, index) => isListed(around[index] ?? "", after))) return true
   const isOwn = (value: string): boolean => {
     const place = value.startsWith("tcp:") ? value.slice("tcp:".length) : value
     return place.startsWith(own) && behindPort(behindPort(place.slice(own.length), ":"), ",") === ""
@@ -203,17 +219,21 @@ const piecesOf = (query: string): ReadonlyArray<QueryPiece> | undefined => {
 const isOwn = ({ needs = {}, own }: AddressForm, name: string): boolean =>
   Object.hasOwn(own, name) || Object.keys(needs).some((needed) => needed.toLowerCase() === name)
 
+/** Whether the branch's URL keeps a parameter of the source's. */
+const isKept = ({ form, query }: BranchAddress, { name }: QueryPiece): boolean =>
+  !(form.locates(name) || form.secures(name) || isOwn(form, name)) &&
+  !Object.keys(query).some((wanted) => wanted.toLowerCase() === name)
+
 /** The query of the branch's URL: what is left of the source's, then what a branch says, then what the user wants. */
-const newQuery = ({ form, query }: BranchAddress, pieces: ReadonlyArray<QueryPiece>): string => {
+const newQuery = (address: BranchAddress, pieces: ReadonlyArray<QueryPiece>): string => {
+  const { form, query } = address
   const wanted = new Set(Object.keys(query).map((name) => name.toLowerCase()))
-  const isKept = ({ name }: QueryPiece): boolean =>
-    !(form.locates(name) || form.secures(name) || isOwn(form, name) || wanted.has(name))
   const own = Object.entries(form.own).filter(([name]) => !wanted.has(name) && pieces.some((one) => one.name === name))
   const needed = Object.entries(form.needs ?? {}).filter(([name]) => !wanted.has(name.toLowerCase()))
   const added = [...own, ...needed, ...Object.entries(query)].map(
     ([name, value]) => `${encoded(name)}=${encoded(value)}`
   )
-  return [...pieces.filter(isKept).map(({ text }) => text), ...added].join("&")
+  return [...pieces.filter((piece) => isKept(address, piece)).map(({ text }) => text), ...added].join("&")
 }
 
 const written = (address: BranchAddress, scheme: string, database: string, query: string): string => {
@@ -221,6 +241,14 @@ const written = (address: BranchAddress, scheme: string, database: string, query
   const login = form.hasNoLogin === true ? "" : `${encoded(user)}:${encoded(Redacted.value(password))}@`
   const path = database === "" ? "" : `/${encoded(database)}`
   return `${scheme}://${login}${urlHost(host)}:${port}${path}${query === "" ? "" : `?${query}`}`
+}
+
+const awayFrom = /[\s;]|:\/\//u
+
+/** Why a parameter that the branch's URL keeps may lead to another server; nothing: none does. */
+const strayPiece = (address: BranchAddress, pieces: ReadonlyArray<QueryPiece>): string | undefined => {
+  const stray = pieces.find((piece) => isKept(address, piece) && (isPlaceKey(piece.name) || awayFrom.test(piece.text)))
+  return stray && `holds a URL whose parameter ${quoted(stray.name)} may lead to another server`
 }
 
 /** The branch's port in the place of a URL's; `pieces`: those of its query. */
@@ -281,15 +309,13 @@ export const rewrittenUrl = (address: BranchAddress, source: string): Result.Res
   if (name === undefined || pieces === undefined || user === undefined) {
     return Result.fail("holds a URL that is not percent-encoded UTF-8")
   }
-  const port = portInstead(address, parts, pieces)
-  if (Result.isFailure(port)) return Result.fail(port.failure)
-  if (path.includes("/")) return Result.fail("holds a URL whose path is more than the name of a database")
-  const named = sourceDatabase(address, { name, user }, pieces)
-  const url = written(
-    { ...address, port: port.success },
-    form.scheme ?? scheme,
-    address.database ?? named,
-    newQuery(address, pieces)
-  )
-  return leadsTo(address, url) ? Result.succeed(url) : Result.fail("could not be proved to lead to the branch")
+  const problem = path.includes("/")
+    ? "holds a URL whose path is more than the name of a database"
+    : strayPiece(address, pieces)
+  if (problem !== undefined) return Result.fail(problem)
+  return Result.flatMap(portInstead(address, parts, pieces), (port) => {
+    const named = address.database ?? sourceDatabase(address, { name, user }, pieces)
+    const url = written({ ...address, port }, form.scheme ?? scheme, named, newQuery(address, pieces))
+    return leadsTo(address, url) ? Result.succeed(url) : Result.fail("could not be proved to lead to the branch")
+  })
 }

@@ -238,10 +238,11 @@ export const planBranch = (observed: ObservedBranch, now: number): ReadonlyArray
   }
   const patch = mergePatch(status === undefined ? {} : fieldsOf(status), next)
   return [
+    // First, so that its times run whatever becomes of the rest.
+    ...(patch === undefined ? [] : [{ _tag: "PatchStatus", patch, precondition } as const]),
     ...(next.phase === "Pending" && pod._tag === "Absent" ? [{ _tag: "MakePod" } as const] : []),
     ...(needsPassword(observed, next) ? [{ _tag: "ReadPassword" } as const] : []),
     ...(next.phase === "Failed" || migrations.action === undefined ? [] : [migrations.action]),
-    ...(patch === undefined ? [] : [{ _tag: "PatchStatus", patch, precondition } as const]),
     { _tag: "RequeueAt", at: nextLook(observed, next, migrations.lookAt) }
   ]
 }

@@ -12,7 +12,7 @@ import type { OwnerReference } from "../resources/object-meta.ts"
 import { ownerLabel } from "../session/names.ts"
 import { readsSource, type BranchRequest } from "./branch-request.ts"
 import { requestAnnotation } from "./request-digest.ts"
-import { literalValue, sourceEnvironment, type Environment } from "./source-environment.ts"
+import { literalValue, sourceEnvironment, type Environment, type SourceTarget } from "./source-environment.ts"
 
 /** The pods of branches in this cluster. */
 export interface BranchPodSettings {
@@ -37,7 +37,7 @@ export interface BranchPodSettings {
 }
 
 /** The part of a pod that is one branch's own. */
-export interface BranchPodOptions {
+export interface BranchPodOptions extends SourceTarget {
   /** Name of the pod, and of the Secret with the branch's password under the key `password`. */
   readonly name: string
   readonly namespace: string
@@ -46,8 +46,6 @@ export interface BranchPodOptions {
   readonly request: BranchRequest
   /** {@link import("./request-digest.ts").requestDigest} of the request. */
   readonly digest: string
-  /** Pod template of the target. */
-  readonly template: JsonObject
 }
 
 const longestLabel = 63
@@ -120,8 +118,8 @@ const serverArguments = ({ serverArguments: given = [] }: BranchPodSettings): Js
 const noSource: Environment = { env: [], envFrom: [] }
 
 /** The variables of the source. An empty branch is made without those that the target does not declare. */
-const environmentOf = ({ request, template }: BranchPodOptions): Result.Result<Environment, string> => {
-  const environment = sourceEnvironment(request.connection, template)
+const environmentOf = ({ request, ...target }: BranchPodOptions): Result.Result<Environment, string> => {
+  const environment = sourceEnvironment(request.connection, target)
   return Result.isFailure(environment) && !readsSource(request) ? Result.succeed(noSource) : environment
 }
 

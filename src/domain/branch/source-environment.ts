@@ -35,14 +35,27 @@ const referred = (value: string): ReadonlyArray<string> =>
 const entryOf = (container: JsonObject, variable: string): JsonObject | undefined =>
   asObjects(container["env"]).findLast(({ name }) => name === variable)
 
-/** The container that a variable belongs to: the named one, else one that declares it, else the usual one. */
-const containerOf = (template: JsonObject, source: ValueSource & { readonly _tag: "Variable" }) => {
+/** The pod template of the target, and the container that the target names. */
+export interface SourceTarget {
+  readonly template: JsonObject
+  readonly container?: string | undefined
+}
+
+/**
+ * The container that a variable belongs to: the one that the source names, else one that declares it, of which the
+ * target's counts first, else the target's or the usual one.
+ */
+const containerOf = (
+  { container, template }: SourceTarget,
+  source: ValueSource & { readonly _tag: "Variable" }
+): JsonObject | undefined => {
   const containers = asObjects(at(template, "spec", "containers"))
-  const usual = usualContainer(template)
-  return source.container === undefined
-    ? (containers.find((one) => entryOf(one, source.variable) !== undefined) ??
-        containers.find(({ name }) => name === usual))
-    : containers.find(({ name }) => name === source.container)
+  const named = (wanted: string | undefined) => containers.filter(({ name }) => name === wanted)
+  if (source.container !== undefined) return named(source.container)[0]
+  return (
+    [...named(container), ...containers].find((one) => entryOf(one, source.variable) !== undefined) ??
+    named(container ?? usualContainer(template))[0]
+  )
 }
 
 /** The entries of a container up to a variable that it refers to, each before those that need it. */
@@ -64,11 +77,11 @@ const copiedMaps = (container: JsonObject): ReadonlyArray<JsonObject> =>
   asObjects(container["envFrom"]).map((entry) => ({ ...entry, prefix: prefix + (asString(entry["prefix"]) ?? "") }))
 
 const variableSource = (
-  template: JsonObject,
+  target: SourceTarget,
   source: ValueSource & { readonly _tag: "Variable" }
 ): Result.Result<Environment, string> => {
   const { variable } = source
-  const container = containerOf(template, source)
+  const container = containerOf(target, source)
   if (container === undefined) {
     const named = source.container === undefined ? "" : ` ${quoted(source.container)}`
     return Result.fail(`The target has no container${named}, in which the variable ${variable} would be.`)
@@ -93,7 +106,7 @@ type ReadableSource = Exclude<ValueSource, { readonly _tag: "Pattern" }>
 
 /** The variable `SOURCE_…` of one part of the connection, from its first source. */
 const partSource = (
-  template: JsonObject,
+  target: SourceTarget,
   name: string,
   source: ReadableSource
 ): Result.Result<Environment & { readonly own: JsonObject }, string> => {
@@ -102,18 +115,18 @@ const partSource = (
     const valueFrom = { secretKeyRef: { name: source.name, key: source.key } }
     return Result.succeed({ env: [], envFrom: [], own: { name: own, valueFrom } })
   }
-  return Result.map(variableSource(template, source), (environment) => ({
+  return Result.map(variableSource(target, source), (environment) => ({
     ...environment,
     own: { name: own, value: `$(${prefix}${source.variable})` }
   }))
 }
 
 /** The environment of the copying container for the source of the copy; the failure is a sentence for the user. */
-export const sourceEnvironment = (connection: Connection, template: JsonObject): Result.Result<Environment, string> =>
+export const sourceEnvironment = (connection: Connection, target: SourceTarget): Result.Result<Environment, string> =>
   Result.map(
     Result.all(
       [...connection].flatMap(([name, [first]]) =>
-        first === undefined || first._tag === "Pattern" ? [] : [partSource(template, name, first)]
+        first === undefined || first._tag === "Pattern" ? [] : [partSource(target, name, first)]
       )
     ),
     (parts) => ({

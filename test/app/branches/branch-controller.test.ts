@@ -292,6 +292,24 @@ describe("a branch that cannot be", () => {
     })
   )
 
+  it.effect.each([
+    [413, "cannot be made: too large"],
+    [500, "was not complete after 30 minutes"]
+  ] as const)("fails in time whatever the API server answers: %s", ([code, words]) =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      branched.api.before = ({ plural, verb }) =>
+        verb === "create" && plural === pods.plural
+          ? Effect.fail(
+              new KubeError({ cluster: "a", operation: "create", reason: "Other", code, detail: "too large" })
+            )
+          : Effect.void
+      yield* branched.order()
+      for (let i = 0; i < 200 && branched.status()?.phase !== "Failed"; i++) yield* pass("10 seconds")
+      assert.include(branched.status()?.error, words)
+    })
+  )
+
   it.effect("is made once the API server answers again", () =>
     Effect.gen(function* () {
       const branched = yield* begin()

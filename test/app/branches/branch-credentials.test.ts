@@ -47,6 +47,16 @@ describe("values of a client's own", () => {
     })
   )
 
+  it.effect("are those of a branch that lives, for the same command once more", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      const name = yield* take(branched)
+      yield* branched.order(naming(name))
+      assert.strictEqual(yield* take(branched), name)
+      assert.strictEqual(branched.holdings.now().get("values for branches") ?? 0, 0)
+    })
+  )
+
   it.effect("are forgotten of a client that makes no branch", () =>
     Effect.gen(function* () {
       const branched = yield* begin()

@@ -59,6 +59,23 @@ describe("migrations of a new branch", () => {
     })
   )
 
+  it.effect("are those of its own Job, whoever gives another object their label", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order(flyway())
+      const { uid = "" } = branched.object()?.metadata ?? {}
+      const metadata = { labels: { "operator.metalbear.co/branch-migrations": uid } }
+      const status = { conditions: [{ type: "Complete", status: "True" }], phase: "Running" }
+      branched.api.write(configMaps, "settings", {}, namespace)
+      for (const kind of [jobs, pods]) branched.api.write(kind, "settings", { metadata, status }, "other")
+      branched.api.write(jobs, "settings", { metadata, status }, namespace)
+      yield* branched.podsReady()
+      assert.include(names(branched), `mirrord-migrations-${uid}-1`)
+      assert.strictEqual(branched.status()?.phase, "Pending")
+      assert.isDefined(branched.api.peek(configMaps, "settings", namespace))
+    })
+  )
+
   it.effect("fail it with the words of the tool", () =>
     Effect.gen(function* () {
       const branched = yield* begin()

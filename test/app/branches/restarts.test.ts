@@ -32,9 +32,9 @@ const isWrite = ({ plural, verb }: MemoryCall): boolean =>
   [branchDatabases, pods, secrets].some((kind) => kind.plural === plural)
 
 const writes = [
+  "patch branchdatabases",
   "create secrets",
   "create pods",
-  "patch branchdatabases",
   "patch branchdatabases",
   "patch branchdatabases",
   "patch branchdatabases",
@@ -66,13 +66,13 @@ const isMigrationWrite = ({ plural, verb }: MemoryCall): boolean =>
 const migrationWrites = [
   "patch branchdatabases",
   "patch branchdatabases",
+  "patch branchdatabases",
   "create configmaps",
   "create jobs",
   "patch branchdatabases",
   "patch branchdatabases",
   "delete configmaps",
   "delete jobs",
-  "patch branchdatabases",
   "create configmaps",
   "create jobs",
   "patch branchdatabases"

@@ -99,12 +99,12 @@ describe("the plan for a branch", () => {
 
   it("makes the pod at once, with a status that a person can read", () => {
     expect(planBranch(observed({}), start)).toEqual([
-      { _tag: "MakePod" },
       {
         _tag: "PatchStatus",
         patch: { phase: "Pending", expireTime: new Date(start + 1_800_000).toISOString(), sessionInfo: {} },
         precondition: { uid: "u", resourceVersion: "1" }
       },
+      { _tag: "MakePod" },
       { _tag: "RequeueAt", at: start + 1_800_000 }
     ])
   })
@@ -286,8 +286,8 @@ describe("the plan for a branch of another process", () => {
     expect(tags({ password: "Unread" })).toEqual(["ReadPassword", "RequeueAt"])
     expect(tags({})).toEqual(["PatchStatus", "RequeueAt"])
     expect(tags({ password: "Unread", pod: { _tag: "Absent" }, status: undefined })).toEqual([
-      "MakePod",
       "PatchStatus",
+      "MakePod",
       "RequeueAt"
     ])
   })

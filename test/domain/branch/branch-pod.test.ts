@@ -42,9 +42,10 @@ const podOf = (
   }
   const request = Result.getOrThrow(readBranchRequest(spec))
   const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "mirrord-pg-branch-1", uid: "u" }
+  const { container } = spec.target
   return branchPod(
     { ...settings, ...more },
-    { name: "branch-1", namespace: "shop", owner, request, digest: "d", template }
+    { name: "branch-1", namespace: "shop", owner, request, digest: "d", template, container: container || undefined }
   )
 }
 const copyOf = (pod: object): JsonObject => asObjects(at(pod, "spec", "initContainers"))[0] ?? {}
@@ -93,6 +94,25 @@ describe("the pod of a branch", () => {
     ])
     const maps = copyOf(Result.getOrThrow(podOf({})))["envFrom"]
     expect(maps).toEqual([{ prefix: "TARGET_P_", configMapRef: { name: "more" } }])
+  })
+
+  it("has a variable of several containers from the one that the target names", () => {
+    const container = (name: string) => ({ name, env: [{ name: "URL", value: `postgresql://${name}` }] })
+    const template = { spec: { containers: [container("app"), container("other"), { name: "bare" }] } }
+    const urlOf = (named: string) =>
+      asObjects(
+        copyOf(
+          Result.getOrThrow(
+            podOf({ target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: named } }, template)
+          )
+        )["env"]
+      )[0]?.["value"]
+    expect(["", "app", "other", "bare"].map(urlOf)).toEqual([
+      "postgresql://app",
+      "postgresql://app",
+      "postgresql://other",
+      "postgresql://app"
+    ])
   })
 
   it("looks for a variable in the named container, else in one that declares it", () => {

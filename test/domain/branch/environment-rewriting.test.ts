@@ -210,6 +210,25 @@ describe("parts of variables", () => {
   })
 })
 
+describe("a URL whose query may lead to a further server", () => {
+  const branch = sessionBranch({ url: variable("URL") })
+  it.each([
+    "postgres://h/db?addr=SRC:6379",
+    "postgres://h/db?x=5,postgres://SRC/db",
+    "postgres://h/db?x=1;proxyHost=SRC",
+    "postgres://h/db?x=1 host=SRC",
+    "postgres://h/db?replica[0][host]=SRC"
+  ])("refuses the session: %s", (url) => {
+    expect(refusal([branch], { URL: url })).toContain("may lead to another server")
+    expect(refusal([branch], { URL: url })).not.toContain("SRC")
+  })
+
+  it("keeps what only sounds like it", () => {
+    const url = "postgres://h/db?serverVersion=16&application_name=x"
+    expect(rewritten([branch], { URL: url })["URL"]).toContain("?serverVersion=16&application_name=x")
+  })
+})
+
 describe("parts of variables that lead to a further server", () => {
   const host = String.raw`\b(?P<host>h)\b`
   it.each([
@@ -222,6 +241,13 @@ describe("parts of variables that lead to a further server", () => {
     "host=h hostaddr=SRC",
     "host=h,SRC",
     "h:6379,SRC:6379",
+    "h:6379;SRC:6379",
+    "h:6379 SRC:6379",
+    "h:6379\nSRC:6379",
+    "h:6379|SRC:6379",
+    "h:6379 , SRC:6379",
+    "SRC:6379; h:6379",
+    "postgres://h/db?%68ost=SRC",
     "mysql://h/db,mysql://SRC/db"
   ])("refuse the session: %s", (value) => {
     const branch = sessionBranch({ params: { host: pattern("DSN", host) } })
@@ -238,13 +264,16 @@ describe("parts of variables that lead to a further server", () => {
     expect(rewritten([branch], { DSN: "postgres://h/db?sslmode=prefer" })["DSN"]).toContain("sslmode=prefer")
   })
 
-  it.each(["host=h port=5432 dbname=x", "Server=tcp:h,1433;Database=x", "jdbc:postgresql://h/db?application_name=x"])(
-    "do not where they lead to the branch alone: %s",
-    (value) => {
-      const branch = sessionBranch({ params: { host: pattern("DSN", host) } })
-      expect(rewritten([branch], { DSN: value })["DSN"]).toContain("10.1.2.3")
-    }
-  )
+  it.each([
+    "host=h port=5432 dbname=x",
+    "Server=tcp:h,1433;Database=x",
+    "jdbc:postgresql://h/db?application_name=x",
+    "--host=h -p 5432",
+    "mysql://h/db?serverVersion=8"
+  ])("do not where they lead to the branch alone: %s", (value) => {
+    const branch = sessionBranch({ params: { host: pattern("DSN", host) } })
+    expect(rewritten([branch], { DSN: value })["DSN"]).toContain("10.1.2.3")
+  })
 })
 
 describe("variables that the target lacks", () => {

@@ -115,8 +115,7 @@ rm -rf "\${STAGING:?}"/*
 
 /** The server listens at the pod's address, or at all of them where it has none of its own. */
 const serveScript = `case \${POD_IP-} in
-  *:*) set -- --ipv6 ;;
-  *) set -- ;;
+  *:*) set -- --ipv6 "$@" ;;
 esac
 exec mongod --dbpath "$DATA" --port 27017 --bind_ip "\${POD_IP:-0.0.0.0}" --auth --nounixsocket "$@"
 `

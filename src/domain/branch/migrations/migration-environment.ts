@@ -111,13 +111,23 @@ const containerOf = ({ container, request: { connection }, template }: Migration
   )
 }
 
-/** The variables that lead to the branch instead of the source; the failure names one that cannot be made to. */
-const redirected = (
-  place: MigrationPlace,
+/** The variables that lead to the branch instead of the source. */
+const redirected = (place: MigrationPlace): ReadonlyArray<JsonObject> =>
+  [...place.request.connection].flatMap(([part, sources]) => {
+    const value = valueOf(place, part)
+    return sources.flatMap((source) =>
+      value === undefined || source.variable === undefined || source._tag === "Pattern"
+        ? []
+        : [{ name: source.variable, value }]
+    )
+  })
+
+/** Why the target's own variables could lead migrations to the source; nothing: they cannot. */
+const strayProblem = (
+  { request: { connection } }: MigrationPlace,
   isSet: (variable: string) => boolean
-): Result.Result<ReadonlyArray<JsonObject>, string> => {
-  const entries: Array<JsonObject> = []
-  for (const [part, sources] of place.request.connection) {
+): Result.Result<void, string> => {
+  for (const [part, sources] of connection) {
     for (const source of sources) {
       if (source.variable === undefined) {
         return Result.fail(
@@ -125,17 +135,15 @@ const redirected = (
             "it (env_var_name): the migrations could reach the source."
         )
       }
-      const value = valueOf(place, part)
       if (source._tag === "Pattern" && !isSet(source.variable)) {
         return Result.fail(
           `The ${part} is a part of the variable ${source.variable} (envPattern), which migrations cannot have ` +
             "changed: set it in spec.migrations.env, for example by $(MIRRORD_DB_HOST)."
         )
       }
-      if (value !== undefined && source._tag !== "Pattern") entries.push({ name: source.variable, value })
     }
   }
-  return Result.succeed(entries)
+  return Result.succeed(undefined)
 }
 
 const nameOf = ({ name }: JsonObject): string => asString(name) ?? ""
@@ -155,10 +163,11 @@ export const migrationEnvironment = (
     if (container === undefined) {
       return yield* Result.fail(`The target has no container ${quoted(place.container ?? "")}.`)
     }
-    const redirections = rules.inherits ? yield* redirected(place, (variable) => Object.hasOwn(env, variable)) : []
+    if (rules.inherits) yield* strayProblem(place, (variable) => Object.hasOwn(env, variable))
+    const redirections = redirected(place)
     // A stronger entry has the place of the weaker one, so that those behind it refer to the stronger one. The branch's
-    // own come first, since all others may refer to them.
-    const entries = new Map<string, JsonObject>(branchs.map((entry) => [nameOf(entry), entry]))
+    // own come first and the connection's behind them, since all others may refer to them.
+    const entries = new Map<string, JsonObject>([...branchs, ...redirections].map((entry) => [nameOf(entry), entry]))
     for (const layer of [asObjects(container["env"]), rules.env, redirections, branchs])
       for (const entry of layer) entries.set(nameOf(entry), entry)
     for (const [name, value] of Object.entries(env)) {

@@ -51,6 +51,12 @@ export const longestRun = 1_800
 export const migrationsName = (branchUid: string, generation: number): string =>
   `mirrord-migrations-${branchUid}-${generation}`
 
+/** Whether an object has the name of a run of a branch's migrations. */
+export const isMigrationsName = (branchUid: string, name: string): boolean => {
+  const generation = Number(name.slice(migrationsName(branchUid, 0).length - 1))
+  return Number.isSafeInteger(generation) && migrationsName(branchUid, generation) === name
+}
+
 /** The container that runs migrations. */
 export const migrationsContainer = "migrations"
 

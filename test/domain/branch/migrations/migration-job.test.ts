@@ -254,6 +254,23 @@ describe("the Job of a program", () => {
     expect(refusalOf({ migrations: program(), containers, container: "no" })).toBe('The target has no container "no".')
   })
 
+  it("has the connection's variables lead to the branch, also without the target's and in texts of the target", () => {
+    const change = { connectionSource: { params: { host: variable("DB_HOST"), password: variable("DB_PASSWORD") } } }
+    const containers = [
+      {
+        name: "app",
+        envFrom: [{ secretRef: { name: "db" } }],
+        env: [{ name: "DATABASE_URL", value: "postgres://u:$(DB_PASSWORD)@$(DB_HOST)/shop" }]
+      }
+    ]
+    const order = asObjects(containerOf({ migrations: program(), change, containers })["env"]).map(({ name }) => name)
+    expect(order.indexOf("DB_HOST")).toBeLessThan(order.indexOf("DATABASE_URL"))
+    expect(order.indexOf("DB_PASSWORD")).toBeLessThan(order.indexOf("DATABASE_URL"))
+    const environment = { ...usual.environment, inherits: false, env: [{ name: "DB_HOST", value: "source" }] }
+    const alone = containerOf({ migrations: program(), change, settings: { ...usual, environment } })
+    expect(resolved(alone)["DB_HOST"]).not.toBe("source")
+  })
+
   it("is refused where the target's own variables could lead it to the source", () => {
     const secret = { connectionSource: { url: { secret: { name: "s", key: "k" } } } }
     const pattern = {
