@@ -68,7 +68,7 @@ const envoyRules = [
 ]
 
 /** The kinds that ask for branches of PostgreSQL. */
-const branchKinds = ["branchdatabases", "pgbranchdatabases"]
+const branchKinds = ["branchdatabases", "pgbranchdatabases", "mysqlbranchdatabases", "mongodbbranchdatabases"]
 
 /** Rights of an operator that makes branches of databases; the pods' rights are those of copies. */
 const branchRules = [

@@ -22,7 +22,10 @@ export interface AddressForm {
   readonly secureSchemes?: ReadonlyArray<string>
   /** The scheme of every URL of a branch; nothing: that of the source. */
   readonly scheme?: string
-  /** Whether the URL of a branch names neither user nor password. */
+  /**
+   * Whether a branch asks for neither user nor password: its URL names none, variables with them stay as they are, and
+   * the variable of its URL is set even where the target has none.
+   */
   readonly hasNoLogin?: boolean
   /** Whether a query parameter, in lower case, says where the database is and who enters it. */
   readonly locates: (parameter: string) => boolean

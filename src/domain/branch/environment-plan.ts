@@ -10,6 +10,7 @@ import * as Result from "effect/Result"
 import { type BranchAccess, type BranchAddress, newUrl, rewrittenUrl } from "./branch-address.ts"
 import type { BranchRequest } from "./branch-request.ts"
 import type { ValuePattern } from "./connection-source.ts"
+import type { AddressForm } from "./dialect.ts"
 
 /** A branch to which a session leads. */
 export interface SessionBranch {
@@ -77,6 +78,10 @@ const textOf = (part: string, address: BranchAddress): VariableEdit["text"] => {
   }
 }
 
+/** Variables of a login stay as they are where a branch asks for none. */
+const isLeft = (part: string, { hasNoLogin }: AddressForm): boolean =>
+  hasNoLogin === true && (part === "user" || part === "password")
+
 const editsOf = ({
   access,
   name,
@@ -84,11 +89,13 @@ const editsOf = ({
 }: SessionBranch): ReadonlyArray<readonly [variable: string, edit: VariableEdit]> => {
   const address = { ...access, form: dialect.address, query: queryParameters }
   return [...connection].flatMap(([part, sources]) => {
+    if (isLeft(part, address.form)) return []
     const text = textOf(part, address)
     return sources.flatMap((source): ReadonlyArray<readonly [string, VariableEdit]> => {
       if (source.variable === undefined) return []
       const pattern = source._tag === "Pattern" ? source.pattern : undefined
-      const isInjected = source._tag === "Secret"
+      // Without a login programs find the source even where no variable says so.
+      const isInjected = source._tag === "Secret" || (part === "url" && address.form.hasNoLogin === true)
       const edit = { branch: name, part, address, usualPort: dialect.port, pattern, isInjected, text }
       return [[source.variable, edit]]
     })

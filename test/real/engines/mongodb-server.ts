@@ -12,7 +12,10 @@ import { eventually } from "../../support/eventually.ts"
 import type { Command } from "./branch-containers.ts"
 import { nobody } from "./postgresql-server.ts"
 
-/** `mongod` with the arguments that branches give it, played by FerretDB. */
+/**
+ * `mongod` with the arguments that branches give it, played by FerretDB. `BIND_FIRST`: it has its socket before it
+ * listens, until a program was refused.
+ */
 const mongod = `#!/bin/sh
 login=off
 while [ "$#" -gt 0 ]; do
@@ -21,13 +24,29 @@ while [ "$#" -gt 0 ]; do
     --port) port=$2 && shift ;;
     --bind_ip) place=$2 && shift ;;
     --auth) login=on ;;
+    --unixSocketPrefix) sockets=$2 && shift ;;
     --nounixsocket) ;;
+    --ipv6) ;;
     *) echo "mongod has no argument $1" >&2; exit 2 ;;
   esac
   shift
 done
 case $place in
-  /*.sock) set -- --listen-unix="$place" --listen-addr= ;;
+  /*.sock)
+    [ -d "\${sockets-}" ] || { echo "mongod would make a socket of its own in the usual folder" >&2; exit 2; }
+    if [ -n "\${BIND_FIRST-}" ]; then
+      node -e 'require("net").createServer().listen(process.argv[1], () => process.kill(process.pid, 9))' "$place"
+      (
+        until grep -qs ECONNREFUSED "\${place%/*}/log"; do
+          [ -d "\${place%/*}" ] || exit
+          sleep 0.05
+        done
+        mv -f "$place.own" "$place"
+      ) > /dev/null 2>&1 &
+      place=$place.own
+    fi
+    set -- --listen-unix="$place" --listen-addr=
+    ;;
   *) set -- --listen-addr="$place:$port" ;;
 esac
 FERRETDB_LOGIN=$login exec ferretdb "$@" --handler=sqlite --sqlite-url="file:$data/" --state-dir="$data" \\

@@ -124,6 +124,14 @@ describeEngine("a branch of MongoDB", mongodbPrograms, () => {
     })
   })
 
+  it("has its user from a server that listens later than its socket is there", async () => {
+    const wanted = { ...asked({ copy: { mode: "empty" } }), change: { BIND_FIRST: "yes" } }
+    await withBranch(place, wanted, async (serve) => {
+      const server = await startMongodb(serve, branchAddress, branchPassword)
+      await server.stop()
+    })
+  })
+
   it("is copied from a source that is found by single values, into a database of another name", async () => {
     const params = {
       host: fromEnv("HOST"),
@@ -171,6 +179,7 @@ describeEngine("a branch of MongoDB", mongodbPrograms, () => {
     ["an address without a database", { SOURCE_URL: "mongodb://h" }, "spec.databaseName must name it"],
     ["a database of the server", { SOURCE_URL: "mongodb://h/admin" }, "no name of a database that can be copied"],
     ["a variable that is not there", { SOURCE_URL: "$(TARGET_DATABASE_URL)" }, "has no variable for the source's URL"],
+    ["no such database", { SOURCE_URL: sourceUrl.replace("/shop?", "/shoq?") }, "no database shoq"],
     ["no such collection", { COPY_ITEMS: "1", COPY_ITEM_0: "none" }, "no collection none"],
     ["a wrong filter", { COPY_ITEMS: "1", COPY_ITEM_0: "users", COPY_FILTER_0: '{"$nope": 1}' }, "$nope"]
   ])("fails with the reason, and without credentials: %s", async (_, change, reason) => {

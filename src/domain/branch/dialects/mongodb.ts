@@ -64,6 +64,10 @@ tell() {
 dump() {
   mongodump --config="$STAGING/source" --serverSelectionTimeout=10 "$@" < /dev/null > "$STAGING/log" 2>&1 || tell
 }
+is_any_file() {
+  for file; do [ ! -f "$file" ] || return 0; done
+  return 1
+}
 
 # Single collections, and the others where the mode says so.
 every='{}'
@@ -74,9 +78,8 @@ while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
   eval "filter=\\\${COPY_FILTER_$number-}"
   printf %s "\${filter:-$every}" > "$STAGING/filter"
   dump "$@" --collection="$name" --queryFile="$STAGING/filter" --out="$STAGING/part-$number"
-  found=0
-  for file in "$STAGING/part-$number"/*/*.bson; do [ ! -f "$file" ] || found=1; done
-  [ "$found" = 1 ] || fail "the source has no collection $name with documents of its own in $source_database"
+  is_any_file "$STAGING/part-$number"/*/*.bson ||
+    fail "the source has no collection $name with documents of its own in $source_database"
   number=$((number + 1))
 done
 if [ "$COPY_MODE" = all ]; then
@@ -86,16 +89,20 @@ if [ "$COPY_MODE" = all ]; then
     set -- "$@" --excludeCollection="$name"
   done
   dump "$@" --out="$STAGING/part-all"
+  # The tool takes a database that is not there for an empty one.
+  [ "\${COPY_ITEMS:-0}" != 0 ] || is_any_file "$STAGING/part-all"/*/*.bson "$STAGING/part-all"/*/*.metadata.json ||
+    fail "the source has no database $source_database with collections"
 fi
 
 # A copy that was cut off is begun anew.
 rm -rf "$DATA"
 mkdir "$DATA"
-mongod --dbpath "$DATA" --bind_ip "$STAGING/m.sock" > "$STAGING/server.log" 2>&1 &
+mongod --dbpath "$DATA" --bind_ip "$STAGING/m.sock" --unixSocketPrefix "$STAGING" > "$STAGING/server.log" 2>&1 &
 server_id=$!
 trap 'kill -9 "$server_id" 2> /dev/null || :' EXIT
+server_lives() { kill -0 "$server_id" 2> /dev/null || { tail -n 3 "$STAGING/server.log" >&2; exit 1; }; }
 until [ -S "$STAGING/m.sock" ]; do
-  kill -0 "$server_id" 2> /dev/null || { tail -n 3 "$STAGING/server.log" >&2; exit 1; }
+  server_lives
   sleep 0.1
 done
 socket=mongodb://$(printf %s "$STAGING/m.sock" | sed 's#/#%2F#g')/
@@ -105,8 +112,16 @@ for folder in "$STAGING/"part-*; do
     < /dev/null > "$STAGING/log" 2>&1 || tell
 done
 # The program keeps files in its home.
-HOME=$STAGING/home mongosh "$socket" --quiet --norc --eval 'db.getSiblingDB("admin").createUser(
-  { user: "root", pwd: process.env.BRANCH_PASSWORD, roles: ["root"] })' < /dev/null > "$STAGING/log" 2>&1 || tell
+create_user() {
+  HOME=$STAGING/home mongosh "$socket" --quiet --norc --eval 'db.getSiblingDB("admin").createUser(
+    { user: "root", pwd: process.env.BRANCH_PASSWORD, roles: ["root"] })' < /dev/null > "$STAGING/log" 2>&1
+}
+# The server has its socket before it listens, and this program, unlike the others, does not wait for that.
+until create_user; do
+  grep -q ECONNREFUSED "$STAGING/log" || tell
+  server_lives
+  sleep 0.2
+done
 trap - EXIT
 kill "$server_id"
 wait "$server_id" || { tail -n 3 "$STAGING/server.log" >&2; exit 1; }
@@ -114,9 +129,7 @@ rm -rf "\${STAGING:?}"/*
 `
 
 /** The server listens at the pod's address, or at all of them where it has none of its own. */
-const serveScript = `case \${POD_IP-} in
-  *:*) set -- --ipv6 "$@" ;;
-esac
+const serveScript = `case \${POD_IP-} in *:*) set -- --ipv6 "$@" ;; esac
 exec mongod --dbpath "$DATA" --port 27017 --bind_ip "\${POD_IP:-0.0.0.0}" --auth --nounixsocket "$@"
 `
 

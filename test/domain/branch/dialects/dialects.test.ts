@@ -1,8 +1,33 @@
 import { spawnSync } from "node:child_process"
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { engines } from "../../../../src/domain/branch/engines.ts"
 
 const served = Object.values(engines).flatMap(({ dialect, name }) => (dialect === undefined ? [] : [{ name, dialect }]))
+
+const servers = ["clickhouse-server", "java", "mariadbd", "mongod", "mysqld", "postgres", "redis-server"]
+
+/** The arguments that a branch's server gets for those of its container. Every program only tells its own. */
+const servedWith = (script: string, podIp: string, args: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const folder = mkdtempSync(join(tmpdir(), "braid-serve-"))
+  try {
+    for (const name of servers) {
+      writeFileSync(join(folder, name), `#!/bin/sh\nprintf '%s\\n' "$@"\n`)
+      chmodSync(join(folder, name), 0o755)
+    }
+    const DATA = join(folder, "data")
+    mkdirSync(DATA)
+    writeFileSync(join(DATA, "timezone"), "")
+    const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DATA, STAGING: folder, POD_IP: podIp }
+    const { status, stderr, stdout } = spawnSync("sh", ["-c", script, "sh", ...args], { env, encoding: "utf8" })
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+    return stdout.split("\n").slice(0, -1)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
 
 describe("the programs of a branch", () => {
   it.each(served)("can be read by a shell: $name", ({ dialect }) => {
@@ -12,7 +37,10 @@ describe("the programs of a branch", () => {
   })
 
   it.each(served)("give the server the arguments of the container: $name", ({ dialect }) => {
-    expect(dialect.serveScript).toContain('"$@"')
+    const args = ["--first=a b", "--second=*"]
+    for (const podIp of ["10.1.2.3", "fd00::1", ""]) {
+      expect(servedWith(dialect.serveScript, podIp, args).slice(-args.length)).toEqual(args)
+    }
   })
 
   it.each(served)("name folders by variables alone: $name", ({ dialect }) => {

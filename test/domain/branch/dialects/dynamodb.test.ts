@@ -10,7 +10,10 @@ import { describe, expect, it } from "vitest"
 import { newUrl, rewrittenUrl } from "../../../../src/domain/branch/branch-address.ts"
 import { readBranchRequest } from "../../../../src/domain/branch/branch-request.ts"
 import { dynamodb } from "../../../../src/domain/branch/dialects/dynamodb.ts"
+import { environmentPlan } from "../../../../src/domain/branch/environment-plan.ts"
+import { everyVariable, rewriteEnvironment } from "../../../../src/domain/branch/environment-rewriting.ts"
 import type { BranchDatabaseSpec } from "../../../../src/domain/resources/branches/branch-database.ts"
+import { variable } from "../session-branch.ts"
 
 const request = (change: Partial<BranchDatabaseSpec>) =>
   readBranchRequest({
@@ -21,6 +24,20 @@ const request = (change: Partial<BranchDatabaseSpec>) =>
     dynamodbOptions: {},
     ...change
   })
+
+const access = { host: "10.1.2.3", port: 8_000, user: "", password: Redacted.make("secret"), database: undefined }
+
+/** The variables of a session on a branch with this connection; `given`: those of the target. */
+const sessionVariables = (
+  connectionSource: BranchDatabaseSpec["connectionSource"],
+  given: Readonly<Record<string, string>>,
+  wanted = everyVariable
+) => {
+  const branch = { name: "branch-1", request: Result.getOrThrow(request({ connectionSource })), access }
+  const plan = Result.getOrThrow(environmentPlan([branch]))
+  const { unused, variables } = Result.getOrThrow(rewriteEnvironment(plan, new Map(Object.entries(given)), wanted))
+  return { unused, variables: Object.fromEntries(variables) }
+}
 
 describe("a branch of DynamoDB", () => {
   it("begins empty, whatever tables are named", () => {
@@ -71,8 +88,7 @@ describe("a branch of DynamoDB", () => {
   })
 
   it("is at an endpoint without TLS and without a login, with its port", () => {
-    const access = { host: "10.1.2.3", port: 8_000, user: "", password: Redacted.make("secret") }
-    const branch = { ...access, database: undefined, form: dynamodb.address, query: {} }
+    const branch = { ...access, form: dynamodb.address, query: {} }
     expect(newUrl(branch)).toBe("http://10.1.2.3:8000")
     for (const source of ["https://dynamodb.eu-west-1.amazonaws.com", "http://localhost:4566/", "HTTPS://u:p@h:80"]) {
       expect(Result.getOrThrow(rewrittenUrl(branch, source))).toBe("http://10.1.2.3:8000")
@@ -80,5 +96,23 @@ describe("a branch of DynamoDB", () => {
     for (const source of ["dynamodb.eu-west-1.amazonaws.com", "", "http://h/a/b"]) {
       expect(Result.isFailure(rewrittenUrl(branch, source))).toBe(true)
     }
+  })
+
+  it("is where the session's program looks, even if the target has no variable with an endpoint", () => {
+    const name = "AWS_ENDPOINT_URL_DYNAMODB"
+    const led = { unused: [], variables: { OTHER: "1", [name]: "http://10.1.2.3:8000" } }
+    expect(sessionVariables({ url: variable(name) }, { OTHER: "1" })).toEqual(led)
+    expect(sessionVariables({ url: variable(name) }, { OTHER: "1", [name]: "https://h" })).toEqual(led)
+    const without = { filter: new Set([name]), select: new Set<string>() }
+    expect(sessionVariables({ url: variable(name) }, {}, without)).toEqual({ unused: [], variables: {} })
+  })
+
+  it("leaves the user and the password as the target has them", () => {
+    const names = { user: "AWS_ACCESS_KEY_ID", password: "AWS_SECRET_ACCESS_KEY" }
+    const params = { host: variable("HOST"), user: variable(names.user), password: variable(names.password) }
+    const given = { [names.user]: "key", [names.password]: "own" }
+    expect(sessionVariables({ params }, { HOST: "h", ...given }).variables).toEqual({ HOST: "10.1.2.3", ...given })
+    const user = { secret: { name: "aws", key: "id", env_var_name: names.user } }
+    expect(sessionVariables({ params: { ...params, user } }, { HOST: "h" }).variables).toEqual({ HOST: "10.1.2.3" })
   })
 })
