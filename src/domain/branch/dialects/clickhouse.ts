@@ -131,9 +131,11 @@ mkdir "$DATA" "$DATA/store"
 client source "$password"
 client branch "$BRANCH_PASSWORD"
 if [ "$reads_source" != 0 ]; then
-  # Settings that leave rows out in silence. They act on this question, too, so its answer is never empty.
+  # Settings that leave rows out in silence. They act on this question, too: an offset takes its one row away.
   parting=$(ask "select concat('has ', arrayStringConcat(groupArray(name), ', ')) from system.settings
-    where (name like '%overflow_mode%' and value = 'break') or (name in ('limit', 'offset') and value not in ('0', ''))")
+    where (name like '%overflow_mode%' and value = 'break') or
+      (name in ('limit', 'offset') and value not in ('0', ''))")
+  parting=\${parting:-has offset}
   [ "$parting" = "has " ] || fail "the source's user has settings that leave rows out (\${parting#has }): take them\
  from its profile, or copy as another user"
   # A user who only reads may not say so.
