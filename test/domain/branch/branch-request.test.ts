@@ -131,6 +131,14 @@ describe("a BranchDatabase that is refused", () => {
     ["a filter that is too long", withItems({ users: { filter: "x".repeat(5_000) } }), "longer than 4096"],
     ["a setting", { postgresOptions: { connectionSettings: { "a b": "1" } } }, 'holds "a b", which is no setting'],
     ["dump to a file", { postgresOptions: { copy: { mode: "all", dumpArgs: ["--fil=/x"] } } }, "sets itself"],
+    ...["--table-and-children=a", "--large-objects", "--blob", "--include-foreign-data=x"].map(
+      (argument) =>
+        [
+          `dump with ${argument}`,
+          { postgresOptions: { copy: { mode: "all", dumpArgs: [argument] } } },
+          "sets itself"
+        ] as const
+    ),
     ["a short option", { postgresOptions: { copy: { mode: "all", dumpArgs: ["-Fp"] } } }, "no long option"],
     ["no source", { connectionSource: {} }, "must hold either url or params"],
     ["an empty list", { connectionSource: { url: [] } }, "connectionSource.url is an empty list"],

@@ -74,7 +74,8 @@ export const startClickhouseSource = (
   const entries = Object.entries(users)
   writeFileSync(
     join(data, "users.xml"),
-    `<yandex><profiles><default></default><reading><readonly>1</readonly></reading></profiles>
+    `<yandex><profiles><default></default><reading><readonly>1</readonly></reading>
+    <partial><max_rows_to_read>10</max_rows_to_read><read_overflow_mode>break</read_overflow_mode></partial></profiles>
     <quotas><default></default></quotas><users>${entries.map(user).join("")}</users></yandex>`
   )
   writeFileSync(

@@ -66,7 +66,8 @@ describeEngine("a branch of ClickHouse", clickhousePrograms, () => {
   beforeAll(async () => {
     source = await startClickhouseSource(folder.path, sourceAddress, {
       default: { password, profile: "default" },
-      reader: { password: "of-the-reader", profile: "reading" }
+      reader: { password: "of-the-reader", profile: "reading" },
+      partial: { password: "", profile: "partial" }
     })
     await source.query("default", "create database shop")
     for (const statement of [
@@ -181,6 +182,7 @@ describeEngine("a branch of ClickHouse", clickhousePrograms, () => {
     ["several hosts", { SOURCE_URL: "clickhouse://a:wrong-secret@a:9000,b:9000/shop" }, "names several hosts"],
     ["an unusual port of HTTP", { SOURCE_URL: "http://a:wrong-secret@a:8000/shop" }, "no usual port of HTTP"],
     ["another form", { SOURCE_URL: "tcp://a:9000?password=wrong-secret" }, "must begin with clickhouse:// or http://"],
+    ["a user who gets a part", { SOURCE_URL: urlOf("partial") }, "settings that leave rows out (read_overflow_mode)"],
     ["another name for views", { DATABASE_NAME: "other" }, "views name its database"]
   ])("fails with the reason, and without credentials: %s", async (_, change, reason) => {
     const told = await copyFailure(place, { ...asked({ copy: { mode: "all" } }), change })
@@ -254,5 +256,34 @@ describeEngine("a branch of ClickHouse", clickhousePrograms, () => {
     const change = { SOURCE_URL: sourceUrl.replace("/shop", "/leads") }
     const told = await copyFailure(place, { ...asked({ copy: { mode: "schema" } }), change })
     expect(told).toContain("the source has events (URL), whose engine a branch cannot have")
+  })
+
+  it.each([
+    ["a view of a function", "view t as select id from url('http://127.7.7.7:1/', 'CSV', 'id UInt32')", "View"],
+    ["a view's engine", "materialized view t engine = URL('http://127.7.7.7:1/', 'CSV') as select id from a", "Mat"],
+    // The server of a machine may be too old for such a disk; the text of its statement is the same.
+    ["a disk", "table t (id UInt32, note String default ' disk = disk(') engine = MergeTree order by id", "MergeTree"]
+  ])("is not made of a source that leads elsewhere by %s", async (_, object, engine) => {
+    await source.query("default", "create database lead")
+    try {
+      await source.query("lead", "create table a (id UInt32) engine = Log")
+      await source.query("lead", `create ${object}`)
+      const change = { SOURCE_URL: sourceUrl.replace("/shop", "/lead") }
+      const told = await copyFailure(place, { ...asked({ copy: { mode: "schema" } }), change })
+      expect(told).toContain(`the source has t (${engine}`)
+      expect(told).toContain("which leads out of the server")
+      const named = asked({ copy: { mode: "empty", items: { t: {} } } })
+      expect(await copyFailure(place, { ...named, change })).toContain("no table t that keeps rows in the server")
+    } finally {
+      await source.query("default", "drop database lead")
+    }
+  })
+
+  it("is made of a source whose tables have names of functions", async () => {
+    await source.query("default", "create database names")
+    await source.query("names", "create table url (file UInt32, remote String) engine = Log")
+    await source.query("names", "create view redis as select file, URLHierarchy(remote) as path from url")
+    const change = { SOURCE_URL: sourceUrl.replace("/shop", "/names") }
+    await withBranch(place, { ...asked({ copy: { mode: "all" } }, { databaseName: "names" }), change }, async () => {})
   })
 })

@@ -284,6 +284,33 @@ describePostgresql("a branch of PostgreSQL", () => {
     }
   })
 
+  it("has no logins of other databases, where its foreign tables would write", async () => {
+    await source.query("postgres", "create database stock")
+    await source.query("stock", "create table goods (id int); insert into goods values (1)")
+    await source.query("postgres", "create database leads")
+    const login = `user 'postgres', password '${password.replaceAll("'", "''")}'`
+    await source.query(
+      "leads",
+      `create role "Odd %I 'x"; create extension postgres_fdw;
+      create server "The stock" foreign data wrapper postgres_fdw options (host '${sourceAddress}', dbname 'stock');
+      create user mapping for postgres server "The stock" options (${login});
+      create user mapping for public server "The stock" options (${login});
+      create user mapping for "Odd %I 'x" server "The stock" options (${login});
+      create table parts (id int) partition by list (id); create table part partition of parts for values in (2);
+      insert into parts values (2);
+      create foreign table goods partition of parts for values in (1) server "The stock"`
+    )
+    const change = { SOURCE_URL: sourceUrl.replace("/shop", "/leads") }
+    await branch({ options: { copy: { mode: "all" } }, change }, async (server) => {
+      await expect(server.query("leads", "insert into goods values (1)")).rejects.toThrow("user mapping not found")
+      expect(await server.query("leads", "select count(*) from pg_user_mappings")).toBe("0")
+      expect(await server.query("leads", "select count(*) from part")).toBe("1")
+    })
+    const options: Options = { copy: { mode: "schema", items: { parts: {} } } }
+    expect(await failure({ options, change })).toContain("user mapping not found")
+    expect(await source.query("stock", "select count(*) from goods")).toBe("1")
+  })
+
   it("changes nothing in the source, even by a filter that is no condition", async () => {
     const change = { COPY_FILTER_0: "id < 3)) to stdout; delete from orders; copy (select * from users where (true" }
     const told = await failure({ options: { copy: { mode: "schema", items: { orders: { filter: "true" } } } }, change })

@@ -41,6 +41,17 @@ END
 }`
 
 /**
+ * Functions and engines of tables that lead out of the server, as patterns of lower-case letters.
+ * https://clickhouse.com/docs/sql-reference/table-functions
+ */
+const leadingFunctions = [
+  ...["remote", "remotesecure", "cluster[a-z]*", "distributed", "url", "urlcluster", "file", "filecluster", "filelog"],
+  ...["s3[a-z]*", "gcs", "oss", "cosn", "hdfs[a-z]*", "azure[a-z]*", "iceberg[a-z0-9]*", "deltalake[a-z0-9]*"],
+  ...["hudi[a-z]*", "paimon[a-z0-9]*", "hive", "mysql", "postgresql", "mongodb", "redis", "sqlite", "jdbc", "odbc"],
+  ...["executable", "executablepool", "kafka", "rabbitmq", "nats", "ytsaurus", "arrowflight"]
+]
+
+/**
  * The copy. Folders are named by variables alone; user text reaches the client as whole arguments, and statements
  * quoted. Until the copy is done, the server listens to the loopback alone.
  */
@@ -120,6 +131,13 @@ mkdir "$DATA" "$DATA/store"
 client source "$password"
 client branch "$BRANCH_PASSWORD"
 if [ "$reads_source" != 0 ]; then
+  # Settings that leave rows out in silence. They act on this question, too: an offset takes its one row away.
+  parting=$(ask "select concat('has ', arrayStringConcat(groupArray(name), ', ')) from system.settings
+    where (name like '%overflow_mode%' and value = 'break') or
+      (name in ('limit', 'offset') and value not in ('0', ''))")
+  parting=\${parting:-has offset}
+  [ "$parting" = "has " ] || fail "the source's user has settings that leave rows out (\${parting#has }): take them\
+ from its profile, or copy as another user"
   # A user who only reads may not say so.
   zone=$(ask "select concat(value, timezone()) from system.settings where name = 'readonly'")
   case $zone in 0*) reading=--readonly=1 ;; esac
@@ -174,6 +192,10 @@ mine="database = currentDatabase() and not is_temporary and substring(name, 1, 7
   substring(name, 1, 10) != '.inner_id.'"
 stored="(engine like '%MergeTree' or engine in ('Log', 'TinyLog', 'StripeLog'))"
 others="engine in ('Memory', 'Null', 'Buffer', 'Merge', 'View', 'MaterializedView')"
+# So would a view that asks a function of such a table, or an engine in it, and a table whose own disk is elsewhere.
+# A name behind a full stop is a table's.
+leads="(match(lower(create_table_query), '[^a-z0-9_]disk *= *disk *[(]') or (engine like '%View' and
+  match(lower(create_table_query), '[^a-z0-9_.\\x60]\\x60?(${leadingFunctions.join("|")})\\x60? *[(]')))"
 # Makes objects anew, in the branch's database. A branch has no keeper, to which replicated tables would belong, and the
 # users of the source, as whom views look, are not in it.
 target=$(identifier "$database")
@@ -215,13 +237,15 @@ copy_rows() {
 : > "$STAGING/tables"
 : > "$STAGING/views"
 if [ "$COPY_MODE" != empty ]; then
-  ask "select multiIf(match(name, '[[:cntrl:]]'), 'odd', $stored, concat('table ', name), $others,
-      concat('view ', name), concat('foreign ', name, ' (', engine, ')'))
+  ask "select multiIf(match(name, '[[:cntrl:]]'), 'odd', $leads, concat('leading ', name, ' (', engine, ')'),
+      $stored, concat('table ', name), $others, concat('view ', name), concat('foreign ', name, ' (', engine, ')'))
     from system.tables where $mine order by name" > "$STAGING/objects"
   while IFS= read -r object; do
     case $object in
       "table "*) say "\${object#table }" >> "$STAGING/tables" ;;
       "view "*) say "\${object#view }" >> "$STAGING/views" ;;
+      "leading "*) fail "the source has \${object#leading }, which leads out of the server: name the tables to copy,\
+ with mode empty" ;;
       odd) fail "the source has a table whose name holds a control character, which is not served" ;;
       *) fail "the source has \${object#foreign }, whose engine a branch cannot have: name the tables to copy, with\\
  mode empty" ;;
@@ -245,8 +269,9 @@ number=0
 while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
   eval "name=\\$COPY_ITEM_$number"
   eval "filter=\\\${COPY_FILTER_$number-}"
-  found=$(ask "select count() from system.tables where $mine and $stored and $(named "$name")")
-  [ "$found" != 0 ] || fail "the source has no table $name that keeps rows"
+  found=$(ask "select count() from system.tables where $mine and $stored and not $leads and
+    $(named "$name")")
+  [ "$found" != 0 ] || fail "the source has no table $name that keeps rows in the server"
   if [ "$COPY_MODE" = empty ]; then make "$(named "$name")" || fail "table $name could not be made"; fi
   copy_rows "$name" "$filter"
   number=$((number + 1))

@@ -137,6 +137,12 @@ elif [ "$COPY_MODE" = empty ] && [ "$reads_source" != 0 ]; then
   restore --use-list="$STAGING/list" "$STAGING/dump"
 fi
 
+# A branch has no logins of other databases, which its foreign tables would read and write. They go before rows come,
+# which a partition could hand on.
+say "set session_replication_role = replica;
+  select format('drop user mapping for %s server %I;', case umuser when 0 then 'public' else format('%I', usename) end,
+    srvname) from pg_user_mappings \\gexec" | enter --dbname="$target"
+
 # Rows of single tables. Both filter and name are read by psql; the source's transaction cannot write.
 number=0
 while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
@@ -179,10 +185,12 @@ const serveScript = `exec postgres -D "$DATA" -c "listen_addresses=\${POD_IP:-*}
   -c unix_socket_directories= "$@"
 `
 
-/** Options of `pg_dump` that say where to read and to write, which the script decides. */
+/** Options of `pg_dump` that say where to read and to write, and what, which the script decides. */
 const ownOptions = [
   ...["--dbname", "--file", "--format", "--host", "--port", "--username", "--password", "--no-password"],
-  ...["--role", "--section", "--schema-only", "--data-only", "--jobs", "--compress", "--filter", "--table"]
+  ...["--role", "--section", "--schema-only", "--data-only", "--jobs", "--compress", "--filter", "--table"],
+  // Further ways to say what is copied. Rows of foreign tables would be written back to where they are.
+  ...["--table-and-children", "--large-objects", "--blobs", "--include-foreign-data"]
 ]
 
 /** Parameters of libpq and of other drivers that say where the database is, and who enters it. */
