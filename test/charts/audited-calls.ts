@@ -31,7 +31,11 @@ export const readTable = (name: string): ReadonlyArray<string> =>
 /** Rows of calls that are in none of these tables. */
 export const outsideOf = (tables: ReadonlyArray<string>, calls: Iterable<ApiCall>): ReadonlyArray<string> => {
   const known = new Set(tables.flatMap(readTable))
-  // A right in all namespaces is one in the operator's.
-  const isKnown = (row: string): boolean => known.has(row) || known.has(row.replace(/ in \S+$/u, " in any namespace"))
+  // A right in all namespaces is one in the operator's. Of the older kinds of branches, which an operator treats alike,
+  // the tables have one.
+  const isKnown = (row: string): boolean => {
+    const usual = row.replace(/\b(?:mysql|mongodb)branchdatabases/u, "pgbranchdatabases")
+    return known.has(usual) || known.has(usual.replace(/ in \S+$/u, " in any namespace"))
+  }
   return [...new Set([...calls].map(rowOf))].filter((row) => !isKnown(row)).toSorted()
 }
