@@ -5,6 +5,7 @@
  */
 
 import { events } from "../../../src/domain/events/event-object.ts"
+import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
@@ -46,6 +47,8 @@ export const queuesDrain: Invariant = {
           (failed.has(call.name) || (resource === mirrordMultiClusterSessions.plural && outcome === "ok"))
         )
           return undefined
+        // A branch is deleted after its TTL, and a copy some time after its failure.
+        if (verb === "delete" && resource === branchDatabases.plural && outcome === "ok") return undefined
         // A member ends a child that never served; a session that left it out tries again with a new child.
         if (
           resource === mirrordClusterSessions.plural &&

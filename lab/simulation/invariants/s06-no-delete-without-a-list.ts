@@ -4,6 +4,7 @@
  * deletes are held against parents.
  */
 
+import { configMaps, jobs } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
@@ -68,6 +69,8 @@ export const noDeleteWithoutAList: Invariant = {
         const parents = `${process} ${call.operator} ${mirrordMultiClusterSessions.plural}`
         // The end of a parent ends its children, even children that the primary cannot see.
         if (isPrimarys && read.has(parents) && isEnding(world(), call)) return undefined
+        // The files of migrations have the name of their Job.
+        if (call.resource === configMaps.plural && read.has(`${process} ${call.to} ${jobs.plural}`)) return undefined
         if (!read.has(collection) && !read.has(`${collection} ${call.name}`)) {
           return `${process} deletes ${call.resource} ${call.name} in ${call.to}, but has read neither it nor a list.`
         }

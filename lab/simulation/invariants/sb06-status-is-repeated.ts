@@ -15,9 +15,12 @@ export const statusIsRepeated: Invariant = {
     const history = branchHistory(world)
     /** By origin: the copy, and the place of its last status among those of the copy. */
     const places = new Map<string, { readonly copy: string; readonly place: number }>()
+    /** A new leader that reads an old list knows no better. */
+    let areListsOld = false
     return {
       on: (event) => {
         history.take(event)
+        if (event._tag === "Fault") areListsOld ||= event.kind === "stale lists"
         if (event._tag !== "Committed" || !isBranch(event.commit)) return undefined
         const { after, before } = event.commit
         if (after === undefined || before === undefined || !isOrdering(world(), event.cluster)) return undefined
@@ -32,6 +35,7 @@ export const statusIsRepeated: Invariant = {
         const from = last !== undefined && last.copy === copy.uid ? last.place : 0
         const place = copy.statuses.indexOf(status, from)
         if (place < 0) {
+          if (areListsOld && copy.statuses.includes(status)) return undefined
           const was = copy.statuses.includes(status) ? "is older than the one before" : "is none that its copy had"
           return `The status of ${branchPath(after)} ${was}: ${status}.`
         }
