@@ -47,8 +47,9 @@ export const queuesDrain: Invariant = {
           (failed.has(call.name) || (resource === mirrordMultiClusterSessions.plural && outcome === "ok"))
         )
           return undefined
-        // A branch is deleted after its TTL, and a copy some time after its failure.
-        if (verb === "delete" && resource === branchDatabases.plural && outcome === "ok") return undefined
+        // A branch is deleted after its TTL, and a copy some time after its failure, perhaps in both clusters at once.
+        const isGone = outcome === "ok" || outcome === "NotFound"
+        if (verb === "delete" && resource === branchDatabases.plural && isGone) return undefined
         // A member ends a child that never served; a session that left it out tries again with a new child.
         if (
           resource === mirrordClusterSessions.plural &&
