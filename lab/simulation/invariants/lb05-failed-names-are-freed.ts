@@ -25,7 +25,9 @@ export const failedNamesAreFreed: Invariant = {
           return branchesIn(cluster).flatMap((branch) => {
             const marks = marksOf(branch)
             // The primary of a copy deletes it, and its own cluster does so if that is away for long.
-            const isItsTurn = marks === undefined || (marks.cluster === primaryUid(world()) && maySync(world()))
+            const { defaultCluster } = world().plan
+            const isOurs = marks?.cluster === primaryUid(world()) && cluster.name === defaultCluster
+            const isItsTurn = marks === undefined || (isOurs && maySync(world()))
             const since = history.of(branch)?.phaseAt ?? 0
             return phaseOfBranch(branch) === "Failed" && isItsTurn && world().now - since > patience
               ? [`The branch ${branchPath(branch)} in ${cluster.name} has been Failed for too long.`]
