@@ -25,6 +25,8 @@ export interface BranchRecord {
   readonly specs: Set<string>
   /** Its statuses in their order, as comparable texts. */
   readonly statuses: Array<string>
+  /** When it got the last of them, virtual ms. */
+  statusAt: number
   /** When it got its phase, virtual ms. */
   phaseAt: number
   wasReady: boolean
@@ -168,6 +170,7 @@ export class BranchHistory {
       madeAt: now,
       specs: new Set(),
       statuses: [],
+      statusAt: now,
       phaseAt: now,
       wasReady: false,
       wasPodReady: false,
@@ -188,7 +191,9 @@ export class BranchHistory {
     if (phase !== phaseOfBranch(before)) record.phaseAt = now
     if (phase === "Ready") record.wasReady = true
     const status = statusText(after)
-    if (record.statuses.at(-1) !== status) record.statuses.push(status)
+    if (record.statuses.at(-1) === status) return
+    record.statuses.push(status)
+    record.statusAt = now
   }
 }
 
