@@ -12,7 +12,7 @@ const rooms = new RegExp(
   "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|" +
     "domain/branch/(?:branch-(?:address|admission|credentials|image|plan|pod-state|request)|connection-source|" +
     "environment-|source-environment|migrations/migration-)|app/(?:api|sessions|relay|policies|copy-targets)/|" +
-    "app/branches/(?:session-|make-|target-template)|adapters/(?:pod/|x509/user-certificates))",
+    "app/branches/(?:session-|make-|source-target)|adapters/(?:pod/|x509/user-certificates))",
   "u"
 )
 

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { pods } from "../../lab/cluster/store/resource-refs.ts"
+import { shopContent } from "../../lab/playground/branches/shop-database.ts"
 import { images, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { at } from "../../src/domain/json.ts"
 import type { KubeObject } from "../../src/ports/kube-api.ts"
@@ -28,12 +29,6 @@ export interface BranchPlayground {
 }
 
 const password = "p'a s/%"
-const content = `
-  create table users (id serial primary key, name text);
-  create table orders (id serial primary key, buyer int references users);
-  insert into users (name) select 'user ' || n from generate_series(1, 20) n;
-  insert into orders (buyer) select 1 + n % 20 from generate_series(1, 100) n;
-`
 
 const text = (objects: ReadonlyArray<object>): string => objects.map((object) => JSON.stringify(object)).join("\n---\n")
 
@@ -186,7 +181,7 @@ export const clientBranches = (
         await fleetIs(real.playground())
         source = await startSource(folder.path, sourceAddress, password)
         await source.query("postgres", "create database shop")
-        await source.query("shop", content)
+        await source.query("shop", shopContent)
         await apply(shop(sourceUrl))
         await eventually("a session of the workload", async () => {
           expect(await urlOf()).toBe(sourceUrl)

@@ -21,7 +21,7 @@ export const findMirrord = (env: Readonly<Record<string, string | undefined>>): 
 export const missingForBranches = ({ mirrord, postgresql }: FoundPrograms): string | undefined => {
   const sentences = [
     ...(postgresql === undefined
-      ? ["PostgreSQL found neither in /usr/lib/postgresql nor in PATH: install the package postgresql"]
+      ? ["PostgreSQL found neither in /usr/lib/postgresql nor in PATH: `npm run engines` provides it"]
       : []),
     ...(mirrord === undefined
       ? [

@@ -9,7 +9,8 @@ import { nobody, type Server, startSource } from "./postgresql.ts"
 
 export const databaseName = "shop"
 const password = "playground"
-const content = `
+/** 20 users and 100 orders of theirs. */
+export const shopContent = `
   create table users (id serial primary key, name text);
   create table orders (id serial primary key, buyer int references users);
   insert into users (name) select 'user ' || n from generate_series(1, 20) n;
@@ -49,6 +50,6 @@ export const startShopDatabase = (
       (isGone) => Effect.sync(isGone)
     )
     yield* attempt(() => server.query("postgres", `create database ${databaseName}`))
-    yield* attempt(() => server.query(databaseName, content))
+    yield* attempt(() => server.query(databaseName, shopContent))
     return { server, url: `postgresql://postgres:${password}@${address}:5432/${databaseName}` }
   })

@@ -24,7 +24,7 @@ import { CurrentSecretBytes } from "../kernel/secret-bytes.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
 import type { OfferedCredentials } from "./offered-credentials.ts"
-import { targetTemplate } from "./target-template.ts"
+import { sourceTarget } from "./source-target.ts"
 
 const passwordBytes = 24
 
@@ -196,7 +196,7 @@ export const makeBranchPod = (
     const { metadata, spec } = branch
     const { namespace = "" } = metadata
     const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))
-    const template = yield* targetTemplate(api, namespace, spec.target)
+    const target = yield* sourceTarget(api, namespace, spec.target)
     const digest = requestDigest(request, sha256Hex)
     const options = {
       name: branchPodName(metadata),
@@ -204,8 +204,7 @@ export const makeBranchPod = (
       owner: ownerOf(making, branch),
       request,
       digest,
-      template,
-      container: spec.target.container === "" ? undefined : spec.target.container
+      ...target
     }
     const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
     yield* ensureCredentials(making, branch, request)

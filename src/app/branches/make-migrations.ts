@@ -23,7 +23,7 @@ import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
 import { isOwnedBy, ownerOf, type PodMaking, refusedBy, taken } from "./make-branch-pod.ts"
-import { targetTemplate } from "./target-template.ts"
+import { sourceTarget } from "./source-target.ts"
 
 /** The files are the same whoever made them: their name has the branch's UID and its generation. */
 const ensureFiles = (
@@ -75,14 +75,12 @@ export const makeMigrations = (
     const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))
     const { databaseName: database = "", migrations } = request
     if (migrations === undefined) return yield* refused("The branch asks for no migrations any more.")
-    const { container } = spec.target
     const options: MigrationJobOptions = {
       request,
       migrations,
       digest: migrationDigest(migrations, sha256Hex),
       branch: { host, secret: branchPodName(metadata), database },
-      template: yield* targetTemplate(api, namespace, spec.target),
-      container: container === "" ? undefined : container,
+      ...(yield* sourceTarget(api, namespace, spec.target)),
       namespace,
       owner: ownerOf({ kind }, branch),
       generation

@@ -47,6 +47,9 @@ const momentsOf = (all: ReadonlyArray<string>) =>
     (["before", "after"] as const).map((when) => ({ name: `${when} write ${index + 1}, ${write}`, index, when }))
   )
 
+const writesOf = ({ api }: Branched, isOne: (call: MemoryCall) => boolean): ReadonlyArray<string> =>
+  api.calls.filter(isOne).map(({ plural, verb }) => `${verb} ${plural}`)
+
 /** A branch with migrations, and later ones: a new branch waits for the first, and the second take their place. */
 const migratedLife = (branched: Branched) =>
   Effect.gen(function* () {
@@ -83,8 +86,7 @@ describe("a leader that ends while migrations run", () => {
     Effect.gen(function* () {
       const branched = yield* begin()
       yield* migratedLife(branched)
-      const seen = branched.api.calls.filter(isMigrationWrite).map(({ plural, verb }) => `${verb} ${plural}`)
-      assert.deepStrictEqual(seen, [...migrationWrites])
+      assert.deepStrictEqual(writesOf(branched, isMigrationWrite), [...migrationWrites])
     })
   )
 
@@ -130,8 +132,7 @@ describe("a leader that ends", () => {
     Effect.gen(function* () {
       const branched = yield* begin()
       yield* life(branched)
-      const seen = branched.api.calls.filter(isWrite).map(({ plural, verb }) => `${verb} ${plural}`)
-      assert.deepStrictEqual(seen, [...writes])
+      assert.deepStrictEqual(writesOf(branched, isWrite), [...writes])
     })
   )
 

@@ -2,6 +2,7 @@
 
 import { Clock, Effect, Exit, Logger, Redacted, Scope } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { shopContent } from "../../../lab/playground/branches/shop-database.ts"
 import { makeBranches } from "../../../src/app/branches/branch-controller.ts"
 import type { BranchDirectory } from "../../../src/app/branches/branch-directory.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
@@ -29,12 +30,6 @@ export interface BranchWorld {
 
 const namespace = "shop"
 const password = "p'a s$(WORD)"
-const content = `
-  create table users (id serial primary key, name text);
-  create table orders (id serial primary key, buyer int references users);
-  insert into users (name) select 'user ' || n from generate_series(1, 20) n;
-  insert into orders (buyer) select 1 + n % 20 from generate_series(1, 100) n;
-`
 
 const rules = {
   settings: {
@@ -161,7 +156,7 @@ export const branchSuite = (start: () => Promise<BranchWorld>): void => {
     leaders = new Leaders(world.api)
     source = await startSource(folder.path, world.sourceAddress, password)
     await source.query("postgres", "create database shop")
-    await source.query("shop", content)
+    await source.query("shop", shopContent)
     await create(namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } })
     const url = (secret: string): string =>
       `postgresql://postgres:${encodeURIComponent(secret)}@${world.sourceAddress}:5432/shop`

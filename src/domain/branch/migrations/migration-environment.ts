@@ -14,7 +14,7 @@ import { encoded, urlHost } from "../branch-address.ts"
 import type { BranchRequest } from "../branch-request.ts"
 import type { Connection } from "../connection-source.ts"
 import type { Dialect } from "../dialect.ts"
-import { type Environment, literalValue } from "../source-environment.ts"
+import { type Environment, literalValue, type SourceTarget } from "../source-environment.ts"
 import type { MigrationRequest } from "./migration-request.ts"
 
 /** The administrators' rules for the environment of migrations. */
@@ -33,13 +33,9 @@ export interface MigratedBranch {
 }
 
 /** A branch and the container of its target that migrations take their environment from. */
-export interface MigrationPlace {
+export interface MigrationPlace extends SourceTarget {
   readonly request: Pick<BranchRequest, "connection" | "dialect" | "queryParameters">
   readonly branch: MigratedBranch
-  /** Pod template of the target. */
-  readonly template: JsonObject
-  /** Container that the target names; nothing: none. */
-  readonly container: string | undefined
 }
 
 const passwordVariable = "MIRRORD_DB_PASSWORD"

@@ -1,8 +1,8 @@
-/** Reads the pod template of a branch's target. The template is read and no pod, so a target without pods will do. */
+/** Reads the target by which a branch finds its source: the template and none of its pods, since it may have none. */
 
 import { Effect } from "effect"
+import type { SourceTarget } from "../../domain/branch/source-environment.ts"
 import { quoted } from "../../domain/clean-text.ts"
-import type { JsonObject } from "../../domain/json.ts"
 import type { KubeResourceTarget } from "../../domain/resources/session-shapes.ts"
 import { explainFailure } from "../../domain/session/session-failure.ts"
 import { fromKubeTarget } from "../../domain/target/kube-target.ts"
@@ -36,12 +36,12 @@ const get = (
     return new BranchRefused({ why: explainFailure(undefined, failure) })
   })
 
-/** The pod template of a target in a namespace. A target that has none, or that is not there, refuses the branch. */
-export const targetTemplate = (
+/** A target in a namespace. A target without a pod template, or that is not there, refuses the branch. */
+export const sourceTarget = (
   api: KubeApi,
   namespace: string,
   wanted: KubeResourceTarget
-): Effect.Effect<JsonObject, KubeError | BranchRefused> =>
+): Effect.Effect<SourceTarget, KubeError | BranchRefused> =>
   Effect.gen(function* () {
     const target = fromKubeTarget(wanted)
     if (target?._tag !== "Workload") {
@@ -49,6 +49,7 @@ export const targetTemplate = (
       const why = `spec.target is ${found}; it must be a workload, such as a Deployment.`
       return yield* new BranchRefused({ why })
     }
+    const { container } = target
     const path = formatTargetPath(target)
     const lookUp = { api, namespace, path }
     const noTemplate = new BranchRefused({
@@ -56,7 +57,7 @@ export const targetTemplate = (
     })
     const source = templateSource(target.kind, yield* get(lookUp, target.kind, target.name))
     if (source === undefined) return yield* noTemplate
-    if (source._tag === "Template") return source.template
+    if (source._tag === "Template") return { template: source.template, container }
     const referred = templateSource(source.kind, yield* get(lookUp, source.kind, source.name))
-    return referred?._tag === "Template" ? referred.template : yield* noTemplate
+    return referred?._tag === "Template" ? { template: referred.template, container } : yield* noTemplate
   })
