@@ -22,7 +22,7 @@ describe("the programs of the story of branches", () => {
   it("are told with how to get them where they are missing, all at once", () => {
     const all = { mirrord: "/bin/mirrord", postgresql: "/bin" }
     expect(missingForBranches(all)).toBeUndefined()
-    expect(missingForBranches({ ...all, postgresql: undefined })).toMatch(/^PostgreSQL found .* install the package/u)
+    expect(missingForBranches({ ...all, postgresql: undefined })).toMatch(/^PostgreSQL found .* `npm run engines/u)
     expect(missingForBranches({ ...all, mirrord: undefined })).toMatch(/^mirrord found .* get version 3\.250\.0 from/u)
     expect(missingForBranches({ mirrord: undefined, postgresql: undefined })).toMatch(/^PostgreSQL .*; mirrord /u)
   })
