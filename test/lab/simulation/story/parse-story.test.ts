@@ -53,6 +53,7 @@ describe("parseStory", () => {
       "tick 1s # a comment"
     ])
     expect(Result.isSuccess(read) && read.success.plan).toEqual({
+      branches: false,
       ephemeralAgents: [],
       members: {},
       traces: false,
