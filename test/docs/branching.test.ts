@@ -1,12 +1,27 @@
 import { readFileSync } from "node:fs"
+import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
+import { branchPod } from "../../src/domain/branch/branch-pod.ts"
+import { readBranchRequest } from "../../src/domain/branch/branch-request.ts"
 import { engines } from "../../src/domain/branch/engines.ts"
 import { asObjects, at } from "../../src/domain/json.ts"
+import type { BranchDatabaseSpec } from "../../src/domain/resources/branches/branch-database.ts"
 import { branchEngines, type BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 
+const security = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8")
 const page = readFileSync(new URL("../../docs/branching.md", import.meta.url), "utf8")
 const crd: unknown = parse(readFileSync(new URL("../../crds/branchdatabases.yaml", import.meta.url), "utf8"))
+
+const settings = { imagePullSecrets: [], labels: {}, annotations: {}, dataLimit: "1Gi", stagingLimit: "1Gi" }
+const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "b", uid: "u" }
+const spec: BranchDatabaseSpec = {
+  id: "b",
+  ttlSecs: 300,
+  target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+  connectionSource: { url: { env: { container: null, variable: "URL" } } },
+  dynamodbOptions: { copy: { mode: "empty" } }
+}
 
 /** The row of an engine, as the page has it. */
 const rowOf = (engine: BranchEngine): string => {
@@ -32,5 +47,27 @@ describe("the table of engines", () => {
   it.each(branchEngines)("has no copies of %s that the resource definition refuses", (engine) => {
     const { block, modes } = engines[engine]
     expect(modesInCrd(block) ?? ["empty"]).toEqual(expect.arrayContaining([...modes]))
+  })
+})
+
+describe("the NetworkPolicy of branches", () => {
+  it("chooses their pods by the labels that these have", () => {
+    const [, policy = ""] = /^### Branches of databases$.*?^```yaml$(.*?)^```$/msu.exec(security) ?? []
+    const selector = at(parse(policy), "spec", "podSelector")
+    const request = Result.getOrThrow(readBranchRequest(spec))
+    const pod = Result.getOrThrow(
+      branchPod(settings, {
+        name: "b",
+        namespace: "shop",
+        owner,
+        request,
+        digest: "",
+        template: {},
+        container: undefined
+      })
+    )
+    const labels = at(pod, "metadata", "labels")
+    expect(labels).toMatchObject(at(selector, "matchLabels") as object)
+    for (const { key } of asObjects(at(selector, "matchExpressions"))) expect(labels).toHaveProperty([String(key)])
   })
 })
