@@ -9,7 +9,7 @@ import { branchSessions, workload } from "./branches.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { describeEngine, describeWithout } from "./engines/describe-engine.ts"
 import { type MysqlEngine, mysqlEngines, startMysqlSource } from "./engines/mysql-server.ts"
-import { engineFolder, type Server } from "./engines/postgresql-server.ts"
+import { engineFolder, quickFolder, type Server } from "./engines/postgresql-server.ts"
 import { type RedisServer, startRedis } from "./engines/redis-server.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, eventually, usePlayground } from "./harness.ts"
@@ -60,7 +60,7 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
 
     const sqlSuite = (engine: MysqlEngine) => () => {
       let source: Server
-      const folder = engineFolder()
+      const folder = engineFolder(quickFolder())
       beforeAll(async () => {
         source = await startMysqlSource(engine, folder.path, sourceAddress, password)
         await source.query("", "create database shop")

@@ -1,8 +1,6 @@
 /** A MariaDB or MySQL of the machine as a source, and the serving container of a branch beside it. */
 
 import { spawn } from "node:child_process"
-import { statfsSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { engineProgram, furtherEngine } from "../../../lab/playground/engine-programs.ts"
 import { isProgram } from "../../../lab/playground/kubernetes/programs.ts"
@@ -52,16 +50,6 @@ const mysql: MysqlEngine = {
 }
 
 export const mysqlEngines: readonly [mariadb: MysqlEngine, mysql: MysqlEngine] = [mariadb, mysql]
-
-/** A folder for data: in memory where that has room for some servers, each of which writes 200 MB to begin with. */
-export const quickFolder = (): string => {
-  try {
-    const { bavail, bsize } = statfsSync("/dev/shm")
-    return bavail * bsize > 2_000_000_000 ? "/dev/shm" : tmpdir()
-  } catch {
-    return tmpdir()
-  }
-}
 
 const asked = async (engine: MysqlEngine, login: Readonly<Record<string, string>>, sql: string): Promise<string> => {
   const { address = "", database = "", password = "", user = "root" } = login

@@ -6,15 +6,8 @@ import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/
 import { subnetOf } from "../../address-plan.ts"
 import { branchPassword, copyFailure, fromEnv, withBranch, type BranchPlace } from "./branch-containers.ts"
 import { describeWithout } from "./describe-engine.ts"
-import {
-  askAs,
-  type MysqlEngine,
-  mysqlEngines,
-  quickFolder,
-  serveMysqlBranch,
-  startMysqlSource
-} from "./mysql-server.ts"
-import { engineFolder, type Server } from "./postgresql-server.ts"
+import { askAs, type MysqlEngine, mysqlEngines, serveMysqlBranch, startMysqlSource } from "./mysql-server.ts"
+import { engineFolder, quickFolder, type Server } from "./postgresql-server.ts"
 
 const password = "p w$(HOME)'\"%\\ü"
 const sourceAddress = `127.${subnetOf("copies of databases")}.0.1`

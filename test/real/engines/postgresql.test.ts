@@ -18,6 +18,7 @@ import {
   furtherPath,
   podFolders,
   programPath,
+  quickFolder,
   resolvedEnv,
   run,
   serveBranch,
@@ -126,7 +127,7 @@ const hasEverything = async (server: Server): Promise<void> => {
 /** A source with its content, and what is done to branches of it with the programs of a search path. */
 const branches = (path: string) => {
   let source: Server
-  const folder = engineFolder()
+  const folder = engineFolder(quickFolder())
 
   beforeAll(async () => {
     source = await startShop(folder.path, sourceAddress, path)
@@ -144,7 +145,7 @@ const branches = (path: string) => {
 
   /** Makes the branch, and asks it. */
   const branch = async (wanted: Wanted, ask: (server: Server) => Promise<void>): Promise<void> => {
-    const own = engineFolder()
+    const own = engineFolder(quickFolder())
     try {
       const folders = { ...podFolders(own.path), PATH: path }
       expect(await copied(wanted, folders)).toMatchObject({ status: 0, err: "" })
@@ -166,7 +167,7 @@ const branches = (path: string) => {
 
   /** The reason of a copy that fails, as the pod's termination message has it. */
   const failure = async (wanted: Wanted): Promise<string> => {
-    const own = engineFolder()
+    const own = engineFolder(quickFolder())
     try {
       const { err, status } = await copied(wanted, { ...podFolders(own.path), PATH: path })
       expect(status).not.toBe(0)
@@ -346,7 +347,7 @@ describePostgresql("a branch of PostgreSQL", () => {
     ["the dump", "head -c 3000; echo 'pg_dump: error: it is lost' >&2; exit 1", /^pg_dump: error: it is lost\n$/u],
     ["the restore", "sed s/text/tetx/", /type "tetx" does not exist/u]
   ])("fails where %s breaks off, with the reason alone", async (_, end, reason) => {
-    const programs = engineFolder()
+    const programs = engineFolder(quickFolder())
     try {
       const script = `#!/bin/sh\nPATH=\${PATH#*:}\npg_dump "$@" | ${end}\n`
       writeFileSync(join(programs.path, "pg_dump"), script, { mode: 0o755 })
@@ -365,7 +366,7 @@ describePostgresqls("a branch of a newer PostgreSQL", () => {
   everyVersion(tried)
 
   it("is copied from an older source", async () => {
-    const folder = engineFolder()
+    const folder = engineFolder(quickFolder())
     const older = await startShop(folder.path, olderAddress, programPath)
     try {
       const version = "select current_setting('server_version_num')::int / 10000"
