@@ -44,9 +44,16 @@ const content = `
   create extension citext;
   create extension hstore schema sales;
   create extension pg_trgm;
-  create table tags (id int primary key, name citext unique, more sales.hstore);
+  create type sales.mood as enum ('calm', 'wild');
+  create type unused as enum ('x');
+  create type place as (shelf int, mood sales.mood);
+  create function is_short(text) returns boolean language sql immutable as 'select length($1) < 9';
+  create function first_word() returns text language sql as $$ select 'none' $$;
+  create domain word as text check (is_short(value));
+  create table tags (id int primary key, name citext unique, more sales.hstore, places place[],
+    word word default first_word(), kind int references users (id));
   create index alike on tags using gin ((name::text) gin_trgm_ops);
-  insert into tags values (1, 'Tea', 'a=>1');
+  insert into tags values (1, 'Tea', 'a=>1', '{"(2,wild)"}');
   insert into users (name) select 'user' || n from generate_series(1, 20) n;
   insert into orders (buyer) select 1 + n % 20 from generate_series(1, 100) n;
   insert into sales."Big Orders" values (1, E'tab\\there'), (2, '\\.'), (3, null);`
@@ -215,10 +222,18 @@ const everyVersion = ({ branch, failure, query }: ReturnType<typeof branches>): 
   })
 
   it("has the named tables alone with mode empty, whatever they refer to", async () => {
-    const items = { orders: { filter: "id < 11" }, 'sales."Big Orders"': { filter: "id = 3" } }
+    const items = { orders: { filter: "id < 11" }, 'sales."Big Orders"': { filter: "id = 3" }, tags: {} }
     await branch({ options: { copy: { mode: "empty", items } } }, async (server) => {
       const tables = "select string_agg(relname, ',' order by relname) from pg_stat_user_tables"
-      expect(await server.query("shop", tables)).toBe("Big Orders,orders")
+      expect(await server.query("shop", tables)).toBe("Big Orders,orders,tags")
+      const types = "select string_agg(typname, ',' order by typname) from pg_type where typtype in ('c', 'd', 'e')"
+      const own = `${types} and typnamespace::regnamespace::text in ('public', 'sales') and typrelid = 0`
+      expect(await server.query("shop", own)).toBe("mood,word")
+      expect(await server.query("shop", extensions)).toBe("citext,hstore,pg_trgm")
+      expect(await server.query("shop", "select more, places[1].mood, word from tags where name = 'TEA'")).toBe(
+        '"a"=>"1"|wild|none'
+      )
+      await expect(server.query("shop", "update tags set word = 'too long a word'")).rejects.toThrow("word_check")
       expect(await server.query("shop", "select count(*) from orders")).toBe("10")
       expect(await server.query("shop", "insert into orders (buyer) values (1) returning id")).toBe("11")
     })
