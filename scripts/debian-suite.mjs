@@ -62,9 +62,9 @@ export const unfitMachine = (release = "/etc/os-release", architecture = process
 const makeApt = async (run, suite, folder) => {
   const format = ["--format", "$(RELEASE)|$(COMPONENT)|$(REPO_URI)"]
   const targets = await run(suite, ["apt-get", "indextargets", ...format, "Created-By: Packages"])
-  const own = targets.split("\n").find((line) => line.startsWith(`${codename}|main|`))
-  if (own === undefined) throw new Error(`apt's sources have no suite ${codename} with main, whose mirror is used`)
-  const [, , mirror] = own.split("|")
+  const source = targets.split("\n").find((line) => line.startsWith(`${codename}|main|`))
+  if (source === undefined) throw new Error(`apt's sources have no suite ${codename} with main, whose mirror is used`)
+  const [, , mirror] = source.split("|")
   const ways = (await run(suite, ["apt-config", "dump"]))
     .split("\n")
     .filter((line) => line.startsWith("Acquire::") && !line.startsWith("Acquire::IndexTargets"))
@@ -83,8 +83,10 @@ const makeApt = async (run, suite, folder) => {
       "/dev/null"
     ])
   ].map(([name, path]) => `Dir::${name} "${path}";`)
+  // Without the second one, lists that cannot be had are no failure.
+  const own = ['Acquire::Languages "none";', 'APT::Update::Error-Mode "any";']
   const file = join(folder, "apt.conf")
-  writeFileSync(file, [...ways, 'Acquire::Languages "none";', ...places, ""].join("\n"))
+  writeFileSync(file, [...ways, ...own, ...places, ""].join("\n"))
   return { APT_CONFIG: file }
 }
 

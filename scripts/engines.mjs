@@ -249,6 +249,8 @@ const provide = async ({ make, name, programs: own, version }) => {
     const began = Date.now()
     const temporary = `${folder}.${process.pid}`
     mkdirSync(temporary, { recursive: true })
+    // Any failure ends this process.
+    process.on("exit", () => rmSync(temporary, { recursive: true, force: true }))
     await make(temporary).catch((/** @type {unknown} */ error) => fail(`${name}: ${String(error)}`))
     renameSync(temporary, folder)
     console.error(`${name} ${version}: made in ${Math.round((Date.now() - began) / 1000)} s`)
