@@ -16,10 +16,11 @@ import {
   symlinkSync,
   writeFileSync
 } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import { engineProgram, enginesFolder } from "../lab/playground/engine-programs.ts"
+import { engineProgram, enginesFolder, furtherEngines } from "../lab/playground/engine-programs.ts"
+import { unfitMachine, unpackSuite } from "./debian-suite.mjs"
 
 const modules = fileURLToPath(new URL("../test/real/engines/modules", import.meta.url))
 const cache = enginesFolder(process.env)
@@ -35,6 +36,8 @@ does nothing if they are there:
   FerretDB                     a stand-in for MongoDB's server, built with Go
   mongodump, mongorestore      MongoDB's own, built with Go
   mongosh                      MongoDB's own, from npm
+  PostgreSQL 17, MySQL 9       beside the machine's own: Debian's packages of newer suites, unpacked with their
+                               libraries. Nothing is installed; the machine must be Debian 12 on x86-64
 
   --help  this text
 
@@ -191,6 +194,54 @@ const mongosh = {
   }
 }
 
+/**
+ * A program of another suite, which says its version.
+ *
+ * @param {string} what @param {string} program @param {string} version
+ */
+const checkVersion = async (what, program, version) => {
+  const told = await run(what, [program, "--version"])
+  if (!told.includes(` ${version}.`)) fail(`${what}: its version has to be ${version}, and it is: ${told}`)
+}
+
+const { mysql, postgresql } = furtherEngines
+
+/** The newest PostgreSQL of a stable suite. @type {Made} */
+const furtherPostgresql = {
+  ...postgresql,
+  programs: {},
+  make: async (folder) => {
+    const { bin, version } = postgresql
+    const programs = ["initdb", "pg_ctl", "pg_dump", "pg_isready", "pg_restore", "postgres", "psql"]
+    await unpackSuite(run, folder, {
+      suite: "trixie",
+      packages: [`postgresql-${version}`, `postgresql-client-${version}`],
+      bin,
+      programs: programs.map((program) => join(bin, program)),
+      needless: ["bitcode", "llvmjit.so"].map((name) => join(bin, "..", "lib", name))
+    })
+    for (const program of programs) await checkVersion(postgresql.name, join(folder, bin, program), version)
+  }
+}
+
+/** MySQL, which is in no stable suite. @type {Made} */
+const furtherMysql = {
+  ...mysql,
+  programs: {},
+  make: async (folder) => {
+    const { bin, version } = mysql
+    const programs = ["usr/sbin/mysqld", "usr/bin/mysql", "usr/bin/mysqldump"]
+    await unpackSuite(run, folder, {
+      suite: "sid",
+      packages: ["mysql-server-core", "mysql-client-core"],
+      bin,
+      programs,
+      needless: []
+    })
+    for (const program of programs) await checkVersion(mysql.name, join(folder, bin, basename(program)), version)
+  }
+}
+
 /** @param {Made} engine */
 const provide = async ({ make, name, programs: own, version }) => {
   const folder = join(cache, `${name}-${version}`)
@@ -198,7 +249,9 @@ const provide = async ({ make, name, programs: own, version }) => {
     const began = Date.now()
     const temporary = `${folder}.${process.pid}`
     mkdirSync(temporary, { recursive: true })
-    await make(temporary)
+    // Any failure ends this process.
+    process.on("exit", () => rmSync(temporary, { recursive: true, force: true }))
+    await make(temporary).catch((/** @type {unknown} */ error) => fail(`${name}: ${String(error)}`))
     renameSync(temporary, folder)
     console.error(`${name} ${version}: made in ${Math.round((Date.now() - began) / 1000)} s`)
   }
@@ -218,8 +271,12 @@ const main = async () => {
   if (spawnSync("go", ["version"]).status !== 0) fail("Go is missing: install Go 1.26 or newer (https://go.dev/dl)")
   mkdirSync(programs, { recursive: true })
   await installPackages()
-  // One waits for the network while the others compute.
-  await Promise.all([provide(mongosh), provide(mongoTools).then(() => provide(ferretdb))])
+  const unfit = unfitMachine()
+  const further = unfit === undefined ? [furtherPostgresql, furtherMysql] : []
+  // Some wait for the network while others compute.
+  await Promise.all([provide(mongosh), provide(mongoTools).then(() => provide(ferretdb)), ...further.map(provide)])
+  const named = [postgresql, mysql].map(({ title, version }) => `${title} ${version}`).join(" and ")
+  if (unfit !== undefined) fail(`${named} can be had on Debian 12 on x86-64 only, and this machine is ${unfit}`)
   console.log(programs)
 }
 

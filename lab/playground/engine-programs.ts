@@ -15,6 +15,18 @@ const usualCache = (): string => (process.getuid?.() === 0 ? "/var/cache/braid" 
 /** The folder of `npm run engines`; its programs are in `bin`. */
 export const enginesFolder = (env: Environment): string => join(env["BRAID_CACHE"] ?? usualCache(), "engines")
 
+/** Engines of another version than the machine's own, which `npm run engines` puts into folders of their own. */
+export const furtherEngines = {
+  postgresql: { name: "postgresql", title: "PostgreSQL", version: "17", bin: "usr/lib/postgresql/17/bin" },
+  mysql: { name: "mysql", title: "MySQL", version: "9", bin: "usr/bin" }
+} as const
+
+/** The folder of the programs of such an engine. */
+export const furtherEngine = (engine: keyof typeof furtherEngines, env: Environment): string => {
+  const { bin, name, version } = furtherEngines[engine]
+  return join(enginesFolder(env), `${name}-${version}`, bin)
+}
+
 /** The search path of engines: what is installed, then the programs of `npm run engines`. */
 export const enginePath = (env: Environment): string =>
   [env["PATH"] ?? "", "/usr/sbin", join(enginesFolder(env), "bin")].join(delimiter)

@@ -242,7 +242,12 @@ END
     wait $! || :`
 }
 
-const engines = [postgresql, ...mysqlEngines.map(mysql), redis, clickhouse]
+const engines = [
+  postgresql,
+  ...mysqlEngines.filter(({ missing }) => missing.length === 0).map(mysql),
+  redis,
+  clickhouse
+]
 
 const placeOf = ({ path, url }: Engine): BranchPlace => ({
   path,

@@ -7,30 +7,28 @@ import { workloadNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
 import { branchSessions, workload } from "./branches.ts"
 import { applyObjects } from "./cluster-writes.ts"
-import { describeEngine } from "./engines/describe-engine.ts"
-import { mysqlEngines, startMysqlSource } from "./engines/mysql-server.ts"
-import { engineFolder, type Server } from "./engines/postgresql-server.ts"
+import { describeEngine, describeWithout } from "./engines/describe-engine.ts"
+import { type MysqlEngine, mysqlEngines, startMysqlSource } from "./engines/mysql-server.ts"
+import { engineFolder, quickFolder, type Server } from "./engines/postgresql-server.ts"
 import { type RedisServer, startRedis } from "./engines/redis-server.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, eventually, usePlayground } from "./harness.ts"
 
 const password = "p'a s/%"
+const [mariadb, mysql] = mysqlEngines
 describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-server", "redis-cli"], () => {
   describeReal("branches of the real client", ["mirrord"], ({ mirrord }) => {
     const subnet = subnetOf("real client, branches of other engines")
     const sourceAddress = `127.${subnet + 2}.0.1`
-    const path = mysqlEngines[0]?.path ?? ""
-    const images = ["mariadb", "redis"].map(
-      (name) => [`docker.io/library/${name}`, engineImage(loopbackAddresses, path)] as const
+    const paths = { mariadb: mariadb.path, mysql: mysql.path, redis: mariadb.path }
+    const images = Object.entries(paths).map(
+      ([name, path]) => [`docker.io/library/${name}`, engineImage(loopbackAddresses, path)] as const
     )
-    const mysqlImages = mysqlEngines
-      .slice(1)
-      .map((engine) => ["docker.io/library/mysql", engineImage(loopbackAddresses, engine.path)] as const)
     const real = usePlayground({
       topology: "primary-default",
       hasBranches: true,
       branchEngines: ["mariadb", "mysql", "redis"],
-      images: new Map([...images, ...mysqlImages]),
+      images: new Map(images),
       subnet
     })
     const { session, stop } = branchSessions(real, mirrord)
@@ -60,9 +58,9 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
     })
     afterEach(stop)
 
-    describe.each(mysqlEngines)("of $name", (engine) => {
+    const sqlSuite = (engine: MysqlEngine) => () => {
       let source: Server
-      const folder = engineFolder()
+      const folder = engineFolder(quickFolder())
       beforeAll(async () => {
         source = await startMysqlSource(engine, folder.path, sourceAddress, password)
         await source.query("", "create database shop")
@@ -92,7 +90,8 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
         expect(lines).toEqual(["ann", "bob", "4"])
         expect(await source.query("shop", "select group_concat(name order by id) from users")).toBe("ann,bob,cleo")
       })
-    })
+    }
+    for (const engine of mysqlEngines) describeWithout(engine.missing, `of ${engine.name}`, sqlSuite(engine))
 
     describe("of Redis", () => {
       let source: RedisServer
@@ -100,7 +99,7 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
       beforeAll(async () => {
         const options = ["--bind", sourceAddress, "--port", "6379", "--save", "", "--dir", folder.path]
         const command = ["redis-server", ...options, "--requirepass", password]
-        source = await startRedis({ command, env: { PATH: path } }, sourceAddress, password)
+        source = await startRedis({ command, env: { PATH: paths.redis } }, sourceAddress, password)
         await source.ask(2, "set", "user:1", "ann")
         await source.ask(2, "set", "order:1", "tea")
       })
@@ -110,7 +109,7 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
       })
 
       it("have the keys of a pattern, and take others, at the URL of the program", async () => {
-        const redis = `env PATH=${path} redis-cli --no-auth-warning -u "$REDIS_URL"`
+        const redis = `env PATH=${paths.redis} redis-cli --no-auth-warning -u "$REDIS_URL"`
         const program = `echo "$REDIS_URL" && ${redis} get user:1 && ${redis} exists order:1 && ${redis} set user:1 bob`
         const branch = {
           id: "redis",

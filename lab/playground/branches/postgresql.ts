@@ -121,16 +121,22 @@ export const connectedTo = (address: string, password: string, stop: () => Promi
   }
 })
 
-/** Starts an empty source, with its data in a folder that the engine may write. */
-export const startSource = async (folder: string, address: string, password: string): Promise<Server> => {
+/** Starts an empty source, with its data in a folder that the engine may write; `path` is as for `engineImage`. */
+export const startSource = async (
+  folder: string,
+  address: string,
+  password: string,
+  path = programPath
+): Promise<Server> => {
   const data = join(folder, "source")
   const script = `printf %s "$PASSWORD" > "$DATA.pw" &&
     initdb -D "$DATA" -U postgres --pwfile="$DATA.pw" -A scram-sha-256 -E UTF8 -N > /dev/null &&
     pg_ctl -D "$DATA" -w -s -l "$DATA.log" start \
       -o "-c listen_addresses=$ADDRESS -c port=5432 -c unix_socket_directories= -c fsync=off"`
-  const { err, status } = await run("sh", ["-c", script], { DATA: data, ADDRESS: address, PASSWORD: password })
+  const env = { DATA: data, ADDRESS: address, PASSWORD: password, PATH: path }
+  const { err, status } = await run("sh", ["-c", script], env)
   if (status !== 0) throw new Error(err)
   return connectedTo(address, password, async () => {
-    await run("pg_ctl", ["-D", data, "-m", "immediate", "-w", "stop"])
+    await run("pg_ctl", ["-D", data, "-m", "immediate", "-w", "stop"], { PATH: path })
   })
 }

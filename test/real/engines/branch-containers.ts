@@ -22,6 +22,8 @@ export interface BranchPlace {
   readonly secrets: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** Search path of the engine's programs. */
   readonly path: string
+  /** A folder for the folders of branches, unless these are temporary files like others. */
+  readonly parent?: string
 }
 
 /** A program with its environment. */
@@ -70,7 +72,7 @@ const copied = async <A>(
   wanted: WantedBranch,
   then: (ended: Ended, serve: Command) => Promise<A>
 ): Promise<A> => {
-  const own = engineFolder()
+  const own = engineFolder(place.parent)
   try {
     const folders = podFolders(own.path)
     const { copy, database } = containersOf(wanted, place)

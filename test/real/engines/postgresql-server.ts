@@ -2,7 +2,7 @@
 
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { chownSync, mkdirSync, rmSync } from "node:fs"
+import { chownSync, mkdirSync, rmSync, statfsSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import {
@@ -13,6 +13,8 @@ import {
   run,
   type Server
 } from "../../../lab/playground/branches/postgresql.ts"
+import { enginePath, furtherEngine } from "../../../lab/playground/engine-programs.ts"
+import { isProgram } from "../../../lab/playground/kubernetes/programs.ts"
 import { asObject, asObjects, asString, at, type JsonObject } from "../../../src/domain/json.ts"
 import { describeWithout } from "./describe-engine.ts"
 
@@ -31,9 +33,35 @@ export {
 export const describePostgresql = (name: string, body: () => void): void =>
   describeWithout(postgresqlFolder === undefined ? ["initdb"] : [], name, body)
 
+/** Search path with the programs of a further, newer version first. */
+export const furtherPath = `${furtherEngine("postgresql", process.env)}:${enginePath(process.env)}`
+
+/** Tests with the engine of this machine, and with the further one. */
+export const describePostgresqls = (name: string, body: () => void): void => {
+  const further = join(furtherEngine("postgresql", process.env), "initdb")
+  describeWithout(
+    [...(postgresqlFolder === undefined ? ["initdb"] : []), ...(isProgram(further) ? [] : [further])],
+    name,
+    body
+  )
+}
+
+/**
+ * A folder for data: in memory where that has room for some servers, of which those of MySQL write 200 MB to begin
+ * with.
+ */
+export const quickFolder = (): string => {
+  try {
+    const { bavail, bsize } = statfsSync("/dev/shm")
+    return bavail * bsize > 2_000_000_000 ? "/dev/shm" : tmpdir()
+  } catch {
+    return tmpdir()
+  }
+}
+
 /** A folder that the engine may write, short enough for a socket, whose path some drivers write in lower case. */
-export const engineFolder = (): { readonly path: string; readonly remove: () => void } => {
-  const path = join(tmpdir(), `pg-${randomBytes(4).toString("hex")}`)
+export const engineFolder = (parent = tmpdir()): { readonly path: string; readonly remove: () => void } => {
+  const path = join(parent, `pg-${randomBytes(4).toString("hex")}`)
   mkdirSync(path, { mode: 0o700 })
   if (nobody.uid !== undefined) chownSync(path, nobody.uid, nobody.gid)
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }

@@ -13,8 +13,12 @@ import { asObjects, asStrings, at, type JsonObject } from "../../../src/domain/j
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import {
   describePostgresql,
+  describePostgresqls,
   engineFolder,
+  furtherPath,
   podFolders,
+  programPath,
+  quickFolder,
   resolvedEnv,
   run,
   serveBranch,
@@ -25,6 +29,7 @@ import {
 
 const password = "p w$(HOME)'\"%"
 const sourceAddress = `127.8.${process.pid % 250}.1`
+const olderAddress = `127.8.${process.pid % 250}.2`
 const branchAddress = `127.9.${process.pid % 250}.1`
 const sourceUrl = `postgresql+asyncpg://postgres:${encodeURIComponent(password)}@${sourceAddress}:5432/shop`
 
@@ -36,9 +41,24 @@ const content = `
   create table sales."Big Orders" (id int, note text);
   create view names as select name from users;
   create policy own on users for select to reader using (true);
+  create extension citext;
+  create extension hstore schema sales;
+  create extension pg_trgm;
+  create type sales.mood as enum ('calm', 'wild');
+  create type unused as enum ('x');
+  create type place as (shelf int, mood sales.mood);
+  create function is_short(text) returns boolean language sql immutable as 'select length($1) < 9';
+  create function first_word() returns text language sql as $$ select 'none' $$;
+  create domain word as text check (is_short(value));
+  create table tags (id int primary key, name citext unique, more sales.hstore, places place[],
+    word word default first_word(), kind int references users (id));
+  create index alike on tags using gin ((name::text) gin_trgm_ops);
+  insert into tags values (1, 'Tea', 'a=>1', '{"(2,wild)"}');
   insert into users (name) select 'user' || n from generate_series(1, 20) n;
   insert into orders (buyer) select 1 + n % 20 from generate_series(1, 100) n;
   insert into sales."Big Orders" values (1, E'tab\\there'), (2, '\\.'), (3, null);`
+
+const extensions = "select string_agg(extname, ',' order by extname) from pg_extension where extname <> 'plpgsql'"
 
 type Options = NonNullable<BranchDatabaseSpec["postgresOptions"]>
 
@@ -96,14 +116,28 @@ const containersOf = (wanted: Wanted) => {
   return { copy, database }
 }
 
-describePostgresql("a branch of PostgreSQL", () => {
+const startShop = async (folder: string, address: string, path: string): Promise<Server> => {
+  const source = await startSource(folder, address, password, path)
+  await source.query("postgres", "create database shop")
+  await source.query("shop", content)
+  return source
+}
+
+/** That a server has all of the content, and goes on with it. */
+const hasEverything = async (server: Server): Promise<void> => {
+  expect(await server.query("shop", "select count(*) from orders join users on buyer = users.id")).toBe("100")
+  expect(await server.query("shop", "insert into users (name) values ('new') returning id")).toBe("21")
+  expect(await server.query("shop", `select count(*) from sales."Big Orders" where note is not null`)).toBe("2")
+  expect(await server.query("shop", "select polroles::regrole[] from pg_policy")).toBe("{reader}")
+}
+
+/** A source with its content, and what is done to branches of it with the programs of a search path. */
+const branches = (path: string) => {
   let source: Server
-  const folder = engineFolder()
+  const folder = engineFolder(quickFolder())
 
   beforeAll(async () => {
-    source = await startSource(folder.path, sourceAddress, password)
-    await source.query("postgres", "create database shop")
-    await source.query("shop", content)
+    source = await startShop(folder.path, sourceAddress, path)
   })
   afterAll(async () => {
     await source.stop()
@@ -118,9 +152,9 @@ describePostgresql("a branch of PostgreSQL", () => {
 
   /** Makes the branch, and asks it. */
   const branch = async (wanted: Wanted, ask: (server: Server) => Promise<void>): Promise<void> => {
-    const own = engineFolder()
+    const own = engineFolder(quickFolder())
     try {
-      const folders = podFolders(own.path)
+      const folders = { ...podFolders(own.path), PATH: path }
       expect(await copied(wanted, folders)).toMatchObject({ status: 0, err: "" })
       const { database } = containersOf(wanted)
       const server = await serveBranch(
@@ -140,9 +174,9 @@ describePostgresql("a branch of PostgreSQL", () => {
 
   /** The reason of a copy that fails, as the pod's termination message has it. */
   const failure = async (wanted: Wanted): Promise<string> => {
-    const own = engineFolder()
+    const own = engineFolder(quickFolder())
     try {
-      const { err, status } = await copied(wanted, podFolders(own.path))
+      const { err, status } = await copied(wanted, { ...podFolders(own.path), PATH: path })
       expect(status).not.toBe(0)
       return err
     } finally {
@@ -150,14 +184,20 @@ describePostgresql("a branch of PostgreSQL", () => {
     }
   }
 
+  return { branch, failure, query: (database: string, sql: string) => source.query(database, sql) }
+}
+
+/** Cases for every version of the engine. */
+const everyVersion = ({ branch, failure, query }: ReturnType<typeof branches>): void => {
   it("has everything with mode all, and goes on with the source's sequences", async () => {
     await branch({ options: { copy: { mode: "all" } } }, async (server) => {
-      expect(await server.query("shop", "select count(*) from orders join users on buyer = users.id")).toBe("100")
-      expect(await server.query("shop", "insert into users (name) values ('new') returning id")).toBe("21")
-      expect(await server.query("shop", `select count(*) from sales."Big Orders" where note is not null`)).toBe("2")
-      expect(await server.query("shop", "select polroles::regrole[] from pg_policy")).toBe("{reader}")
+      await hasEverything(server)
+      expect(await server.query("shop", extensions)).toBe("citext,hstore,pg_trgm")
+      expect(await server.query("shop", "select more from tags where name = 'TEA'")).toBe('"a"=>"1"')
+      const alike = await server.query("shop", "select indexdef from pg_indexes where indexname = 'alike'")
+      expect(alike).toContain("gin_trgm_ops")
     })
-    expect(await source.query("shop", "select count(*) from users")).toBe("20")
+    expect(await query("shop", "select count(*) from users")).toBe("20")
   })
 
   it("has the structures with mode schema, and the rows that filters let through", async () => {
@@ -169,8 +209,10 @@ describePostgresql("a branch of PostgreSQL", () => {
       expect(await server.query("shop", "select count(*), max(buyer) from orders")).toBe("15|3")
       expect(await server.query("shop", "select count(*) from users")).toBe("0")
       expect(await server.query("shop", "select count(*) from names")).toBe("0")
+      expect(await server.query("shop", extensions)).toBe("citext,hstore,pg_trgm")
+      expect(await server.query("shop", "select count(*) from tags")).toBe("0")
       expect(await server.query("shop", `select string_agg(note, ',') from sales."Big Orders"`)).toBe("tab\there,\\.")
-      const next = await source.query("shop", "select max(id) from orders where buyer <= 3")
+      const next = await query("shop", "select max(id) from orders where buyer <= 3")
       // A user that is not there is refused as in the source.
       await expect(server.query("shop", "insert into orders (buyer) values (99)")).rejects.toThrow("foreign key")
       await server.query("shop", "insert into users (name) values ('new')")
@@ -180,14 +222,62 @@ describePostgresql("a branch of PostgreSQL", () => {
   })
 
   it("has the named tables alone with mode empty, whatever they refer to", async () => {
-    const items = { orders: { filter: "id < 11" }, 'sales."Big Orders"': { filter: "id = 3" } }
+    const items = { orders: { filter: "id < 11" }, 'sales."Big Orders"': { filter: "id = 3" }, tags: {} }
     await branch({ options: { copy: { mode: "empty", items } } }, async (server) => {
       const tables = "select string_agg(relname, ',' order by relname) from pg_stat_user_tables"
-      expect(await server.query("shop", tables)).toBe("Big Orders,orders")
+      expect(await server.query("shop", tables)).toBe("Big Orders,orders,tags")
+      const types = "select string_agg(typname, ',' order by typname) from pg_type where typtype in ('c', 'd', 'e')"
+      const own = `${types} and typnamespace::regnamespace::text in ('public', 'sales') and typrelid = 0`
+      expect(await server.query("shop", own)).toBe("mood,word")
+      expect(await server.query("shop", extensions)).toBe("citext,hstore,pg_trgm")
+      expect(await server.query("shop", "select more, places[1].mood, word from tags where name = 'TEA'")).toBe(
+        '"a"=>"1"|wild|none'
+      )
+      await expect(server.query("shop", "update tags set word = 'too long a word'")).rejects.toThrow("word_check")
       expect(await server.query("shop", "select count(*) from orders")).toBe("10")
       expect(await server.query("shop", "insert into orders (buyer) values (1) returning id")).toBe("11")
     })
   })
+
+  it("has no logins of other databases, where its foreign tables would write", async () => {
+    await query("postgres", "create database stock")
+    await query("stock", "create table goods (id int); insert into goods values (1)")
+    await query("postgres", "create database leads")
+    const login = `user 'postgres', password '${password.replaceAll("'", "''")}'`
+    await query(
+      "leads",
+      `create role "Odd %I 'x"; create extension postgres_fdw;
+      create server "The stock" foreign data wrapper postgres_fdw options (host '${sourceAddress}', dbname 'stock');
+      create user mapping for postgres server "The stock" options (${login});
+      create user mapping for public server "The stock" options (${login});
+      create user mapping for "Odd %I 'x" server "The stock" options (${login});
+      create table parts (id int) partition by list (id); create table part partition of parts for values in (2);
+      insert into parts values (2);
+      create foreign table goods partition of parts for values in (1) server "The stock"`
+    )
+    const change = { SOURCE_URL: sourceUrl.replace("/shop", "/leads") }
+    await branch({ options: { copy: { mode: "all" } }, change }, async (server) => {
+      await expect(server.query("leads", "insert into goods values (1)")).rejects.toThrow("user mapping not found")
+      expect(await server.query("leads", "select count(*) from pg_user_mappings")).toBe("0")
+      expect(await server.query("leads", "select count(*) from part")).toBe("1")
+    })
+    const options: Options = { copy: { mode: "schema", items: { parts: {} } } }
+    expect(await failure({ options, change })).toContain("user mapping not found")
+    expect(await query("stock", "select count(*) from goods")).toBe("1")
+  })
+
+  it("changes nothing in the source, even by a filter that is no condition", async () => {
+    const change = { COPY_FILTER_0: "id < 3)) to stdout; delete from orders; copy (select * from users where (true" }
+    const told = await failure({ options: { copy: { mode: "schema", items: { orders: { filter: "true" } } } }, change })
+    expect(told).toContain("read-only transaction")
+    expect(await query("shop", "select count(*) from orders")).toBe("100")
+  })
+}
+
+describePostgresql("a branch of PostgreSQL", () => {
+  const tried = branches(programPath)
+  const { branch, failure } = tried
+  everyVersion(tried)
 
   it("is empty without a source that can be reached", async () => {
     const dead = { url: { env: { container: null, variable: "DEAD_URL" } } }
@@ -272,7 +362,7 @@ describePostgresql("a branch of PostgreSQL", () => {
     ["the dump", "head -c 3000; echo 'pg_dump: error: it is lost' >&2; exit 1", /^pg_dump: error: it is lost\n$/u],
     ["the restore", "sed s/text/tetx/", /type "tetx" does not exist/u]
   ])("fails where %s breaks off, with the reason alone", async (_, end, reason) => {
-    const programs = engineFolder()
+    const programs = engineFolder(quickFolder())
     try {
       const script = `#!/bin/sh\nPATH=\${PATH#*:}\npg_dump "$@" | ${end}\n`
       writeFileSync(join(programs.path, "pg_dump"), script, { mode: 0o755 })
@@ -283,38 +373,32 @@ describePostgresql("a branch of PostgreSQL", () => {
       programs.remove()
     }
   })
+})
 
-  it("has no logins of other databases, where its foreign tables would write", async () => {
-    await source.query("postgres", "create database stock")
-    await source.query("stock", "create table goods (id int); insert into goods values (1)")
-    await source.query("postgres", "create database leads")
-    const login = `user 'postgres', password '${password.replaceAll("'", "''")}'`
-    await source.query(
-      "leads",
-      `create role "Odd %I 'x"; create extension postgres_fdw;
-      create server "The stock" foreign data wrapper postgres_fdw options (host '${sourceAddress}', dbname 'stock');
-      create user mapping for postgres server "The stock" options (${login});
-      create user mapping for public server "The stock" options (${login});
-      create user mapping for "Odd %I 'x" server "The stock" options (${login});
-      create table parts (id int) partition by list (id); create table part partition of parts for values in (2);
-      insert into parts values (2);
-      create foreign table goods partition of parts for values in (1) server "The stock"`
-    )
-    const change = { SOURCE_URL: sourceUrl.replace("/shop", "/leads") }
-    await branch({ options: { copy: { mode: "all" } }, change }, async (server) => {
-      await expect(server.query("leads", "insert into goods values (1)")).rejects.toThrow("user mapping not found")
-      expect(await server.query("leads", "select count(*) from pg_user_mappings")).toBe("0")
-      expect(await server.query("leads", "select count(*) from part")).toBe("1")
-    })
-    const options: Options = { copy: { mode: "schema", items: { parts: {} } } }
-    expect(await failure({ options, change })).toContain("user mapping not found")
-    expect(await source.query("stock", "select count(*) from goods")).toBe("1")
+describePostgresqls("a branch of a newer PostgreSQL", () => {
+  const tried = branches(furtherPath)
+  const { branch, failure } = tried
+  everyVersion(tried)
+
+  it("is copied from an older source", async () => {
+    const folder = engineFolder(quickFolder())
+    const older = await startShop(folder.path, olderAddress, programPath)
+    try {
+      const version = "select current_setting('server_version_num')::int / 10000"
+      const change = { SOURCE_URL: sourceUrl.replace(sourceAddress, olderAddress) }
+      await branch({ options: { copy: { mode: "all" } }, change }, async (server) => {
+        expect(await server.query("shop", version)).not.toBe(await older.query("shop", version))
+        await hasEverything(server)
+      })
+    } finally {
+      await older.stop()
+      folder.remove()
+    }
   })
 
-  it("changes nothing in the source, even by a filter that is no condition", async () => {
-    const change = { COPY_FILTER_0: "id < 3)) to stdout; delete from orders; copy (select * from users where (true" }
-    const told = await failure({ options: { copy: { mode: "schema", items: { orders: { filter: "true" } } } }, change })
-    expect(told).toContain("read-only transaction")
-    expect(await source.query("shop", "select count(*) from orders")).toBe("100")
+  it("fails with older programs than its source has, and says so", async () => {
+    const told = await failure({ options: { copy: { mode: "all" } }, change: { PATH: programPath } })
+    expect(told).toContain("aborting because of server version mismatch")
+    expect(told).toMatch(/server version: 17\.\S+ .*; pg_dump version: /u)
   })
 })

@@ -92,6 +92,10 @@ while [ "$number" -lt "\${DUMP_ARGUMENTS:-0}" ]; do
   set -- "$@" "$argument"
   number=$((number + 1))
 done
+if [ "$COPY_MODE" = empty ] && [ "$reads_source" != 0 ]; then
+  # A dump of single tables has neither their schemas nor the types of their columns.
+  from_source pg_dump --format=custom --file="$STAGING/kinds" --schema-only --exclude-table='*.*' "$@"
+fi
 number=0
 while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
   eval "name=\\$COPY_ITEM_$number"
@@ -123,16 +127,32 @@ fi
 if [ "$COPY_MODE" = schema ]; then
   restore --clean --if-exists "$STAGING/dump"
 elif [ "$COPY_MODE" = empty ] && [ "$reads_source" != 0 ]; then
-  # A dump of single tables has neither their schemas nor what their constraints and triggers refer to.
+  # Whatever the tables need: schemas, types, extensions, functions. No reference to another table, and no trigger.
   number=0
   while [ "$number" -lt "$COPY_ITEMS" ]; do
-    eval "name=\\$COPY_ITEM_$number"
-    say "set client_min_messages = warning;" > "$STAGING/schema.sql"
-    say "select format('create schema if not exists %I;', n.nspname) from pg_class c join pg_namespace n
-      on n.oid = c.relnamespace where c.oid = to_regclass(:'name')" | ask --set=name="$name" >> "$STAGING/schema.sql"
-    enter --dbname="$target" --file="$STAGING/schema.sql"
+    say "with recursive needed (classid, objid) as (
+        select 'pg_class'::regclass::oid, to_regclass(:'name')::oid
+        union
+        select found.classid, found.objid from needed, lateral (
+          select d.refclassid, d.refobjid from pg_depend d
+            where d.classid = needed.classid and d.objid = needed.objid
+          union all
+          select d.classid, d.objid from pg_depend d
+            where d.refclassid = needed.classid and d.refobjid = needed.objid and d.deptype in ('a', 'i')
+              and d.refclassid in ('pg_class'::regclass, 'pg_type'::regclass)
+        ) as found (classid, objid)
+        where found.classid <> 'pg_trigger'::regclass
+          and not exists (select from pg_constraint
+            where found.classid = 'pg_constraint'::regclass and oid = found.objid and contype = 'f')
+          and not exists (select from pg_class
+            where found.classid = 'pg_class'::regclass and oid = found.objid and relkind not in ('c', 'i', 'I', 'S'))
+      )
+      select format('; %s %s ', classid, objid) from needed" |
+      ask --set=name="$(cat "$STAGING/item-$number")" >> "$STAGING/needed"
     number=$((number + 1))
   done
+  pg_restore --list "$STAGING/kinds" | grep -F -f "$STAGING/needed" > "$STAGING/list" || :
+  restore --clean --if-exists --use-list="$STAGING/list" "$STAGING/kinds"
   pg_restore --list "$STAGING/dump" | grep -Ev '^[0-9]+; [0-9]+ [0-9]+ (FK CONSTRAINT|TRIGGER) ' > "$STAGING/list"
   restore --use-list="$STAGING/list" "$STAGING/dump"
 fi
