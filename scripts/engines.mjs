@@ -1,11 +1,12 @@
 // @ts-check
 /**
  * Runs `npm run engines`: provides the programs of database engines, for tests of branches. Installed programs are used
- * as they are; the rest comes from Debian's packages, Go modules and npm. Starts no server.
+ * as they are; the rest comes from Debian's packages, Go modules, npm and Maven. Starts no server.
  */
 
 import { spawn, spawnSync } from "node:child_process"
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -38,6 +39,9 @@ does nothing if they are there:
   mongosh                      MongoDB's own, from npm
   PostgreSQL 17, MySQL 9       beside the machine's own: Debian's packages of newer suites, unpacked with their
                                libraries. Nothing is installed; the machine must be Debian 12 on x86-64
+  DynamoDB Local               Amazon's own, from Maven Central, under its licence: for the development and the tests of
+                               one's own programs, and not to be passed on
+  Flyway                       from Maven Central, for migrations of branches
 
   --help  this text
 
@@ -242,6 +246,37 @@ const furtherMysql = {
   }
 }
 
+/**
+ * Makes what a pom among the modules says.
+ *
+ * @param {string} name @param {string} folder
+ */
+const packageWithMaven = async (name, folder) => {
+  cpSync(join(modules, name), folder, { recursive: true })
+  await run(name, ["mvn", "--quiet", "--batch-mode", "package"], { cwd: folder })
+}
+
+/** @type {Made} */
+const dynamodbLocal = {
+  name: "dynamodb-local",
+  version: "2.6.1",
+  programs: { "DynamoDBLocal.jar": "DynamoDBLocal.jar" },
+  make: async (folder) => {
+    await packageWithMaven(dynamodbLocal.name, folder)
+    rmSync(join(folder, "target"), { recursive: true })
+    // As a program, which it is for Java, it is found by those who look for programs.
+    chmodSync(join(folder, "DynamoDBLocal.jar"), 0o755)
+  }
+}
+
+/** @type {Made} */
+const flyway = {
+  name: "flyway",
+  version: "12.4.0",
+  programs: { flyway: "flyway" },
+  make: (folder) => packageWithMaven(flyway.name, folder)
+}
+
 /** @param {Made} engine */
 const provide = async ({ make, name, programs: own, version }) => {
   const folder = join(cache, `${name}-${version}`)
@@ -262,19 +297,37 @@ const provide = async ({ make, name, programs: own, version }) => {
   }
 }
 
+/**
+ * Tools that make or run programs, each with the arguments for its version, and what to install.
+ *
+ * @type {ReadonlyArray<readonly [name: string, command: string, argument: string, cure: string]>}
+ */
+const tools = [
+  ["Go", "go", "version", "Go 1.26 or newer (https://go.dev/dl)"],
+  ["Java", "java", "-version", "Java 17 or newer"],
+  ["Maven", "mvn", "--version", "Maven 3.6 or newer"]
+]
+
 const main = async () => {
   try {
     if (parseArgs({ options: { help: { type: "boolean" } } }).values.help) return console.log(help)
   } catch (error) {
     fail(`${error instanceof Error ? error.message : String(error)}\n\n${help}`)
   }
-  if (spawnSync("go", ["version"]).status !== 0) fail("Go is missing: install Go 1.26 or newer (https://go.dev/dl)")
+  for (const [name, command, argument, cure] of tools) {
+    if (spawnSync(command, [argument]).status !== 0) fail(`${name} is missing: install ${cure}`)
+  }
   mkdirSync(programs, { recursive: true })
   await installPackages()
   const unfit = unfitMachine()
   const further = unfit === undefined ? [furtherPostgresql, furtherMysql] : []
   // Some wait for the network while others compute.
-  await Promise.all([provide(mongosh), provide(mongoTools).then(() => provide(ferretdb)), ...further.map(provide)])
+  await Promise.all([
+    provide(mongosh),
+    provide(mongoTools).then(() => provide(ferretdb)),
+    provide(dynamodbLocal).then(() => provide(flyway)),
+    ...further.map(provide)
+  ])
   const named = [postgresql, mysql].map(({ title, version }) => `${title} ${version}`).join(" and ")
   if (unfit !== undefined) fail(`${named} can be had on Debian 12 on x86-64 only, and this machine is ${unfit}`)
   console.log(programs)

@@ -8,14 +8,13 @@ import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import { startRealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import { subnetOf } from "../address-plan.ts"
 import { branchSuite } from "../real/engines/branch-suite.ts"
-import { postgresqlImages } from "../real/engines/flyway-stand-in.ts"
-import { describePostgresql } from "../real/engines/postgresql-server.ts"
+import { describeMigratedPostgresql, postgresqlImages } from "../real/engines/flyway.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 const crd = new URL("../../crds/branchdatabases.yaml", import.meta.url)
 
 describeKubernetes("branches of databases", (assets) => {
-  describePostgresql("of PostgreSQL", () => {
+  describeMigratedPostgresql("of PostgreSQL", () => {
     describe("at kube-apiserver", () => {
       const scope = Scope.makeUnsafe()
       // Short, for the sockets in it.

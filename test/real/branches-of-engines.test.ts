@@ -1,4 +1,4 @@
-/** Branches of MariaDB, MySQL and Redis with mirrord's own client: its programs read the copies at their variables. */
+/** Branches of other engines than PostgreSQL with mirrord's own client: its programs find them at their variables. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { loopbackAddresses } from "../../lab/cluster/node/pod-addresses.ts"
@@ -8,6 +8,7 @@ import { subnetOf } from "../address-plan.ts"
 import { branchSessions, workload } from "./branches.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { describeEngine, describeWithout } from "./engines/describe-engine.ts"
+import { createTable, dynamodbClient, dynamodbImage, dynamodbPrograms, tablesOf } from "./engines/dynamodb-server.ts"
 import { type MysqlEngine, mysqlEngines, startMysqlSource } from "./engines/mysql-server.ts"
 import { engineFolder, quickFolder, type Server } from "./engines/postgresql-server.ts"
 import { type RedisServer, startRedis } from "./engines/redis-server.ts"
@@ -16,7 +17,9 @@ import { describeReal, eventually, usePlayground } from "./harness.ts"
 
 const password = "p'a s/%"
 const [mariadb, mysql] = mysqlEngines
-describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-server", "redis-cli"], () => {
+const programs = ["mariadbd", "mariadb-dump", "redis-server", "redis-cli", ...dynamodbPrograms]
+
+describeEngine("with MariaDB, Redis and DynamoDB", programs, () => {
   describeReal("branches of the real client", ["mirrord"], ({ mirrord }) => {
     const subnet = subnetOf("real client, branches of other engines")
     const sourceAddress = `127.${subnet + 2}.0.1`
@@ -27,8 +30,8 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
     const real = usePlayground({
       topology: "primary-default",
       hasBranches: true,
-      branchEngines: ["mariadb", "mysql", "redis"],
-      images: new Map(images),
+      branchEngines: ["mariadb", "mysql", "redis", "dynamodb"],
+      images: new Map([...images, ["docker.io/amazon/dynamodb-local", dynamodbImage]]),
       subnet
     })
     const { session, stop } = branchSessions(real, mirrord)
@@ -123,6 +126,23 @@ describeEngine("with MariaDB and Redis", ["mariadbd", "mariadb-dump", "redis-ser
         expect(answers).toEqual(["ann", "0", "OK"])
         expect(await source.ask(2, "get", "user:1")).toBe('"ann"')
       })
+    })
+
+    it("of DynamoDB are at the endpoint of a program that had none, and keep their tables", async () => {
+      const url = "AWS_ENDPOINT_URL_DYNAMODB"
+      const branch = { id: "dynamodb", type: "dynamodb", connection: { url } }
+      const endpointOf = async () => (await read(`echo "$${url}"`, branch))[0] ?? ""
+      const endpoint = await eventually("a session with the branch", endpointOf)
+      expect(new URL(endpoint)).toMatchObject({ protocol: "http:", port: "8000" })
+      const client = dynamodbClient(endpoint, "eu-west-1")
+      try {
+        expect(await tablesOf(client)).toEqual([])
+        await createTable(client, "users")
+        expect(await endpointOf()).toBe(endpoint)
+        expect(await tablesOf(client)).toEqual(["users"])
+      } finally {
+        client.destroy()
+      }
     })
   })
 })

@@ -3,14 +3,13 @@ import { operatorNamespace, workloadNamespace } from "../../lab/playground/manif
 import { subnetOf } from "../address-plan.ts"
 import { branchCases, memberBranchCases } from "./branch-cases.ts"
 import { clientBranches } from "./branches.ts"
-import { postgresqlImages } from "./engines/flyway-stand-in.ts"
-import { describePostgresql } from "./engines/postgresql-server.ts"
+import { describeMigratedPostgresql, postgresqlImages } from "./engines/flyway.ts"
 import { usePlayground } from "./harness.ts"
 
 const images = postgresqlImages(loopbackAddresses)
 const reach = (address: string): string => address
 
-describePostgresql("with PostgreSQL", () => {
+describeMigratedPostgresql("with PostgreSQL", () => {
   clientBranches(
     "embedded clusters, the primary is the default",
     () => {

@@ -33,10 +33,15 @@ const mostLines = 3
 /** A password may hold any sign, so all of a URL behind its scheme is taken for one. */
 const credentials = /:\/\/\S{1,2000}/gu
 
-/** The last lines of a tool without the rest of any URL in them. */
+/** So a tool begins to say why it failed. Flyway has its advice behind that, of more lines than are read otherwise. */
+const reasonMark = "ERROR: "
+
+/** The last lines of a tool, or its reason with all behind that, without the rest of any URL in them. */
 const lastWords = (message: string): string => {
   const lines = message.slice(-longestWords).split("\n")
-  const told = lines.filter((line) => line.trim() !== "").slice(-mostLines)
+  const worded = lines.filter((line) => line.trim() !== "")
+  const reasonAt = worded.findLastIndex((line) => line.startsWith(reasonMark))
+  const told = worded.slice(reasonAt === -1 ? -mostLines : reasonAt)
   return quotation(told.join(" ").replaceAll(credentials, "://…"))
 }
 

@@ -257,6 +257,14 @@ describe("the pod of a branch", () => {
       'container "copy" ended (exit code 1): b c psql: postgres://…'
     ],
     [
+      {
+        initContainerStatuses: [
+          ended({ exitCode: 1, reason: "Error", message: "a\nERROR: b\nc\nERROR: d\n\ne\nf at http://s/x\ng\nh\n" })
+        ]
+      },
+      'container "copy" ended (exit code 1): ERROR: d e f at http://… g h'
+    ],
+    [
       { initContainerStatuses: [ended({ exitCode: 137, reason: "OOMKilled" })] },
       'container "copy" ended (OOMKilled, exit code 137)'
     ],

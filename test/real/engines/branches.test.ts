@@ -12,12 +12,11 @@ import { loopbackAddresses } from "../../../lab/cluster/node/pod-addresses.ts"
 import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { subnetOf } from "../../address-plan.ts"
 import { branchSuite } from "./branch-suite.ts"
-import { postgresqlImages } from "./flyway-stand-in.ts"
-import { describePostgresql } from "./postgresql-server.ts"
+import { describeMigratedPostgresql, postgresqlImages } from "./flyway.ts"
 
 const crd = new URL("../../../crds/branchdatabases.yaml", import.meta.url)
 
-describePostgresql("branches of databases", () => {
+describeMigratedPostgresql("branches of databases", () => {
   describe("at the embedded API server", () => {
     const scope = Scope.makeUnsafe()
     // Short, for the sockets in it.

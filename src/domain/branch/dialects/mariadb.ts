@@ -4,9 +4,9 @@
  * Not here: the scripts, which MySQL shares (mysql-scripts.ts).
  */
 
-import { encoded, urlHost } from "../branch-address.ts"
+import { urlHost } from "../branch-address.ts"
 import type { Dialect } from "../dialect.ts"
-import { mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
+import { jdbcDatabase, mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
 
 /** MariaDB. */
 export const mariadb: Dialect = {
@@ -15,6 +15,6 @@ export const mariadb: Dialect = {
   version: "12",
   address: mysqlAddress(["mariadb", "mysql", "mysql2"]),
   migrations: {
-    jdbcUrl: ({ database, host, port }) => `jdbc:mariadb://${urlHost(host)}:${port}/${encoded(database)}`
+    jdbcUrl: ({ database, host, port }) => `jdbc:mariadb://${urlHost(host)}:${port}/${jdbcDatabase(database)}`
   }
 }

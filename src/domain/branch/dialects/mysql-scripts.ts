@@ -318,6 +318,12 @@ export const mysqlDialect = {
   dumpArguments: ["--routines"]
 } as const satisfies Omit<Dialect, "repository" | "version" | "address">
 
+/**
+ * The name of a database in a JDBC URL. Flyway's image has MariaDB's driver for both engines, which takes the name as
+ * it stands; a ? would end it, so that such a name is not found instead of another one.
+ */
+export const jdbcDatabase = (name: string): string => name.replaceAll("?", "%3F")
+
 /** `schemes`: those of the engine's URLs, of which the first one is the usual. */
 export const mysqlAddress = (schemes: ReadonlyArray<string>): AddressForm => ({
   schemes,

@@ -4,9 +4,9 @@
  * Not here: the scripts, which MariaDB shares (mysql-scripts.ts).
  */
 
-import { encoded, urlHost } from "../branch-address.ts"
+import { urlHost } from "../branch-address.ts"
 import type { Dialect } from "../dialect.ts"
-import { mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
+import { jdbcDatabase, mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
 
 /** MySQL. */
 export const mysql: Dialect = {
@@ -16,6 +16,6 @@ export const mysql: Dialect = {
   address: mysqlAddress(["mysql", "mysql2", "mariadb"]),
   migrations: {
     jdbcUrl: ({ database, host, port }) =>
-      `jdbc:mysql://${urlHost(host)}:${port}/${encoded(database)}?sslMode=DISABLED&allowPublicKeyRetrieval=true`
+      `jdbc:mysql://${urlHost(host)}:${port}/${jdbcDatabase(database)}?sslMode=DISABLED&allowPublicKeyRetrieval=true`
   }
 }

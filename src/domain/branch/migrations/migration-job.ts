@@ -81,6 +81,8 @@ const flywayVariables = ({ branch, request: { dialect } }: MigrationPlace): Read
     { name: "FLYWAY_URL", value: literalValue(url) },
     { name: "FLYWAY_USER", value: literalValue(dialect.user) },
     passwordOf("FLYWAY_PASSWORD", branch),
+    // A server that takes connections may still refuse them for a moment: asked again after 1, 2, 4 and 8 s.
+    { name: "FLYWAY_CONNECT_RETRIES", value: "4" },
     { name: "REDGATE_DISABLE_TELEMETRY", value: "true" }
   ]
 }

@@ -1,4 +1,4 @@
-/** Branches of DynamoDB up to the program of their server, which is not tried: its licence is not an open one. */
+/** Branches of DynamoDB: requests, programs and endpoints. Tests with the server are in test/real/engines. */
 
 import { spawnSync } from "node:child_process"
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"

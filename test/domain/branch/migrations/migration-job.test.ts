@@ -118,8 +118,8 @@ describe("the Job of Flyway", () => {
 
   it.each([
     ["postgresOptions", "jdbc:postgresql://10.0.0.7:5432/shop%20%241?sslmode=disable", "postgres"],
-    ["mysqlOptions", "jdbc:mysql://10.0.0.7:3306/shop%20%241?sslMode=DISABLED&allowPublicKeyRetrieval=true", "root"],
-    ["mariadbOptions", "jdbc:mariadb://10.0.0.7:3306/shop%20%241", "root"]
+    ["mysqlOptions", "jdbc:mysql://10.0.0.7:3306/shop $1?sslMode=DISABLED&allowPublicKeyRetrieval=true", "root"],
+    ["mariadbOptions", "jdbc:mariadb://10.0.0.7:3306/shop $1", "root"]
   ])("finds a branch of %s", (block, url, user) => {
     const change = { postgresOptions: null, [block]: {} }
     const env = resolved(containerOf({ migrations: { flavor: "flyway", archive: "aGk=" }, change }))
