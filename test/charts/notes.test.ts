@@ -149,7 +149,7 @@ describeHelm("NOTES", (helm) => {
   })
 
   it("name fields of branches without effect, also those of a profile, and none that the operator knows", async () => {
-    const known = { ...Object.fromEntries(servedFields.map((name) => [name, "x"])), tls: true }
+    const known = { ...Object.fromEntries(servedFields("pg").map((name) => [name, "x"])), tls: true }
     const pgBranchConfig = { dbPod: known, profiles: { small: { dbPod: known }, none: {} }, other: 1 }
     const notes = await chart.notes({ values: { operator: { pgBranching: true, pgBranchConfig } } })
     const why = "branches have no such setting yet"

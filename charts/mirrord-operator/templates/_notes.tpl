@@ -106,6 +106,7 @@ monitoring.{{ $name }} is on, but operator.metrics is off: nothing is made, as t
 {{- $branched := splitList " " (include "braid.branchedEngines" .) }}
 {{- range $engine := splitList " " (include "braid.engines" .) }}
 {{- if has $engine $branched }}
+{{- $known := ternary (append $pods "acceptEula") $pods (eq $engine "mssql") }}
 {{- $blocks := dict }}
 {{- range $name, $value := index $operator (print $engine "BranchConfig") }}
 {{- if eq $name "dbPod" }}
@@ -123,7 +124,7 @@ monitoring.{{ $name }} is on, but operator.metrics is off: nothing is made, as t
 {{- range $block, $value := $blocks }}
 {{- if kindIs "map" $value }}
 {{- range $field, $_ := $value }}
-{{- if not (has $field $pods) }}
+{{- if not (has $field $known) }}
 {{- $unused = append $unused (printf "  operator.%sBranchConfig.%s.%s: branches have no such setting yet" $engine $block $field) }}
 {{- end }}
 {{- end }}
