@@ -160,6 +160,13 @@ describeHelm("NOTES", (helm) => {
     ])
   })
 
+  it("name the licence of an image where there is none", async () => {
+    const config = { dbPod: { acceptEula: true } }
+    const values = { operator: { pgBranchConfig: config, mssqlBranchConfig: config } }
+    const lines = (await chart.notes({ values })).split("\n").filter((line) => line.includes("acceptEula"))
+    expect(lines).toEqual(["  operator.pgBranchConfig.dbPod.acceptEula: branches have no such setting yet"])
+  })
+
   it("name settings of agents that there are not, once each", async () => {
     const extraConfig = { namespace: "x", startup_timeout: 1, startup_timeuot: 1, exclude_from_mesh: true }
     const notes = await chart.notes({ values: { agent: { extraConfig } } })

@@ -176,7 +176,7 @@ const podSettings = (pod: JsonObject, limits: VolumeLimits): BranchPodSettings =
   const serverArguments = pod["dbServerArgs"]
   return {
     repository: asString(at(pod, "image", "registry")) || undefined,
-    acceptsLicence: pod[licenceField] === true,
+    acceptsLicence: pod[licenceField] === true ? true : undefined,
     imagePullPolicy: asString(pod["imagePullPolicy"]),
     imagePullSecrets: Array.isArray(secrets) ? secrets.map((secret: unknown) => String(at(secret, "name"))) : [],
     labels: textsOf(pod["labels"]),

@@ -150,7 +150,7 @@ describe("a variable that leads to a branch of SQL Server", () => {
         "TrustServerCertificate=true"
     ],
     [
-      'Data Source=h\\INST;Initial Catalog="a;b";Integrated Security=SSPI;Failover Partner=other;MultiSubnetFailover=yes',
+      'Data Source=h\\I;Initial Catalog="a;b";Integrated Security=SSPI;Failover Partner=other;MultiSubnetFailover=yes',
       `Data Source=10.1.2.3,1433;Initial Catalog="a;b";${ado};TrustServerCertificate=true`
     ],
     [
