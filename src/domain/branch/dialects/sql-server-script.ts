@@ -283,7 +283,7 @@ server_id=$!
 trap 'kill -9 "$server_id" 2> /dev/null || :' EXIT
 until enter -Q 'select 1' > "$STAGING/answer" 2>&1; do
   kill -0 "$server_id" 2> /dev/null || { told "$STAGING/server.log" >&2; exit 1; }
-  sleep 0.2
+  sleep 0.1
 done
 if [ -n "$database" ]; then quietly enter -Q "create database $(identifier "$database") $collation"; fi
 
@@ -372,11 +372,11 @@ fi
 # The server ends the connection of the program that asks it to end. It has a minute to write all that it has.
 enter -Q shutdown > "$STAGING/tool.log" 2>&1 || :
 number=0
-while [ "$number" -lt 300 ] && kill -0 "$server_id" 2> /dev/null; do
-  sleep 0.2
+while [ "$number" -lt 600 ] && kill -0 "$server_id" 2> /dev/null; do
+  sleep 0.1
   number=$((number + 1))
 done
-[ "$number" -lt 300 ] || fail "the server did not end"
+[ "$number" -lt 600 ] || fail "the server did not end"
 wait "$server_id" || :
 trap - EXIT
 rm -rf "\${STAGING:?}"/*
