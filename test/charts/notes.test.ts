@@ -160,6 +160,12 @@ describeHelm("NOTES", (helm) => {
     ])
   })
 
+  it("say that no SQL Server has run its branches, where they are on", async () => {
+    const warning = "No SQL Server has ever run branches of SQL Server"
+    expect(await chart.notes({ values: { operator: { mssqlBranching: true } } })).toContain(warning)
+    expect(await chart.notes({ values: {} })).not.toContain(warning)
+  })
+
   it("name the licence of an image where there is none", async () => {
     const config = { dbPod: { acceptEula: true } }
     const values = { operator: { pgBranchConfig: config, mssqlBranchConfig: config } }

@@ -84,6 +84,10 @@ monitoring.{{ $name }} is on, but operator.metrics is off: nothing is made, as t
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if include "braid.on" $operator.mssqlBranching }}
+
+No SQL Server has ever run branches of SQL Server: their programs are checked with stand-ins alone. Read docs/branching.md, and try them with data that you can lose. Each is refused unless operator.mssqlBranchConfig.dbPod.acceptEula accepts Microsoft's licence.
+{{- end }}
 {{- $unused := list }}
 {{- $ofJobs := list "annotations" "check_out_of_pods" "disable_mesh_sidecar_injection" "image_pull_secrets" "labels" "namespace" "node_selector" "priority_class" "priority_class_name" "resources" "security_context" "service_account" "tolerations" "ttl" }}
 {{- range $name, $value := .Values.agent.extraConfig }}

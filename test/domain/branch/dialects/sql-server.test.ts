@@ -137,9 +137,10 @@ describe("a variable that leads to a branch of SQL Server", () => {
     ["mssql://u:p@h/shop", `mssql://${login}/shop?${trusted}`],
     ["mssql://u:p@h:14330/shop?encrypt=true&appName=x", `mssql://${login}/shop?encrypt=true&appName=x&${trusted}`],
     ["mssql://h?encrypt=strict", `mssql://${login}?${trusted}&encrypt=true`],
-    ["mssql+pyodbc://u:p@h/shop?driver=ODBC+Driver+18+for+SQL+Server&Trusted_Connection=yes"].concat(
+    [
+      "mssql+pyodbc://u:p@h/shop?driver=ODBC+Driver+18+for+SQL+Server&Trusted_Connection=yes",
       `mssql+pyodbc://${login}/shop?driver=ODBC+Driver+18+for+SQL+Server&TrustServerCertificate=yes`
-    ),
+    ],
     ["mssql+pymssql://u:p@h/shop?charset=utf8", `mssql+pymssql://${login}/shop?charset=utf8`],
     ["sqlserver://u:p@h:1433?database=shop", `sqlserver://${login}?${trusted}&database=shop`],
     ["sqlserver://u:p@h/INST?database=shop&failoverpartner=x", `sqlserver://${login}?${trusted}&database=shop`],
