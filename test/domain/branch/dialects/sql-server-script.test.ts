@@ -13,6 +13,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
 import { sqlServer } from "../../../../src/domain/branch/dialects/sql-server.ts"
+import { until } from "../../../support/until.ts"
 
 const between = "\u001f"
 const behind = "\u001e"
@@ -100,7 +101,7 @@ const copied = (variables: Readonly<Record<string, string>>, missing: ReadonlyAr
     const { status, stderr, stdout } = spawnSync("sh", ["-c", sqlServer.copyScript], {
       env,
       encoding: "utf8",
-      timeout: 20_000
+      timeout: 120_000
     })
     const plain = (text: string) => text.replaceAll(folder, "")
     const calls = plain(readFileSync(env.LOG, "utf8"))
@@ -158,7 +159,7 @@ describe("the copy of SQL Server, with stand-ins for SQL Server's programs", () 
       ])
       expect(outcome.calls.at(-1)?.slice(-2)).toEqual(["-Q", "shutdown"])
       expect(Object.keys(outcome.state)).not.toContain("up")
-      await expect.poll(() => isRunning(outcome)).toBe(false)
+      await until("the end of the server", () => (isRunning(outcome) ? undefined : true))
       expect(outcome.staged).toEqual([])
     }
   )
@@ -207,7 +208,7 @@ describe("the copy of SQL Server, with stand-ins for SQL Server's programs", () 
       expect(words).not.toContain(secret)
       expect(words).not.toContain(branchPassword)
       expect(Object.keys(state)).not.toContain("down")
-      await expect.poll(() => isRunning(outcome)).toBe(false)
+      await until("the end of the server", () => (isRunning(outcome) ? undefined : true))
     }
   )
 
