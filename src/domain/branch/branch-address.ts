@@ -95,7 +95,7 @@ export const leadsTo = ({ form, host, port }: BranchAddress, url: string, usualP
 }
 
 /** Keys and parameters by which drivers find a server, whatever else the text says. */
-const placeKeys = ["host", "server", "proxy", "pipe", "service", "source", "addr", "cloudsql", "sock"]
+const placeKeys = ["host", "server", "proxy", "pipe", "service", "source", "addr", "cloudsql", "sock", "partner"]
 /** Keys that begin as one of these, and lead nowhere. */
 const otherKeys = [
   ...["servertimezone", "servercertificate", "serverrsapublickeyfile", "serverversion", "serverselection"],

@@ -261,7 +261,8 @@ sql() (
 server=tcp:$host,\${port:-1433}
 ask() {
   sql "$password" -S "$server" -U"$user" -d "$source_database" -Q "$1" > "$STAGING/answer" 2> "$STAGING/tool.log" ||
-    { cat "$STAGING/answer" >> "$STAGING/tool.log" && told "$STAGING/tool.log" >&2 && return 1; }
+    { cat "$STAGING/answer" >> "$STAGING/tool.log" && told "$STAGING/tool.log" >&2 &&
+      fail "the source does not answer"; }
 }
 # The branch's server.
 enter() { sql "$BRANCH_PASSWORD" -S tcp:127.0.0.1,1433 -Usa "$@"; }

@@ -176,6 +176,14 @@ describe("the copy of SQL Server, with stand-ins for SQL Server's programs", () 
     expect(lines(outcome)).toContain("create database [shop]")
   })
 
+  it.each(["Server=h;PWD='a", "Server=h;nonsense", "postgres://h/x?a=b", "Server=h\\I;PWD={a;b", "sqlserver://h:x;a"])(
+    "takes no more than a name from an address that it cannot read: %s",
+    (SOURCE_URL) => {
+      const { status, words } = copied({ SOURCE_URL, DATABASE_NAME: "shop" })
+      expect({ status, words }).toEqual({ status: 0, words: "" })
+    }
+  )
+
   it.each([
     ["the licence", { ACCEPT_EULA: "" }, [], "licence of SQL Server is not accepted"],
     ["no SqlPackage", { COPY_MODE: "schema" }, ["sqlpackage"], "the image has no program sqlpackage"],
