@@ -7,7 +7,6 @@
  */
 
 import { Clock, Effect, Exit, Result, type Scope, Struct } from "effect"
-import type { BranchAccess } from "../../domain/branch/branch-address.ts"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
 import type { BranchCredentials } from "../../domain/branch/branch-credentials.ts"
 import { type BranchKind, branchKinds } from "../../domain/branch/branch-kinds.ts"
@@ -22,6 +21,7 @@ import {
 import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
 import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
 import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
+import type { BranchAccess } from "../../domain/branch/dialect.ts"
 import type { ObservedMigrations } from "../../domain/branch/migrations/migration-plan.ts"
 import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"

@@ -12,6 +12,7 @@ import type { BranchKind } from "../../domain/branch/branch-kinds.ts"
 import { branchPodName } from "../../domain/branch/branch-name.ts"
 import { branchPod } from "../../domain/branch/branch-pod.ts"
 import type { BranchRequest } from "../../domain/branch/branch-request.ts"
+import type { Dialect } from "../../domain/branch/dialect.ts"
 import { requestDigest } from "../../domain/branch/request-digest.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
@@ -120,11 +121,12 @@ const createSecret = (
 /** The branch's password: a new one, or that of an earlier try. */
 const ensurePassword = (
   making: PodMaking,
-  branch: BranchDatabase
+  branch: BranchDatabase,
+  { passwordEnd = "" }: Dialect
 ): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> =>
   Effect.gen(function* () {
     const bytes = (yield* CurrentSecretBytes)(passwordBytes)
-    const password = Redacted.make(Buffer.from(bytes).toString("base64url"))
+    const password = Redacted.make(Buffer.from(bytes).toString("base64url") + passwordEnd)
     const name = branchPodName(branch.metadata)
     const found = yield* createSecret(making, branch, name, new Map([["password", password]])).pipe(
       Effect.as(password),
@@ -208,6 +210,6 @@ export const makeBranchPod = (
     }
     const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
     yield* ensureCredentials(making, branch, request)
-    const password = yield* ensurePassword(making, branch)
+    const password = yield* ensurePassword(making, branch, request.dialect)
     return { pod: yield* ensurePod(api, branch, wanted), password }
   })

@@ -8,25 +8,7 @@
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
-import type { AddressForm } from "./dialect.ts"
-
-/** The address and the credentials of a branch. */
-export interface BranchAccess {
-  /** IP address of the branch's pod. */
-  readonly host: string
-  readonly port: number
-  readonly user: string
-  readonly password: Redacted.Redacted
-  /** Nothing: the database has the name that it has in the source. */
-  readonly database: string | undefined
-}
-
-/** The address of a branch with the form that its engine has for addresses. */
-export interface BranchAddress extends BranchAccess {
-  readonly form: AddressForm
-  /** Query parameters that win over those of the source. */
-  readonly query: Readonly<Record<string, string>>
-}
+import type { AddressForm, BranchAccess, BranchAddress } from "./dialect.ts"
 
 /** Encoded for any part of a URL. Halves of surrogate pairs, which have no encoding, become `U+FFFD`. */
 export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
@@ -92,7 +74,8 @@ const nameOfForm = (text: string): string => {
 const plainUrl = (text: string): string => text.trim().replace(/^jdbc:/iu, "")
 
 /** Whether a text is a URL of the engine, perhaps behind `jdbc:`. */
-export const isUrlOf = (form: AddressForm, text: string): boolean => partsOf(form, plainUrl(text)) !== undefined
+export const isUrlOf = (form: AddressForm, text: string): boolean =>
+  form.isOwnText?.(text) !== true && partsOf(form, plainUrl(text)) !== undefined
 
 const hostOf = (host: string): string | undefined => URL.parse(`branch://${urlHost(host)}`)?.hostname
 
@@ -112,14 +95,15 @@ export const leadsTo = ({ form, host, port }: BranchAddress, url: string, usualP
 }
 
 /** Keys and parameters by which drivers find a server, whatever else the text says. */
-const placeKeys = ["host", "server", "proxy", "pipe", "service", "source", "addr", "cloudsql", "sock"]
+const placeKeys = ["host", "server", "proxy", "pipe", "service", "source", "addr", "cloudsql", "sock", "partner"]
 /** Keys that begin as one of these, and lead nowhere. */
 const otherKeys = [
   ...["servertimezone", "servercertificate", "serverrsapublickeyfile", "serverversion", "serverselection"],
   ...["servermonitoring", "useserverprep", "authsource"]
 ]
 
-const isPlaceKey = (key: string): boolean =>
+/** Whether a key, in lower case, may say where a server is. */
+export const isPlaceKey = (key: string): boolean =>
   placeKeys.some((place) => key.includes(place)) && !otherKeys.some((other) => key.startsWith(other))
 
 const digits = /^\d*/u
@@ -293,6 +277,8 @@ const sourceDatabase = (
 export const rewrittenUrl = (address: BranchAddress, source: string): Result.Result<string, string> => {
   const { form } = address
   const text = source.trim()
+  const own = form.rewritten?.(address, text)
+  if (own !== undefined) return own
   const parts = partsOf(form, text)
   if (parts === undefined) {
     return Result.fail(

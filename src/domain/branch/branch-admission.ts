@@ -53,6 +53,19 @@ const profileOf = (settings: EngineSettings, profile: string | undefined): Resul
   return Result.fail(`spec.profile is ${quoted(profile ?? "")}, which this cluster does not have: ${there}.`)
 }
 
+/** Why the image of an engine may not run; nothing: it may. */
+const licenceProblem = (
+  { dialect, engine, profile }: BranchRequest,
+  { pod: { acceptsLicence = false } }: BranchProfile
+): string | undefined => {
+  if (dialect.hasLicence !== true || acceptsLicence) return undefined
+  const place = profile === undefined ? "dbPod" : `profiles.${profile}.dbPod`
+  return (
+    `Branches of ${engines[engine].name} need the licence of its image accepted, which nobody has done in this ` +
+    `cluster: have the chart's value operator.${engine}BranchConfig.${place}.acceptEula set to true.`
+  )
+}
+
 /** The branch as this cluster makes it; the failure is a sentence for the user. */
 export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Result.Result<AdmittedBranch, string> =>
   Result.gen(function* () {
@@ -68,6 +81,7 @@ export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Resu
     const found = yield* profileOf(yield* settings, profile)
     const problem =
       placeProblem(rules, branch) ??
+      licenceProblem(request, found) ??
       (image._tag === "Named" ? imageProblem("spec.image", image.image, found.allowedImages) : undefined) ??
       (migrations?.image === undefined
         ? undefined

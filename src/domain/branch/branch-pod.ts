@@ -11,6 +11,7 @@ import type { JsonObject } from "../json.ts"
 import type { OwnerReference } from "../resources/object-meta.ts"
 import { ownerLabel } from "../session/names.ts"
 import { readsSource, type BranchRequest } from "./branch-request.ts"
+import type { Dialect } from "./dialect.ts"
 import { requestAnnotation } from "./request-digest.ts"
 import { literalValue, sourceEnvironment, type Environment, type SourceTarget } from "./source-environment.ts"
 
@@ -34,6 +35,8 @@ export interface BranchPodSettings {
   /** Most of these folders, as quantities. */
   readonly dataLimit: string
   readonly stagingLimit: string
+  /** Whether the licence of the engine's image is accepted, where it has one. */
+  readonly acceptsLicence?: boolean | undefined
 }
 
 /** The part of a pod that is one branch's own. */
@@ -49,7 +52,7 @@ export interface BranchPodOptions extends SourceTarget {
 }
 
 const longestLabel = 63
-const dataFolder = "/braid/data"
+const usualFolder = "/braid/data"
 const stagingFolder = "/braid/s"
 
 const variable = (name: string, value: string): JsonObject => ({ name, value: literalValue(value) })
@@ -80,16 +83,32 @@ const copyVariables = (request: BranchRequest): ReadonlyArray<JsonObject> => {
 const branchImage = (settings: BranchPodSettings, { dialect, image }: BranchRequest): string =>
   image._tag === "Named" ? image.image : `${settings.repository ?? dialect.repository}:${image.tag}`
 
+/** Folder on which the volume of the data is mounted. */
+const dataFolder = ({ needs }: Dialect): string => needs?.dataFolder ?? usualFolder
+
 /** Variables and folders of both containers. */
-const shared = (name: string): ReadonlyArray<JsonObject> => [
-  { name: "DATA", value: `${dataFolder}/db` },
+const shared = (
+  { acceptsLicence = false }: BranchPodSettings,
+  dialect: Dialect,
+  name: string
+): ReadonlyArray<JsonObject> => [
+  { name: "DATA", value: `${dataFolder(dialect)}/db` },
   { name: "STAGING", value: stagingFolder },
-  { name: "BRANCH_PASSWORD", valueFrom: { secretKeyRef: { name, key: "password" } } }
+  { name: "BRANCH_PASSWORD", valueFrom: { secretKeyRef: { name, key: "password" } } },
+  ...(dialect.hasLicence === true && acceptsLicence ? [{ name: "ACCEPT_EULA", value: "Y" }] : [])
 ]
 
-/** Resources of every container of a branch. */
-export const branchResources = ({ resources }: BranchPodSettings): object =>
-  resources ?? { requests: { cpu: "100m", memory: "128Mi" }, limits: { cpu: "1", memory: "2Gi" } }
+const usualResources = { requests: { cpu: "100m", memory: "128Mi" }, limits: { cpu: "1", memory: "2Gi" } }
+
+/** Resources of every container of a branch; `usual`: those of its engine. */
+export const branchResources = ({ resources }: BranchPodSettings, usual: object = usualResources): object =>
+  resources ?? usual
+
+/** Pod Security "restricted", which allows this of the capabilities. */
+const securityContext = ({ needs }: Dialect): object => ({
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ["ALL"], ...(needs === undefined ? {} : { add: needs.capabilities }) }
+})
 
 const container = (settings: BranchPodSettings, request: BranchRequest, script: string): JsonObject => ({
   image: branchImage(settings, request),
@@ -97,11 +116,10 @@ const container = (settings: BranchPodSettings, request: BranchRequest, script: 
   command: ["sh", "-c", script],
   // The last lines of a tool that fails are the reason that the user reads.
   terminationMessagePolicy: "FallbackToLogsOnError",
-  resources: branchResources(settings),
-  // Pod Security "restricted".
-  securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+  resources: branchResources(settings, request.dialect.needs?.resources),
+  securityContext: securityContext(request.dialect),
   volumeMounts: [
-    { name: "data", mountPath: dataFolder },
+    { name: "data", mountPath: dataFolder(request.dialect) },
     { name: "staging", mountPath: stagingFolder }
   ]
 })
@@ -127,7 +145,8 @@ const environmentOf = ({ request, ...target }: BranchPodOptions): Result.Result<
 export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions): Result.Result<object, string> =>
   Result.map(environmentOf(options), ({ env, envFrom }) => {
     const { digest, name, namespace, owner, request } = options
-    const { copyScript, port, serveScript, userId } = request.dialect
+    const { copyScript, needs, port, serveScript, userId } = request.dialect
+    const variables = shared(settings, request.dialect, name)
     return {
       apiVersion: "v1",
       kind: "Pod",
@@ -152,7 +171,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         securityContext: {
           runAsNonRoot: true,
           runAsUser: userId,
-          runAsGroup: userId,
+          runAsGroup: needs?.groupId ?? userId,
           fsGroup: userId,
           seccompProfile: { type: "RuntimeDefault" }
         },
@@ -161,7 +180,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
           {
             ...container(settings, request, copyScript),
             name: "copy",
-            env: [...env, ...copyVariables(request), ...shared(name)],
+            env: [...env, ...copyVariables(request), ...variables],
             envFrom
           }
         ],
@@ -170,7 +189,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
             ...container(settings, request, serveScript),
             name: "database",
             ...serverArguments(settings),
-            env: [{ name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }, ...shared(name)],
+            env: [{ name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }, ...variables],
             ports: [{ name: "database", containerPort: port }],
             readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 }
           }

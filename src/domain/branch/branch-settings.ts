@@ -13,6 +13,7 @@ import { type ConfigurationDocument, documentValue } from "../fleet/parse-config
 import { asObject, asObjects, asString, at, isObject, type JsonObject } from "../json.ts"
 import type { BranchEngine } from "../resources/chart-switches.ts"
 import type { BranchPodSettings } from "./branch-pod.ts"
+import { engines } from "./engines.ts"
 import type { MigrationSettings } from "./migrations/migration-job.ts"
 
 /** How branches are made that name no profile, or that name this one. */
@@ -52,8 +53,12 @@ const objects: Shape = { kind: "list", of: { kind: "map", of: { kind: "any" } } 
 const anything: Shape = { kind: "map", of: { kind: "any" } }
 const volume: Shape = { kind: "fields", fields: { emptyDir: quantities, ephemeral: anything } }
 
+/** The field of `dbPod` by which administrators accept the licence of an image. */
+const licenceField = "acceptEula"
+
 /** The fields of `dbPod` that have an effect. */
 const served = {
+  [licenceField]: { kind: "truth" },
   affinity: anything,
   allowedImages: { kind: "list", of: text },
   annotations: texts,
@@ -90,10 +95,11 @@ const servedParts: Readonly<Record<string, ReadonlyArray<string>>> = {
   volume: volumeParts
 }
 
-/** Their names, which the chart's notes have too. */
-export const servedFields: ReadonlyArray<string> = Object.keys(served)
-
 const isServed = (name: string): name is keyof typeof served => Object.hasOwn(served, name)
+
+/** The names of those that have an effect on an engine, which the chart's notes have too. */
+export const servedFields = (engine: BranchEngine): ReadonlyArray<string> =>
+  Object.keys(served).filter((name) => name !== licenceField || engines[engine].dialect?.hasLicence === true)
 
 /** The values that are set. */
 const given = (value: unknown): JsonObject =>
@@ -109,12 +115,13 @@ const references = (value: unknown): unknown =>
 /** `dbPod` without the parts that have no effect, and their names, which begin with its place in the file. */
 const servedPod = (
   field: string,
-  pod: JsonObject
+  pod: JsonObject,
+  fields: ReadonlyArray<string>
 ): { readonly pod: JsonObject; readonly unserved: ReadonlyArray<string> } => {
   const unserved: Array<string> = []
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(pod)) {
-    if (!isServed(name)) {
+    if (!fields.includes(name) || !isServed(name)) {
       unserved.push(`${field}.${name}`)
       continue
     }
@@ -169,6 +176,7 @@ const podSettings = (pod: JsonObject, limits: VolumeLimits): BranchPodSettings =
   const serverArguments = pod["dbServerArgs"]
   return {
     repository: asString(at(pod, "image", "registry")) || undefined,
+    acceptsLicence: pod[licenceField] === true ? true : undefined,
     imagePullPolicy: asString(pod["imagePullPolicy"]),
     imagePullSecrets: Array.isArray(secrets) ? secrets.map((secret: unknown) => String(at(secret, "name"))) : [],
     labels: textsOf(pod["labels"]),
@@ -198,11 +206,18 @@ interface ReadProfile {
   readonly unserved: ReadonlyArray<string>
 }
 
+/** The file that is read. */
+interface Reading {
+  readonly engine: BranchEngine
+  readonly limits: VolumeLimits
+  readonly mistakes: MistakeList
+}
+
 /** Reads one `dbPod`. `field`: its place in the file. */
-const readPod = (field: string, value: unknown, limits: VolumeLimits, mistakes: MistakeList): ReadProfile => {
+const readPod = (field: string, value: unknown, { engine, limits, mistakes }: Reading): ReadProfile => {
   if (value !== undefined && value !== null && !isObject(value))
     mistakes.add(field, value, "it must be a map", "write keys below it")
-  const { pod, unserved } = servedPod(field, given(value))
+  const { pod, unserved } = servedPod(field, given(value), servedFields(engine))
   for (const [name, found] of Object.entries(pod))
     if (isServed(name)) checkField(served[name], found, `${field}.${name}`, mistakes)
   const allowed = pod["allowedImages"]
@@ -214,16 +229,15 @@ const readPod = (field: string, value: unknown, limits: VolumeLimits, mistakes: 
 const readProfiles = (
   value: unknown,
   usual: BranchProfile,
-  limits: VolumeLimits,
-  mistakes: MistakeList
+  reading: Reading
 ): ReadonlyArray<readonly [name: string, read: ReadProfile]> => {
   if (value !== undefined && !isObject(value))
-    mistakes.add("profiles", value, "it must be a map", "write the names of profiles below it")
+    reading.mistakes.add("profiles", value, "it must be a map", "write the names of profiles below it")
   return Object.entries(given(value)).map(([name, found]) => {
     const field = `profiles.${name}`
-    if (!isObject(found)) mistakes.add(field, found, "it must be a map", "write dbPod below it")
+    if (!isObject(found)) reading.mistakes.add(field, found, "it must be a map", "write dbPod below it")
     const { dbPod, ...others } = given(found)
-    const { profile, unserved } = readPod(`${field}.dbPod`, dbPod, limits, mistakes)
+    const { profile, unserved } = readPod(`${field}.dbPod`, dbPod, reading)
     const allowedImages = profile.allowedImages ?? usual.allowedImages
     const without = [...Object.keys(others).map((other) => `${field}.${other}`), ...unserved]
     return [name, { profile: { ...profile, allowedImages }, unserved: without }]
@@ -241,8 +255,9 @@ export const readEngineSettings = (
   if (value !== undefined && value !== null && !isObject(value))
     mistakes.add("", value, "the file must hold a map", "write dbPod at its top level")
   const { dbPod, profiles, ...others } = given(value)
-  const usual = readPod("dbPod", dbPod, limits, mistakes)
-  const read = readProfiles(profiles, usual.profile, limits, mistakes)
+  const reading = { engine, limits, mistakes }
+  const usual = readPod("dbPod", dbPod, reading)
+  const read = readProfiles(profiles, usual.profile, reading)
   const [first] = mistakes.mistakes
   if (first !== undefined) return Result.fail(first.message)
   return Result.succeed({

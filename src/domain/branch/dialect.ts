@@ -5,6 +5,9 @@
  * Not here: which copies an engine knows (engines.ts), and the pod (branch-pod.ts).
  */
 
+import type * as Redacted from "effect/Redacted"
+import type * as Result from "effect/Result"
+
 /**
  * A table or collection that is copied beside what the mode says, without a filter whole; or a pattern of keys that are
  * copied.
@@ -12,6 +15,24 @@
 export interface CopiedPart {
   readonly name: string
   readonly filter: string | undefined
+}
+
+/** The address and the credentials of a branch. */
+export interface BranchAccess {
+  /** IP address of the branch's pod. */
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password: Redacted.Redacted
+  /** Nothing: the database has the name that it has in the source. */
+  readonly database: string | undefined
+}
+
+/** The address of a branch with the form that its engine has for addresses. */
+export interface BranchAddress extends BranchAccess {
+  readonly form: AddressForm
+  /** Query parameters that win over those of the source. */
+  readonly query: Readonly<Record<string, string>>
 }
 
 /** The form in which applications write the address of a database of an engine. */
@@ -43,6 +64,25 @@ export interface AddressForm {
    * have.
    */
   readonly portFor?: (scheme: string, old: string) => number | undefined
+  /** Whether a text is of a form of the engine that is no URL, even if it looks like one. */
+  readonly isOwnText?: (text: string) => boolean
+  /**
+   * A text of the source with the branch's address in its place, where that takes more than the place of a URL.
+   * Nothing: the text is of no form of the engine's. The failure goes on after "The variable … ".
+   */
+  readonly rewritten?: (address: BranchAddress, text: string) => Result.Result<string, string> | undefined
+}
+
+/** The needs of an image that other images do not have. */
+export interface ImageNeeds {
+  /** Group that runs the server. */
+  readonly groupId: number
+  /** Capabilities that the server's program has as a file: without them it does not start. */
+  readonly capabilities: ReadonlyArray<string>
+  /** Folder in which the server keeps all that it has; the volume of the data is there. */
+  readonly dataFolder: string
+  /** Resources of its containers where the administrators say nothing, as Kubernetes has them. */
+  readonly resources: object
 }
 
 /** The place of a branch's database. */
@@ -66,6 +106,12 @@ export interface Dialect {
   readonly user: string
   /** The user that runs the server in the image: without one of this number its programs do not start. */
   readonly userId: number
+  /** Nothing: what every image gets. */
+  readonly needs?: ImageNeeds
+  /** Whether administrators must have accepted the licence of the image, which has the variable `ACCEPT_EULA`. */
+  readonly hasLicence?: boolean
+  /** Signs that the engine asks of a password, at the end of every branch's. */
+  readonly passwordEnd?: string
   /** Program of the init container, for `sh -c`: makes the data folder with the copy in it, and ends with 0. */
   readonly copyScript: string
   /** Program of the container, for `sh -c`: serves the data folder at the pod's address, with its own arguments. */

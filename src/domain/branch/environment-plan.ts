@@ -7,10 +7,10 @@
 
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
-import { type BranchAccess, type BranchAddress, newUrl, rewrittenUrl } from "./branch-address.ts"
+import { newUrl, rewrittenUrl } from "./branch-address.ts"
 import type { BranchRequest } from "./branch-request.ts"
 import type { ValuePattern } from "./connection-source.ts"
-import type { AddressForm } from "./dialect.ts"
+import type { AddressForm, BranchAccess, BranchAddress } from "./dialect.ts"
 
 /** A branch to which a session leads. */
 export interface SessionBranch {

@@ -6,8 +6,8 @@
 
 import * as Result from "effect/Result"
 import type { BranchStatus } from "../resources/branches/branch-shapes.ts"
-import type { BranchAccess } from "./branch-address.ts"
 import type { BranchRequest } from "./branch-request.ts"
+import type { BranchAccess } from "./dialect.ts"
 import type { SessionBranch } from "./environment-plan.ts"
 
 /** A branch as a session sees it. */

@@ -54,10 +54,10 @@ decode() {
 /**
  * The lines that read the source from its URL or its parts into `host`, `port`, `user`, `password` and
  * `source_database`, each empty where the source has none. `schemes`: pattern of `case` for the start of a URL.
- * `usual`: the start that the sentence about other URLs names. The locale must be C, since the text is read byte by
- * byte.
+ * `usual`: the start that the sentence about other URLs names. `others`: lines of `case` for texts that are read first,
+ * in another way. The locale must be C, since the text is read byte by byte.
  */
-export const sourceParts = (schemes: string, usual: string): string => `${decoding}
+export const sourceParts = (schemes: string, usual: string, others = ""): string => `${decoding}
 
 # The source, by its parts or by its URL. A branch that begins empty takes its database's name alone.
 unread() { [ "$reads_source" = 0 ] || fail "$1"; }
@@ -106,7 +106,7 @@ read_url() {
 }
 case \${SOURCE_URL-} in
   "") ;;
-  ${schemes}) read_url ;;
+${others}  ${schemes}) read_url ;;
   *) unread "the source's URL has no form that can be read: it must begin with ${usual}" ;;
 esac
 [ -n "$host" ] || unread "the source's address has no host"

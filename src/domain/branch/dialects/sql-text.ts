@@ -7,11 +7,19 @@
 
 /**
  * The engines whose texts are read. Names of MySQL and ClickHouse are in backticks, and their comments may begin with
- * `#`.
+ * `#`; names of SQL Server may be in brackets.
  */
-type SqlForm = "PostgreSQL" | "MySQL" | "ClickHouse"
+type SqlForm = "PostgreSQL" | "MySQL" | "ClickHouse" | "SQL Server"
 
-const quotes: Readonly<Record<SqlForm, string>> = { PostgreSQL: `'"`, MySQL: `'"\``, ClickHouse: `'"\`` }
+const quotes: Readonly<Record<SqlForm, string>> = {
+  PostgreSQL: `'"`,
+  MySQL: `'"\``,
+  ClickHouse: `'"\``,
+  "SQL Server": `'"[`
+}
+
+/** Engines whose comments may begin with a number sign. */
+const numberSigns: ReadonlyArray<SqlForm> = ["MySQL", "ClickHouse"]
 
 /** Quotes of other scripts, which new servers of ClickHouse read as quotes. */
 const curlyQuotes = "‘’“”"
@@ -22,16 +30,26 @@ const signProblem = (form: SqlForm, sign: string, next: string): string | undefi
   // A single colon may name a variable of the client program, and a dollar sign may begin a text of its own.
   if ("\\$:".includes(sign)) return `has a filter with ${sign}, which is not served`
   if (form === "ClickHouse" && curlyQuotes.includes(sign)) return `has a filter with ${sign}, which is not served`
-  return ["--", "/*"].includes(sign + next) || (sign === "#" && form !== "PostgreSQL")
+  return ["--", "/*"].includes(sign + next) || (sign === "#" && numberSigns.includes(form))
     ? "has a filter with a comment: leave it out"
     : undefined
 }
 
+/** The place of the sign that closes a text in quotes or a name in brackets, in which it is written twice; or -1. */
+export const closingQuote = (text: string, from: number): number => {
+  const open = text.charAt(from)
+  // Of a sign that opens as well, a second one begins the next text, which comes to the same.
+  if (open !== "[") return text.indexOf(open, from + 1)
+  let end = text.indexOf("]", from + 1)
+  while (end >= 0 && text.charAt(end + 1) === "]") end = text.indexOf("]", end + 2)
+  return end
+}
+
 /** The place of the quote that closes the text in quotes, or why none does. */
 const endOfQuotes = (filter: string, from: number): number | string => {
-  const quote = filter.charAt(from)
-  const end = filter.indexOf(quote, from + 1)
-  if (end === -1) return `has a filter in which ${quote} is never closed`
+  const open = filter.charAt(from)
+  const end = closingQuote(filter, from)
+  if (end === -1) return `has a filter in which ${open} is never closed`
   return filter.slice(from, end).includes("\\") ? "has a filter with a backslash, which is not served" : end
 }
 
@@ -82,6 +100,22 @@ export const tableName = (name: string): ReadonlyArray<string> | undefined => {
 export const backtickedName = (name: string): string | undefined => {
   const [, quoted, bare] = /^(?:`((?:[^`]|``)+)`|([^`.'"\p{Cc}]+))$/u.exec(name) ?? []
   return quoted?.replaceAll("``", "`") ?? bare
+}
+
+/** A part of a name of SQL Server: bare, in brackets, or in double quotes; a closing sign in them is written twice. */
+const bracketedPart = /(?:\[((?:[^\]]|\]\])+)\]|"((?:[^"]|"")+)"|([\p{L}_][\p{L}\p{N}_$#@]*))(\.|$)/uy
+
+/** The one or two parts of a table's name as users of SQL Server write it; nothing if it is no such name. */
+export const bracketedName = (name: string): ReadonlyArray<string> | undefined => {
+  const parts: Array<string> = []
+  bracketedPart.lastIndex = 0
+  for (;;) {
+    const [, inBrackets, inQuotes, bare, next] = bracketedPart.exec(name) ?? []
+    const part = inBrackets?.replaceAll("]]", "]") ?? inQuotes?.replaceAll('""', '"') ?? bare
+    if (part === undefined || parts.length === 2) return undefined
+    parts.push(part)
+    if (next === "") return parts
+  }
 }
 
 /** A name in double quotes, for a server that reads names. */

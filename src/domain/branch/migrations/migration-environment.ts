@@ -60,7 +60,8 @@ const own = (branch: MigratedBranch, { port, user }: Dialect): ReadonlyArray<Jso
 /** The branch's URL. The password is one that needs no encoding. */
 const urlOf = ({ branch, request: { dialect, queryParameters } }: MigrationPlace): string => {
   const { address, port, user } = dialect
-  const query = Object.entries(queryParameters).map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+  const parameters = Object.entries({ ...address.needs, ...queryParameters })
+  const query = parameters.map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
   const [scheme = ""] = address.schemes
   const before = `${scheme}://${encoded(user)}:`
   const after = `@${urlHost(branch.host)}:${port}/${encoded(branch.database)}`

@@ -7,7 +7,7 @@ import { engines } from "../../../../src/domain/branch/engines.ts"
 
 const served = Object.values(engines).flatMap(({ dialect, name }) => (dialect === undefined ? [] : [{ name, dialect }]))
 
-const servers = ["clickhouse-server", "java", "mariadbd", "mongod", "mysqld", "postgres", "redis-server"]
+const servers = ["clickhouse-server", "java", "mariadbd", "mongod", "mysqld", "postgres", "redis-server", "sqlservr"]
 
 /** The arguments that a branch's server gets for those of its container. Every program only tells its own. */
 const servedWith = (script: string, podIp: string, args: ReadonlyArray<string>): ReadonlyArray<string> => {
@@ -20,7 +20,13 @@ const servedWith = (script: string, podIp: string, args: ReadonlyArray<string>):
     const DATA = join(folder, "data")
     mkdirSync(DATA)
     writeFileSync(join(DATA, "timezone"), "")
-    const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DATA, STAGING: folder, POD_IP: podIp }
+    const env = {
+      PATH: `${folder}:${process.env["PATH"] ?? ""}`,
+      DATA,
+      STAGING: folder,
+      POD_IP: podIp,
+      ACCEPT_EULA: "Y"
+    }
     const { status, stderr, stdout } = spawnSync("sh", ["-c", script, "sh", ...args], { env, encoding: "utf8" })
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
     return stdout.split("\n").slice(0, -1)
