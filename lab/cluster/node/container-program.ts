@@ -80,6 +80,8 @@ export interface ContainerContext {
 export interface ContainerProgram {
   (container: ContainerContext): Effect.Effect<number, never, Scope.Scope>
   readonly signalsReady?: boolean
+  /** Runs another command in a container, such as that of a probe, and has its exit code; nothing: it has none. */
+  readonly exec?: (container: ContainerContext, command: ReadonlyArray<string>) => Effect.Effect<number>
 }
 
 /** Marks a program that becomes ready only by calling `ready()`. */

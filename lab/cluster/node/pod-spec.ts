@@ -42,7 +42,7 @@ const Probe = Schema.Struct({
     })
   ),
   tcpSocket: optional(Schema.Struct({ port: PortRef, host: optional(Schema.String) })),
-  exec: optional(Schema.Unknown),
+  exec: optional(Schema.Struct({ command: Schema.Array(Schema.String) })),
   grpc: optional(Schema.Unknown),
   initialDelaySeconds: optional(Schema.Number),
   periodSeconds: optional(Schema.Number),
@@ -71,6 +71,7 @@ const Container = Schema.Struct({
   ),
   readinessProbe: optional(Probe),
   livenessProbe: optional(Probe),
+  startupProbe: optional(Probe),
   restartPolicy: optional(Schema.String),
   terminationMessagePolicy: optional(Schema.String),
   /** Of ephemeral containers alone: the container whose processes they see. */

@@ -30,6 +30,8 @@ export interface ContainerRecord {
   /** The id of the newest run, `<runtime>://<hex>`; "" before the first run. */
   containerId: string
   restartCount: number
+  /** Whether its startupProbe has passed, where it has one. */
+  started: boolean
   ready: boolean
   log: ContainerLog | undefined
   previousLog: ContainerLog | undefined
@@ -41,6 +43,7 @@ export const newContainerRecord = (spec: ContainerSpec): ContainerRecord => ({
   lastState: undefined,
   containerId: "",
   restartCount: 0,
+  started: false,
   ready: false,
   log: undefined,
   previousLog: undefined
@@ -76,7 +79,7 @@ const containerStatuses = (records: ReadonlyArray<ContainerRecord>): ReadonlyArr
       imageID: record.containerId === "" ? "" : record.spec.image,
       ...(record.containerId === "" ? {} : { containerID: record.containerId }),
       ready: record.ready,
-      started: record.state._tag === "Running",
+      started: record.started,
       restartCount: record.restartCount,
       state: stateField(record.state),
       lastState: record.lastState === undefined ? {} : stateField(record.lastState)

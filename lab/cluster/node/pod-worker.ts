@@ -24,7 +24,7 @@ import { podFiles } from "./pod-files.ts"
 import { type AddressBook, PodNetwork } from "./pod-network.ts"
 import { type ContainerSpec, imageName, type PodSpec } from "./pod-spec.ts"
 import { type ContainerRecord, newContainerRecord, podStatus } from "./pod-status.ts"
-import { awaitDeath, probeTarget, runProbe } from "./probe.ts"
+import { awaitDeath, awaitStart, type ProbeWays, probeTarget, runProbe } from "./probe.ts"
 
 /** Shared by all pods of a node. */
 export interface NodeContext {
@@ -164,7 +164,39 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     return node.limitGrace(asked > 0 ? asked : (spec.terminationGracePeriodSeconds ?? 30))
   }
 
-  const readiness = Effect.fnUntraced(function* (record: ContainerRecord, signal: Effect.Effect<void>) {
+  /** The ways to a container that runs now. */
+  const waysTo = (record: ContainerRecord, context: ContainerContext): ProbeWays => ({
+    reach: node.book.reach,
+    exec: (command) => {
+      const run = node.images.get(imageName(record.spec.image))?.exec
+      if (run !== undefined) return run(context, command)
+      return Effect.sync(() => {
+        record.log?.append("kubelet: no command can be run in a container of this image; the probe fails")
+        return 1
+      })
+    }
+  })
+
+  /** Whether the container has started; false: it took too long. */
+  const startup = (record: ContainerRecord, ways: ProbeWays): Effect.Effect<boolean> => {
+    const probe = record.spec.startupProbe
+    if (probe === undefined) return Effect.succeed(true)
+    const target = probeTarget("startupProbe", probe, record.spec, ip)
+    if ("unsupported" in target) {
+      record.log?.append(`kubelet: ${target.unsupported}; the container never starts`)
+      return Effect.never
+    }
+    return Effect.tap(awaitStart(probe, target, ways), (started) => {
+      if (!started) record.log?.append("kubelet: the startupProbe failed too often; the container is restarted")
+      return Effect.void
+    })
+  }
+
+  const readiness = Effect.fnUntraced(function* (
+    record: ContainerRecord,
+    signal: Effect.Effect<void>,
+    ways: ProbeWays
+  ) {
     let signalled = false
     let passes = record.spec.readinessProbe === undefined
     const update = Effect.sync(() => {
@@ -179,7 +211,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       record.log?.append(`kubelet: ${target.unsupported}; the container never becomes ready`)
       return
     }
-    const probing = runProbe(probe, target, node.book.reach, (verdict) => {
+    const probing = runProbe(probe, target, ways, (verdict) => {
       passes = verdict
       record.ready = signalled && passes
       publish()
@@ -188,7 +220,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
   })
 
   /** Ends when the container must be restarted. */
-  const liveness = (record: ContainerRecord): Effect.Effect<void> => {
+  const liveness = (record: ContainerRecord, ways: ProbeWays): Effect.Effect<void> => {
     const probe = record.spec.livenessProbe
     if (probe === undefined) return Effect.never
     const target = probeTarget("livenessProbe", probe, record.spec, ip)
@@ -196,7 +228,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       record.log?.append(`kubelet: ${target.unsupported}; the container is never restarted for it`)
       return Effect.never
     }
-    return awaitDeath(probe, target, node.book.reach).pipe(
+    return awaitDeath(probe, target, ways).pipe(
       Effect.andThen(
         Effect.sync(() => record.log?.append("kubelet: the livenessProbe failed too often; the container is restarted"))
       )
@@ -216,6 +248,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     record.log = log
     record.containerId = containerId
     record.state = { _tag: "Running", startedAt: began }
+    record.started = record.spec.startupProbe === undefined
     const context: ContainerContext = {
       pod: podNow(),
       containerName: record.spec.name,
@@ -232,6 +265,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       onNode: () => [...node.running.values()].map((entry) => entry.container),
       reach: node.reach
     }
+    const ways = waysTo(record, context)
     node.running.set(id, {
       container: {
         namespace,
@@ -256,6 +290,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) log.append(Cause.pretty(exit.cause))
       node.running.delete(id)
       record.ready = false
+      record.started = false
       const exitCode = exitCodeOf(exit)
       record.state = {
         _tag: "Terminated",
@@ -270,12 +305,22 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     }
     return yield* Effect.scoped(
       Effect.gen(function* () {
-        yield* Effect.forkScoped(readiness(record, signal))
+        const started = yield* Deferred.make<void>()
+        yield* Effect.forkScoped(Effect.andThen(Deferred.await(started), readiness(record, signal, ways)))
         // A fiber of its own: the scope waits for the program's end, whether the probe or the pod ends it.
         const running = yield* Effect.forkScoped(Effect.scoped(Effect.suspend(() => program(context))), {
           startImmediately: true
         })
-        yield* Effect.forkScoped(Effect.andThen(liveness(record), Fiber.interrupt(running)))
+        const watch = Effect.gen(function* () {
+          if (yield* startup(record, ways)) {
+            record.started = true
+            publish()
+            yield* Deferred.succeed(started, undefined)
+            yield* liveness(record, ways)
+          }
+          yield* Fiber.interrupt(running)
+        })
+        yield* Effect.forkScoped(watch)
         return yield* Fiber.join(running)
       })
     ).pipe(

@@ -18,6 +18,8 @@ export interface ProcessProgramOptions {
   readonly env?: (container: ContainerContext) => Readonly<Record<string, string>>
   /** The container is ready once a line of its output matches. Without it the pod's readinessProbe alone decides. */
   readonly readyWhen?: (line: string) => boolean
+  /** Whether `command` does what `container.args` say, so that other commands can be run in the container. */
+  readonly runsAnything?: boolean
   /** Called with the id of the process as soon as there is one. */
   readonly started?: (pid: number) => void
 }
@@ -54,7 +56,8 @@ const lines = (stream: Readable, each: (line: string) => void): void => {
   createInterface({ input: stream, crlfDelay: Infinity }).on("line", each)
 }
 
-const runProcess = Effect.fnUntraced(function* (options: ProcessProgramOptions, container: ContainerContext) {
+/** Starts a process group of its own. */
+const start = (options: ProcessProgramOptions, container: ContainerContext): ChildProcess => {
   const [executable, ...args] = options.command(container)
   const child = spawn(executable, args, {
     cwd: container.root,
@@ -63,10 +66,25 @@ const runProcess = Effect.fnUntraced(function* (options: ProcessProgramOptions, 
     detached: true
   })
   track(child)
+  return child
+}
+
+/** The exit code of a command; what it says is lost. Interruption kills it. */
+const execute = (options: ProcessProgramOptions, container: ContainerContext): Effect.Effect<number> =>
+  Effect.callback<number>((resume) => {
+    const child = start(options, container)
+    for (const stream of [child.stdout, child.stderr]) stream?.resume()
+    child.once("error", () => resume(Effect.succeed(127)))
+    child.once("close", (code) => resume(Effect.succeed(code ?? 1)))
+    return Effect.sync(() => signal(child, "SIGKILL"))
+  })
+
+const runProcess = Effect.fnUntraced(function* (options: ProcessProgramOptions, container: ContainerContext) {
+  const child = start(options, container)
   if (child.pid !== undefined) options.started?.(child.pid)
   const ended = new Promise<number>((resolve) => {
     child.once("error", (error) => {
-      container.log(`cannot run ${executable}: ${error.message}`)
+      container.log(`cannot run ${child.spawnfile}: ${error.message}`)
       if (child.pid === undefined) resolve(127)
     })
     // The rest of the process group must neither outlive the process nor hold its output open.
@@ -92,8 +110,7 @@ const runProcess = Effect.fnUntraced(function* (options: ProcessProgramOptions, 
     container.log(line)
     if (options.readyWhen?.(line) === true) container.ready()
   }
-  lines(child.stdout, output)
-  lines(child.stderr, output)
+  for (const stream of [child.stdout, child.stderr]) if (stream !== null) lines(stream, output)
   return yield* Effect.promise(() => ended)
 })
 
@@ -104,5 +121,8 @@ const runProcess = Effect.fnUntraced(function* (options: ProcessProgramOptions, 
  */
 export const processProgram = (options: ProcessProgramOptions): ContainerProgram => {
   const program = (container: ContainerContext) => runProcess(options, container)
-  return options.readyWhen === undefined ? program : signalsReady(program)
+  const marked = options.readyWhen === undefined ? program : signalsReady(program)
+  if (options.runsAnything !== true) return marked
+  const exec = (container: ContainerContext, args: ReadonlyArray<string>) => execute(options, { ...container, args })
+  return Object.assign(marked, { exec })
 }

@@ -84,6 +84,7 @@ const give = (folder: string): void => {
  */
 export const engineImage = (addresses: PodAddresses, path = programPath): ContainerProgram =>
   processProgram({
+    runsAnything: true,
     command: ({ args, containerName, pod, root }) => {
       for (const path of mountsOf(pod, containerName)) give(realpathSync(underRoot(root, path)))
       const [program = "sh", ...rest] = args

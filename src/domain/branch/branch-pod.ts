@@ -129,6 +129,19 @@ const volumesOf = ({ dataLimit, dataVolume, stagingLimit, stagingVolume }: Branc
   { name: "staging", ...(stagingVolume ?? { emptyDir: { sizeLimit: stagingLimit } }) }
 ]
 
+/** Most time for it is what the whole branch has. */
+const startupProbe = ({ startedScript }: Dialect): object =>
+  startedScript === undefined
+    ? {}
+    : {
+        startupProbe: {
+          exec: { command: ["sh", "-c", startedScript] },
+          periodSeconds: 1,
+          timeoutSeconds: 10,
+          failureThreshold: 1800
+        }
+      }
+
 /** For `sh -c`, whose first argument is a name. */
 const serverArguments = ({ serverArguments: given = [] }: BranchPodSettings): JsonObject =>
   given.length === 0 ? {} : { args: ["server", ...given] }
@@ -191,6 +204,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
             ...serverArguments(settings),
             env: [{ name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }, ...variables],
             ports: [{ name: "database", containerPort: port }],
+            ...startupProbe(request.dialect),
             readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 }
           }
         ]

@@ -117,6 +117,11 @@ export interface Dialect {
   /** Program of the container, for `sh -c`: serves the data folder at the pod's address, with its own arguments. */
   readonly serveScript: string
   /**
+   * Program for `sh -c` in the server's container, which ends with 0 once the server does what it is told. Nothing: it
+   * opens its port no sooner.
+   */
+  readonly startedScript?: string
+  /**
    * A copy names tables, which the mode `all` does not need, patterns of keys, which it alone can have, or collections,
    * which every mode can have; or a branch always begins empty.
    */

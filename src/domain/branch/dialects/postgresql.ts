@@ -205,6 +205,10 @@ const serveScript = `exec postgres -D "$DATA" -c "listen_addresses=\${POD_IP:-*}
   -c unix_socket_directories= "$@"
 `
 
+/** The port is open while the server still starts up, and turns everybody away. */
+const startedScript = `exec pg_isready -q -h "\${POD_IP:-127.0.0.1}" -p 5432
+`
+
 /** Options of `pg_dump` that say where to read and to write, and what, which the script decides. */
 const ownOptions = [
   ...["--dbname", "--file", "--format", "--host", "--port", "--username", "--password", "--no-password"],
@@ -242,6 +246,7 @@ export const postgresql: Dialect = {
   userId: 999,
   copyScript,
   serveScript,
+  startedScript,
   parts: "Tables",
   partProblem: ({ filter, name }) =>
     tableName(name) === undefined

@@ -111,6 +111,11 @@ rm -rf "\${STAGING:?}"/*
 const serveScript = `exec redis-server "$DATA.conf" --dir "$DATA" --port 6379 --bind "\${POD_IP:-0.0.0.0}" "$@"
 `
 
+/** The port is open while the server still loads its data, and answers nothing but that. */
+const startedScript = `export REDISCLI_AUTH="$BRANCH_PASSWORD"
+[ "$(redis-cli -h "\${POD_IP:-127.0.0.1}" -p 6379 ping)" = PONG ]
+`
+
 /** A branch has no TLS, which `rediss` would ask for, so such a URL cannot lead to it. */
 const address: AddressForm = {
   schemes: ["redis"],
@@ -131,6 +136,7 @@ export const redis: Dialect = {
   userId: 999,
   copyScript,
   serveScript,
+  startedScript,
   parts: "KeyPatterns",
   databaseForm: {
     holds: (name) => /^(?:0|[1-9][0-9]{0,3})$/u.test(name),

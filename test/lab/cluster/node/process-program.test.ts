@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
 import { processProgram } from "../../../../lab/cluster/node/process-program.ts"
+import type { KubeObject } from "../../../../lab/cluster/schema/kube-object.ts"
 import { pods } from "../../../../lab/cluster/store/resource-refs.ts"
 import { podIpOf, podPhase } from "../../../../lab/cluster/store/store-access.ts"
 import { asObjects, at } from "../../../../src/domain/json.ts"
@@ -23,6 +24,10 @@ const isAlive = (pid: number): boolean => {
   } catch {
     return false
   }
+}
+const startedOf = (object: KubeObject) => {
+  const status = asObjects(at(object, "status", "containerStatuses"))[0]
+  return { started: status?.["started"], ready: status?.["ready"] }
 }
 const logLine = (logs: ReturnType<Effect.Success<ReturnType<typeof testCluster>>["kubelet"]["podLogs"]>) =>
   logs._tag === "Lines" ? logs.lines[Symbol.asyncIterator]() : assert.fail(logs.message)
@@ -122,6 +127,31 @@ describe("a process as program", () => {
         const socket = net.connect(7070, podIpOf(ready) ?? "")
         yield* Effect.callback<void>((resume) => void socket.once("connect", () => resume(Effect.void)))
         socket.destroy()
+      })
+    )
+  )
+
+  it.live("a startupProbe runs its command in the container, which is not ready before", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const shell = processProgram({
+          runsAnything: true,
+          command: ({ args: [program = "", ...args] }) => [program, ...args],
+          env: () => ({ PATH: "/usr/bin:/bin" })
+        })
+        const { store } = yield* testCluster(228, { app: shell })
+        const run = (name: string, command: string) => {
+          const startupProbe = { exec: { command: ["sh", "-c", command] }, periodSeconds: 1, failureThreshold: 1 }
+          const container = { name: "c", image: "app", command: ["sh", "-c", "sleep 0.5; touch here; sleep 60"] }
+          store.create(pods, pod(name, { restartPolicy: "Never", containers: [{ ...container, startupProbe }] }))
+        }
+        run("p", "[ -f here ]")
+        const running = yield* podWhere(store, "p", (p) => podPhase(p) === "Running")
+        assert.deepStrictEqual(startedOf(running), { started: false, ready: false })
+        const ready = yield* podWhere(store, "p")
+        assert.deepStrictEqual(startedOf(ready), { started: true, ready: true })
+        run("never", "exit 1")
+        yield* podWhere(store, "never", (p) => podPhase(p) === "Failed")
       })
     )
   )
