@@ -73,16 +73,12 @@ const isRefusal = ({ code = 0, reason }: KubeError): boolean =>
   reason === "Forbidden" || reason === "Invalid" || (reason === "Other" && code >= 400 && code < 500)
 
 /** A refusal by the API server, such as for a quota, would come again. */
-export const refusedBy =
+const refusedBy =
   (what: string) =>
   (error: KubeError): KubeError | BranchRefused =>
     isRefusal(error) ? new BranchRefused({ why: `${what} cannot be made: ${error.detail}.` }) : error
 
-export const taken = (
-  { plural }: ResourceRef,
-  { metadata }: BranchDatabase,
-  name = branchPodName(metadata)
-): BranchRefused =>
+const taken = ({ plural }: ResourceRef, { metadata }: BranchDatabase, name: string): BranchRefused =>
   new BranchRefused({
     why:
       `There is an object ${name} among the ${plural} of namespace ${metadata.namespace ?? ""} ` +
@@ -134,7 +130,7 @@ const ensurePassword = (
           : Effect.fail(refusedBy("The branch's Secret")(error))
       )
     )
-    return found ?? (yield* taken(secrets, branch))
+    return found ?? (yield* taken(secrets, branch, name))
   })
 
 /** The Secrets of the values that the client has sent for this very branch; they are as old as the branch is. */
@@ -166,21 +162,28 @@ const ensureCredentials = (
     { discard: true }
   )
 
-const ensurePod = (
+/** An object that is to be a branch's own. `what`: its name in a sentence. */
+interface OwnObject {
+  readonly resource: ResourceRef
+  readonly name: string
+  readonly object: object
+  readonly what: string
+}
+
+/** Makes an object that belongs to a branch, or finds that of an earlier try. */
+export const ensureOwn = (
   api: KubeApi,
   branch: BranchDatabase,
-  pod: object
+  { name, object, resource, what }: OwnObject
 ): Effect.Effect<KubeObject, KubeError | BranchRefused> => {
-  const { metadata } = branch
-  return api.create(pods, pod, metadata.namespace).pipe(
+  const { namespace } = branch.metadata
+  return api.create(resource, object, namespace).pipe(
     Effect.catch((error) =>
-      error.reason === "AlreadyExists"
-        ? api.get(pods, branchPodName(metadata), metadata.namespace)
-        : Effect.fail(refusedBy("The branch's pod")(error))
+      error.reason === "AlreadyExists" ? api.get(resource, name, namespace) : Effect.fail(refusedBy(what)(error))
     ),
     Effect.filterOrFail(
       (found) => isOwnedBy(found, branch),
-      () => taken(pods, branch)
+      () => taken(resource, branch, name)
     )
   )
 }
@@ -209,5 +212,6 @@ export const makeBranchPod = (
     const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
     yield* ensureCredentials(making, branch, request)
     const password = yield* ensurePassword(making, branch)
-    return { pod: yield* ensurePod(api, branch, wanted), password }
+    const pod = { resource: pods, name: options.name, object: wanted, what: "The branch's pod" }
+    return { pod: yield* ensureOwn(api, branch, pod), password }
   })

@@ -76,6 +76,39 @@ describe("migrations of a new branch", () => {
     })
   )
 
+  it.effect("never run the files of another object that has their name, and never delete it", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order(flyway())
+      const name = `mirrord-migrations-${branched.object()?.metadata.uid}-1`
+      branched.api.write(configMaps, name, { binaryData: { "migrations.tar.gz": "b3RoZXI=" } }, namespace)
+      yield* branched.podsReady()
+      assert.strictEqual(
+        branched.status()?.error,
+        `The migrations failed: There is an object ${name} among the configmaps of namespace ${namespace} that ` +
+          "belongs to no branch of this name: delete it, and run the command again."
+      )
+      assert.deepStrictEqual(names(branched), [])
+      yield* pass("21 seconds")
+      yield* pass("1 second")
+      assert.isUndefined(branched.object())
+      assert.isDefined(branched.api.peek(configMaps, name, namespace))
+    })
+  )
+
+  it.effect("take no other object's files away with a run that is over", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const generation = yield* patch(branched, program)
+      const name = `mirrord-migrations-${branched.object()?.metadata.uid}-${generation}`
+      branched.api.write(configMaps, name, {}, namespace)
+      yield* jobEnds(branched, 0)
+      yield* patch(branched, flyway())
+      assert.notInclude(names(branched), name)
+      assert.isDefined(branched.api.peek(configMaps, name, namespace))
+    })
+  )
+
   it.effect("fail it with the words of the tool", () =>
     Effect.gen(function* () {
       const branched = yield* begin()
