@@ -26,7 +26,7 @@ import type { ObservedMigrations } from "../../domain/branch/migrations/migratio
 import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
-import { branchEvents, branchExpiredEvent } from "../../domain/events/branch-events.ts"
+import { branchEvents, branchExpiredEvent, branchWaitsEvent } from "../../domain/events/branch-events.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
@@ -266,6 +266,13 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
       })
     case "DeleteBranch":
       return performDelete(state, turn, action)
+    case "TellWaiting":
+      return Effect.sync(() => {
+        // Once: the scheduler's words change with every node.
+        if (turn.known.hasToldWaiting) return
+        turn.known.hasToldWaiting = true
+        state.options.events.record(state.kind.resource, turn.view, branchWaitsEvent(action.why))
+      })
   }
 }
 

@@ -28,6 +28,8 @@ export interface KnownBranch extends KnownUses {
   obstacle: { readonly generation: number | undefined; readonly why: string; readonly retryAt: number } | undefined
   /** UID of the Job of migrations that was deleted last. */
   endedJob: string | undefined
+  /** Whether people were told that it waits. */
+  hasToldWaiting: boolean
   /** Whether its deletion has begun, so that no session may begin to use it. */
   isEnding: boolean
 }
@@ -49,6 +51,7 @@ const remembered = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now:
     awaitedBy: undefined,
     obstacle: undefined,
     endedJob: undefined,
+    hasToldWaiting: false,
     isEnding: false
   }
   memory.set(key, fresh)

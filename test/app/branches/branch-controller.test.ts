@@ -3,6 +3,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
 import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import { events } from "../../../src/domain/events/event-object.ts"
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, pods, rollouts, secrets, services } from "../../../src/domain/resources/core-kinds.ts"
@@ -307,6 +308,33 @@ describe("a branch that cannot be", () => {
       yield* branched.order()
       for (let i = 0; i < 200 && branched.status()?.phase !== "Failed"; i++) yield* pass("10 seconds")
       assert.include(branched.status()?.error, words)
+    })
+  )
+
+  it.effect("says at once that no node takes its pod, and waits for one", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order()
+      const noNode = (nodes: number) => {
+        const message = `0/${nodes} nodes are available: pod has unbound immediate PersistentVolumeClaims.`
+        return { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", message }] }
+      }
+      yield* branched.runPods(noNode(2))
+      yield* branched.runPods(noNode(3))
+      const told = branched.api
+        .peekAll(events)
+        .flatMap(({ message, reason }) => (reason === "BranchWaits" ? message : []))
+      assert.deepStrictEqual(told, [
+        "The branch waits: its pod waits for a node: 0/2 nodes are available: pod has unbound immediate " +
+          "PersistentVolumeClaims."
+      ])
+      assert.strictEqual(branched.status()?.phase, "Pending")
+      yield* pass("30 minutes")
+      assert.strictEqual(
+        branched.status()?.error,
+        "The copy was not complete after 30 minutes: its pod waits for a node: 0/3 nodes are available: pod has " +
+          "unbound immediate PersistentVolumeClaims."
+      )
     })
   )
 

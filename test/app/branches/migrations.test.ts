@@ -129,6 +129,39 @@ describe("migrations of a new branch", () => {
     })
   )
 
+  it.effect("fail it where their image cannot be pulled, but not at its node's first try", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      const waiting = (reason: string) => ({ waiting: { reason, message: "no such image" } })
+      yield* branched.order(flyway())
+      yield* branched.podsReady()
+      yield* jobRuns(branched, waiting("ErrImagePull"))
+      yield* pass("20 seconds")
+      assert.deepInclude(branched.status(), { phase: "Pending" })
+      yield* jobRuns(branched, waiting("ImagePullBackOff"))
+      yield* pass("10 seconds")
+      assert.deepInclude(branched.status(), { phase: "Failed" })
+      assert.strictEqual(
+        branched.status()?.error,
+        'The migrations failed: container "migrations" cannot start (ImagePullBackOff): no such image.'
+      )
+    })
+  )
+
+  it.effect("go on where their image comes at a later try", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order(flyway())
+      yield* branched.podsReady()
+      yield* jobRuns(branched, { waiting: { reason: "ErrImagePull", message: "i/o timeout" } })
+      yield* pass("10 seconds")
+      yield* jobRuns(branched)
+      yield* pass("60 seconds")
+      yield* jobEnds(branched, 0)
+      assert.deepInclude(branched.status(), { phase: "Ready" })
+    })
+  )
+
   it.effect("refuse it before anything is made where they cannot be run", () =>
     Effect.gen(function* () {
       const branched = yield* begin(rulesOf({ allowedImages: ["docker.io/*"] }))
@@ -239,6 +272,8 @@ describe("migrations of a branch that is there", () => {
       const branched = yield* ready()
       yield* patch(branched, program)
       yield* jobRuns(branched, { waiting: { reason: "ErrImagePull", message: "no such image" } })
+      assert.deepInclude(branched.status()?.migrations, { phase: "Running" })
+      yield* pass("31 seconds")
       assert.include(branched.status()?.migrations?.error, "cannot start (ErrImagePull)")
       yield* jobRuns(branched)
       assert.deepInclude(branched.status()?.migrations, { phase: "Running" })
