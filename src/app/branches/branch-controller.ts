@@ -222,7 +222,7 @@ const endedMeanwhile = ({ api }: BranchesOptions, operation: string, detail: str
 const performDelete = (
   state: State,
   { key, known, view }: BranchTurn,
-  { precondition: { uid }, why }: Act<"DeleteBranch">
+  { precondition, why }: Act<"DeleteBranch">
 ): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     // The turn may have paused since it was planned. Nobody can use a branch that has failed.
@@ -234,7 +234,8 @@ const performDelete = (
     const { api, events } = state.options
     const { resource } = state.kind
     const { name, namespace } = view.metadata
-    yield* api.delete(resource, name, { uid, ...(namespace === undefined ? {} : { namespace }) }).pipe(
+    // A primary may have it kept for a session by an annotation that is not seen yet.
+    yield* api.delete(resource, name, { ...precondition, ...(namespace === undefined ? {} : { namespace }) }).pipe(
       Effect.andThen(audit({ act: "branchDeleted", message: why, ...audited(view) })),
       Effect.andThen(
         Effect.sync(() => {

@@ -174,7 +174,7 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
     await untilTrue("it is gone", async () => (await origin("early")) === undefined)
   })
 
-  it("are offered as the default cluster's operator has told, and until then by the primary's own engines", async () => {
+  it("are offered as the default cluster's operator has told, until then as the primary's values say", async () => {
     const offered = () => (capability.features?.() ?? []).toSorted()
     expect(offered()).toContain("PgBranching")
     const [, member] = use()

@@ -311,6 +311,25 @@ describe("a branch that cannot be", () => {
     })
   )
 
+  it.effect("is not deleted for its time where a primary has it kept for a session at that moment", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const awaited = "operator.metalbear.co/branch-awaited-by"
+      branched.api.before = ({ plural, verb }) =>
+        Effect.sync(() => {
+          if (plural !== branchDatabases.plural || verb !== "delete") return
+          branched.api.before = () => Effect.void
+          branched.api.write(branchDatabases, branchName, { metadata: { annotations: { [awaited]: "ff" } } }, namespace)
+        })
+      yield* pass("302 seconds")
+      yield* pass("10 seconds")
+      assert.strictEqual(branched.object()?.metadata.annotations?.[awaited], "ff")
+      yield* pass("301 seconds")
+      yield* pass("1 second")
+      assert.isUndefined(branched.object())
+    })
+  )
+
   it.effect("says at once that no node takes its pod, and waits for one", () =>
     Effect.gen(function* () {
       const branched = yield* begin()
