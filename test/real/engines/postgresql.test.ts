@@ -311,6 +311,25 @@ describePostgresql("a branch of PostgreSQL", () => {
     expect(await source.query("stock", "select count(*) from goods")).toBe("1")
   })
 
+  it("has no subscriptions, whose end would take their slot from the source's publisher", async () => {
+    await source.query("postgres", "create database reports")
+    const publisher = `host=${sourceAddress} dbname=shop user=postgres password=x`
+    await source.query(
+      "reports",
+      `create table totals (id int);
+      create subscription of_shop connection '${publisher}' publication shop with (connect = false)`
+    )
+    for (const mode of ["all", "schema"] as const) {
+      const change = { SOURCE_URL: sourceUrl.replace("/shop", "/reports") }
+      await branch({ options: { copy: { mode } }, change }, async (server) => {
+        expect(await server.query("reports", "select count(*) from pg_subscription")).toBe("0")
+        expect(await server.query("reports", "select count(*) from totals")).toBe("0")
+      })
+    }
+    await source.query("reports", "alter subscription of_shop set (slot_name = none)")
+    await source.query("reports", "drop subscription of_shop")
+  })
+
   it("changes nothing in the source, even by a filter that is no condition", async () => {
     const change = { COPY_FILTER_0: "id < 3)) to stdout; delete from orders; copy (select * from users where (true" }
     const told = await failure({ options: { copy: { mode: "schema", items: { orders: { filter: "true" } } } }, change })
