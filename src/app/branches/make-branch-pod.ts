@@ -53,7 +53,7 @@ export const ownerOf = (
   uid
 })
 
-export const isOwnedBy = ({ metadata }: KubeObject, { metadata: { uid } }: BranchDatabase): boolean =>
+export const isOwnedBy = ({ metadata }: KubeObject, { metadata: { uid } }: Pick<BranchDatabase, "metadata">): boolean =>
   metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
 
 /** The password in a branch's Secret; nothing: there is no such Secret, or it is none of this branch. */

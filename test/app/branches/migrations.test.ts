@@ -96,6 +96,21 @@ describe("migrations of a new branch", () => {
     })
   )
 
+  it.effect("are not those of somebody else's Job, whatever it is called", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order(flyway())
+      const { uid = "" } = branched.object()?.metadata ?? {}
+      const name = `mirrord-migrations-${uid}-1`
+      const metadata = { labels: { "operator.metalbear.co/branch-migrations": uid } }
+      const status = { conditions: [{ type: "Complete", status: "True" }] }
+      branched.api.write(jobs, name, { metadata, status }, namespace)
+      yield* branched.podsReady()
+      assert.include(branched.status()?.error, `There is an object ${name} among the jobs of namespace ${namespace}`)
+      assert.isDefined(branched.api.peek(jobs, name, namespace))
+    })
+  )
+
   it.effect("take no other object's files away with a run that is over", () =>
     Effect.gen(function* () {
       const branched = yield* ready()

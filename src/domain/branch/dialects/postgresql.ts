@@ -109,7 +109,7 @@ while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
 done
 # A subscription would bring its publisher's login along, and its end take the source's slot there.
 dump() { from_source pg_dump --format=custom --no-subscriptions "$@"; }
-restore() { into_branch pg_restore --dbname="$target" --single-transaction --no-owner --no-acl "$@"; }
+restore() { into_branch pg_restore --dbname="$target" --single-transaction --no-owner --no-acl --no-tablespaces "$@"; }
 if [ "$COPY_MODE" = all ]; then
   # The dump goes straight into the server. It counts only if both ends say that it is all.
   restored=1
