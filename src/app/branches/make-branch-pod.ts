@@ -125,10 +125,9 @@ const ensurePassword = (
     const found = yield* createSecret(making, branch, name, new Map([["password", password]])).pipe(
       Effect.as(password),
       Effect.catch((error) =>
-        error.reason === "AlreadyExists"
-          ? readPassword(making.api, branch)
-          : Effect.fail(refusedBy("The branch's Secret")(error))
-      )
+        error.reason === "AlreadyExists" ? readPassword(making.api, branch) : Effect.fail(error)
+      ),
+      Effect.mapError(refusedBy("The branch's Secret"))
     )
     return found ?? (yield* taken(secrets, branch, name))
   })
@@ -179,8 +178,9 @@ export const ensureOwn = (
   const { namespace } = branch.metadata
   return api.create(resource, object, namespace).pipe(
     Effect.catch((error) =>
-      error.reason === "AlreadyExists" ? api.get(resource, name, namespace) : Effect.fail(refusedBy(what)(error))
+      error.reason === "AlreadyExists" ? api.get(resource, name, namespace) : Effect.fail(error)
     ),
+    Effect.mapError(refusedBy(what)),
     Effect.filterOrFail(
       (found) => isOwnedBy(found, branch),
       () => taken(resource, branch, name)

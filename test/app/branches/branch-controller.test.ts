@@ -373,6 +373,21 @@ describe("a branch that cannot be", () => {
     })
   )
 
+  it.effect.each([secrets, pods])("says at once that it may not look at its own: $plural", ({ plural: its }) =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      const refusals = { create: ["AlreadyExists", "is there"], get: ["Forbidden", "may not get it"] } as const
+      branched.api.before = ({ plural, verb }) => {
+        if (plural !== its || (verb !== "create" && verb !== "get")) return Effect.void
+        const [reason, detail] = refusals[verb]
+        return new KubeError({ cluster: "a", operation: verb, reason, detail })
+      }
+      yield* branched.order()
+      yield* pass("1 second")
+      assert.include(branched.status()?.error, "cannot be made: may not get it")
+    })
+  )
+
   it.effect("takes no Secret of somebody else", () =>
     Effect.gen(function* () {
       const branched = yield* begin()
