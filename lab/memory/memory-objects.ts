@@ -7,6 +7,7 @@ import { Result } from "effect"
 import { at, isObject, jsonEqual } from "../../src/domain/json.ts"
 import { type OwnerReference, timestamp } from "../../src/domain/resources/object-meta.ts"
 import {
+  type DeleteOptions,
   type KubeErrorReason,
   KubeError,
   type KubeObject,
@@ -273,7 +274,7 @@ export class MemoryObjects {
   delete(
     ref: ResourceRef,
     name: string,
-    options: { readonly namespace?: string; readonly uid?: string } | undefined,
+    options: Pick<DeleteOptions, "namespace" | "uid" | "resourceVersion"> | undefined,
     now: number
   ): Answer<void> {
     const known = this.peek(ref, name, options?.namespace)
@@ -281,6 +282,8 @@ export class MemoryObjects {
     if (options?.uid !== undefined && options.uid !== known.metadata.uid) {
       return Result.fail(this.error(`delete ${name}`, "Conflict", "the UID in the precondition does not match", 409))
     }
+    if (options?.resourceVersion !== undefined && options.resourceVersion !== known.metadata.resourceVersion)
+      return Result.fail(this.error(`delete ${name}`, "Conflict", "the object has been modified", 409))
     if ((known.metadata.finalizers ?? []).length === 0) this.#remove(ref, known)
     else if (known.metadata.deletionTimestamp === undefined) {
       this.#replace(ref, known, { ...known, metadata: { ...known.metadata, deletionTimestamp: timestamp(now) } })

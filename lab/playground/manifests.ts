@@ -82,7 +82,7 @@ const branchRules = [
   rule("", ["events"], ["create"]),
   // Migrations.
   rule("batch", ["jobs"], ["watch", "create", "delete"]),
-  rule("", ["configmaps"], ["create", "delete"])
+  rule("", ["configmaps"], ["get", "create", "delete"])
 ]
 
 /** Rights of a primary's identity on a member that makes branches for its users. */

@@ -93,6 +93,8 @@ export interface DeleteOptions {
   readonly namespace?: string
   /** Another object of this name is a `Conflict`. */
   readonly uid?: string
+  /** Together with `uid`. Another version of the object is a `Conflict`: somebody has changed it since. */
+  readonly resourceVersion?: string
   /** How long a pod's programs get to end, instead of the pod's own setting; 0 when they have ended. */
   readonly gracePeriodSeconds?: number
 }

@@ -294,6 +294,8 @@ export interface MemoryWorldOptions {
   readonly capabilities?: ReadonlyArray<MakeCapability>
   /** Bounds and protected namespaces of all operators, and the engines that they have switched on. */
   readonly limits?: Partial<typeof usualLimits> & { readonly branchSettings?: BranchSettings }
+  /** The engines that the operator of a cluster has switched on, where those of `limits` are not meant. */
+  readonly branchSettingsOf?: (cluster: string) => BranchSettings
   /** Whether their statistics go on after a restart. */
   readonly keepsUsers?: boolean
   /** Where the primary's configuration changes; without it never. */
@@ -306,7 +308,13 @@ export interface MemoryWorldOptions {
  */
 export const memoryWorld = (
   settings: Partial<FleetConfiguration> = {},
-  { capabilities = operatorCapabilities, configuration, keepsUsers = false, limits = {} }: MemoryWorldOptions = {}
+  {
+    branchSettingsOf,
+    capabilities = operatorCapabilities,
+    configuration,
+    keepsUsers = false,
+    limits = {}
+  }: MemoryWorldOptions = {}
 ): Effect.Effect<MemoryWorld, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -330,7 +338,8 @@ export const memoryWorld = (
             configuration: cluster === primary ? configuration : undefined,
             keepsUsers,
             ...usualLimits,
-            ...limits
+            ...limits,
+            ...(branchSettingsOf === undefined ? {} : { branchSettings: branchSettingsOf(cluster.name) })
           },
           capabilities
         ).pipe(

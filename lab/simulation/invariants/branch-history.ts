@@ -98,7 +98,9 @@ export const branchesIn = ({ server }: SimCluster): ReadonlyArray<KubeObject> =>
 export const calledBranch = (world: World, call: PortCall): KubeObject | undefined => {
   const found = world.clusters.get(call.to)?.server.objects.peek(branchDatabases, call.name, call.namespace)
   const uid = preconditionOf(call)
-  return uid !== undefined && found?.metadata.uid !== uid ? undefined : found
+  const version = call.verb === "delete" ? at(call.body, "preconditions", "resourceVersion") : undefined
+  const isOther = version !== undefined && found?.metadata.resourceVersion !== version
+  return isOther || (uid !== undefined && found?.metadata.uid !== uid) ? undefined : found
 }
 
 /** The UID by which the primary's copies name its cluster. */

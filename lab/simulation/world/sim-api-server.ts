@@ -249,7 +249,9 @@ export class ApiServer {
             "delete",
             ref,
             { ...options, name },
-            options?.uid === undefined ? undefined : { preconditions: { uid: options.uid } }
+            options?.uid === undefined
+              ? undefined
+              : { preconditions: { uid: options.uid, resourceVersion: options.resourceVersion } }
           ),
           (answer) => answer(objects.delete(ref, name, options, kernel.now))
         ),

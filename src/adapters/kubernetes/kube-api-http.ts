@@ -224,7 +224,10 @@ const deletion = (options: DeleteOptions | undefined): object => ({
   kind: "DeleteOptions",
   propagationPolicy: "Background",
   ...(options?.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: options.gracePeriodSeconds }),
-  ...(options?.uid === undefined ? {} : { preconditions: { uid: options.uid } })
+  // JSON leaves a version out that is not there.
+  ...(options?.uid === undefined
+    ? {}
+    : { preconditions: { uid: options.uid, resourceVersion: options.resourceVersion } })
 })
 
 /**

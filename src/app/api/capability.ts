@@ -129,6 +129,8 @@ export interface ReachedCluster {
   readonly api: () => KubeApi | undefined
   /** Why the cluster counts as lost, if it does; one sentence. */
   readonly lost: () => string | undefined
+  /** The features of branches that its operator has told of last; nothing: it has not answered yet. */
+  readonly branchFeatures?: (() => ReadonlyArray<Feature> | undefined) | undefined
 }
 
 /** A session whose limits are asked for. */
@@ -175,7 +177,7 @@ export type FurtherStatus = Omit<Partial<MirrordOperatorStatus>, "sessions" | "s
  */
 export interface Capability {
   /** Features that clients may ask for. */
-  readonly features?: ReadonlyArray<Feature>
+  readonly features?: () => ReadonlyArray<Feature>
   /** The reasons why sessions cannot be served at the moment, one sentence each; every connect is refused with them. */
   readonly problems?: () => ReadonlyArray<string>
   /** Completes when the capability has read what it serves from. A connect waits for it, for a moment. */

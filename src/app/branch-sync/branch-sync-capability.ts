@@ -7,6 +7,7 @@
 
 import { Deferred, Effect, type Scope } from "effect"
 import { syncedKinds } from "../../domain/branch-sync/synced-branch.ts"
+import { branchFeatures } from "../../domain/branch/branch-features.ts"
 import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
 import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
@@ -15,7 +16,6 @@ import { branchNames } from "../../domain/session/connect-request.ts"
 import { sessionIdHex } from "../../domain/session/session-id.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability, ReachedCluster } from "../api/capability.ts"
-import { branchFeatures } from "../branches/cluster-branches.ts"
 import { branchRefusal, onceRead, onceUsable } from "../branches/session-branch-refusal.ts"
 import { clusterUid } from "../kernel/cluster-uid.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
@@ -118,7 +118,11 @@ export const makeBranchSyncCapability = (
     })
     yield* Effect.forkScoped(Effect.andThen(start, Effect.never))
     return {
-      features: branchFeatures(branchSettings),
+      // Until the default cluster has told its own, an order is better than a wrong "not enabled": it waits.
+      features: () =>
+        clusters()
+          .find(({ isDefault }) => isDefault)
+          ?.branchFeatures?.() ?? branchFeatures(branchSettings),
       servesBranches: (route) => route === "MultiCluster",
       admit: admitBranches(known, earlier),
       takeCredentials: (credentials, caller) => sendCredentials({ api, clusters, orderedIn }, credentials, caller),

@@ -54,7 +54,7 @@ const performDelete = (
   { options, origins, stopped }: SyncState,
   { api, cluster }: Pick<CopiesOfCluster, "api" | "cluster">,
   { view }: CopyTurn,
-  { marks, uid }: DeleteCopy
+  { marks, precondition }: DeleteCopy
 ): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     const { name, namespace = "" } = view.metadata
@@ -67,7 +67,7 @@ const performDelete = (
       return yield* changedMeanwhile(options.api, "delete", address)
     }
     const message = `its branch ${keyOf(address)} is gone in the primary's cluster`
-    yield* api.delete(options.resource, name, { namespace, uid }).pipe(
+    yield* api.delete(options.resource, name, { namespace, ...precondition }).pipe(
       Effect.andThen(audit({ act: "branchDeleted", branch: name, namespace, clusters: [cluster], message })),
       Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
     )

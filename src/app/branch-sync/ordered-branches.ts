@@ -5,7 +5,7 @@
  * Not here: the branches themselves, at which the default cluster looks again.
  */
 
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import {
   copyOf,
   originAnnotations,
@@ -15,6 +15,7 @@ import {
 } from "../../domain/branch-sync/synced-branch.ts"
 import { olderKinds } from "../../domain/branch/branch-kinds.ts"
 import type { BranchObstacle } from "../../domain/branch/usable-branch.ts"
+import { timestamp } from "../../domain/resources/object-meta.ts"
 import type { NamedBranch } from "../../domain/session/connect-request.ts"
 import { logWarning } from "../kernel/log.ts"
 import { branchAt, copyAddress, isAlive, type SyncState } from "./sync-state.ts"
@@ -85,13 +86,14 @@ export const usableOrder = (...named: Parameters<typeof orderFor>): Result.Resul
  * that somebody else made is never written; whether it is there, its cluster says when the session comes to it.
  */
 export const awaitCopy = ({ origin, state }: BranchOrder, sessionId: string): Effect.Effect<void> =>
-  Effect.suspend(() => {
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const copy = copyOf(origin)
     const copies = copy === undefined ? undefined : state.engaged.get(copy.cluster)
     if (copy === undefined || copies === undefined || copy.borrowed === true) return Effect.void
     const { name } = origin.metadata
     const { namespace, uid } = copy
-    const patch = { metadata: { uid, annotations: { [originAnnotations.awaitedBy]: sessionId } } }
+    const { awaitedBy, awaitedSince } = originAnnotations
+    const patch = { metadata: { uid, annotations: { [awaitedBy]: sessionId, [awaitedSince]: timestamp(now) } } }
     return copies.api.mergePatch(state.options.resource, name, patch, { namespace }).pipe(
       Effect.map((after) => copies.controller.cache.wrote(after)),
       Effect.catch(({ message }) =>

@@ -21,7 +21,7 @@ import {
   phaseOf,
   type SyncedBranch
 } from "../../domain/branch-sync/synced-branch.ts"
-import { branchSyncEvents, branchWaitsEvent } from "../../domain/events/branch-sync-events.ts"
+import { branchSyncEvents, orderWaitsEvent } from "../../domain/events/branch-sync-events.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
@@ -231,7 +231,7 @@ const perform = (state: SyncState, turn: OriginTurn, action: Performed): Effect.
       return Effect.sync(() => {
         if (turn.known.toldWaiting === action.why) return
         turn.known.toldWaiting = action.why
-        state.options.events.record(state.options.resource, turn.view, branchWaitsEvent(action.why))
+        state.options.events.record(state.options.resource, turn.view, orderWaitsEvent(action.why))
       })
   }
 }

@@ -26,7 +26,7 @@ import type { ObservedMigrations } from "../../domain/branch/migrations/migratio
 import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
-import { branchEvents, branchExpiredEvent } from "../../domain/events/branch-events.ts"
+import { branchEvents, branchExpiredEvent, branchWaitsEvent } from "../../domain/events/branch-events.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
@@ -222,7 +222,7 @@ const endedMeanwhile = ({ api }: BranchesOptions, operation: string, detail: str
 const performDelete = (
   state: State,
   { key, known, view }: BranchTurn,
-  { precondition: { uid }, why }: Act<"DeleteBranch">
+  { precondition, why }: Act<"DeleteBranch">
 ): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     // The turn may have paused since it was planned. Nobody can use a branch that has failed.
@@ -234,7 +234,8 @@ const performDelete = (
     const { api, events } = state.options
     const { resource } = state.kind
     const { name, namespace } = view.metadata
-    yield* api.delete(resource, name, { uid, ...(namespace === undefined ? {} : { namespace }) }).pipe(
+    // A primary may have it kept for a session by an annotation that is not seen yet.
+    yield* api.delete(resource, name, { ...precondition, ...(namespace === undefined ? {} : { namespace }) }).pipe(
       Effect.andThen(audit({ act: "branchDeleted", message: why, ...audited(view) })),
       Effect.andThen(
         Effect.sync(() => {
@@ -266,6 +267,13 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
       })
     case "DeleteBranch":
       return performDelete(state, turn, action)
+    case "TellWaiting":
+      return Effect.sync(() => {
+        // Once: the scheduler's words change with every node.
+        if (turn.known.hasToldWaiting) return
+        turn.known.hasToldWaiting = true
+        state.options.events.record(state.kind.resource, turn.view, branchWaitsEvent(action.why))
+      })
   }
 }
 

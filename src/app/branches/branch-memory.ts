@@ -9,7 +9,7 @@ import type { Redacted } from "effect"
 import { originAnnotations } from "../../domain/branch-sync/synced-branch.ts"
 import { awaitedFrom } from "../../domain/branch/branch-plan.ts"
 import type { KnownUses } from "../../domain/branch/branch-sessions.ts"
-import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
+import { type ObjectMeta, timeOf } from "../../domain/resources/object-meta.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 
 /** One branch, until it is gone. */
@@ -28,6 +28,8 @@ export interface KnownBranch extends KnownUses {
   obstacle: { readonly generation: number | undefined; readonly why: string; readonly retryAt: number } | undefined
   /** UID of the Job of migrations that was deleted last. */
   endedJob: string | undefined
+  /** Whether people were told that it waits. */
+  hasToldWaiting: boolean
   /** Whether its deletion has begun, so that no session may begin to use it. */
   isEnding: boolean
 }
@@ -49,18 +51,28 @@ const remembered = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now:
     awaitedBy: undefined,
     obstacle: undefined,
     endedJob: undefined,
+    hasToldWaiting: false,
     isEnding: false
   }
   memory.set(key, fresh)
   return fresh
 }
 
+/**
+ * Since when a session is awaited that a primary names. The primary's clock counts only for an annotation that another
+ * process may have seen before.
+ */
+const since = ({ annotations }: ObjectMeta, isFirstLook: boolean, now: number): number =>
+  isFirstLook ? Math.min(now, timeOf(annotations?.[originAnnotations.awaitedSince]) ?? now) : now
+
 /** The memory about this very branch; that about an earlier branch of its name is dropped. `now`: epoch ms. */
 export const knownBranch = (memory: BranchMemory, key: string, metadata: ObjectMeta, now: number): KnownBranch => {
+  const isFirstLook = memory.get(key)?.uid !== metadata.uid
   const known = remembered(memory, key, metadata, now)
   const awaitedBy = metadata.annotations?.[originAnnotations.awaitedBy]
+  if (awaitedBy !== undefined && awaitedBy !== known.awaitedBy)
+    known.awaited.set(awaitedBy, awaitedFrom(since(metadata, isFirstLook, now)))
   for (const [session, until] of known.awaited) if (until <= now) known.awaited.delete(session)
-  if (awaitedBy !== undefined && awaitedBy !== known.awaitedBy) known.awaited.set(awaitedBy, awaitedFrom(now))
   known.awaitedBy = awaitedBy
   return known
 }

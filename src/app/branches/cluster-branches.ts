@@ -6,11 +6,10 @@
  */
 
 import { Effect, Result, type Scope } from "effect"
+import { branchFeatures } from "../../domain/branch/branch-features.ts"
 import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
-import { engines } from "../../domain/branch/engines.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { roleOf } from "../../domain/fleet/roles.ts"
-import { branchEngines, type BranchEngine } from "../../domain/resources/chart-switches.ts"
 import type { Feature } from "../../domain/resources/mirrord-operator.ts"
 import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
@@ -34,31 +33,6 @@ export interface ClusterBranches {
   /** By these a client knows which engines have branches. */
   readonly features: ReadonlyArray<Feature>
 }
-
-/** Features that branches of every engine have. */
-const branchFeaturesOfAll: ReadonlyArray<Feature> = ["DbBranchCustomImage", "DbBranchProfiles"]
-
-/** Features of engines; clients make branches of the other engines without asking for one. */
-const engineFeatures: Readonly<Partial<Record<BranchEngine, ReadonlyArray<Feature>>>> = {
-  pg: ["PgBranching", "PgBranchQueryParams"],
-  mysql: ["MySqlBranching"],
-  mariadb: ["MariaDbBranching"],
-  mongodb: ["MongodbBranching"],
-  cockroachdb: ["CockroachdbBranching"],
-  generic: ["GenericDbBranching"]
-}
-
-/** The engines whose branches this cluster makes. */
-const servedEngines = (settings: BranchSettings): ReadonlyArray<BranchEngine> =>
-  branchEngines.filter((engine) => {
-    const found = settings[engine]
-    return found !== undefined && Result.isSuccess(found) && engines[engine].dialect !== undefined
-  })
-
-/** The features by which clients know that they may order branches. */
-export const branchFeatures = (settings: BranchSettings): ReadonlyArray<Feature> => [
-  ...new Set(servedEngines(settings).flatMap((engine) => [...(engineFeatures[engine] ?? []), ...branchFeaturesOfAll]))
-]
 
 /** Tells in the log which engines are refused for their files, and which fields have no effect. */
 const warn = (settings: BranchSettings): Effect.Effect<void> =>

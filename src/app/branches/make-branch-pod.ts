@@ -54,7 +54,7 @@ export const ownerOf = (
   uid
 })
 
-export const isOwnedBy = ({ metadata }: KubeObject, { metadata: { uid } }: BranchDatabase): boolean =>
+export const isOwnedBy = ({ metadata }: KubeObject, { metadata: { uid } }: Pick<BranchDatabase, "metadata">): boolean =>
   metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
 
 /** The password in a branch's Secret; nothing: there is no such Secret, or it is none of this branch. */
@@ -74,16 +74,12 @@ const isRefusal = ({ code = 0, reason }: KubeError): boolean =>
   reason === "Forbidden" || reason === "Invalid" || (reason === "Other" && code >= 400 && code < 500)
 
 /** A refusal by the API server, such as for a quota, would come again. */
-export const refusedBy =
+const refusedBy =
   (what: string) =>
   (error: KubeError): KubeError | BranchRefused =>
     isRefusal(error) ? new BranchRefused({ why: `${what} cannot be made: ${error.detail}.` }) : error
 
-export const taken = (
-  { plural }: ResourceRef,
-  { metadata }: BranchDatabase,
-  name = branchPodName(metadata)
-): BranchRefused =>
+const taken = ({ plural }: ResourceRef, { metadata }: BranchDatabase, name: string): BranchRefused =>
   new BranchRefused({
     why:
       `There is an object ${name} among the ${plural} of namespace ${metadata.namespace ?? ""} ` +
@@ -131,12 +127,11 @@ const ensurePassword = (
     const found = yield* createSecret(making, branch, name, new Map([["password", password]])).pipe(
       Effect.as(password),
       Effect.catch((error) =>
-        error.reason === "AlreadyExists"
-          ? readPassword(making.api, branch)
-          : Effect.fail(refusedBy("The branch's Secret")(error))
-      )
+        error.reason === "AlreadyExists" ? readPassword(making.api, branch) : Effect.fail(error)
+      ),
+      Effect.mapError(refusedBy("The branch's Secret"))
     )
-    return found ?? (yield* taken(secrets, branch))
+    return found ?? (yield* taken(secrets, branch, name))
   })
 
 /** The Secrets of the values that the client has sent for this very branch; they are as old as the branch is. */
@@ -168,21 +163,29 @@ const ensureCredentials = (
     { discard: true }
   )
 
-const ensurePod = (
+/** An object that is to be a branch's own. `what`: its name in a sentence. */
+interface OwnObject {
+  readonly resource: ResourceRef
+  readonly name: string
+  readonly object: object
+  readonly what: string
+}
+
+/** Makes an object that belongs to a branch, or finds that of an earlier try. */
+export const ensureOwn = (
   api: KubeApi,
   branch: BranchDatabase,
-  pod: object
+  { name, object, resource, what }: OwnObject
 ): Effect.Effect<KubeObject, KubeError | BranchRefused> => {
-  const { metadata } = branch
-  return api.create(pods, pod, metadata.namespace).pipe(
+  const { namespace } = branch.metadata
+  return api.create(resource, object, namespace).pipe(
     Effect.catch((error) =>
-      error.reason === "AlreadyExists"
-        ? api.get(pods, branchPodName(metadata), metadata.namespace)
-        : Effect.fail(refusedBy("The branch's pod")(error))
+      error.reason === "AlreadyExists" ? api.get(resource, name, namespace) : Effect.fail(error)
     ),
+    Effect.mapError(refusedBy(what)),
     Effect.filterOrFail(
       (found) => isOwnedBy(found, branch),
-      () => taken(pods, branch)
+      () => taken(resource, branch, name)
     )
   )
 }
@@ -211,5 +214,6 @@ export const makeBranchPod = (
     const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
     yield* ensureCredentials(making, branch, request)
     const password = yield* ensurePassword(making, branch, request.dialect)
-    return { pod: yield* ensurePod(api, branch, wanted), password }
+    const pod = { resource: pods, name: options.name, object: wanted, what: "The branch's pod" }
+    return { pod: yield* ensureOwn(api, branch, pod), password }
   })

@@ -1,6 +1,6 @@
 /**
  * Makes the Job that runs a branch's migrations and the ConfigMap with their files, and takes both away. Each step may
- * have been done by an earlier process, which is found out by the name.
+ * have been done by an earlier process, which is found out by the name and the owner.
  *
  * Not here: when migrations run (domain/branch/migrations/migration-plan.ts), and what is in the Job (migration-job.ts
  * beside it).
@@ -22,45 +22,8 @@ import { configMaps, jobs } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
-import { isOwnedBy, ownerOf, type PodMaking, refusedBy, taken } from "./make-branch-pod.ts"
+import { ensureOwn, isOwnedBy, ownerOf, type PodMaking } from "./make-branch-pod.ts"
 import { sourceTarget } from "./source-target.ts"
-
-/** The files are the same whoever made them: their name has the branch's UID and its generation. */
-const ensureFiles = (
-  api: KubeApi,
-  namespace: string,
-  files: object | undefined
-): Effect.Effect<void, KubeError | BranchRefused> =>
-  files === undefined
-    ? Effect.void
-    : api.create(configMaps, files, namespace).pipe(
-        Effect.asVoid,
-        Effect.catch((error) =>
-          error.reason === "AlreadyExists"
-            ? Effect.void
-            : Effect.fail(refusedBy("The ConfigMap of the migrations")(error))
-        )
-      )
-
-const ensureJob = (
-  api: KubeApi,
-  branch: BranchDatabase,
-  job: object
-): Effect.Effect<KubeObject, KubeError | BranchRefused> => {
-  const { generation = 0, namespace, uid = "" } = branch.metadata
-  const name = migrationsName(uid, generation)
-  return api.create(jobs, job, namespace).pipe(
-    Effect.catch((error) =>
-      error.reason === "AlreadyExists"
-        ? api.get(jobs, name, namespace)
-        : Effect.fail(refusedBy("The Job of the migrations")(error))
-    ),
-    Effect.filterOrFail(
-      (found) => isOwnedBy(found, branch),
-      () => taken(jobs, branch, name)
-    )
-  )
-}
 
 /** Makes what is missing of the Job for a branch's generation. `host`: IP address of the branch's pod. */
 export const makeMigrations = (
@@ -88,8 +51,13 @@ export const makeMigrations = (
     const job = yield* Effect.fromResult(
       Result.mapError(migrationJob(settings.pod, settings.migrations, options), refused)
     )
-    yield* ensureFiles(api, namespace, migrationFiles(options))
-    return yield* ensureJob(api, branch, job)
+    const name = migrationsName(metadata.uid ?? "", generation)
+    const files = migrationFiles(options)
+    if (files !== undefined) {
+      const what = "The ConfigMap of the migrations"
+      yield* ensureOwn(api, branch, { resource: configMaps, name, object: files, what })
+    }
+    return yield* ensureOwn(api, branch, { resource: jobs, name, object: job, what: "The Job of the migrations" })
   })
 
 const unlessGone = (error: KubeError): Effect.Effect<void, KubeError> =>
@@ -98,9 +66,17 @@ const unlessGone = (error: KubeError): Effect.Effect<void, KubeError> =>
 /** Takes a run away. Its Job goes last: as long as it is there, somebody knows of its files. */
 export const endMigrations = (
   api: KubeApi,
-  { metadata: { namespace = "" } }: BranchDatabase,
+  branch: BranchDatabase,
   { job, uid }: Extract<MigrationAction, { readonly _tag: "EndMigrations" }>
-): Effect.Effect<void, KubeError> =>
-  api
-    .delete(configMaps, job, { namespace })
-    .pipe(Effect.catch(unlessGone), Effect.andThen(api.delete(jobs, job, { namespace, uid })), Effect.catch(unlessGone))
+): Effect.Effect<void, KubeError> => {
+  const { namespace = "" } = branch.metadata
+  const files = api.get(configMaps, job, namespace).pipe(
+    Effect.flatMap((found) =>
+      isOwnedBy(found, branch)
+        ? api.delete(configMaps, job, { namespace, ...(found.metadata.uid && { uid: found.metadata.uid }) })
+        : Effect.void
+    ),
+    Effect.catch(unlessGone)
+  )
+  return Effect.andThen(files, api.delete(jobs, job, { namespace, uid }).pipe(Effect.catch(unlessGone)))
+}

@@ -11,6 +11,7 @@ import { jobs, pods } from "../../domain/resources/core-kinds.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
+import { isOwnedBy } from "./make-branch-pod.ts"
 
 export interface MigrationRuns {
   readonly awaitSynced: Effect.Effect<void>
@@ -51,8 +52,8 @@ export const makeMigrationRuns = (
     return {
       awaitSynced: Effect.andThen(jobCache.awaitSynced, podCache.awaitSynced),
       of: (branch) => {
-        const made = ofBranch(jobCache, branch).filter(({ metadata: { name } }) =>
-          isMigrationsName(branch.uid ?? "", name)
+        const made = ofBranch(jobCache, branch).filter(
+          (job) => isMigrationsName(branch.uid ?? "", job.metadata.name) && isOwnedBy(job, { metadata: branch })
         )
         return migrationRun(made, ofBranch(podCache, branch))
       },

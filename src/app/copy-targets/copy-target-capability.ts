@@ -138,7 +138,7 @@ export const makeCopyTargetCapability = (
     // Requests come with the host's clock, which may jump, and with scopes of their own.
     const context = yield* Effect.context<Scope.Scope>()
     const here = yield* makeHere(ground, earlier)
-    const features = ["CopyTarget", "CopyTargetExcludeContainers"] as const
+    const features = () => ["CopyTarget", "CopyTargetExcludeContainers"] as const
     if (fleet === undefined)
       return {
         features,

@@ -6,6 +6,7 @@
  */
 
 import { Clock, Deferred, Effect, Exit, Latch, Predicate, Result, Scope, type Semaphore } from "effect"
+import { branchFeaturesAmong } from "../../domain/branch/branch-features.ts"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
@@ -95,6 +96,8 @@ export interface ClusterConnection {
   /** Opens when the health of the cluster is known for the first time. */
   readonly isKnown: Latch.Latch
   state: ClusterState
+  /** {@link ConnectedOperator.branchFeatures}, also while the cluster is lost. */
+  branchFeatures: ReadonlyArray<string> | undefined
   /** Since when it is of this sort, epoch ms. */
   stateSince: number
   /** Missing while the cluster is disengaged. */
@@ -146,6 +149,7 @@ export const makeConnection = (
       scope: yield* Effect.scope,
       isKnown: yield* Latch.make(false),
       state: before === undefined ? neverEngaged(now) : afterRefusing(before.refusal),
+      branchFeatures: undefined,
       stateSince: now,
       engagement: undefined,
       unauthorized: () => undefined,
@@ -176,6 +180,7 @@ export const isReadable = (connection: ClusterConnection): boolean => {
 export const setState = (connection: ClusterConnection, state: ClusterState, now: number): void => {
   const { _tag: before } = connection.state
   connection.state = state
+  if (state._tag === "Connected") connection.branchFeatures = state.operator.branchFeatures
   if (before === state._tag) return
   connection.stateSince = now
   connection.events.reachChanged(connection.cluster.name)
@@ -254,7 +259,8 @@ const describeOperator = (operator: KubeObject): ConnectedOperator => {
     operatorVersion: cleanText(String(spec.operator_version ?? "unknown"), textLimits.name),
     fingerprint: typeof fingerprint === "string" ? cleanText(fingerprint, textLimits.name) : undefined,
     parametersInHeader:
-      Array.isArray(spec.supported_features) && spec.supported_features.includes("ConnectParamsInHeader")
+      Array.isArray(spec.supported_features) && spec.supported_features.includes("ConnectParamsInHeader"),
+    branchFeatures: branchFeaturesAmong(spec.supported_features)
   }
 }
 

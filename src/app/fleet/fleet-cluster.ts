@@ -4,9 +4,11 @@
  * Not here: the connection behind it (cluster-connection.ts).
  */
 
+import { branchFeaturesAmong } from "../../domain/branch/branch-features.ts"
 import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { type ClusterState, lastCheckOf, type LastCheck } from "../../domain/fleet/health.ts"
+import type { Feature } from "../../domain/resources/mirrord-operator.ts"
 import type { ClusterReach } from "../../domain/session/observed-session.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import {
@@ -28,6 +30,8 @@ export interface FleetCluster {
   /** Since when the children cannot be read, epoch ms, if so. */
   readonly unreadableSince: () => number | undefined
   readonly health: () => LastCheck | undefined
+  /** The features of branches that its operator has told of last; nothing: it has not answered yet. */
+  readonly branchFeatures: () => ReadonlyArray<Feature> | undefined
   readonly reach: () => ClusterReach
   /** Since when the cluster is connecting, connected or lost, epoch ms. */
   readonly since: () => number
@@ -57,6 +61,7 @@ export const toFleetCluster = (connection: ClusterConnection, owner?: FleetClust
   children: () => usable(connection)?.children,
   unreadableSince: () => (isReadable(connection) ? undefined : connection.unreadableSince),
   health: () => lastCheckOf(connection.state),
+  branchFeatures: () => connection.branchFeatures && branchFeaturesAmong(connection.branchFeatures),
   reach: () => reachOf(connection.state),
   since: () => connection.stateSince,
   credentials: () => connection.credentials(),

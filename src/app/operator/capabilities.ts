@@ -37,7 +37,7 @@ const makeBranchesAndSessions: MakeCapability = (ground, earlier) =>
     const sessions = yield* makeMemberCapability(grounded, earlier)
     return {
       ...sessions,
-      features: [...(sessions.features ?? []), ...(branches?.features ?? [])],
+      features: () => [...(sessions.features?.() ?? []), ...(branches?.features ?? [])],
       ...(branches === undefined ? {} : { takeCredentials: branches.directory.takeCredentials })
     }
   })

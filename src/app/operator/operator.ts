@@ -253,7 +253,7 @@ const describe = (operator: Operator, now: number): object => {
     namespace: options.namespace,
     fingerprint: authority.fingerprint,
     installation,
-    features: capabilities.flatMap(({ features }) => features ?? []),
+    features: capabilities.flatMap(({ features }) => features?.() ?? []),
     sessions: sessions.map(({ info }) => info),
     statistics: { ...users.count(now), active_ci_sessions_count: sessions.filter(({ isOfCi }) => isOfCi).length },
     status: capabilities.reduce<FurtherStatus>((status, capability) => ({ ...status, ...capability.status?.(now) }), {})

@@ -5,6 +5,7 @@
  */
 
 import { isObject } from "../json.ts"
+import type { Precondition } from "../session/session-action.ts"
 import type { CopyOwner, OriginMarks, SyncedBranch } from "./synced-branch.ts"
 
 /** Everything from which the fate of a branch in the default cluster follows. */
@@ -23,7 +24,8 @@ export interface ObservedCopy {
 export interface DeleteCopy {
   readonly _tag: "DeleteCopy"
   readonly marks: OriginMarks
-  readonly uid: string
+  /** The copy as it was judged: a session may begin to use it meanwhile. */
+  readonly precondition: Precondition
 }
 
 const isUsed = ({ status }: SyncedBranch): boolean => {
@@ -38,7 +40,9 @@ const isUsed = ({ status }: SyncedBranch): boolean => {
  */
 export const planCopy = (observed: ObservedCopy): ReadonlyArray<DeleteCopy> => {
   const { areOriginsComplete, copy, isNameWanted, owner, wasOriginSeen } = observed
-  const { uid } = copy.metadata
+  const { resourceVersion = "", uid } = copy.metadata
   if (owner._tag === "Stranger" || owner.isThere || !areOriginsComplete || uid === undefined) return []
-  return wasOriginSeen || isNameWanted || !isUsed(copy) ? [{ _tag: "DeleteCopy", marks: owner.marks, uid }] : []
+  return wasOriginSeen || isNameWanted || !isUsed(copy)
+    ? [{ _tag: "DeleteCopy", marks: owner.marks, precondition: { uid, resourceVersion } }]
+    : []
 }

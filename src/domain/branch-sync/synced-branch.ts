@@ -94,7 +94,9 @@ export const originAnnotations = {
   /** The origin's `metadata.generation` that the copy's spec is of. */
   generation: "operator.metalbear.co/branch-origin-generation",
   /** Id of the session that has named the origin last, and that comes to the copy when it has started. */
-  awaitedBy: "operator.metalbear.co/branch-awaited-by"
+  awaitedBy: "operator.metalbear.co/branch-awaited-by",
+  /** Since when, by the primary's clock. */
+  awaitedSince: "operator.metalbear.co/branch-awaited-since"
 } as const
 
 /** Label of a copy, for people: the name of its origin's cluster as a DNS label. */

@@ -56,6 +56,8 @@ export type BranchAction =
   | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
   /** Delete the branch; `why` is for log and Event. */
   | { readonly _tag: "DeleteBranch"; readonly why: string; readonly precondition: Precondition }
+  /** Tell by an Event that the branch waits. `why`: a clause. */
+  | { readonly _tag: "TellWaiting"; readonly why: string }
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
 /** How long it may take until a branch is ready. The client's own time-out stands in no resource. */
@@ -141,6 +143,10 @@ const whenUp = (observed: ObservedBranch, migrations: MigrationStatus | undefine
   return { phase: "Ready" as const, expireTime, podName, sessionInfo: sessions, ...given(migrations) }
 }
 
+/** Why the pod of a branch does not start yet; nothing: it does. */
+const waitOf = ({ pod }: ObservedBranch): string | undefined =>
+  pod._tag === "Starting" && pod.noNode !== undefined ? `its pod waits for a node: ${pod.noNode}` : undefined
+
 /** Why a branch is given up that is not ready; nothing: it may become so. */
 const giveUp = (observed: ObservedBranch, before: BranchStatus, now: number): string | undefined => {
   // A pod that was there and is not any more is no pod that has to be made.
@@ -148,9 +154,9 @@ const giveUp = (observed: ObservedBranch, before: BranchStatus, now: number): st
   const lost = isNew ? undefined : lossOf(observed)
   if (lost !== undefined || now < (timeOf(before.expireTime) ?? now)) return lost
   const minutes = longestCopy / 60_000
-  return isUp(observed)
-    ? `The migrations were not complete after ${minutes} minutes`
-    : `The copy was not complete after ${minutes} minutes`
+  if (isUp(observed)) return `The migrations were not complete after ${minutes} minutes`
+  const why = waitOf(observed)
+  return `The copy was not complete after ${minutes} minutes${why === undefined ? "" : `: ${why}`}`
 }
 
 const whileMade = (
@@ -237,10 +243,12 @@ export const planBranch = (observed: ObservedBranch, now: number): ReadonlyArray
     return [{ _tag: "DeleteBranch", why, precondition }]
   }
   const patch = mergePatch(status === undefined ? {} : fieldsOf(status), next)
+  const wait = next.phase === "Pending" ? waitOf(observed) : undefined
   return [
     // First, so that its times run whatever becomes of the rest.
     ...(patch === undefined ? [] : [{ _tag: "PatchStatus", patch, precondition } as const]),
     ...(next.phase === "Pending" && pod._tag === "Absent" ? [{ _tag: "MakePod" } as const] : []),
+    ...(wait === undefined ? [] : [{ _tag: "TellWaiting", why: wait } as const]),
     ...(needsPassword(observed, next) ? [{ _tag: "ReadPassword" } as const] : []),
     ...(next.phase === "Failed" || migrations.action === undefined ? [] : [migrations.action]),
     { _tag: "RequeueAt", at: nextLook(observed, next, migrations.lookAt) }

@@ -6,15 +6,17 @@
  */
 
 import { quotation, quoted } from "../clean-text.ts"
-import { asArray, asNumber, asObjects, asString, at, isObject, type JsonObject } from "../json.ts"
+import { asNumber, asObjects, asString, at, isObject, type JsonObject } from "../json.ts"
 
 /** How far a branch's pod is. `reason` completes "The branch's pod failed: …". */
 export type BranchPodState =
   | { readonly _tag: "Absent" }
-  | { readonly _tag: "Starting" }
+  /** `noNode`: why no node takes it, as the scheduler says: a node may come, and a volume for it, or never. */
+  | { readonly _tag: "Starting"; readonly noNode?: string }
   /** The copy is complete and the server takes connections. */
   | { readonly _tag: "Ready" }
-  | { readonly _tag: "Over"; readonly reason: string }
+  /** `isPull`: an image cannot be pulled, which the node tries again. */
+  | { readonly _tag: "Over"; readonly reason: string; readonly isPull?: true }
 
 /** Reasons for which a container waits and will wait for ever, unless somebody changes the cluster. */
 const hopeless: ReadonlySet<string> = new Set([
@@ -26,6 +28,8 @@ const hopeless: ReadonlySet<string> = new Set([
   "InvalidImageName",
   "RunContainerError"
 ])
+
+const ofPulls: ReadonlySet<string> = new Set(["ErrImagePull", "ImagePullBackOff"])
 
 /** Longest end of a tool's words that is read, in UTF-16 code units, and the most lines of it. */
 const longestWords = 2_000
@@ -45,8 +49,10 @@ const lastWords = (message: string): string => {
   return quotation(told.join(" ").replaceAll(credentials, "://…"))
 }
 
+type Problem = Omit<Extract<BranchPodState, { readonly _tag: "Over" }>, "_tag">
+
 /** Why a container ended; `mustStay`: its end is a failure even with 0. */
-const endOf = (status: JsonObject, mustStay: boolean): string | undefined => {
+const endOf = (status: JsonObject, mustStay: boolean): Problem | undefined => {
   const ended = at(status, "state", "terminated")
   const exitCode = asNumber(at(ended, "exitCode"))
   if (!isObject(ended) || (exitCode === 0 && !mustStay)) return undefined
@@ -54,16 +60,17 @@ const endOf = (status: JsonObject, mustStay: boolean): string | undefined => {
   const reason = asString(ended["reason"])
   const kind = reason === undefined || reason === "Error" ? "" : `${quotation(reason)}, `
   const words = lastWords(asString(ended["message"]) ?? "")
-  return `${name} ended (${kind}exit code ${exitCode ?? "unknown"})${words === "" ? "" : `: ${words}`}`
+  return { reason: `${name} ended (${kind}exit code ${exitCode ?? "unknown"})${words === "" ? "" : `: ${words}`}` }
 }
 
-const waitOf = (status: JsonObject): string | undefined => {
+const waitOf = (status: JsonObject): Problem | undefined => {
   const waiting = at(status, "state", "waiting")
   const reason = asString(at(waiting, "reason")) ?? ""
   if (!hopeless.has(reason)) return undefined
   const name = `container ${quoted(asString(status["name"]) ?? "")}`
   const words = lastWords(asString(at(waiting, "message")) ?? "")
-  return `${name} cannot start (${reason})${words === "" ? "" : `: ${words}`}`
+  const told = `${name} cannot start (${reason})${words === "" ? "" : `: ${words}`}`
+  return { reason: told, ...(ofPulls.has(reason) ? { isPull: true } : {}) }
 }
 
 /** The state of a pod as the API server has it; nothing: there is none. */
@@ -79,12 +86,14 @@ export const branchPodState = (pod: JsonObject | undefined): BranchPodState => {
   const phase = asString(at(pod, "status", "phase"))
   if (problems.length === 0 && (phase === "Failed" || phase === "Succeeded")) {
     const why = [asString(at(pod, "status", "reason")), asString(at(pod, "status", "message"))]
-    problems.push(quotation(why.filter((word) => word !== undefined).join(": ")) || "it ended without a reason")
+    const words = quotation(why.filter((word) => word !== undefined).join(": "))
+    problems.push({ reason: words === "" ? "it ended without a reason" : words })
   }
-  const [reason] = problems
-  if (reason !== undefined) return { _tag: "Over", reason }
-  const isReady = asArray(at(pod, "status", "conditions")).some(
-    (condition) => at(condition, "type") === "Ready" && at(condition, "status") === "True"
-  )
-  return { _tag: isReady ? "Ready" : "Starting" }
+  const [problem] = problems
+  if (problem !== undefined) return { _tag: "Over", ...problem }
+  const has = (type: string, status: string) =>
+    asObjects(at(pod, "status", "conditions")).find((one) => one["type"] === type && one["status"] === status)
+  if (has("Ready", "True") !== undefined) return { _tag: "Ready" }
+  const noNode = asString(has("PodScheduled", "False")?.["message"])
+  return { _tag: "Starting", ...(noNode === undefined ? {} : { noNode: quotation(noNode) }) }
 }

@@ -195,7 +195,7 @@ const branches = (engines: ReadonlyArray<BranchEngine>): ReadonlyArray<NeededRig
     scope: "cluster",
     group: "",
     resource: "configmaps",
-    verbs: ["create", "delete"],
+    verbs: ["get", "create", "delete"],
     without: "no branch of a database is migrated by Flyway"
   },
   {

@@ -46,6 +46,12 @@ export const branchEvents = (before: BranchDatabase, after: BranchDatabase): Rea
   }
 }
 
+/** A branch cannot be made yet. `why`: a clause. */
+export const branchWaitsEvent = (why: string): SessionEvent => ({
+  reason: "BranchWaits",
+  message: `The branch waits: ${quotation(why)}.`
+})
+
 /** The operator deletes a branch that no session uses. */
 export const branchExpiredEvent: SessionEvent = {
   reason: "BranchExpired",

@@ -49,7 +49,7 @@ export const branchSyncEvents = (before: SyncedBranch, after: SyncedBranch): Rea
 ]
 
 /** A branch cannot be made now. `why`: a clause. */
-export const branchWaitsEvent = (why: string): SessionEvent => ({
+export const orderWaitsEvent = (why: string): SessionEvent => ({
   reason: "BranchWaits",
   message: `The branch waits for the default cluster: ${quotation(why)}.`
 })

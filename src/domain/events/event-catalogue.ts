@@ -134,7 +134,7 @@ export const eventCatalogue = {
   BranchWaits: {
     type: "Warning",
     on: branch,
-    when: "the branch cannot be made, because the default cluster is away, or there is none"
+    when: "the branch cannot be made yet: the default cluster is away, or there is none, or no node takes its pod"
   },
   BranchMigrated: { type: "Normal", on: branch, when: "the migrations that the branch asks for have succeeded" },
   MigrationsFailed: {

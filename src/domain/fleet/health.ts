@@ -38,6 +38,8 @@ export interface ConnectedOperator {
   readonly operatorVersion: string
   readonly fingerprint: string | undefined
   readonly parametersInHeader: boolean
+  /** The features of branches among its own, as its description names them. Missing: nobody has asked. */
+  readonly branchFeatures?: ReadonlyArray<string>
 }
 
 /** `lacksRight`: as in {@link FailedCheck}. */

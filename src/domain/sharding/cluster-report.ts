@@ -24,7 +24,8 @@ const State = Schema.Union([
     operator: tagged("Connected", {
       operatorVersion: Schema.String,
       fingerprint: Schema.optional(Schema.String),
-      parametersInHeader: Schema.Boolean
+      parametersInHeader: Schema.Boolean,
+      branchFeatures: Schema.optionalKey(Schema.Array(Schema.String))
     }),
     failedChecks: Schema.Number
   }),

@@ -153,6 +153,17 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       })
     })
 
+    it("are not deleted in another version than the one that was looked at", async () => {
+      const { admin } = server()
+      const { metadata } = await run(admin.create(configMaps, configMap("version"), "default"))
+      const { resourceVersion = "" } = metadata
+      const options = { namespace: "default", uid: metadata.uid ?? "", resourceVersion }
+      const after = await run(admin.mergePatch(configMaps, "version", { data: { a: "2" } }, { namespace: "default" }))
+      expect(await failureOf(admin.delete(configMaps, "version", options))).toMatchObject({ reason: "Conflict" })
+      const { resourceVersion: now = "" } = after.metadata
+      await run(admin.delete(configMaps, "version", { ...options, resourceVersion: now }))
+    })
+
     it("have a status that only its subresource changes", async () => {
       const { admin } = server()
       await run(

@@ -8,7 +8,7 @@ import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 import { operatorNamespace } from "../../support/fleet.ts"
 import type { MemoryCall, MemoryKubeApi } from "../../support/memory-kube-api.ts"
-import { branchName, namespace } from "../branches/branched.ts"
+import { branchName, namespace, user } from "../branches/branched.ts"
 import { begin, ready, seconds, Synced } from "./synced.ts"
 
 const isCall = ({ plural, verb }: MemoryCall): boolean =>
@@ -184,6 +184,30 @@ describe("a default cluster that is away", () => {
       synced.clusters.set("a", { api: synced.member, lost: undefined })
       yield* seconds(7)
       assert.isUndefined(synced.origin())
+    })
+  )
+})
+
+describe("a copy whose origin was lost with the primary's objects", () => {
+  it.effect("stays where a session begins to use it at the moment of its deletion", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      yield* synced.kill("primary")
+      yield* synced.kill("a")
+      synced.primary.erase(branchDatabases, branchName, operatorNamespace)
+      synced.member.before = ({ plural, verb }) =>
+        Effect.sync(() => {
+          if (plural !== branchDatabases.plural || verb !== "delete") return
+          synced.member.before = () => Effect.void
+          const status = { sessionInfo: { ff: { id: "ff", owner: user } } }
+          synced.default.write(branchDatabases, branchName, { status }, namespace)
+        })
+      yield* synced.start()
+      yield* seconds(10)
+      assert.isDefined(synced.copy())
+      synced.default.write(branchDatabases, branchName, { status: { sessionInfo: { ff: null } } }, namespace)
+      yield* seconds(10)
+      assert.isUndefined(synced.copy())
     })
   )
 })

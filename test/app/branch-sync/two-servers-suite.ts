@@ -3,12 +3,18 @@ import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Logger, Scope } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
+import type { Capability } from "../../../src/app/api/capability.ts"
 import { makeBranchSyncCapability } from "../../../src/app/branch-sync/branch-sync-capability.ts"
+import { type Fleet, makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
-import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
+import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
+import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../src/ports/kube-api.ts"
+import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
 import { untilTrue } from "../../support/until-true.ts"
 import { until } from "../../support/until.ts"
@@ -19,6 +25,61 @@ const definition = new URL("../../../crds/branchdatabases.yaml", import.meta.url
 const namespaceOf = (name: string): string =>
   JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name } })
 const run = Effect.runPromise
+const nothing = (): void => {}
+
+/** The credentials by which a primary's fleet has the cluster `a`. */
+const credentials = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: {
+    name: credentialsSecretName(clusterName("a"), sha256Hex),
+    namespace: operatorNamespace,
+    labels: { [credentialsLabel]: "true" }
+  },
+  data: { bearerToken: Buffer.from("token").toString("base64") }
+})
+
+/** The description of an operator, as its API server has it for everybody who asks. */
+const descriptions = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: mirrordoperators.operator.metalbear.co }
+spec:
+  group: operator.metalbear.co
+  scope: Cluster
+  names: { plural: mirrordoperators, singular: mirrordoperator, kind: MirrordOperator }
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+`
+const description = (...features: ReadonlyArray<string>): string =>
+  JSON.stringify({
+    apiVersion: "operator.metalbear.co/v1",
+    kind: "MirrordOperator",
+    metadata: { name: "operator" },
+    spec: { operator_version: "1", supported_features: features }
+  })
+
+/** The fleet of a primary whose member is a server that opens no links. */
+const fleetOf = (own: KubeApi, member: KubeApi): Effect.Effect<Fleet, never, Scope.Scope> => {
+  const access = (api: KubeApi) => ({
+    api,
+    link: () => Effect.fail(new LinkRefused({ cluster: api.cluster, reason: "", detail: "none" }))
+  })
+  return makeFleet({
+    configuration: configurationOf(["a"]),
+    namespace: operatorNamespace,
+    sha256Hex,
+    ownHealth: { _tag: "Connected", operatorVersion: "1", fingerprint: undefined, parametersInHeader: true },
+    events: { joined: nothing, left: nothing, childChanged: nothing, reachChanged: nothing, happened: nothing }
+  }).pipe(
+    Effect.provideService(ClusterConnector, {
+      own: access(own),
+      member: () => Effect.succeed({ ...access(member), reauthenticate: nothing })
+    })
+  )
+}
 
 /** A branch as the real client sends it: with nulls, and with a TTL that JavaScript does not hold. */
 const order = (name: string, target: string, spec: object = {}) => ({
@@ -44,6 +105,7 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
   const scope = Effect.runSync(Scope.make())
   let own: KubeApi
   let atDefault: KubeApi
+  let capability: Capability = {}
   const look = (api: KubeApi, name: string, place: string): Promise<KubeObject | undefined> =>
     run(api.get(branchDatabases, name, place).pipe(Effect.catch(() => Effect.succeed(undefined))))
   const origin = (name: string) => look(own, name, operatorNamespace)
@@ -74,8 +136,10 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
     await primary.apply(namespaceOf(operatorNamespace))
     await member.apply(namespaceOf(namespace))
     await untilTrue("branches are served", () => run(Effect.isSuccess(own.list(branchDatabases))))
-    await run(
+    await primary.apply(credentials)
+    capability = await run(
       Effect.gen(function* () {
+        const fleet = yield* fleetOf(own, atDefault)
         const ground = {
           api: own,
           namespace: operatorNamespace,
@@ -84,7 +148,13 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
           branchSettings: usualRules.settings
         }
         const clusters = () => [
-          { name: clusterName("a"), isDefault: true, api: () => atDefault, lost: () => undefined }
+          {
+            name: clusterName("a"),
+            isDefault: true,
+            api: () => atDefault,
+            lost: () => undefined,
+            branchFeatures: fleet.clusters.get(clusterName("a"))?.branchFeatures
+          }
         ]
         return yield* makeBranchSyncCapability(ground, [{ clusters }])
       }).pipe(Scope.provide(scope), Effect.provide(Logger.layer([])))
@@ -102,6 +172,18 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
     await member.apply(await readFile(definition, "utf8"))
     await untilTrue("branches are served", () => run(Effect.isSuccess(atDefault.list(branchDatabases))))
     await untilTrue("it is gone", async () => (await origin("early")) === undefined)
+  })
+
+  it("are offered as the default cluster's operator has told, until then as the primary's values say", async () => {
+    const offered = () => (capability.features?.() ?? []).toSorted()
+    expect(offered()).toContain("PgBranching")
+    const [, member] = use()
+    await member.apply(descriptions)
+    await until("the description is taken", async () => {
+      const taken = await Promise.allSettled([member.apply(description("MySqlBranching", "DbBranchProfiles", "Other"))])
+      return taken[0]?.status === "fulfilled" ? true : undefined
+    })
+    await untilTrue("they are told", async () => offered().join() === "DbBranchProfiles,MySqlBranching")
   })
 
   it("have the whole spec in the default cluster, and its whole status at the primary", async () => {

@@ -3,6 +3,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
 import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import { events } from "../../../src/domain/events/event-object.ts"
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, pods, rollouts, secrets, services } from "../../../src/domain/resources/core-kinds.ts"
@@ -324,6 +325,52 @@ describe("a branch that cannot be", () => {
     })
   )
 
+  it.effect("is not deleted for its time where a primary has it kept for a session at that moment", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const awaited = "operator.metalbear.co/branch-awaited-by"
+      branched.api.before = ({ plural, verb }) =>
+        Effect.sync(() => {
+          if (plural !== branchDatabases.plural || verb !== "delete") return
+          branched.api.before = () => Effect.void
+          branched.api.write(branchDatabases, branchName, { metadata: { annotations: { [awaited]: "ff" } } }, namespace)
+        })
+      yield* pass("302 seconds")
+      yield* pass("10 seconds")
+      assert.strictEqual(branched.object()?.metadata.annotations?.[awaited], "ff")
+      yield* pass("301 seconds")
+      yield* pass("1 second")
+      assert.isUndefined(branched.object())
+    })
+  )
+
+  it.effect("says at once that no node takes its pod, and waits for one", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order()
+      const noNode = (nodes: number) => {
+        const message = `0/${nodes} nodes are available: pod has unbound immediate PersistentVolumeClaims.`
+        return { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", message }] }
+      }
+      yield* branched.runPods(noNode(2))
+      yield* branched.runPods(noNode(3))
+      const told = branched.api
+        .peekAll(events)
+        .flatMap(({ message, reason }) => (reason === "BranchWaits" ? message : []))
+      assert.deepStrictEqual(told, [
+        "The branch waits: its pod waits for a node: 0/2 nodes are available: pod has unbound immediate " +
+          "PersistentVolumeClaims."
+      ])
+      assert.strictEqual(branched.status()?.phase, "Pending")
+      yield* pass("30 minutes")
+      assert.strictEqual(
+        branched.status()?.error,
+        "The copy was not complete after 30 minutes: its pod waits for a node: 0/3 nodes are available: pod has " +
+          "unbound immediate PersistentVolumeClaims."
+      )
+    })
+  )
+
   it.effect("is made once the API server answers again", () =>
     Effect.gen(function* () {
       const branched = yield* begin()
@@ -337,6 +384,21 @@ describe("a branch that cannot be", () => {
       branched.api.before = () => Effect.void
       for (let i = 0; i < 30; i++) yield* pass("1 second")
       assert.lengthOf(branched.pods(), 1)
+    })
+  )
+
+  it.effect.each([secrets, pods])("says at once that it may not look at its own: $plural", ({ plural: its }) =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      const refusals = { create: ["AlreadyExists", "is there"], get: ["Forbidden", "may not get it"] } as const
+      branched.api.before = ({ plural, verb }) => {
+        if (plural !== its || (verb !== "create" && verb !== "get")) return Effect.void
+        const [reason, detail] = refusals[verb]
+        return new KubeError({ cluster: "a", operation: verb, reason, detail })
+      }
+      yield* branched.order()
+      yield* pass("1 second")
+      assert.include(branched.status()?.error, "cannot be made: may not get it")
     })
   )
 

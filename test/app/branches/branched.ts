@@ -1,4 +1,4 @@
-import { Effect, Exit, Logger, Scope } from "effect"
+import { Clock, Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type Branches, makeBranches } from "../../../src/app/branches/branch-controller.ts"
 import type { UsableBranch } from "../../../src/app/branches/branch-directory.ts"
@@ -16,6 +16,7 @@ import {
 } from "../../../src/domain/resources/branches/branch-database.ts"
 import type { BranchStatus } from "../../../src/domain/resources/branches/branch-shapes.ts"
 import { deployments, jobs, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { timestamp } from "../../../src/domain/resources/object-meta.ts"
 import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
@@ -141,22 +142,25 @@ export class Branched {
 const isOver = (job: KubeObject): boolean => at(job, "status", "conditions") !== undefined
 
 /** The pods of the Jobs that are not over, as their controller and the kubelet make them. */
-const writeJobPods = ({ api }: Pick<Branched, "api">, phase: string, state: object): ReadonlyArray<KubeObject> => {
-  const open = api.peekAll(jobs).filter((job) => !isOver(job))
-  for (const { metadata, spec } of open) {
-    const { labels, annotations } = asObject(at(spec, "template", "metadata"))
-    const { name, uid = "" } = metadata
-    const ownerReferences = [{ apiVersion: "batch/v1", kind: "Job", name, uid }]
-    const status = { phase, containerStatuses: [{ name: "migrations", state }] }
-    api.write(pods, `${name}-pod`, { metadata: { labels, annotations, ownerReferences }, status }, metadata.namespace)
-  }
-  return open
-}
+const writeJobPods = ({ api }: Pick<Branched, "api">, phase: string, state: object) =>
+  Effect.map(Clock.currentTimeMillis, (now): ReadonlyArray<KubeObject> => {
+    const open = api.peekAll(jobs).filter((job) => !isOver(job))
+    for (const { metadata, spec } of open) {
+      const { labels, annotations } = asObject(at(spec, "template", "metadata"))
+      const { name, uid = "" } = metadata
+      const pod = `${name}-pod`
+      const ownerReferences = [{ apiVersion: "batch/v1", kind: "Job", name, uid }]
+      const startTime = at(api.peek(pods, pod, metadata.namespace), "status", "startTime") ?? timestamp(now)
+      const status = { phase, startTime, containerStatuses: [{ name: "migrations", state }] }
+      api.write(pods, pod, { metadata: { labels, annotations, ownerReferences }, status }, metadata.namespace)
+    }
+    return open
+  })
 
 /** The migrations' containers are in this state, and have not ended. */
 export const jobRuns = (branched: Pick<Branched, "api">, state: object = { running: {} }) =>
   Effect.gen(function* () {
-    writeJobPods(branched, "running" in state ? "Running" : "Pending", state)
+    yield* writeJobPods(branched, "running" in state ? "Running" : "Pending", state)
     yield* pass("1 second")
   })
 
@@ -165,7 +169,7 @@ export const jobEnds = (branched: Pick<Branched, "api">, exitCode: number, messa
   Effect.gen(function* () {
     const type = exitCode === 0 ? "Complete" : "Failed"
     const terminated = { exitCode, reason: exitCode === 0 ? "Completed" : "Error", message }
-    const ended = writeJobPods(branched, exitCode === 0 ? "Succeeded" : "Failed", { terminated })
+    const ended = yield* writeJobPods(branched, exitCode === 0 ? "Succeeded" : "Failed", { terminated })
     for (const { metadata } of ended) {
       const conditions = [{ type, status: "True", reason: "BackoffLimitExceeded" }]
       branched.api.write(jobs, metadata.name, { status: { conditions } }, metadata.namespace)

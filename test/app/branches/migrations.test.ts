@@ -76,6 +76,54 @@ describe("migrations of a new branch", () => {
     })
   )
 
+  it.effect("never run the files of another object that has their name, and never delete it", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order(flyway())
+      const name = `mirrord-migrations-${branched.object()?.metadata.uid}-1`
+      branched.api.write(configMaps, name, { binaryData: { "migrations.tar.gz": "b3RoZXI=" } }, namespace)
+      yield* branched.podsReady()
+      assert.strictEqual(
+        branched.status()?.error,
+        `The migrations failed: There is an object ${name} among the configmaps of namespace ${namespace} that ` +
+          "belongs to no branch of this name: delete it, and run the command again."
+      )
+      assert.deepStrictEqual(names(branched), [])
+      yield* pass("21 seconds")
+      yield* pass("1 second")
+      assert.isUndefined(branched.object())
+      assert.isDefined(branched.api.peek(configMaps, name, namespace))
+    })
+  )
+
+  it.effect("are not those of somebody else's Job, whatever it is called", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order(flyway())
+      const { uid = "" } = branched.object()?.metadata ?? {}
+      const name = `mirrord-migrations-${uid}-1`
+      const metadata = { labels: { "operator.metalbear.co/branch-migrations": uid } }
+      const status = { conditions: [{ type: "Complete", status: "True" }] }
+      branched.api.write(jobs, name, { metadata, status }, namespace)
+      yield* branched.podsReady()
+      assert.include(branched.status()?.error, `There is an object ${name} among the jobs of namespace ${namespace}`)
+      assert.isDefined(branched.api.peek(jobs, name, namespace))
+    })
+  )
+
+  it.effect("take no other object's files away with a run that is over", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const generation = yield* patch(branched, program)
+      const name = `mirrord-migrations-${branched.object()?.metadata.uid}-${generation}`
+      branched.api.write(configMaps, name, {}, namespace)
+      yield* jobEnds(branched, 0)
+      yield* patch(branched, flyway())
+      assert.notInclude(names(branched), name)
+      assert.isDefined(branched.api.peek(configMaps, name, namespace))
+    })
+  )
+
   it.effect("fail it with the words of the tool", () =>
     Effect.gen(function* () {
       const branched = yield* begin()
@@ -93,6 +141,39 @@ describe("migrations of a new branch", () => {
       yield* pass("1 second")
       assert.isUndefined(branched.object())
       assert.deepStrictEqual(branched.api.peekAll(jobs), [])
+    })
+  )
+
+  it.effect("fail it where their image cannot be pulled, but not at its node's first try", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      const waiting = (reason: string) => ({ waiting: { reason, message: "no such image" } })
+      yield* branched.order(flyway())
+      yield* branched.podsReady()
+      yield* jobRuns(branched, waiting("ErrImagePull"))
+      yield* pass("20 seconds")
+      assert.deepInclude(branched.status(), { phase: "Pending" })
+      yield* jobRuns(branched, waiting("ImagePullBackOff"))
+      yield* pass("10 seconds")
+      assert.deepInclude(branched.status(), { phase: "Failed" })
+      assert.strictEqual(
+        branched.status()?.error,
+        'The migrations failed: container "migrations" cannot start (ImagePullBackOff): no such image.'
+      )
+    })
+  )
+
+  it.effect("go on where their image comes at a later try", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order(flyway())
+      yield* branched.podsReady()
+      yield* jobRuns(branched, { waiting: { reason: "ErrImagePull", message: "i/o timeout" } })
+      yield* pass("10 seconds")
+      yield* jobRuns(branched)
+      yield* pass("60 seconds")
+      yield* jobEnds(branched, 0)
+      assert.deepInclude(branched.status(), { phase: "Ready" })
     })
   )
 
@@ -206,6 +287,8 @@ describe("migrations of a branch that is there", () => {
       const branched = yield* ready()
       yield* patch(branched, program)
       yield* jobRuns(branched, { waiting: { reason: "ErrImagePull", message: "no such image" } })
+      assert.deepInclude(branched.status()?.migrations, { phase: "Running" })
+      yield* pass("31 seconds")
       assert.include(branched.status()?.migrations?.error, "cannot start (ErrImagePull)")
       yield* jobRuns(branched)
       assert.deepInclude(branched.status()?.migrations, { phase: "Running" })

@@ -1,9 +1,10 @@
 /** Leaders that end at any moment of a branch's life: the next one goes on, and nothing is made twice or left. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect, Redacted, Result } from "effect"
+import { Clock, Effect, Redacted, Result } from "effect"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { configMaps, jobs, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { timestamp } from "../../../src/domain/resources/object-meta.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import type { MemoryCall } from "../../support/memory-kube-api.ts"
@@ -80,6 +81,50 @@ const migrationWrites = [
   "create jobs",
   "patch branchdatabases"
 ] as const
+
+/** The annotations by which a primary has a branch kept for a session. */
+const awaited = { by: "operator.metalbear.co/branch-awaited-by", since: "operator.metalbear.co/branch-awaited-since" }
+
+describe("a branch that a primary has had kept for a session", () => {
+  it.effect("stays for it under the next leader, but no longer than under the first", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order({ ttlSecs: 5 })
+      yield* branched.podsReady()
+      yield* branched.kill
+      // The leader has ended before it could write a later time to expire.
+      const annotations = { [awaited.by]: "ff", [awaited.since]: timestamp(yield* Clock.currentTimeMillis) }
+      branched.api.write(branchDatabases, branchName, { metadata: { annotations } }, namespace)
+      yield* pass("200 seconds")
+      yield* branched.start()
+      yield* pass("50 seconds")
+      assert.isDefined(branched.object())
+      yield* branched.kill
+      yield* branched.start()
+      yield* pass("40 seconds")
+      assert.isDefined(branched.object())
+      for (let i = 0; i < 4; i++) yield* pass("5 seconds")
+      assert.isUndefined(branched.object())
+    })
+  )
+
+  it.effect("stays no longer than five minutes, however fast the primary's clock is", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order({ ttlSecs: 5 })
+      yield* branched.podsReady()
+      yield* branched.kill
+      const since = timestamp((yield* Clock.currentTimeMillis) + 3_600_000)
+      const annotations = { [awaited.by]: "ff", [awaited.since]: since }
+      branched.api.write(branchDatabases, branchName, { metadata: { annotations } }, namespace)
+      yield* branched.start()
+      yield* pass("290 seconds")
+      assert.isDefined(branched.object())
+      for (let i = 0; i < 4; i++) yield* pass("5 seconds")
+      assert.isUndefined(branched.object())
+    })
+  )
+})
 
 describe("a leader that ends while migrations run", () => {
   it.effect("has as many moments of writing as are tried here", () =>

@@ -22,6 +22,7 @@ const cluster = (index: number): FleetCluster => ({
   children: () => undefined,
   unreadableSince: () => now - 60_000,
   health: () => ({ askedAt: now - 3_000, checkedAt: now - 2_000, health: { _tag: "Error", message: "it is away" } }),
+  branchFeatures: () => undefined,
   reach: () => ({ reachable: false, error: "it is away", askedAt: now - 3_000 }),
   credentials: () => ({ auth: "eks", until: now + 90_000, failures: 2 }),
   since: () => 0,

@@ -26,7 +26,7 @@ class Lunch {
     Effect.sync((): Capability => {
       this.grounds.push(ground)
       return {
-        features: ["PgBranchQueryParams"],
+        features: () => ["PgBranchQueryParams"],
         problems: () => (this.problem === undefined ? [] : [this.problem]),
         requirement: () => this.requirement,
         hear: (change) => {

@@ -94,7 +94,7 @@ const check = (sides: TwoSides, strangers: ReadonlySet<string>): void => {
   for (const write of sides.plan()) {
     const copy = sides.copy()
     if (write._tag === "DeleteCopy" || write._tag === "PatchCopy") {
-      const uid = write._tag === "DeleteCopy" ? write.uid : write.precondition.uid
+      const { uid } = write.precondition
       expect(uid).toBe(copy?.metadata.uid)
       expect(strangers).not.toContain(uid)
     }

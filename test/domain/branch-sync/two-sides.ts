@@ -135,7 +135,7 @@ export class TwoSides {
         return undefined
       case "DeleteCopy":
         this.written.push(write)
-        this.default.delete(syncedBranches, name, { namespace, uid: write.uid }, this.now)
+        this.default.delete(syncedBranches, name, { namespace, ...write.precondition }, this.now)
         return undefined
     }
   }

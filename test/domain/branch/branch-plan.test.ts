@@ -245,6 +245,9 @@ describe("the pod of a branch", () => {
     expect(branchPodState(undefined)).toEqual({ _tag: "Absent" })
     expect(pod({ initContainerStatuses: [ended({ exitCode: 0 })] })).toEqual({ _tag: "Starting" })
     expect(pod({ conditions: [{ type: "Ready", status: "True" }] })).toEqual({ _tag: "Ready" })
+    const message = "0/2 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+    const conditions = [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message }]
+    expect(pod({ conditions })).toEqual({ _tag: "Starting", noNode: message.slice(0, -1) })
   })
 
   it.each([
@@ -272,15 +275,16 @@ describe("the pod of a branch", () => {
       {
         containerStatuses: [{ name: "database", state: { waiting: { reason: "ImagePullBackOff", message: "no x" } } }]
       },
-      'container "database" cannot start (ImagePullBackOff): no x'
+      'container "database" cannot start (ImagePullBackOff): no x',
+      { isPull: true }
     ],
     [
       { containerStatuses: [{ name: "database", state: { terminated: { exitCode: 0 } } }] },
       'container "database" ended (exit code 0)'
     ],
     [{ phase: "Failed", reason: "Evicted", message: "The node was low on disk." }, "Evicted: The node was low on disk"]
-  ])("is over, with the reason and without credentials", (status, reason) => {
-    expect(pod(status)).toEqual({ _tag: "Over", reason })
+  ])("is over, with the reason and without credentials", (status, reason, more?) => {
+    expect(pod(status)).toEqual({ _tag: "Over", reason, ...more })
   })
 })
 

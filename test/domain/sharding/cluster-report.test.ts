@@ -15,12 +15,16 @@ const state: fc.Arbitrary<ClusterState> = fc.oneof(
   fc.record({
     _tag: fc.constant("Connected" as const),
     lastCheck,
-    operator: fc.record({
-      _tag: fc.constant("Connected" as const),
-      operatorVersion: text,
-      fingerprint: fc.option(text, { nil: undefined }),
-      parametersInHeader: fc.boolean()
-    }),
+    operator: fc.record(
+      {
+        _tag: fc.constant("Connected" as const),
+        operatorVersion: text,
+        fingerprint: fc.option(text, { nil: undefined }),
+        parametersInHeader: fc.boolean(),
+        branchFeatures: fc.array(text)
+      },
+      { requiredKeys: ["_tag", "operatorVersion", "fingerprint", "parametersInHeader"] }
+    ),
     failedChecks: fc.nat(3)
   }),
   fc.record({

@@ -266,6 +266,34 @@ const everyVersion = ({ branch, failure, query }: ReturnType<typeof branches>): 
     expect(await query("stock", "select count(*) from goods")).toBe("1")
   })
 
+  it("has the tables of tablespaces, which are the source's alone", async () => {
+    await query("postgres", "create database placed")
+    await query("postgres", "alter role postgres set allow_in_place_tablespaces = on")
+    await query("postgres", "create tablespace fast location ''")
+    await query("placed", "create table spots (id int) tablespace fast; insert into spots values (1)")
+    const change = { SOURCE_URL: sourceUrl.replace("/shop", "/placed") }
+    await branch({ options: { copy: { mode: "all" } }, change }, async (server) => {
+      expect(await server.query("placed", "select count(*) from spots")).toBe("1")
+    })
+  })
+
+  it("has no subscriptions, whose end would take their slot from the source's publisher", async () => {
+    await query("postgres", "create database reports")
+    const publisher = `host=${sourceAddress} dbname=shop user=postgres password=x`
+    await query(
+      "reports",
+      `create table totals (id int);
+      create subscription of_shop connection '${publisher}' publication shop with (connect = false)`
+    )
+    const change = { SOURCE_URL: sourceUrl.replace("/shop", "/reports") }
+    await branch({ options: { copy: { mode: "schema" } }, change }, async (server) => {
+      expect(await server.query("reports", "select count(*) from pg_subscription")).toBe("0")
+      expect(await server.query("reports", "select count(*) from totals")).toBe("0")
+    })
+    await query("reports", "alter subscription of_shop set (slot_name = none)")
+    await query("reports", "drop subscription of_shop")
+  })
+
   it("changes nothing in the source, even by a filter that is no condition", async () => {
     const change = { COPY_FILTER_0: "id < 3)) to stdout; delete from orders; copy (select * from users where (true" }
     const told = await failure({ options: { copy: { mode: "schema", items: { orders: { filter: "true" } } } }, change })

@@ -191,7 +191,7 @@ export const makeMemberCapability = (
       ...sessionSamples("child", phasesOf("Children"))
     ])
     return {
-      features: [
+      features: () => [
         ...(fleet === undefined ? (["MultiClusterRemote"] as const) : []),
         // The client takes a label target for one of the operator's own cluster, which has to run workloads.
         ...(fleet?.managementOnly === true ? [] : (["LabelTargeting"] as const))

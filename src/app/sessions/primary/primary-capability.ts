@@ -228,9 +228,10 @@ const admit =
   }
 
 const reachedClusters = ({ clusters }: Fleet): ReadonlyArray<ReachedCluster> =>
-  [...clusters.values()].map(({ access, isDefault, name, reach }) => ({
+  [...clusters.values()].map(({ access, branchFeatures, isDefault, name, reach }) => ({
     name,
     isDefault,
+    branchFeatures,
     api: () => access()?.api,
     lost: () => {
       const { error, reachable } = reach()
@@ -261,7 +262,7 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
       interceptions
     })
     return {
-      features: ["MultiClusterPrimary"],
+      features: () => ["MultiClusterPrimary"],
       problems: () => (manager.parents.synced() ? [] : ["The multi-cluster sessions have not been read yet."]),
       started: Effect.andThen(manager.parents.awaitSynced, fleet.checked),
       status: (now) => ({

@@ -111,18 +111,20 @@ while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
   if [ "$COPY_MODE" = empty ]; then set -- "$@" --table="$found"; fi
   number=$((number + 1))
 done
-restore() { into_branch pg_restore --dbname="$target" --single-transaction --no-owner --no-acl "$@"; }
+# A subscription would bring its publisher's login along, and its end take the source's slot there.
+dump() { from_source pg_dump --format=custom --no-subscriptions "$@"; }
+restore() { into_branch pg_restore --dbname="$target" --single-transaction --no-owner --no-acl --no-tablespaces "$@"; }
 if [ "$COPY_MODE" = all ]; then
   # The dump goes straight into the server. It counts only if both ends say that it is all.
   restored=1
-  { from_source pg_dump --format=custom --compress=0 "$@" || : > "$STAGING/broken"; } |
+  { dump --compress=0 "$@" || : > "$STAGING/broken"; } |
     restore --clean --if-exists 2> "$STAGING/restore.log" || restored=0
   # Of a dump that breaks off, the restore says no more than that.
   if [ "$restored" = 0 ]; then grep -Ev ' (could not read from input file|input file is too short)' >&2; fi \\
     < "$STAGING/restore.log" || :
   [ "$restored" = 1 ] && [ ! -e "$STAGING/broken" ] || exit 1
 elif [ "$reads_source" != 0 ]; then
-  from_source pg_dump --format=custom --file="$STAGING/dump" --schema-only "$@"
+  dump --file="$STAGING/dump" --schema-only "$@"
 fi
 if [ "$COPY_MODE" = schema ]; then
   restore --clean --if-exists "$STAGING/dump"

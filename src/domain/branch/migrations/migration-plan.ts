@@ -38,6 +38,8 @@ export interface MigrationPlan {
 
 /** How long a failure that may pass stays to be read, before the run is made anew. */
 const lostStays = 30_000
+/** How long an image may fail to be pulled before that is told: a node tries again after 10 s, and 20 s later. */
+const longestPull = 30_000
 
 interface Situation {
   readonly generation: number
@@ -84,7 +86,9 @@ const ofRun = ({ generation, stored }: Situation, run: Run, now: number): Decisi
     case "Stuck": {
       // The words change from try to try of the kubelet.
       const isTold = stored?.phase === "Failed" && stored.observedGeneration === generation
-      return { outcome: isTold ? stored : failed(state.reason) }
+      if (isTold) return { outcome: stored }
+      const end = (state.pulledSince ?? 0) + longestPull
+      return now < end ? { outcome: running, lookAt: end } : { outcome: failed(state.reason) }
     }
     case "Failed":
       // The spec was changed since, perhaps to what the migrations needed.

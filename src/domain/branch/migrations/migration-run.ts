@@ -5,8 +5,8 @@
  */
 
 import { asNumber, asObjects, asString, at, type JsonObject } from "../../json.ts"
-import type { ObjectMeta } from "../../resources/object-meta.ts"
-import { branchPodState } from "../branch-pod-state.ts"
+import { type ObjectMeta, timeOf } from "../../resources/object-meta.ts"
+import { type BranchPodState, branchPodState } from "../branch-pod-state.ts"
 import { digestAnnotation, longestRun, migrationsContainer } from "./migration-job.ts"
 
 /** How far a run is. A `reason` is a clause. */
@@ -14,8 +14,11 @@ export type RunState =
   /** Its program has not begun. */
   | { readonly _tag: "Waiting" }
   | { readonly _tag: "Running" }
-  /** Its program cannot begin as long as nobody changes the cluster; it begins by itself then. */
-  | { readonly _tag: "Stuck"; readonly reason: string }
+  /**
+   * Its program cannot begin as long as nobody changes the cluster; it begins by itself then. `pulledSince`: since when
+   * its node may have tried to pull its image, epoch ms, if that is the reason.
+   */
+  | { readonly _tag: "Stuck"; readonly reason: string; readonly pulledSince?: number }
   | { readonly _tag: "Succeeded" }
   | { readonly _tag: "Failed"; readonly reason: string }
   /** It ended without its program having ended, at `since`, epoch ms. */
@@ -54,11 +57,22 @@ const hasSucceeded = (pod: JsonObject): boolean =>
 const conditionOf = (job: JsonObject, type: string): JsonObject | undefined =>
   asObjects(at(job, "status", "conditions")).find((one) => one["type"] === type && one["status"] === "True")
 
-/** Why a pod failed; nothing: it did not, or it was deleted before anybody could know. */
-const failureOf = (pod: JsonObject): string | undefined => {
+/** How a pod failed; nothing: it did not, or it was deleted before anybody could know. */
+const failureOf = (pod: JsonObject): Extract<BranchPodState, { readonly _tag: "Over" }> | undefined => {
   if (isBeingDeleted(pod) && containerStatus(pod) === undefined) return undefined
   const state = branchPodState({ ...pod, metadata: {} })
-  return state._tag === "Over" ? state.reason : undefined
+  return state._tag === "Over" ? state : undefined
+}
+
+/** A time of an object, epoch ms; 0: it has none. */
+const timeIn = (time: unknown): number => timeOf(asString(time)) ?? 0
+
+/** How a pod keeps its run from beginning; nothing: it does not. */
+const stuckBy = (pod: JsonObject): RunState | undefined => {
+  const failure = failureOf(pod)
+  if (failure === undefined) return undefined
+  const { isPull, reason } = failure
+  return { _tag: "Stuck", reason, ...(isPull === true ? { pulledSince: timeIn(at(pod, "status", "startTime")) } : {}) }
 }
 
 /** The state of a Job that has failed. */
@@ -66,10 +80,9 @@ const failed = (condition: JsonObject, pods: ReadonlyArray<JsonObject>): RunStat
   if (condition["reason"] === "DeadlineExceeded") {
     return { _tag: "Failed", reason: `they were not complete after ${longestRun / 60} minutes` }
   }
-  const [reason] = pods.flatMap((pod) => failureOf(pod) ?? [])
-  if (reason !== undefined) return { _tag: "Failed", reason }
-  const since = Date.parse(asString(condition["lastTransitionTime"]) ?? "")
-  return { _tag: "Lost", reason: "their pod is gone", since: Number.isNaN(since) ? 0 : since }
+  const [failure] = pods.flatMap((pod) => failureOf(pod) ?? [])
+  if (failure !== undefined) return { _tag: "Failed", reason: failure.reason }
+  return { _tag: "Lost", reason: "their pod is gone", since: timeIn(condition["lastTransitionTime"]) }
 }
 
 const stateOf = (job: JsonObject, pods: ReadonlyArray<JsonObject>): RunState => {
@@ -78,8 +91,8 @@ const stateOf = (job: JsonObject, pods: ReadonlyArray<JsonObject>): RunState => 
   if (condition !== undefined) return failed(condition, pods)
   const active = pods.filter((pod) => isActive(pod) && !isBeingDeleted(pod))
   if (active.some((pod) => at(containerStatus(pod), "state", "running") !== undefined)) return { _tag: "Running" }
-  const [reason] = active.flatMap((pod) => failureOf(pod) ?? [])
-  return reason === undefined ? { _tag: "Waiting" } : { _tag: "Stuck", reason }
+  const [stuck] = active.flatMap((pod) => stuckBy(pod) ?? [])
+  return stuck ?? { _tag: "Waiting" }
 }
 
 const generationOf = ({ metadata: { name } }: RunObject): number => Number(name.split("-").at(-1))

@@ -16,6 +16,7 @@ const cluster = (name: string, health: ReturnType<FleetCluster["health"]>, unrea
   children: () => undefined,
   unreadableSince: () => unreadableSince,
   health: () => health,
+  branchFeatures: () => undefined,
   reach: () => ({ reachable: true, error: undefined }),
   credentials: () => undefined,
   since: () => 0,

@@ -86,7 +86,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       { _tag: "Running" },
       { _tag: "Succeeded" },
       { _tag: "Failed", reason: "no" },
-      { _tag: "Stuck", reason: "no image" },
+      { _tag: "Stuck", reason: "no image", pulledSince: start },
+      { _tag: "Stuck", reason: "no such Secret" },
       { _tag: "Lost", reason: "gone", since: start }
     )
   }),
@@ -175,12 +176,21 @@ describe("the plan for migrations", () => {
       lookAt: start + 30_000
     })
     expect(plan({ run: lost }, undefined, 2, start + 30_000).action?._tag).toBe("EndMigrations")
-    const stuck = run(2, "d", { _tag: "Stuck", reason: "cannot start (ErrImagePull)" })
-    const told = plan({ run: stuck }).status
+    const stuck = run(2, "d", { _tag: "Stuck", reason: "cannot start (ErrImagePull)", pulledSince: start })
+    const told = plan({ run: stuck }, undefined, 2, start + 30_000).status
     expect(told).toEqual({ observedGeneration: 2, phase: "Failed", error: "cannot start (ErrImagePull)." })
     const later = run(2, "d", { _tag: "Stuck", reason: "cannot start (ImagePullBackOff)" })
     expect(plan({ run: later }, told).status).toEqual(told)
     expect(plan({ run: run(2, "d", { _tag: "Running" }) }, told).status?.phase).toBe("Running")
+  })
+
+  it("tells of an image only when its node has tried more than once, and of all else at once", () => {
+    const pulled = run(2, "d", { _tag: "Stuck", reason: "cannot start (ErrImagePull)", pulledSince: start })
+    const running = { observedGeneration: 2, phase: "Running" } as const
+    expect(plan({ run: pulled }, running, 2, start + 29_999)).toEqual({ status: running, lookAt: start + 30_000 })
+    expect(plan({ run: pulled }, running, 2, start + 30_000).status?.phase).toBe("Failed")
+    const other = run(2, "d", { _tag: "Stuck", reason: "cannot start (InvalidImageName)" })
+    expect(plan({ run: other }, running).status?.error).toBe("cannot start (InvalidImageName).")
   })
 
   it("tries again what the cluster did not take, and says it meanwhile", () => {

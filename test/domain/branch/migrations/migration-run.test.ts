@@ -59,8 +59,23 @@ describe("the run of migrations", () => {
     [
       "without its image",
       {},
-      [pod(container({ waiting: { reason: "ErrImagePull", message: "no such image" } }))],
-      { _tag: "Stuck", reason: 'container "migrations" cannot start (ErrImagePull): no such image' }
+      [
+        pod({
+          startTime: "2026-11-21T00:00:01Z",
+          ...container({ waiting: { reason: "ErrImagePull", message: "no such image" } })
+        })
+      ],
+      {
+        _tag: "Stuck",
+        reason: 'container "migrations" cannot start (ErrImagePull): no such image',
+        pulledSince: Date.UTC(2026, 10, 21, 0, 0, 1)
+      }
+    ],
+    [
+      "with a variable of a Secret that is not there",
+      {},
+      [pod(container({ waiting: { reason: "CreateContainerConfigError", message: "no such Secret" } }))],
+      { _tag: "Stuck", reason: 'container "migrations" cannot start (CreateContainerConfigError): no such Secret' }
     ],
     ["at its end", condition("Complete", "CompletionsReached"), [], { _tag: "Succeeded" }],
     [
