@@ -201,6 +201,9 @@ const placeParameters: ReadonlySet<string> = new Set([
   ...["target_session_attrs", "targetservertype", "load_balance_hosts", "loadbalancehosts"]
 ])
 
+/** Most bytes of a name. The server cuts off the rest, and may find another table by it. */
+const longestName = 63
+
 const security = /^(?:ssl|tls|gss|krb|require|channel_?binding|(?:min|max)_protocol)/u
 
 /** The server of a branch has no TLS. A driver that asks for it unless told otherwise finds `sslmode` in the source. */
@@ -223,12 +226,13 @@ export const postgresql: Dialect = {
   copyScript,
   serveScript,
   parts: "Tables",
-  partProblem: ({ filter, name }) =>
-    tableName(name) === undefined
-      ? 'has no name of a table: it must be like orders, sales.orders or "Sales"."Orders"'
-      : filter === undefined
-        ? undefined
-        : filterProblem(filter, "PostgreSQL"),
+  partProblem: ({ filter, name }) => {
+    const parts = tableName(name)
+    if (parts === undefined) return 'has no name of a table: it must be like orders, sales.orders or "Sales"."Orders"'
+    if (parts.some((part) => new TextEncoder().encode(part).length > longestName))
+      return `has a name of more than ${longestName} bytes, of which the server would read no more`
+    return filter === undefined ? undefined : filterProblem(filter, "PostgreSQL")
+  },
   partName: (name) => quotedName(tableName(name) ?? [name]),
   dumpArgumentProblem: (argument) => {
     const [option = ""] = argument.split("=", 1)
