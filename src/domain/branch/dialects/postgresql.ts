@@ -201,9 +201,6 @@ const placeParameters: ReadonlySet<string> = new Set([
   ...["target_session_attrs", "targetservertype", "load_balance_hosts", "loadbalancehosts"]
 ])
 
-/** Most bytes of a name. The server cuts off the rest, and may find another table by it. */
-const longestName = 63
-
 const security = /^(?:ssl|tls|gss|krb|require|channel_?binding|(?:min|max)_protocol)/u
 
 /** The server of a branch has no TLS. A driver that asks for it unless told otherwise finds `sslmode` in the source. */
@@ -214,6 +211,9 @@ const address: AddressForm = {
   own: { sslmode: "disable" },
   isNamedAfterUser: true
 }
+
+/** Most bytes of a name. The server cuts off the rest, and may find another table by it. */
+const longestName = 63
 
 /** PostgreSQL. */
 export const postgresql: Dialect = {
