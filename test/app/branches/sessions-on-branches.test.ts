@@ -112,6 +112,28 @@ describe("a session of one cluster", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("that names a branch of another engine ends with a sentence, or is told that no variable leads to it", () =>
+    Effect.gen(function* () {
+      const { certificate, cluster } = yield* single(readyBranch("ann"))
+      // The client of a MySQL configuration finds the branch of PostgreSQL by its id, and lists it by its own engine.
+      const query = (list: string) => new URLSearchParams({ connect: "true", [list]: '["ann"]' }).toString()
+      const named = (list: string, sessionId: string) => request(certificate, { sessionId, query: query(list) })
+      cluster.variables.set("DATABASE_URL", "mysql://app:secret@source/shop")
+      const first = yield* client(opened(yield* connectTo(cluster, named("pg_branch_names", "255"))))
+      yield* first.say(variables())
+      assert.isDefined(first.ended())
+      assert.deepStrictEqual(urls(first.got), [])
+      const [close] = first.got.flatMap((message) => (message._tag === "Close" ? [message.value] : []))
+      assert.include(close, "The variable DATABASE_URL cannot lead to branch ann: it holds a URL of another scheme")
+      cluster.variables.clear()
+      cluster.variables.set("MYSQL_URL", "mysql://app:secret@source/shop")
+      const second = yield* client(opened(yield* connectTo(cluster, named("mysql_branch_names", "7"))))
+      yield* second.say(variables())
+      assert.isUndefined(second.ended())
+      assert.isTrue(logs(second.got).some((line) => line.includes("of this target leads to branch ann")))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("is told of a branch to which none of the target's variables leads", () =>
     Effect.gen(function* () {
       const { certificate, cluster } = yield* single(readyBranch("ann", {}, { url: variable("OTHER_URL") }))

@@ -1,6 +1,6 @@
 /** Branches of MariaDB and MySQL: what the containers of a branch's pod do with real servers. */
 
-import { readdirSync } from "node:fs"
+import { existsSync, readdirSync } from "node:fs"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
@@ -139,6 +139,24 @@ const suite = (engine: MysqlEngine): void => {
       await server.query("shop", "insert into orders (buyer) values (1)")
       expect(await server.query("shop", "select count(*) from information_schema.routines")).not.toBe("")
     })
+  })
+
+  it("has tables whatever signs are in their names, and runs none of them", async () => {
+    const ran = `/tmp/braid-ran-${process.pid}`
+    const names = [`\`-a $(touch ${ran}) "b\``, `\`\`\`touch ${ran}\`\` 'c\\d; -- e\``]
+    for (const name of names) {
+      await source.query("shop", `create table ${name} (id int); insert into ${name} values (1), (2)`)
+    }
+    const items = Object.fromEntries(names.map((name) => [name, { filter: "id = 1" }]))
+    const dumpArgs = ["--routines", `--ignore-table=shop.$(touch ${ran})`]
+    try {
+      await branch(asked({ copy: { mode: "empty", items, dumpArgs } }), async (server) => {
+        for (const name of names) expect(await server.query("shop", `select count(*) from ${name}`)).toBe("1")
+      })
+    } finally {
+      for (const name of names) await source.query("shop", `drop table ${name}`)
+    }
+    expect(existsSync(ran)).toBe(false)
   })
 
   it("is empty without a source that can be reached", async () => {

@@ -1,6 +1,6 @@
 /** Branches of PostgreSQL: what the containers of a branch's pod do with real servers. */
 
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Redacted } from "effect"
 import * as Result from "effect/Result"
@@ -309,6 +309,27 @@ describePostgresql("a branch of PostgreSQL", () => {
     const options: Options = { copy: { mode: "schema", items: { parts: {} } } }
     expect(await failure({ options, change })).toContain("user mapping not found")
     expect(await source.query("stock", "select count(*) from goods")).toBe("1")
+  })
+
+  it("has tables whatever signs are in their names, and runs none of them", async () => {
+    const ran = `/tmp/braid-ran-${process.pid}`
+    const names = [`"-a $(touch ${ran}) ""b"`, `"\`touch ${ran}\` 'c\\d; -- :e"`]
+    for (const name of names) {
+      await source.query("shop", `create table ${name} (id int); insert into ${name} values (1), (2)`)
+    }
+    const items = Object.fromEntries(names.map((name) => [name, { filter: "id = 1" }]))
+    const options: Options = {
+      copy: { mode: "empty", items, dumpArgs: ["--no-owner", `--exclude-schema=$(touch ${ran})`] },
+      connectionSettings: { "app.x": `$(touch ${ran}) \`touch ${ran}\`` }
+    }
+    try {
+      await branch({ options }, async (server) => {
+        for (const name of names) expect(await server.query("shop", `select count(*) from ${name}`)).toBe("1")
+      })
+    } finally {
+      for (const name of names) await source.query("shop", `drop table ${name}`)
+    }
+    expect(existsSync(ran)).toBe(false)
   })
 
   it("changes nothing in the source, even by a filter that is no condition", async () => {
