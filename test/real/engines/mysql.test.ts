@@ -1,6 +1,7 @@
 /** Branches of MariaDB and MySQL: what the containers of a branch's pod do with real servers. */
 
-import { existsSync, readdirSync } from "node:fs"
+import { existsSync, readdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
@@ -222,6 +223,21 @@ const suite = (engine: MysqlEngine): void => {
     const told = await failure({ copy: { mode: "schema" } }, change)
     expect(told).toContain(reason)
     for (const secret of [password, encodeURIComponent(password), "secret"]) expect(told).not.toContain(secret)
+  })
+
+  it("fails where the dump breaks off, whatever it has written", async () => {
+    const programs = engineFolder()
+    try {
+      const end = "echo 'Error 2013: Lost connection to server during query' >&2; exit 2"
+      const script = `#!/bin/sh\nPATH=\${PATH#*:}\n"$(basename "$0")" "$@"\n${end}\n`
+      for (const name of ["mariadb-dump", "mysqldump"]) {
+        writeFileSync(join(programs.path, name), script, { mode: 0o755 })
+      }
+      const lost = { ...here, path: `${programs.path}:${engine.path}` }
+      expect(await copyFailure(lost, asked({ copy: { mode: "all" } }))).toContain("Lost connection to server")
+    } finally {
+      programs.remove()
+    }
   })
 
   it("fails where the dump program leaves out what it may not see", async () => {

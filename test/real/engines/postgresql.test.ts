@@ -270,6 +270,7 @@ describePostgresql("a branch of PostgreSQL", () => {
 
   it.each([
     ["the dump", "head -c 3000; echo 'pg_dump: error: it is lost' >&2; exit 1", /^pg_dump: error: it is lost\n$/u],
+    ["the end of the dump", "cat; echo 'pg_dump: error: it is lost' >&2; exit 1", /^pg_dump: error: it is lost\n$/u],
     ["the restore", "sed s/text/tetx/", /type "tetx" does not exist/u]
   ])("fails where %s breaks off, with the reason alone", async (_, end, reason) => {
     const programs = engineFolder()
