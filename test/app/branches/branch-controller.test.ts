@@ -251,6 +251,12 @@ describe("a branch that cannot be", () => {
       { ...usualRules, settings: { pg: broken } }
     ],
     ["no target", { target: { ...branchSpec.target, name: "none" } }, "deployment/none", {}],
+    [
+      "a target's long name",
+      { target: { ...branchSpec.target, name: "x".repeat(300) } },
+      `deployment/${"x".repeat(9)}`,
+      {}
+    ],
     ["no workload", { target: { apiVersion: "v1", kind: "Node", name: "n", container: "" } }, "must be a workload", {}],
     [
       "no template",
@@ -281,11 +287,14 @@ describe("a branch that cannot be", () => {
     })
   )
 
-  it.effect("tells what the API server has against its pod, such as a quota", () =>
+  it.effect.each([
+    ["pod", pods],
+    ["Secret", secrets]
+  ] as const)("tells what the API server has against its %s, such as a quota, and leaves nothing", ([what, kind]) =>
     Effect.gen(function* () {
       const branched = yield* begin()
       branched.api.before = ({ plural, verb }) =>
-        verb === "create" && plural === pods.plural
+        verb === "create" && plural === kind.plural
           ? new KubeError({
               cluster: "a",
               operation: "create",
@@ -296,10 +305,10 @@ describe("a branch that cannot be", () => {
           : Effect.void
       yield* branched.order()
       yield* pass("1 second")
-      assert.strictEqual(branched.status()?.error, "The branch's pod cannot be made: exceeded quota.")
+      assert.strictEqual(branched.status()?.error, `The branch's ${what} cannot be made: exceeded quota.`)
       yield* pass("21 seconds")
       yield* pass("1 second")
-      assert.deepStrictEqual([branched.object(), branched.secrets()], [undefined, []])
+      assert.deepStrictEqual([branched.object(), branched.pods(), branched.secrets()], [undefined, [], []])
     })
   )
 
