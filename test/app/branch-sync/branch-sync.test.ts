@@ -57,6 +57,9 @@ describe("a branch that users order at a primary", () => {
       for (const sessionId of ["1", "2"]) yield* synced.directory.release(branch, sessionId)
       yield* seconds(2)
       assert.deepStrictEqual(synced.status()?.sessionInfo, {})
+      // Nothing that the primary writes for itself makes it write in the default cluster.
+      const writes = synced.member.calls.flatMap(({ verb }) => (["list", "watch"].includes(verb) ? [] : [verb]))
+      assert.deepStrictEqual(writes, ["create"])
     })
   )
 

@@ -435,7 +435,7 @@ describe("a branch that cannot be", () => {
       },
       'container "copy" ended (OOMKilled, exit code 137)'
     ]
-  ])("fails within a second, and leaves nothing, where %s", ([, status, reason]) =>
+  ] as const)("fails within a second, and leaves nothing, where %s", ([, status, reason]) =>
     Effect.gen(function* () {
       const branched = yield* begin()
       yield* branched.order()
