@@ -63,6 +63,25 @@ describe("a branch that users order at a primary", () => {
     })
   )
 
+  it.effect.each(["ours", "theirs"])(
+    "is shared with a user of the default cluster itself, and %s may leave first",
+    (first) =>
+      Effect.gen(function* () {
+        const synced = yield* ready
+        const branch = synced.directory.find(namespace, branchName)
+        if (branch === undefined) return assert.fail("no branch")
+        for (const sessionId of ["ours", "theirs"]) yield* synced.directory.use(branch, { ...session, sessionId })
+        yield* synced.directory.release(branch, first)
+        yield* seconds(400)
+        const last = first === "ours" ? "theirs" : "ours"
+        assert.deepStrictEqual(Object.keys(synced.status()?.sessionInfo ?? {}), [last])
+        assert.isDefined(synced.copy())
+        yield* synced.directory.release(branch, last)
+        yield* seconds(310)
+        assert.deepStrictEqual([synced.origin(), synced.copy()], [undefined, undefined])
+      })
+  )
+
   it.effect("ends in both clusters when its TTL is over by the default's clock", () =>
     Effect.gen(function* () {
       const synced = yield* ready

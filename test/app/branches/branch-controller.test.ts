@@ -52,6 +52,20 @@ describe("a branch", () => {
     })
   )
 
+  it.effect("lives until a valid date, and writes nothing meanwhile, whatever TTL a client wants", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order({ ttlSecs: 2 ** 64 })
+      yield* branched.podsReady()
+      assert.deepInclude(branched.status(), { phase: "Ready", expireTime: "2027-11-21T00:00:02.000Z" })
+      const before = branched.api.calls.length
+      for (let i = 0; i < 60; i++) yield* pass("1 minute")
+      const writes = branched.api.calls.slice(before).filter(({ verb }) => !["list", "watch"].includes(verb))
+      assert.deepStrictEqual(writes, [])
+      assert.strictEqual((branched.object()?.["spec"] as { ttlSecs: number }).ttlSecs, 2 ** 64)
+    })
+  )
+
   it.effect("has its address and its password for sessions once it is ready, and tells the password nowhere", () =>
     Effect.gen(function* () {
       const branched = yield* begin()

@@ -64,8 +64,10 @@ describe("a session of one cluster", () => {
       yield* say(variables())
       yield* say(variables("DATABASE_URL"))
       assert.deepStrictEqual(urls(got), [`${branchUrl}/shop`, `${branchUrl}/shop`])
-      // The client's second connection, and a session without branches.
-      yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann"]))))
+      // The client's second connection, by which it forwards ports, and a session without branches.
+      const second = yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann"]))))
+      yield* second.say(variables("DATABASE_URL"))
+      assert.deepStrictEqual(urls(second.got), [`${branchUrl}/shop`])
       const other = yield* client(opened(yield* connectTo(cluster, request(certificate, { sessionId: "7" }))))
       yield* other.say(variables())
       assert.deepStrictEqual(urls(other.got), [source])
