@@ -62,7 +62,7 @@ describe("a branch", () => {
       for (let i = 0; i < 60; i++) yield* pass("1 minute")
       const writes = branched.api.calls.slice(before).filter(({ verb }) => !["list", "watch"].includes(verb))
       assert.deepStrictEqual(writes, [])
-      assert.strictEqual((branched.object()?.["spec"] as { ttlSecs: number }).ttlSecs, 2 ** 64)
+      assert.strictEqual(at(branched.object(), "spec", "ttlSecs"), 2 ** 64)
     })
   )
 
