@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url))
 const page = readFileSync(join(root, "docs/conformance.md"), "utf8")
 
 /** The rules that each section has, by the first letter of their ids. */
-const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6, B: 80 }
+const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6, B: 97 }
 const states = ["yes", "part", "no", "n/a"] as const
 const nothing = "–"
 
@@ -106,8 +106,8 @@ const references = (): ReadonlyArray<readonly [letter: string, count: () => numb
     ["U", () => lists(/^\| (?!Consumer|Field|---)/u) + lists(/^\* /u) + 3 + 3 * 2],
     ["R", () => inReference("session-monitor.md", /^## 6\./u, /^\| \d+ \|/u)],
     ["D", () => inReference("session-monitor.md", /^### 6\.15 /u, /^\| (?!Topic|---)/u)],
-    // One row stands for three.
-    ["B", () => inReference("branching.md", /^## 7\./u, /^\| \d+(?:–\d+)? \|/u) + 2]
+    // One row stands for three. Of the mistakes of another section, 17 rows are about those that no rule here is about.
+    ["B", () => inReference("branching.md", /^## 7\./u, /^\| \d+(?:–\d+)? \|/u) + 2 + 17]
   ]
 }
 

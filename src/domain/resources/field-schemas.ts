@@ -18,9 +18,18 @@ export const time = (description: string) => Schema.String.annotate({ format: "d
 
 export const truth = (description: string) => Schema.Boolean.annotate({ description })
 
+/**
+ * An integer without an upper bound. `Schema.Int` takes none of which JavaScript does not hold the last digits, and the
+ * object with it would be unreadable.
+ */
+const isUnsigned = Schema.makeFilter((value: number) => Number.isInteger(value) && value >= 0, {
+  expected: "an integer of at least 0",
+  toJsonSchema: () => ({ type: "integer", minimum: 0 }),
+  arbitraryConstraint: { number: "integer", minimum: 0 }
+})
+
 /** Rust's `u32` and `u64`. The published schemas give them no upper bound. */
-export const unsigned = (description: string) =>
-  Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({ description })
+export const unsigned = (description: string) => Schema.Finite.check(isUnsigned).annotate({ description })
 
 /** Rust's `u16`: a port, or an HTTP status. */
 export const uint16 = (description: string) =>

@@ -1,7 +1,8 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import { originAnnotations } from "../../../src/domain/branch-sync/synced-branch.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
-import { deployments, namespaces, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { deployments, namespaces, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { type KubeErrorReason, KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
@@ -56,7 +57,29 @@ describe("a branch that users order at a primary", () => {
       for (const sessionId of ["1", "2"]) yield* synced.directory.release(branch, sessionId)
       yield* seconds(2)
       assert.deepStrictEqual(synced.status()?.sessionInfo, {})
+      // Nothing that the primary writes for itself makes it write in the default cluster.
+      const writes = synced.member.calls.flatMap(({ verb }) => (["list", "watch"].includes(verb) ? [] : [verb]))
+      assert.deepStrictEqual(writes, ["create"])
     })
+  )
+
+  it.effect.each(["ours", "theirs"])(
+    "is shared with a user of the default cluster itself, and %s may leave first",
+    (first) =>
+      Effect.gen(function* () {
+        const synced = yield* ready
+        const branch = synced.directory.find(namespace, branchName)
+        if (branch === undefined) return assert.fail("no branch")
+        for (const sessionId of ["ours", "theirs"]) yield* synced.directory.use(branch, { ...session, sessionId })
+        yield* synced.directory.release(branch, first)
+        yield* seconds(400)
+        const last = first === "ours" ? "theirs" : "ours"
+        assert.deepStrictEqual(Object.keys(synced.status()?.sessionInfo ?? {}), [last])
+        assert.isDefined(synced.copy())
+        yield* synced.directory.release(branch, last)
+        yield* seconds(310)
+        assert.deepStrictEqual([synced.origin(), synced.copy()], [undefined, undefined])
+      })
   )
 
   it.effect("ends in both clusters when its TTL is over by the default's clock", () =>
@@ -95,6 +118,30 @@ describe("a branch that users order at a primary", () => {
       assert.notStrictEqual(synced.copy()?.metadata.uid, first)
       yield* synced.podsReady
       yield* seconds(1)
+      assert.strictEqual(synced.status()?.phase, "Ready")
+    })
+  )
+
+  it.effect("is not taken for an earlier one of its name, whose end is seen late", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      // The default cluster's end of it is seen first, while the primary tells nothing of a person who orders anew.
+      synced.default.setMuted(true)
+      synced.primary.setMuted(true)
+      synced.default.erase(branchDatabases, branchName, namespace)
+      synced.primary.erase(branchDatabases, branchName, operatorNamespace)
+      yield* synced.order()
+      const uid = synced.origin()?.metadata.uid
+      synced.default.setMuted(false)
+      synced.default.endWatches()
+      yield* seconds(3)
+      assert.strictEqual(synced.origin()?.metadata.uid, uid)
+      synced.primary.setMuted(false)
+      synced.primary.endWatches()
+      yield* seconds(3)
+      yield* synced.podsReady
+      yield* seconds(2)
+      assert.strictEqual(synced.origin()?.metadata.uid, uid)
       assert.strictEqual(synced.status()?.phase, "Ready")
     })
   )
@@ -225,6 +272,38 @@ describe("a name that the default cluster has already", () => {
   )
 })
 
+describe("copies without origin in the default cluster", () => {
+  const origin = (clusterUid: string) => ({
+    [originAnnotations.clusterUid]: clusterUid,
+    [originAnnotations.namespace]: operatorNamespace,
+    [originAnnotations.uid]: "of before the backup",
+    [originAnnotations.generation]: "1"
+  })
+  it.effect("are swept where a backup has brought them back, and not those that are used or of others", () =>
+    Effect.gen(function* () {
+      // The default's own operator, to which such branches are without pods, does not run.
+      const synced = new Synced()
+      yield* Effect.addFinalizer(() => synced.kill("primary"))
+      yield* synced.start()
+      yield* synced.order()
+      const ours = synced.primary.peek(namespaces, "kube-system")?.metadata.uid ?? ""
+      const add = (name: string, annotations: object, status: object = {}) =>
+        synced.default.write(branchDatabases, name, { spec: branchSpec, metadata: { annotations }, status }, namespace)
+      const sessionInfo = { ff: { id: "ff", owner: user } }
+      add("stale", origin(ours))
+      add("used", origin(ours), { phase: "Ready", expireTime: "2030-01-01T00:00:00Z", sessionInfo })
+      add("of-another-primary", origin("another"))
+      add("of-a-user", {})
+      yield* seconds(5)
+      const left = synced.default.peekAll(branchDatabases).map(({ metadata }) => metadata.name)
+      assert.sameMembers(left, [branchName, "of-a-user", "of-another-primary", "used"])
+      synced.default.write(branchDatabases, "used", { status: { sessionInfo: { ff: null } } }, namespace)
+      yield* seconds(2)
+      assert.isUndefined(synced.default.peek(branchDatabases, "used", namespace))
+    })
+  )
+})
+
 describe("a default cluster that takes no branch", () => {
   it.effect.each([
     [
@@ -266,6 +345,23 @@ describe("a default cluster that takes no branch", () => {
       yield* seconds(21)
       assert.isUndefined(synced.origin())
       assert.isUndefined(synced.copy())
+    })
+  )
+
+  it.effect("because its namespace is a protected one: a sentence at once, and nothing is made", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      const annotations = { "mirrord.metalbear.co/target-namespace": "kube-system" }
+      yield* synced.order({}, { annotations })
+      yield* seconds(1)
+      assert.strictEqual(synced.status()?.phase, "Failed")
+      assert.match(
+        synced.status()?.error ?? "",
+        /^The branch is refused: targets in namespace kube-system are refused, since [^\n]+\.$/u
+      )
+      assert.deepStrictEqual([synced.default.peekAll(pods), synced.default.peekAll(secrets)], [[], []])
+      yield* seconds(25)
+      assert.deepStrictEqual([synced.origin(), synced.default.peekAll(branchDatabases)], [undefined, []])
     })
   )
 
@@ -405,6 +501,18 @@ describe("a connect at a primary that names branches", () => {
       yield* synced.podsReady
       synced.defaultCluster = "b"
       assert.include(yield* synced.connect([branchName]), "it is in cluster a, and sessions have their databases in")
+    })
+  )
+
+  it.effect("is refused for a branch that is being deleted", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      yield* synced.order({}, { finalizers: ["a/b"] })
+      yield* synced.podsReady
+      yield* synced.primary.delete(branchDatabases, branchName, { namespace: operatorNamespace })
+      yield* seconds(1)
+      assert.strictEqual(synced.status()?.phase, "Ready")
+      assert.include(yield* synced.connect([branchName]), "is being deleted; run the command again in a moment")
     })
   )
 

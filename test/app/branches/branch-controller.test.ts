@@ -67,6 +67,20 @@ describe("a branch", () => {
     })
   )
 
+  it.effect("lives until a valid date, and writes nothing meanwhile, whatever TTL a client wants", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order({ ttlSecs: 2 ** 64 })
+      yield* branched.podsReady()
+      assert.deepInclude(branched.status(), { phase: "Ready", expireTime: "2027-11-21T00:00:02.000Z" })
+      const before = branched.api.calls.length
+      for (let i = 0; i < 60; i++) yield* pass("1 minute")
+      const writes = branched.api.calls.slice(before).filter(({ verb }) => !["list", "watch"].includes(verb))
+      assert.deepStrictEqual(writes, [])
+      assert.strictEqual(at(branched.object(), "spec", "ttlSecs"), 2 ** 64)
+    })
+  )
+
   it.effect("has its address and its password for sessions once it is ready, and tells the password nowhere", () =>
     Effect.gen(function* () {
       const branched = yield* begin()
@@ -238,10 +252,20 @@ const limited = readEngineSettings(
 )
 const broken = readEngineSettings("pg", { _tag: "Parsed", value: { dbPod: { allowedImages: "all" } } }, {})
 
+const items = (tables: object) => ({ postgresOptions: { copy: { mode: "schema", items: tables } } })
+const filtered = (filter: string) => items({ users: { filter } })
+
 describe("a branch that cannot be", () => {
   it.effect.each([
     ["an engine without a dialect", { postgresOptions: null, spannerOptions: {} }, "does not serve yet", {}],
     ["two engines", { mysqlOptions: {} }, "must have exactly one", {}],
+    ["an engine that nobody knows", { postgresOptions: null, oracleOptions: {} }, "has no options block", {}],
+    ["a version that is no tag", { version: "17 or so" }, 'spec.version is "17 or so"; it must be the tag', {}],
+    ["a filter with a quote", filtered("name = 'ann"), "has a filter in which ' is never closed", {}],
+    ["a filter with a semicolon", filtered("true;"), "has a filter with a semicolon: it must be one condition", {}],
+    ["a filter with a command", filtered("true; DROP TABLE users"), "has a filter with a semicolon", {}],
+    ["a name of 300 characters", { databaseName: "x".repeat(300) }, "it must have 1 to 63 bytes", {}],
+    ["a table's name of 300 characters", items({ ["x".repeat(300)]: {} }), "has a name of more than 63 bytes", {}],
     ["an engine that is switched off", {}, "operator.pgBranching set to true", { ...usualRules, settings: {} }],
     [
       "an image that is not allowed",
@@ -256,6 +280,12 @@ describe("a branch that cannot be", () => {
       { ...usualRules, settings: { pg: broken } }
     ],
     ["no target", { target: { ...branchSpec.target, name: "none" } }, "deployment/none", {}],
+    [
+      "a target's long name",
+      { target: { ...branchSpec.target, name: "x".repeat(300) } },
+      `deployment/${"x".repeat(9)}`,
+      {}
+    ],
     ["no workload", { target: { apiVersion: "v1", kind: "Node", name: "n", container: "" } }, "must be a workload", {}],
     [
       "no template",
@@ -278,6 +308,7 @@ describe("a branch that cannot be", () => {
       const { error, phase } = branched.status() ?? {}
       assert.strictEqual(phase, "Failed")
       assert.include(error, reason)
+      assert.match(error ?? "", /^[^\n]+\.$/u)
       assert.deepStrictEqual([branched.pods(), branched.secrets()], [[], []])
       yield* pass("21 seconds")
       yield* pass("1 second")
@@ -285,11 +316,14 @@ describe("a branch that cannot be", () => {
     })
   )
 
-  it.effect("tells what the API server has against its pod, such as a quota", () =>
+  it.effect.each([
+    ["pod", pods],
+    ["Secret", secrets]
+  ] as const)("tells what the API server has against its %s, such as a quota, and leaves nothing", ([what, kind]) =>
     Effect.gen(function* () {
       const branched = yield* begin()
       branched.api.before = ({ plural, verb }) =>
-        verb === "create" && plural === pods.plural
+        verb === "create" && plural === kind.plural
           ? new KubeError({
               cluster: "a",
               operation: "create",
@@ -300,10 +334,10 @@ describe("a branch that cannot be", () => {
           : Effect.void
       yield* branched.order()
       yield* pass("1 second")
-      assert.strictEqual(branched.status()?.error, "The branch's pod cannot be made: exceeded quota.")
+      assert.strictEqual(branched.status()?.error, `The branch's ${what} cannot be made: exceeded quota.`)
       yield* pass("21 seconds")
       yield* pass("1 second")
-      assert.deepStrictEqual([branched.object(), branched.secrets()], [undefined, []])
+      assert.deepStrictEqual([branched.object(), branched.pods(), branched.secrets()], [undefined, [], []])
     })
   )
 
@@ -465,6 +499,82 @@ describe("a branch that cannot be", () => {
       yield* pass("21 seconds")
       yield* pass("1 second")
       assert.deepStrictEqual([branched.object(), branched.pods(), branched.secrets()], [undefined, [], []])
+    })
+  )
+
+  const waits = (reason: string, message: string) => ({
+    phase: "Pending",
+    initContainerStatuses: [{ name: "copy", state: { waiting: { reason, message } } }]
+  })
+  it.effect.each([
+    [
+      "its version is none of the image's",
+      waits("ErrImagePull", "docker.io/library/postgres:99: not found"),
+      'container "copy" cannot start (ErrImagePull): docker.io/library/postgres:99: not found'
+    ],
+    [
+      "its source is larger than the volume",
+      { phase: "Failed", reason: "Evicted", message: 'Usage of EmptyDir volume "data" exceeds the limit "1Gi". ' },
+      'Evicted: Usage of EmptyDir volume "data" exceeds the limit "1Gi"'
+    ],
+    [
+      "its copy needs more memory than it may have",
+      {
+        phase: "Failed",
+        initContainerStatuses: [{ name: "copy", state: { terminated: { exitCode: 137, reason: "OOMKilled" } } }]
+      },
+      'container "copy" ended (OOMKilled, exit code 137)'
+    ]
+  ] as const)("fails within a second, and leaves nothing, where %s", ([, status, reason]) =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order()
+      yield* branched.runPods(status)
+      assert.deepInclude(branched.status(), { phase: "Failed", error: `The branch's pod failed: ${reason}.` })
+      assert.isUndefined(branched.found().access)
+      yield* pass("21 seconds")
+      yield* pass("1 second")
+      assert.deepStrictEqual([branched.object(), branched.pods(), branched.secrets()], [undefined, [], []])
+    })
+  )
+
+  it.effect("fails when its spec is changed while it is copied, and the copy goes with it", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order()
+      branched.api.write(branchDatabases, branchName, { spec: { databaseName: "other" } }, namespace)
+      yield* pass("1 second")
+      assert.deepInclude(branched.status(), {
+        phase: "Failed",
+        error: "The spec was changed after the branch was begun: run the command again."
+      })
+      // The copy of the earlier spec ends well, and is nobody's.
+      yield* branched.podsReady()
+      assert.strictEqual(branched.status()?.phase, "Failed")
+      assert.isUndefined(branched.found().access)
+      yield* pass("21 seconds")
+      yield* pass("1 second")
+      assert.deepStrictEqual([branched.object(), branched.pods(), branched.secrets()], [undefined, [], []])
+    })
+  )
+
+  it.effect("is made anew under its name by the same command, half a minute after it failed", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order({ target: { ...branchSpec.target, name: "late" } })
+      assert.strictEqual(branched.status()?.phase, "Failed")
+      branched.api.write(
+        deployments,
+        "late",
+        { spec: branched.api.peek(deployments, "app", namespace)?.["spec"] },
+        namespace
+      )
+      yield* pass("30 seconds")
+      assert.isUndefined(branched.object())
+      yield* branched.order({ target: { ...branchSpec.target, name: "late" } })
+      yield* branched.podsReady()
+      assert.deepInclude(branched.status(), { phase: "Ready" })
+      assert.lengthOf(branched.pods(), 1)
     })
   )
 

@@ -1,14 +1,14 @@
 /** Leaders that end at any moment of a branch's life: the next one goes on, and nothing is made twice or left. */
 
 import { assert, describe } from "@effect/vitest"
-import { Clock, Effect, Redacted, Result } from "effect"
+import { Clock, Deferred, Effect, Redacted, Result } from "effect"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { configMaps, jobs, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { timestamp } from "../../../src/domain/resources/object-meta.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import type { MemoryCall } from "../../support/memory-kube-api.ts"
-import { begin, type Branched, branchName, jobEnds, namespace, ready, user } from "./branched.ts"
+import { begin, Branched, branchName, jobEnds, namespace, ready, user } from "./branched.ts"
 
 const seconds = (count: number) =>
   Effect.gen(function* () {
@@ -172,6 +172,30 @@ describe("a leader that ends while migrations run", () => {
   )
 })
 
+describe("a leader that pauses while the next one takes over", () => {
+  it.effect("makes one pod and one Secret together with it", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      const resumed = yield* Deferred.make<void>()
+      branched.api.before = ({ plural, verb }) =>
+        verb === "create" && plural === pods.plural ? Deferred.await(resumed) : Effect.void
+      yield* branched.order()
+      const next = new Branched()
+      Object.assign(next.api, { objects: branched.api.objects })
+      yield* Effect.addFinalizer(() => next.kill)
+      yield* next.start()
+      yield* seconds(1)
+      assert.lengthOf(branched.pods(), 1)
+      yield* Deferred.succeed(resumed, undefined)
+      yield* seconds(2)
+      yield* branched.podsReady()
+      assert.deepStrictEqual([branched.pods().length, branched.secrets().length], [1, 1])
+      for (const { access, phase } of [branched.found(), next.found()])
+        assert.deepStrictEqual([phase, access && Redacted.value(access.password)], ["Ready", branched.password()])
+    })
+  )
+})
+
 describe("a leader that ends", () => {
   it.effect("has as many moments of writing as are tried here", () =>
     Effect.gen(function* () {
@@ -215,12 +239,14 @@ describe("a leader that ends", () => {
       })
   )
 
-  it.effect("leaves a branch in use to sessions that return to the next one", () =>
+  it.effect.each([300, 10])("leaves a branch in use to sessions that return to the next one: TTL %s s", (ttlSecs) =>
     Effect.gen(function* () {
-      const branched = yield* ready()
+      const branched = yield* begin()
+      yield* branched.order({ ttlSecs })
+      yield* branched.podsReady()
       yield* branched.directory.use(branched.found(), session)
       yield* branched.kill
-      yield* seconds(60)
+      yield* seconds(90)
       yield* branched.start()
       yield* seconds(140)
       assert.deepStrictEqual(Object.keys(branched.status()?.sessionInfo ?? {}), [session.sessionId])

@@ -64,8 +64,10 @@ describe("a session of one cluster", () => {
       yield* say(variables())
       yield* say(variables("DATABASE_URL"))
       assert.deepStrictEqual(urls(got), [`${branchUrl}/shop`, `${branchUrl}/shop`])
-      // The client's second connection, and a session without branches.
-      yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann"]))))
+      // The client's second connection, by which it forwards ports, and a session without branches.
+      const second = yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann"]))))
+      yield* second.say(variables("DATABASE_URL"))
+      assert.deepStrictEqual(urls(second.got), [`${branchUrl}/shop`])
       const other = yield* client(opened(yield* connectTo(cluster, request(certificate, { sessionId: "7" }))))
       yield* other.say(variables())
       assert.deepStrictEqual(urls(other.got), [source])
@@ -112,6 +114,28 @@ describe("a session of one cluster", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
+  it.live("that names a branch of another engine ends with a sentence, or is told that no variable leads to it", () =>
+    Effect.gen(function* () {
+      const { certificate, cluster } = yield* single(readyBranch("ann"))
+      // The client of a MySQL configuration finds the branch of PostgreSQL by its id, and lists it by its own engine.
+      const query = (list: string) => new URLSearchParams({ connect: "true", [list]: '["ann"]' }).toString()
+      const named = (list: string, sessionId: string) => request(certificate, { sessionId, query: query(list) })
+      cluster.variables.set("DATABASE_URL", "mysql://app:secret@source/shop")
+      const first = yield* client(opened(yield* connectTo(cluster, named("pg_branch_names", "255"))))
+      yield* first.say(variables())
+      assert.isDefined(first.ended())
+      assert.deepStrictEqual(urls(first.got), [])
+      const [close] = first.got.flatMap((message) => (message._tag === "Close" ? [message.value] : []))
+      assert.include(close, "The variable DATABASE_URL cannot lead to branch ann: it holds a URL of another scheme")
+      cluster.variables.clear()
+      cluster.variables.set("MYSQL_URL", "mysql://app:secret@source/shop")
+      const second = yield* client(opened(yield* connectTo(cluster, named("mysql_branch_names", "7"))))
+      yield* second.say(variables())
+      assert.isUndefined(second.ended())
+      assert.isTrue(logs(second.got).some((line) => line.includes("of this target leads to branch ann")))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live("is told of a branch to which none of the target's variables leads", () =>
     Effect.gen(function* () {
       const { certificate, cluster } = yield* single(readyBranch("ann", {}, { url: variable("OTHER_URL") }))
@@ -155,13 +179,17 @@ describe("a connect", () => {
 
   it.live("is refused for a variable whose value in the pod cannot lead to the branch", () =>
     Effect.gen(function* () {
-      const { certificate, cluster } = yield* single(readyBranch("ann"))
+      const { branches, certificate, cluster } = yield* single(readyBranch("ann"))
       const container = (env: ReadonlyArray<object>) =>
         cluster.api.write(pods, "myapp-1", { spec: { containers: [{ name: "myapp", env }] } }, "default")
       container([{ name: "DATABASE_URL", value: "jdbc:postgresql://source/shop" }])
-      const { code, message } = refusedWith(yield* connectTo(cluster, naming(certificate, ["ann"])))
+      const { code, message } = refusedWith(yield* Effect.scoped(connectTo(cluster, naming(certificate, ["ann"]))))
       assert.strictEqual(code, 400)
       assert.include(message, "The variable DATABASE_URL cannot lead to branch ann: it holds a JDBC URL")
+      // The session that was begun for it goes by itself.
+      for (let i = 0; i < 10; i++) yield* pass("10 seconds")
+      assert.strictEqual(objectsOf(cluster), 0)
+      assert.strictEqual(branches.log.at(-1), "FF releases ann")
       container([{ name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "db", key: "url" } } }])
       yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann"]))))
     }).pipe(Effect.scoped, Effect.provide(virtualTime))

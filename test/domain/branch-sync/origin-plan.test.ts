@@ -205,6 +205,23 @@ describe("the plans for a branch in two clusters", () => {
     expect(plan.map(({ _tag }) => _tag)).toEqual(["PatchCopy"])
   })
 
+  it.each([-600_000, 600_000])("leave the end to the default's clock, from which this one is %s ms away", (skew) => {
+    const sides = new TwoSides()
+    sides.order()
+    sides.rest()
+    const expireTime = new Date(sides.now + 300_000).toISOString()
+    sides.says({ ...ready, expireTime })
+    sides.now += skew
+    for (const wait of [0, 299_000, 2_000, 3_600_000]) {
+      sides.now += wait
+      sides.rest()
+      expect(sides.origin()?.status).toMatchObject({ phase: "Ready", expireTime })
+    }
+    sides.default.erase(syncedBranches, name, namespace)
+    sides.rest()
+    expect(sides.origin()).toBeUndefined()
+  })
+
   it("do not write again what the other API server has changed by itself", () => {
     const sides = new TwoSides()
     sides.order()

@@ -1,10 +1,12 @@
 import * as Result from "effect/Result"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { branchPodName } from "../../../src/domain/branch/branch-name.ts"
 import { branchPod } from "../../../src/domain/branch/branch-pod.ts"
 import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
 import { asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
+import { isObjectName } from "../../../src/domain/target/target-path.ts"
 
 const env = (variable: string, container: string | null = null) => ({ env: { container, variable } })
 const settings = {
@@ -30,7 +32,8 @@ const containers = [
 const podOf = (
   change: Partial<BranchDatabaseSpec>,
   template: JsonObject = { spec: { containers } },
-  more: object = {}
+  more: object = {},
+  ownerName = "mirrord-pg-branch-1"
 ) => {
   const spec: BranchDatabaseSpec = {
     id: "b",
@@ -41,7 +44,7 @@ const podOf = (
     ...change
   }
   const request = Result.getOrThrow(readBranchRequest(spec))
-  const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "mirrord-pg-branch-1", uid: "u" }
+  const owner = { apiVersion: "v1", kind: "BranchDatabase", name: ownerName, uid: "u" }
   const { container } = spec.target
   return branchPod(
     { ...settings, ...more },
@@ -68,6 +71,46 @@ describe("the pod of a branch", () => {
       })
     }
     expect(at(pod, "metadata", "labels", "db-owner-name")).toBe("mirrord-pg-branch-1")
+  })
+
+  it("is ready by the port of its server alone, and may fill and use so much and no more", () => {
+    const pod = Result.getOrThrow(podOf({}))
+    const [server, ...others] = asObjects(at(pod, "spec", "containers"))
+    expect(others).toEqual([])
+    expect(server).toMatchObject({
+      ports: [{ name: "database", containerPort: 5432 }],
+      readinessProbe: { tcpSocket: { port: 5432 } }
+    })
+    // The server that the copy is made with is one of an init container: nothing probes it.
+    expect(asObjects(at(pod, "spec", "initContainers")).map((container) => container["readinessProbe"])).toEqual([
+      undefined
+    ])
+    expect(at(pod, "spec", "volumes")).toEqual([
+      { name: "data", emptyDir: { sizeLimit: "1Gi" } },
+      { name: "staging", emptyDir: { sizeLimit: "1Mi" } }
+    ])
+    for (const container of [copyOf(pod), server])
+      expect(at(container, "resources", "limits")).toEqual({ cpu: "1", memory: "2Gi" })
+  })
+
+  it("has a name and labels that the API server takes, whatever the branch is called", () => {
+    const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,4}[a-z0-9])?$/)
+    const names = fc.array(label, { minLength: 1, maxLength: 70, size: "max" }).map((labels) =>
+      labels
+        .join(".")
+        .slice(0, 253)
+        .replace(/[-.]+$/u, "")
+    )
+    const uid = "00000000-0000-4000-8000-00000000000f"
+    fc.assert(
+      fc.property(names, (owner) => {
+        const name = branchPodName({ name: owner, uid })
+        expect(isObjectName(`${name}-staging`)).toBe(true)
+        expect(name.endsWith("-0000000f")).toBe(true)
+        const pod = Result.getOrThrow(podOf({}, { spec: { containers } }, {}, owner))
+        expect(at(pod, "metadata", "labels", "db-owner-name")).toMatch(/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/u)
+      })
+    )
   })
 
   it("is where the administrators want it, with their volumes and their arguments of the server", () => {

@@ -125,6 +125,7 @@ describe("a BranchDatabase that is refused", () => {
     ["a long name", { databaseName: "ä".repeat(32) }, "it must have 1 to 63 bytes"],
     ["an empty name", { databaseName: "" }, "it must have 1 to 63 bytes"],
     ["a table without a name", withItems({ "a.b.c": {} }), "has no name of a table"],
+    ["a table's long name", withItems({ [`sales."${"ä".repeat(32)}"`]: {} }), "has a name of more than 63 bytes"],
     ["a table with a command", withItems({ "users; drop table users": {} }), "has no name of a table"],
     ["a filter with a command", withItems({ users: { filter: "true; DROP TABLE users" } }), "with a semicolon"],
     ["a filter with a quote", withItems({ users: { filter: "name = 'ann" } }), "' is never closed"],

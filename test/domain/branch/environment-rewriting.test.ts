@@ -171,6 +171,8 @@ describe("parts of variables", () => {
     const branch = dsn("host=(?P<host>[^;]*)", "port=(?<value>[0-9]+)")
     expect(rewritten([branch], { DSN: `port=1;host=${canary};other=x` })["DSN"]).toBe("port=5432;host=10.1.2.3;other=x")
     expect(rewritten([branch], { DSN: "host=h;port=123456789" })["DSN"]).toBe("host=10.1.2.3;port=5432")
+    // The address that one of them puts in holds what the other one finds.
+    expect(rewritten([dsn("^([a-z]+)", "([0-9]+)")], { DSN: "db 6432" })["DSN"]).toBe("10.1.2.3 5432")
   })
 
   it("are encoded inside of a URL, and lead to the branch there", () => {

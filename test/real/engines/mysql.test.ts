@@ -1,6 +1,7 @@
 /** Branches of MariaDB and MySQL: what the containers of a branch's pod do with real servers. */
 
-import { readdirSync } from "node:fs"
+import { existsSync, readdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
@@ -95,6 +96,21 @@ const branches = (engine: MysqlEngine) => {
   const failure = (options: Options, change: Readonly<Record<string, string>> = {}) =>
     copyFailure(here, { ...asked(options), change })
 
+  /** The reason of a copy whose dump program goes on with a script when it has written everything. */
+  const failureOfDump = async (end: string): Promise<string> => {
+    const programs = engineFolder()
+    try {
+      const script = `#!/bin/sh\nPATH=\${PATH#*:}\n"$(basename "$0")" "$@"\n${end}\n`
+      for (const name of ["mariadb-dump", "mysqldump"]) {
+        writeFileSync(join(programs.path, name), script, { mode: 0o755 })
+      }
+      const changed = { ...here, path: `${programs.path}:${engine.path}` }
+      return await copyFailure(changed, asked({ copy: { mode: "all" } }))
+    } finally {
+      programs.remove()
+    }
+  }
+
   const failsWith = async (reason: string, change: Readonly<Record<string, string>>): Promise<void> => {
     const told = await failure({ copy: { mode: "schema" } }, change)
     expect(told).toContain(reason)
@@ -109,7 +125,7 @@ const branches = (engine: MysqlEngine) => {
     expect(readdirSync("/tmp")).not.toContain("braid-outfile")
   }
 
-  return { asked, branch, changesNothing, engine, failsWith, failure, query }
+  return { asked, branch, changesNothing, engine, failsWith, failure, failureOfDump, query }
 }
 
 /** The decisive cases: contents by every mode, rights that do not suffice, and that the source stays as it is. */
@@ -199,7 +215,14 @@ const decisive = (tried: ReturnType<typeof branches>): void => {
 }
 
 /** The rest, in which the engines hardly differ. */
-const further = ({ asked, branch, changesNothing, failsWith }: ReturnType<typeof branches>): void => {
+const further = ({
+  asked,
+  branch,
+  changesNothing,
+  failsWith,
+  failureOfDump,
+  query
+}: ReturnType<typeof branches>): void => {
   it("is empty without a source that can be reached", async () => {
     const empty = (variable: string, databaseName?: string) =>
       asked(
@@ -228,6 +251,29 @@ const further = ({ asked, branch, changesNothing, failsWith }: ReturnType<typeof
     await branch(wanted, async (server) => {
       expect(await server.query("other", "select count(*), doubled(4) from names")).toBe("20\t8")
     })
+  })
+
+  it("has tables whatever signs are in their names, and runs none of them", async () => {
+    const ran = `/tmp/braid-ran-${process.pid}`
+    const names = [`\`-a $(touch ${ran}) "b\``, `\`\`\`touch ${ran}\`\` 'c\\d; -- e\``]
+    for (const name of names) {
+      await query("shop", `create table ${name} (id int); insert into ${name} values (1), (2)`)
+    }
+    const items = Object.fromEntries(names.map((name) => [name, { filter: "id = 1" }]))
+    const dumpArgs = ["--routines", `--ignore-table=shop.$(touch ${ran})`]
+    try {
+      await branch(asked({ copy: { mode: "empty", items, dumpArgs } }), async (server) => {
+        for (const name of names) expect(await server.query("shop", `select count(*) from ${name}`)).toBe("1")
+      })
+    } finally {
+      for (const name of names) await query("shop", `drop table ${name}`)
+    }
+    expect(existsSync(ran)).toBe(false)
+  })
+
+  it("fails where the dump breaks off, whatever it has written", async () => {
+    const end = "echo 'Error 2013: Lost connection to server during query' >&2; exit 2"
+    expect(await failureOfDump(end)).toContain("Lost connection to server")
   })
 
   it("takes the user's arguments of the dump program", async () => {

@@ -1,6 +1,6 @@
 /** Branches of PostgreSQL: what the containers of a branch's pod do with real servers. */
 
-import { writeFileSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Redacted } from "effect"
 import * as Result from "effect/Result"
@@ -304,8 +304,29 @@ const everyVersion = ({ branch, failure, query }: ReturnType<typeof branches>): 
 
 describePostgresql("a branch of PostgreSQL", () => {
   const tried = branches(programPath)
-  const { branch, failure } = tried
+  const { branch, failure, query } = tried
   everyVersion(tried)
+
+  it("has tables whatever signs are in their names, and runs none of them", async () => {
+    const ran = `/tmp/braid-ran-${process.pid}`
+    const names = [`"-a $(touch ${ran}) ""b"`, `"\`touch ${ran}\` 'c\\d; -- :e"`]
+    for (const name of names) {
+      await query("shop", `create table ${name} (id int); insert into ${name} values (1), (2)`)
+    }
+    const items = Object.fromEntries(names.map((name) => [name, { filter: "id = 1" }]))
+    const options: Options = {
+      copy: { mode: "empty", items, dumpArgs: ["--no-owner", `--exclude-schema=$(touch ${ran})`] },
+      connectionSettings: { "app.x": `$(touch ${ran}) \`touch ${ran}\`` }
+    }
+    try {
+      await branch({ options }, async (server) => {
+        for (const name of names) expect(await server.query("shop", `select count(*) from ${name}`)).toBe("1")
+      })
+    } finally {
+      for (const name of names) await query("shop", `drop table ${name}`)
+    }
+    expect(existsSync(ran)).toBe(false)
+  })
 
   it("is empty without a source that can be reached", async () => {
     const dead = { url: { env: { container: null, variable: "DEAD_URL" } } }
@@ -388,6 +409,7 @@ describePostgresql("a branch of PostgreSQL", () => {
 
   it.each([
     ["the dump", "head -c 3000; echo 'pg_dump: error: it is lost' >&2; exit 1", /^pg_dump: error: it is lost\n$/u],
+    ["the end of the dump", "cat; echo 'pg_dump: error: it is lost' >&2; exit 1", /^pg_dump: error: it is lost\n$/u],
     ["the restore", "sed s/text/tetx/", /type "tetx" does not exist/u]
   ])("fails where %s breaks off, with the reason alone", async (_, end, reason) => {
     const programs = engineFolder(quickFolder())

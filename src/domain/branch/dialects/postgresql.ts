@@ -238,6 +238,9 @@ const address: AddressForm = {
   isNamedAfterUser: true
 }
 
+/** Most bytes of a name. The server cuts off the rest, and may find another table by it. */
+const longestName = 63
+
 /** PostgreSQL. */
 export const postgresql: Dialect = {
   repository: "docker.io/library/postgres",
@@ -250,12 +253,13 @@ export const postgresql: Dialect = {
   serveScript,
   startedScript,
   parts: "Tables",
-  partProblem: ({ filter, name }) =>
-    tableName(name) === undefined
-      ? 'has no name of a table: it must be like orders, sales.orders or "Sales"."Orders"'
-      : filter === undefined
-        ? undefined
-        : filterProblem(filter, "PostgreSQL"),
+  partProblem: ({ filter, name }) => {
+    const parts = tableName(name)
+    if (parts === undefined) return 'has no name of a table: it must be like orders, sales.orders or "Sales"."Orders"'
+    if (parts.some((part) => new TextEncoder().encode(part).length > longestName))
+      return `has a name of more than ${longestName} bytes, of which the server would read no more`
+    return filter === undefined ? undefined : filterProblem(filter, "PostgreSQL")
+  },
   partName: (name) => quotedName(tableName(name) ?? [name]),
   dumpArgumentProblem: (argument) => {
     const [option = ""] = argument.split("=", 1)

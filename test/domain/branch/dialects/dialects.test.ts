@@ -49,6 +49,27 @@ describe("the programs of a branch", () => {
     }
   })
 
+  /** By which a server that is only filled listens to no address of the pod; DynamoDB begins empty without one. */
+  const deaf = new RegExp(
+    [
+      "-c listen_addresses= -c",
+      "--skip-networking --socket=",
+      '--bind_ip "\\$STAGING',
+      "--port 0 --unixsocket",
+      "configure 127\\.0\\.0\\.1",
+      "MSSQL_IP_ADDRESS=127\\.0\\.0\\.1"
+    ].join("|"),
+    "u"
+  )
+  it.each(served.filter(({ name }) => name !== "DynamoDB"))(
+    "let nobody in before the copy is complete: $name",
+    ({ dialect }) => {
+      expect(dialect.copyScript).toMatch(deaf)
+      expect(dialect.serveScript).not.toMatch(deaf)
+      expect(dialect.serveScript).toContain("POD_IP")
+    }
+  )
+
   it.each(served)("name folders by variables alone: $name", ({ dialect }) => {
     for (const script of [dialect.copyScript, dialect.serveScript]) {
       expect(script.replace(/\/dev\/null/gu, "")).not.toMatch(/(?<=[\s"'=])\/[a-z]/u)
