@@ -49,9 +49,10 @@ const branch = (wanted: ReturnType<typeof asked>, ask: (server: RedisServer) => 
 describeEngine("a branch of Redis", ["redis-server", "redis-cli"], () => {
   let source: RedisServer
   const folder = engineFolder()
-  /** Keys and values that are hard to pass on, and more than one script may read; all of database 5. */
-  const hard = String.raw`local odd = {'', ' ', '\n', '\r\n', '"', "'", '\\', '\\n', '"a" "b', '$(x)', '%s', '&', '/', '-p', '0', 'ü',
-      '\0', '\255\254', '(error) no', '(nil)', '1) (integer) 1', '2) "x"', '*1\r\n$8\r\nflushall\r\n'}
+  /** Keys and values that are hard to pass on, and of more bytes than one call reads; all of database 5. */
+  const hard = String.raw`local odd = {'', ' ', '\n', '\r\n', '"', "'", '\\', '\\n', '"a" "b',
+      '$(x)', '%s', '&', '/', '-p', '0', 'ü', '\0', '\255\254', '(error) no', '(nil)', '1) (integer) 1', '2) "x"',
+      '*1\r\n$8\r\nflushall\r\n'}
     for n, key in ipairs(odd) do
       redis.call('rpush', 'l' .. key, key, odd[#odd + 1 - n])
       redis.call('set', key, odd[#odd + 1 - n])

@@ -119,13 +119,15 @@ until into_branch ping > "$STAGING/answer" 2>&1; do
   sleep 0.1
 done
 
-# Keys by their patterns, or all of them.
+# Keys by their patterns, or all of them. Redis 7.2 or later lists more than 10 a call.
 if [ "$reads_source" != 0 ]; then
   number=0
-  if [ "\${COPY_ITEMS:-0}" = 0 ]; then from_source --scan > "$STAGING/keys"; fi
+  count=
+  case $(redis-cli --help 2>&1) in *"--count <"*) count="--count 1000" ;; esac
+  if [ "\${COPY_ITEMS:-0}" = 0 ]; then from_source --scan $count > "$STAGING/keys"; fi
   while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
     eval "pattern=\\$COPY_ITEM_$number"
-    from_source --scan --pattern "$pattern" >> "$STAGING/keys"
+    from_source --scan $count --pattern "$pattern" >> "$STAGING/keys"
     number=$((number + 1))
   done
   refuse_errors "$STAGING/keys" "the source's keys could not be listed"
@@ -141,7 +143,7 @@ if [ "$reads_source" != 0 ]; then
     refuse_errors "$STAGING/answers" "the branch does not tell its keys"
     [ "$(grep -c '^ *1) (integer) 1$' "$STAGING/answers")" = "$(((before + 99) / 100))" ] ||
       fail "the branch's server was lost"
-    sed -n 's/^ *[0-9]*) "/"/p' "$STAGING/answers" > "$STAGING/keys"
+    sed -n 's|^ *[0-9]*) "|"|p' "$STAGING/answers" > "$STAGING/keys"
   done
   # The others, one by one.
   mkdir "$STAGING/parts"
