@@ -1,6 +1,7 @@
 /**
  * Branches of Redis. The keys of one database of the source are read by `SCAN`, `PTTL` and `DUMP`, which need no rights
- * of replication and work through proxies, and restored in a server that then saves them to its data folder.
+ * of replication and work through proxies, and restored in a server that then saves them to its data folder. Where the
+ * source lets its user run scripts that only read, one call of `EVAL_RO` reads many keys.
  *
  * Not here: the variables that these scripts read (branch-pod.ts).
  */
@@ -9,8 +10,42 @@ import type { AddressForm, Dialect } from "../dialect.ts"
 import { scriptStart, sourceParts } from "./copy-script.ts"
 
 /**
+ * Script for the source: reads the keys of `ARGV` into one answer, which is the commands that restore them, as the
+ * protocol has them. It leaves out the keys behind 4 MB, so that the source answers others soon and needs little
+ * memory.
+ *
+ * No sign in these scripts may mean something to `sed` or within double quotes of `redis-cli`.
+ */
+const readMany = [
+  "local parts, size, crlf = {}, 0, string.char(13, 10)",
+  "for _, key in ipairs(ARGV) do",
+  "local value = redis.call('dump', key)",
+  "if value then",
+  "local left = redis.call('pttl', key)",
+  "local time = left < 0 and '0' or string.format('%d', math.max(left, 1))",
+  "parts[#parts + 1] = table.concat({'*5', '$7', 'restore', '$' .. #key, key, '$' .. #time, time,",
+  "'$' .. #value, value, '$7', 'replace', ''}, crlf)",
+  "size = size + #value",
+  "if size > 4000000 then break end",
+  "end end",
+  "return table.concat(parts)"
+].join(" ")
+
+/** Script for the branch: the keys of `ARGV` that it does not have, behind a 1. */
+const findAbsent = [
+  "local absent = {1}",
+  "for _, key in ipairs(ARGV) do",
+  "if redis.call('exists', key) == 0 then absent[#absent + 1] = key end",
+  "end",
+  "return absent"
+].join(" ")
+
+/**
  * The copy. Keys and values pass through files as `redis-cli` quotes and reads them, one in a line. Until the copy is
  * done, the server listens to no address.
+ *
+ * Reading many keys at once may fail, in part too: the keys that the branch then lacks are read one by one, and only an
+ * error of that fails the copy. Its answers go to the branch as they come, so their user may do no more than restore.
  */
 const copyScript = `${scriptStart(["URL", "HOST", "PORT", "USER", "PASSWORD", "DATABASE"])}
 # Text is taken byte by byte, and no variable of the image may lead the programs elsewhere.
@@ -47,6 +82,19 @@ refuse_errors() {
   [ -z "$told" ] || fail "$2: $told"
 }
 lines() { wc -l < "$1" | tr -d ' '; }
+# The commands that run a script ($1) with all keys, 100 at a time.
+with_keys() {
+  ten="- - - - - - - - - -"
+  paste -d ' ' $ten $ten $ten $ten $ten $ten $ten $ten $ten $ten < "$STAGING/keys" | sed "s/^/$1 /"
+}
+read_many=$(cat << 'END'
+eval_ro "${readMany}" 0
+END
+)
+find_absent=$(cat << 'END'
+eval "${findAbsent}" 0
+END
+)
 
 # A copy that was cut off is begun anew.
 rm -rf "$DATA" "$DATA.conf"
@@ -71,16 +119,33 @@ until into_branch ping > "$STAGING/answer" 2>&1; do
   sleep 0.1
 done
 
-# Keys by their patterns, or all of them.
+# Keys by their patterns, or all of them. Redis 7.2 or later lists more than 10 a call.
 if [ "$reads_source" != 0 ]; then
   number=0
-  if [ "\${COPY_ITEMS:-0}" = 0 ]; then from_source --scan > "$STAGING/keys"; fi
+  count=
+  case $(redis-cli --help 2>&1) in *"--count <"*) count="--count 1000" ;; esac
+  if [ "\${COPY_ITEMS:-0}" = 0 ]; then from_source --scan $count > "$STAGING/keys"; fi
   while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
     eval "pattern=\\$COPY_ITEM_$number"
-    from_source --scan --pattern "$pattern" >> "$STAGING/keys"
+    from_source --scan $count --pattern "$pattern" >> "$STAGING/keys"
     number=$((number + 1))
   done
   refuse_errors "$STAGING/keys" "the source's keys could not be listed"
+  before=0
+  [ "$(from_source eval_ro "return 1" 0 2>&1)" = "(integer) 1" ] || before=$(lines "$STAGING/keys")
+  into_branch acl setuser copy on nopass '~*' +select +restore +echo > "$STAGING/answer"
+  # Many at once, as long as that brings some.
+  while [ -s "$STAGING/keys" ] && [ "$(lines "$STAGING/keys")" != "$before" ]; do
+    before=$(lines "$STAGING/keys")
+    with_keys "$read_many" | from_source --raw 2> "$STAGING/answer" |
+      REDISCLI_AUTH=none into_branch --user copy --pipe > "$STAGING/answers" 2>&1 || :
+    with_keys "$find_absent" | into_branch > "$STAGING/answers"
+    refuse_errors "$STAGING/answers" "the branch does not tell its keys"
+    [ "$(grep -c '^ *1) (integer) 1$' "$STAGING/answers")" = "$(((before + 99) / 100))" ] ||
+      fail "the branch's server was lost"
+    sed -n 's|^ *[0-9]*) "|"|p' "$STAGING/answers" > "$STAGING/keys"
+  done
+  # The others, one by one.
   mkdir "$STAGING/parts"
   split -a 6 -l 5000 "$STAGING/keys" "$STAGING/parts/"
   for part in "$STAGING/parts/"*; do
@@ -91,8 +156,11 @@ dump &/' "$part" > "$STAGING/commands"
     refuse_errors "$STAGING/answers" "the source's keys could not be read"
     [ "$(lines "$STAGING/answers")" = "$(lines "$STAGING/commands")" ] ||
       fail "the source's keys could not be read: the connection was lost"
-    # A key that is gone meanwhile has no value; one without a time has -1.
-    paste -d ' ' - - < "$STAGING/answers" | sed 's/^(integer) -[0-9]* "/0 "/; s/^(integer) \\([0-9]* "\\)/\\1/' |
+    # A key that is gone meanwhile has no value; one without a time has -1, and one with 0 has almost none left.
+    paste -d ' ' - - < "$STAGING/answers" | sed '
+      s/^(integer) -[0-9]* "/0 "/
+      s/^(integer) 0 "/1 "/
+      s/^(integer) \\([0-9]* "\\)/\\1/' |
       paste -d ' ' "$part" - | sed '/ (nil)$/d; s/^/restore /; s/$/ replace/' > "$STAGING/commands"
     into_branch < "$STAGING/commands" > "$STAGING/answers"
     refuse_errors "$STAGING/answers" "the branch does not take a key"
