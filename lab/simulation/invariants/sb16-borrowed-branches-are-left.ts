@@ -1,4 +1,4 @@
-/** S-B16 (failures.md §1.26). */
+/** S-B16 (failures.md §1.27). */
 
 import { branchHistory, calledBranch, isBranchCall, isOrdering, marksOf, primaryUid } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"

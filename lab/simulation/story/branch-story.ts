@@ -71,8 +71,11 @@ const setupOf = (random: RandomStream): Setup => {
   }
 }
 
-/** The end of some stories: a branch is ordered and used, for longer than its TTL, while nothing else is wrong. */
-const calm = (random: RandomStream): ReadonlyArray<string> => [
+/**
+ * The end of some stories: a branch is ordered and used, for longer than its TTL, while nothing else is wrong. `home`:
+ * the primary.
+ */
+const calm = (home: string, random: RandomStream): ReadonlyArray<string> => [
   "heal all",
   "tick 40s",
   `branch q1 of ${random.pick(["one", "two", "three"])}`,
@@ -80,7 +83,11 @@ const calm = (random: RandomStream): ReadonlyArray<string> => [
   "env q1",
   ...(random.chance(0.4) ? ["crash operator a", "tick 40s"] : []),
   ...(random.chance(0.4) ? ["tick 170s", "env q1"] : []),
-  ...(random.chance(0.4) ? ["database a delete any", "tick 3s", "branch q2 of three", "tick 15s"] : [])
+  ...(random.chance(0.4) ? ["database a delete any", "tick 3s", "branch q2 of three", "tick 15s"] : []),
+  // The default cluster has another process, to which a session comes back only after the shortest TTL of a branch.
+  ...(random.chance(0.2) && home !== "a"
+    ? ["branch q3 of three", "tick 20s", `cut ${home} a`, "crash operator a", "tick 80s", "heal all", "tick 20s"]
+    : [])
 ]
 
 /** The random story of branches of a seed, the same every time. The seed of its world is the same text. */
@@ -95,5 +102,5 @@ export const branchStory = (seed: string): Story => {
   teller.add(random.pick(["tick 200ms", "tick 2s", "tick 10s", "tick 10s"]))
   const count = random.int(leastActs, mostActs)
   for (let i = 0; i < count && teller.time < longest; i++) teller.tellOf(candidates, random.split(`act ${i}`))
-  return { seed, lines: [...setup.lines, ...teller.lines, ...(random.chance(0.3) ? calm(random) : [])] }
+  return { seed, lines: [...setup.lines, ...teller.lines, ...(random.chance(0.3) ? calm(setup.primary, random) : [])] }
 }
