@@ -85,8 +85,8 @@ export const copyReference = (
 }
 
 /** Whether a cluster only orders branches, which another one makes. */
-export const isOrdering = ({ plan }: World, cluster: string): boolean =>
-  cluster === plan.primary && plan.primary !== plan.defaultCluster
+export const isOrdering = ({ defaultCluster, plan }: World, cluster: string): boolean =>
+  cluster === plan.secondPrimary || (cluster === plan.primary && plan.primary !== defaultCluster)
 
 export const isBranchCall = ({ resource }: PortCall): boolean => resource === branchDatabases.plural
 
@@ -106,9 +106,9 @@ export const calledBranch = (world: World, call: PortCall): KubeObject | undefin
   return uid !== undefined && found?.metadata.uid !== uid ? undefined : found
 }
 
-/** The UID by which the primary's copies name its cluster. */
-export const primaryUid = ({ primary }: World): string | undefined =>
-  primary.server.objects.peek(namespaces, identityNamespace)?.metadata.uid
+/** The UID by which the copies of a primary name its cluster. */
+export const primaryUid = (world: World, primary = world.plan.primary): string | undefined =>
+  world.cluster(primary).server.objects.peek(namespaces, identityNamespace)?.metadata.uid
 
 /** A branch as a person reads of it. */
 export const branchPath = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ""}/${metadata.name}`

@@ -11,7 +11,7 @@ import type { SimClient } from "../world/sim-client.ts"
 import type { World } from "../world/world.ts"
 import { branchHistory, calledBranch, isBranchCall, isOrdering, marksOf, branchPath } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
-import { isLeaving, sessionObjectOf } from "./session-objects.ts"
+import { defaultOf, isLeaving, sessionObjectOf } from "./session-objects.ts"
 
 /** A client hears at least the answers to its pings, ms. */
 const heardWithin = 40_000
@@ -87,7 +87,7 @@ export const usedBranchesStay: Invariant = {
             client.branches.includes(call.name) &&
             begunAt(client) >= madeAt &&
             begunAt(client) < at &&
-            call.to === (client.isOfOneCluster ? client.home : world().plan.defaultCluster) &&
+            call.to === defaultOf(world(), client) &&
             ((at - (heard.get(client.name) ?? -Infinity) < heardWithin && isConnectedTo(world(), client, call.to)) ||
               mayComeBack(world(), client, call.to, begunAt(client)))
         )

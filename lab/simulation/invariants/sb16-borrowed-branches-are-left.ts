@@ -18,7 +18,7 @@ export const borrowedBranchesAreLeft: Invariant = {
           return undefined
         if (subresource === "status") return `${event.process} writes the status of the branch ${name} in ${to}.`
         const branch = calledBranch(world(), event.call)
-        if (branch === undefined || marksOf(branch)?.cluster === primaryUid(world())) return undefined
+        if (branch === undefined || marksOf(branch)?.cluster === primaryUid(world(), operator)) return undefined
         const deed = verb === "patch" ? "changes" : "deletes"
         return `${event.process} ${deed} the branch ${name} in ${to} of somebody else.`
       }
