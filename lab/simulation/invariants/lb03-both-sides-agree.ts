@@ -7,7 +7,7 @@ import { branchesIn, comparable, copyReference, marksOf, branchPath, primaryUid,
 import { mayAct, ordering } from "./branch-operators.ts"
 import type { Invariant } from "./invariant.ts"
 
-/** What is wrong between a primary and the default cluster. */
+/** The ways in which the branches of a primary and of the default cluster differ. */
 const disagreements = (world: World, primary: string): ReadonlyArray<string> => {
   const { clusters, defaultCluster } = world
   const uid = primaryUid(world, primary)

@@ -110,13 +110,17 @@ const withAnotherDefault = (
 
 /** Deeds of people at a second primary of the same clusters, and of its operator. */
 const deedsAtSecond = [
-  ...["make one", "make one", "make two", "delete any", "delete any", "edit-ttl any", "migrate any"].map(
-    (deed) => `database hub ${deed}`
-  ),
+  "database hub make one",
+  "database hub make one",
+  "database hub make two",
+  "database hub delete any",
+  "database hub delete any",
+  "database hub edit-ttl any",
+  "database hub migrate any",
   "crash operator hub",
   "cut hub a",
   "heal hub a"
-]
+] as const
 
 /** In some stories another primary orders branches in the same default cluster. */
 const withSecondPrimary = (lines: ReadonlyArray<string>, random: RandomStream): ReadonlyArray<string> => {

@@ -1,4 +1,4 @@
-/** A world with branches for tests of single rules: branches are written by hand, and everything that happens is kept. */
+/** A world for tests of rules about branches: branches are written by hand, and everything that happens is kept. */
 
 import type { TimedEvent } from "../../../../lab/simulation/world/world-event.ts"
 import { type WorldPlan, usualPlan, World } from "../../../../lab/simulation/world/world.ts"
