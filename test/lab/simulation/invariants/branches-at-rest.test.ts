@@ -124,6 +124,12 @@ describe("L-B4", () => {
     ).toBeUndefined()
   })
 
+  it("measures no time where a sweep lets a call fail", () => {
+    const { events, story } = mirrored(undefined)
+    story.world.faultPlans.push(() => undefined)
+    expect(find(statusComesSoon, events, story.world)).toBeUndefined()
+  })
+
   it("holds for a status that comes soon", () => {
     const { events, story } = mirrored(1_900)
     expect(find(statusComesSoon, events, story.world)).toBeUndefined()
