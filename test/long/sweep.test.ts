@@ -1,6 +1,10 @@
 import { describe } from "vitest"
-import { testSweep } from "../simulation/swept-story.ts"
+import { sweptBranch, sweptExample, testSweep } from "../simulation/swept-story.ts"
 
 describe("whole sweep of the step-by-step example", () => {
-  testSweep()
+  testSweep(sweptExample)
+})
+
+describe("whole sweep of the example of a branch", () => {
+  testSweep(sweptBranch)
 })

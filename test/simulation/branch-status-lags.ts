@@ -41,7 +41,14 @@ export const branchStatusLags = (seed: string, oneWay?: number): ReadonlyArray<n
     world.network.setLatency("a", "primary", oneWay, oneWay)
   }
   world.pass(2_000)
-  const wish = { engine: "pg", ttlSecs: 60, patience: 60_000, isLocal: false, image: undefined } as const
+  const wish = {
+    engine: "pg",
+    ttlSecs: 60,
+    patience: 60_000,
+    isLocal: false,
+    image: undefined,
+    isMigrated: false
+  } as const
   for (let i = 0; i < orders; i++) {
     const branches = { ...wish, ids: [`branch-${i}`] }
     world.startClient({ name: `s${i}`, user: "ann", shape: "exec", target: "deployment.myapp", branches })

@@ -9,7 +9,7 @@ import { parseStory } from "../../lab/simulation/story/parse-story.ts"
 import { errorKinds, type FaultPlan } from "../../lab/simulation/world/call-faults.ts"
 import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import { World, type WorldPlan } from "../../lab/simulation/world/world.ts"
-import { sweptStory } from "./swept-story.ts"
+import { sweptExample } from "./swept-story.ts"
 
 /** Longest wait for a session's start that anybody would accept, virtual ms. */
 const patience = 120_000
@@ -28,7 +28,7 @@ const kinds = [
 ] as const
 
 const plan = ((): WorldPlan => {
-  const { lines, seed } = sweptStory
+  const { lines, seed } = sweptExample.story
   const parsed = parseStory(seed, lines)
   if (Result.isFailure(parsed)) throw new Error("the example cannot be read")
   return parsed.success.plan

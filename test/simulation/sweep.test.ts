@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from "vitest"
 import { sweepRuns } from "../../lab/simulation/story/sweep.ts"
-import { sweptStory, testSweep } from "./swept-story.ts"
+import { sweptExample, testSweep } from "./swept-story.ts"
 
-const runs = sweepRuns(sweptStory)
+const runs = sweepRuns(sweptExample.story)
 /** Number of runs here, at even distances, beside all crashes at writes. `npm run test:long` does all runs. */
 const sampled = 300
 
@@ -15,5 +15,8 @@ describe("sweep of the step-by-step example", () => {
 
   const writesCrash = /\((create|patch|delete) .*: crash (before|after)$/
   const step = Math.ceil(runs.length / sampled)
-  testSweep(runs.filter(({ name }, i) => i % step === 0 || writesCrash.test(name)))
+  testSweep(
+    sweptExample,
+    runs.filter(({ name }, i) => i % step === 0 || writesCrash.test(name))
+  )
 })

@@ -1,4 +1,4 @@
-/** The sweep of the step-by-step example as tests, many runs in each. */
+/** The sweeps of scenarios as tests, many runs in each. */
 
 import { Result } from "effect"
 import { it } from "vitest"
@@ -8,32 +8,39 @@ import type { Story } from "../../lab/simulation/story/story.ts"
 import { type SweepRun, sweepRuns } from "../../lab/simulation/story/sweep.ts"
 import { explain } from "./failing-story.ts"
 
-const example = "rfc-example"
+/** A scenario that is swept. */
+interface Swept {
+  readonly name: string
+  readonly story: Story
+}
 
-/** The story that is swept. */
-export const sweptStory = ((): Story => {
-  const read = readScenario(example, undefined)
+const swept = (name: string): Swept => {
+  const read = readScenario(name, undefined)
   if (Result.isFailure(read)) throw new Error(read.failure.join("\n"))
-  return read.success.story
-})()
+  return { name, story: read.success.story }
+}
+
+/** The step-by-step example, and the one of a branch of a database. */
+export const sweptExample = swept("rfc-example")
+export const sweptBranch = swept("branches-rfc")
 
 const perTest = 200
 
 /** Tests of 200 runs of a sweep each. A test lists all its failures, the first one in full. */
-export const testSweep = (runs: ReadonlyArray<SweepRun> = sweepRuns(sweptStory)): void => {
+export const testSweep = ({ name: scenario, story }: Swept, runs: ReadonlyArray<SweepRun> = sweepRuns(story)): void => {
   for (let from = 0; from < runs.length; from += perTest) {
     const some = runs.slice(from, from + perTest)
     it(`runs ${from + 1} to ${from + some.length} of ${runs.length}`, { timeout: 600_000 }, () => {
       const failed = some.flatMap((run) => {
-        const result = runStory(sweptStory, { faults: run.faults() })
+        const result = runStory(story, { faults: run.faults() })
         return result.violations.length === 0 ? [] : [{ run, result }]
       })
       const [first] = failed
       if (first === undefined) return
       const tested = {
-        story: sweptStory,
+        story,
         sweepRun: first.run,
-        replay: `npm run simulate -- --sweep ${example}`
+        replay: `npm run simulate -- --sweep ${scenario}`
       }
       const names = failed.map(({ result, run }) => `${run.name}: ${result.violations[0]?.id}`)
       throw new Error(

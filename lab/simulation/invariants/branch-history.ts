@@ -4,10 +4,11 @@
  */
 
 import { originAnnotations } from "../../../src/domain/branch-sync/synced-branch.ts"
+import { migrationsLabel, migrationsName } from "../../../src/domain/branch/migrations/migration-job.ts"
 import { identityNamespace } from "../../../src/domain/fleet/cluster-identity.ts"
-import { asObject, asString, at, isObject } from "../../../src/domain/json.ts"
+import { asObject, asObjects, asString, at, isObject } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
-import { namespaces, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { jobs, namespaces, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
@@ -32,6 +33,10 @@ export interface BranchRecord {
   wasReady: boolean
   /** Its pod was ready once. */
   wasPodReady: boolean
+  /** The migrations that the spec of each generation asks for, as comparable texts; nothing: none. */
+  readonly migrations: Map<number, string | undefined>
+  /** Those of them of which a run has succeeded. */
+  readonly migrated: Set<string>
   /** Why it could fail after it was ready: its pod or its Secret was lost, or somebody changed its spec. */
   isLost: boolean
   goneAt: number | undefined
@@ -80,8 +85,8 @@ export const copyReference = (
 }
 
 /** Whether a cluster only orders branches, which another one makes. */
-export const isOrdering = ({ plan }: World, cluster: string): boolean =>
-  cluster === plan.primary && plan.primary !== plan.defaultCluster
+export const isOrdering = ({ defaultCluster, plan }: World, cluster: string): boolean =>
+  cluster === plan.secondPrimary || (cluster === plan.primary && plan.primary !== defaultCluster)
 
 export const isBranchCall = ({ resource }: PortCall): boolean => resource === branchDatabases.plural
 
@@ -103,12 +108,21 @@ export const calledBranch = (world: World, call: PortCall): KubeObject | undefin
   return isOther || (uid !== undefined && found?.metadata.uid !== uid) ? undefined : found
 }
 
-/** The UID by which the primary's copies name its cluster. */
-export const primaryUid = ({ primary }: World): string | undefined =>
-  primary.server.objects.peek(namespaces, identityNamespace)?.metadata.uid
+/** The UID by which the copies of a primary name its cluster. */
+export const primaryUid = (world: World, primary = world.plan.primary): string | undefined =>
+  world.cluster(primary).server.objects.peek(namespaces, identityNamespace)?.metadata.uid
 
 /** A branch as a person reads of it. */
 export const branchPath = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ""}/${metadata.name}`
+
+/** The migrations that a branch asks for, as a comparable text; nothing: none. */
+export const migrationsOf = (branch: KubeObject): string | undefined => {
+  const migrations = at(branch, "spec", "migrations") ?? undefined
+  return migrations === undefined ? undefined : comparable(migrations)
+}
+
+const hasCondition = (object: KubeObject | undefined, type: string): boolean =>
+  asObjects(at(object, "status", "conditions")).some((one) => one["type"] === type && one["status"] === "True")
 
 export class BranchHistory {
   readonly records = new Map<string, BranchRecord>()
@@ -135,6 +149,7 @@ export class BranchHistory {
         break
       case "Committed":
         if (isBranch(event.commit)) this.#changed(event.cluster, event.commit, event.at)
+        else if (event.commit.ref.plural === jobs.plural) this.#runChanged(event.commit)
         else this.#partChanged(event.commit)
         break
       default:
@@ -146,6 +161,15 @@ export class BranchHistory {
     return this.records.get(branch?.metadata.uid ?? "")
   }
 
+  /** A run of a branch's migrations changes; its name says of which generation it is. */
+  #runChanged({ after }: Commit): void {
+    const uid = after?.metadata.labels?.[migrationsLabel] ?? ""
+    const record = this.records.get(uid)
+    if (after === undefined || record === undefined || !hasCondition(after, "Complete")) return
+    const text = record.migrations.get(Number(after.metadata.name.slice(migrationsName(uid, 0).length - 1)))
+    if (text !== undefined) record.migrated.add(text)
+  }
+
   /** The pods and Secrets of a branch change. */
   #partChanged({ after, before, ref }: Commit): void {
     if (ref.plural !== pods.plural && ref.plural !== secrets.plural) return
@@ -153,12 +177,7 @@ export class BranchHistory {
     const record = owner === undefined ? undefined : this.records.get(owner.uid)
     if (record === undefined) return
     if (after === undefined || at(after, "status", "phase") === "Failed") record.isLost = true
-    const conditions = at(after, "status", "conditions")
-    if (
-      Array.isArray(conditions) &&
-      conditions.some((one) => at(one, "type") === "Ready" && at(one, "status") === "True")
-    )
-      record.wasPodReady = true
+    if (hasCondition(after, "Ready")) record.wasPodReady = true
   }
 
   #changed(cluster: string, { after, before }: Commit, now: number): void {
@@ -176,6 +195,8 @@ export class BranchHistory {
       phaseAt: now,
       wasReady: false,
       wasPodReady: false,
+      migrations: new Map(),
+      migrated: new Set(),
       isLost: false,
       goneAt: undefined,
       wasDeletedByOperator: false
@@ -189,6 +210,7 @@ export class BranchHistory {
     const spec = comparable(after["spec"])
     if (record.specs.size > 0 && !record.specs.has(spec)) record.isLost = true
     record.specs.add(spec)
+    record.migrations.set(after.metadata.generation ?? 0, migrationsOf(after))
     const phase = phaseOfBranch(after)
     if (phase !== phaseOfBranch(before)) record.phaseAt = now
     if (phase === "Ready") record.wasReady = true

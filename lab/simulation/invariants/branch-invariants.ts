@@ -1,6 +1,6 @@
 /**
  * The rules about branches of databases, in the order in which they are asked (S-B1 to L-B7). They are asked only in
- * worlds with branches. S-B10, no write to a source, is for tests with real engines; S-B11, no credential told, is S8.
+ * worlds with branches. S-B11, no credential told, is S8.
  */
 
 import type { Invariant } from "./invariant.ts"
@@ -20,6 +20,7 @@ import { statusIsRepeated } from "./sb06-status-is-repeated.ts"
 import { deletesAreCertain } from "./sb07-deletes-are-certain.ts"
 import { localBranchesStay } from "./sb08-local-branches-stay.ts"
 import { deletedStaysDeleted } from "./sb09-deleted-stays-deleted.ts"
+import { sourcesAreOnlyRead } from "./sb10-sources-are-only-read.ts"
 import { imagesAreAllowed } from "./sb12-images-are-allowed.ts"
 import { namesReachTheDefault } from "./sb13-names-reach-the-default.ts"
 import { readyBranchesServe } from "./sb14-ready-branches-serve.ts"
@@ -35,6 +36,7 @@ export const branchInvariants: ReadonlyArray<Invariant> = [
   deletesAreCertain,
   localBranchesStay,
   deletedStaysDeleted,
+  sourcesAreOnlyRead,
   imagesAreAllowed,
   namesReachTheDefault,
   readyBranchesServe,

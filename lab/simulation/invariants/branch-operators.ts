@@ -11,8 +11,13 @@ export const mayAct = (world: World, cluster: string): boolean => {
   const { plan } = world
   const isGone = (name: string): boolean => world.cluster(name).host.isGone
   if (isGone(cluster)) return false
-  return !isOrdering(world, cluster) || !isGone(plan.defaultCluster)
+  // Branches that were ordered earlier may be in another cluster than those that are ordered now.
+  return !isOrdering(world, cluster) || ![plan.defaultCluster, world.defaultCluster].some(isGone)
 }
+
+/** The primaries that order branches in another cluster. */
+export const ordering = (world: World): ReadonlyArray<string> =>
+  [...world.clusters.keys()].filter((cluster) => isOrdering(world, cluster))
 
 /** Whether primary and default cluster can bring their branches together. */
 export const maySync = (world: World): boolean => {

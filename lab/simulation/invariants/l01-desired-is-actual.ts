@@ -82,12 +82,15 @@ const sessionProblems = (
 ): ReadonlyArray<string> => {
   const { name } = parent.metadata
   const { phase } = parentStatus(parent)
-  const { targetAlias: alias } = parent["spec"] as { readonly targetAlias: string }
+  const { defaultCluster, targetAlias: alias } = parent["spec"] as {
+    readonly defaultCluster: string
+    readonly targetAlias: string
+  }
   const able = world.plan.clusters
     .filter((plan) => world.isInFleet(plan.name))
     .map((plan) => world.cluster(plan.name))
     .filter((cluster) => isAble(world, cluster, alias))
-  if (!able.some((cluster) => cluster.name === world.plan.defaultCluster)) return []
+  if (!able.some((cluster) => cluster.name === defaultCluster)) return []
   if (phase !== "Ready") return [`${name} is ${phase ?? "without a phase"}, although its default cluster is well.`]
   const entries = new Map(recordedChildren(parent))
   const gone = [...entries].find(([cluster, { ready }]) => ready && !world.isInFleet(cluster))

@@ -26,7 +26,7 @@ const answersOfSubstance: ReadonlySet<number> = new Set([400, 403, 404, 409, 410
 const neededBy = (world: World): ReadonlyArray<string> => {
   const { plan } = world
   const inFleet = plan.clusters.map(({ name }) => name).filter((name) => world.isInFleet(name))
-  return [plan.primary, plan.defaultCluster, ...(plan.sessionStart === "all" ? inFleet : [])]
+  return [plan.primary, plan.defaultCluster, world.defaultCluster, ...(plan.sessionStart === "all" ? inFleet : [])]
 }
 
 /** Those of them that run workloads. */

@@ -31,7 +31,8 @@ export const statusComesSoon: Invariant = {
         if (history.faultAt > 0) return undefined
         for (const [uid, { name, since }] of due) {
           if (history.records.get(uid)?.goneAt !== undefined) due.delete(uid)
-          else if (event.at - since > longestLag)
+          // A sweep lets a call be slow, or refused for a while, without a word.
+          else if (event.at - since > longestLag && world().faultPlans.length === 0)
             return `The origin ${name} has not got the status of its copy after ${longestLag / 1_000} s.`
         }
         if (event._tag !== "Committed" || !isBranch(event.commit)) return undefined

@@ -25,7 +25,7 @@ export const failedNamesAreFreed: Invariant = {
           return branchesIn(cluster).flatMap((branch) => {
             const marks = marksOf(branch)
             // The primary of a copy deletes it, and its own cluster does so if that is away for long.
-            const { defaultCluster } = world().plan
+            const { defaultCluster } = world()
             const isOurs = marks?.cluster === primaryUid(world()) && cluster.name === defaultCluster
             const isItsTurn = marks === undefined || (isOurs && maySync(world()))
             const since = history.of(branch)?.phaseAt ?? 0

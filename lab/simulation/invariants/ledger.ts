@@ -101,15 +101,15 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
           .map(([kind, count]) => `${kind}: ${count}`)
         // Fibers that never end: the primary pays debts and looks after each cluster; a cluster that is away is also
         // listed again and again, and the token of a member is renewed.
-        const asPrimary =
-          name === world.primary.name
-            ? 1 +
-              world.plan.clusters.length +
-              [...world.clusters.values()].filter(({ tokens }) => tokens.isPlanned).length +
-              [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
-            : 0
+        const isPrimary = [world.plan.primary, world.plan.secondPrimary].includes(name)
+        const asPrimary = isPrimary
+          ? 1 +
+            world.plan.clusters.length +
+            [...world.clusters.values()].filter(({ tokens }) => tokens.isPlanned).length +
+            [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
+          : 0
         // A primary looks for clusters with copies of branches, for each kind of these.
-        const asSync = name === world.primary.name && world.plan.branches ? syncedKinds(branchSettings).length : 0
+        const asSync = isPrimary && world.plan.branches ? syncedKinds(branchSettings).length : 0
         // A primary reads files with kubeconfigs again and again, whether it leads or not.
         const asReader = name === world.primary.name ? world.authors.filesRead : 0
         // A leader renews its Lease and looks after its label; a standby only looks at the Lease.

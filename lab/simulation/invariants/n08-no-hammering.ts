@@ -42,12 +42,12 @@ export const noHammering: Invariant = {
       on: (event) => {
         if (event._tag === "Called") {
           const { name, resource, to, verb } = event.call
-          const what = `${verb} ${resource} ${name} in ${to}`.replaceAll("  ", " ")
+          const what = `${verb} ${resource} ${name} in ${to}`
           const isPods = verb === "list" && resource === pods.plural
           const times = count(calls, `${event.process} ${what}`, event.at)
           // Sessions share agents: each session dials, and asks for, the same agent.
           return times > (isPods ? mostPodLists : mostCalls) + callsPerSession * world().clients.size
-            ? `${event.process} called ${what} ${times} times within ${within / 1000} s.`
+            ? `${event.process} called ${what.replaceAll("  ", " ")} ${times} times within ${within / 1000} s.`
             : undefined
         }
         if (event._tag !== "Answered" || event.outcome !== "Conflict") return undefined

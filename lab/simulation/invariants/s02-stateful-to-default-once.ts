@@ -39,7 +39,7 @@ export const statefulToDefaultOnce: Invariant = {
         const { agent, before } = passed
         const where = `agent ${agent.agent} in ${agent.cluster}`
         const isOfCopies = before.some(({ cluster }) => cluster === agent.cluster)
-        if (agent.cluster !== world().plan.defaultCluster && !isOfCopies)
+        if (agent.cluster !== world().defaultCluster && !isOfCopies)
           return `The ${where} heard a stateful frame; that cluster is not the default one.`
         if (agent.candidates.length === 0) {
           const who = [...new Set(before.map(({ client }) => client))].join(" or ")

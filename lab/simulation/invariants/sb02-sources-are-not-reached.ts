@@ -9,6 +9,7 @@ import { isBranchPod } from "../world/sim-branch-pods.ts"
 import { databaseFacts, sourceDomain } from "../world/source-databases.ts"
 import { branchHistory } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
+import { defaultOf } from "./session-objects.ts"
 
 export const sourcesAreNotReached: Invariant = {
   id: "S-B2",
@@ -37,7 +38,7 @@ export const sourcesAreNotReached: Invariant = {
         } = event
         const client = world().clients.get(name)
         if (client?.branchWish === undefined || result._tag !== "Ok" || client.branches.length === 0) return undefined
-        const { branchWish, branches, isOfOneCluster } = client
+        const { branchWish, branches } = client
         const records = [...history.records.values()].filter(({ object }) => branches.includes(object.metadata.name))
         // A branch of another engine is used by its id alone, and has a variable of its own.
         const variables = new Set(
@@ -51,7 +52,7 @@ export const sourcesAreNotReached: Invariant = {
           if (url === undefined) continue
           const host = /@([^@:/]*):/u.exec(url)?.[1] ?? ""
           if (url.includes(sourceDomain)) return `${variable} of ${name} leads to the source.`
-          const cluster = isOfOneCluster ? client.home : world().plan.defaultCluster
+          const cluster = defaultOf(world(), client)
           const uid = addresses.get(`${cluster} ${host}`)
           const record = records.find((one) => one.uid === uid)
           if (record === undefined) return `${variable} of ${name} leads to ${host}, which is no branch that it named.`

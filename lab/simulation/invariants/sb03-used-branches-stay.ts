@@ -1,13 +1,17 @@
 /**
  * S-B3 (failures.md §1.15). A branch is in use while a client that named it is connected to the operator that makes it,
- * by itself or by a link of the primary.
+ * by itself or by a link of the primary; and while it may come back to its session, which is there as an object.
  */
 
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import { timeOf } from "../../../src/domain/resources/object-meta.ts"
+import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { World } from "../world/world.ts"
 import { branchHistory, calledBranch, isBranchCall, isOrdering, marksOf, branchPath } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
+import { defaultOf, isLeaving, sessionObjectOf } from "./session-objects.ts"
 
 /** A client hears at least the answers to its pings, ms. */
 const heardWithin = 40_000
@@ -34,6 +38,22 @@ const isConnectedTo = (
   )
 }
 
+/**
+ * Whether a client may come back to its session in a cluster: it keeps trying, and the session has been there since the
+ * client used it. A session that was made anew uses its branches only when it is connected.
+ */
+const mayComeBack = (world: World, client: SimClient, cluster: string, begunAt: number): boolean =>
+  client.ended === undefined &&
+  world
+    .cluster(cluster)
+    .server.objects.peekAll(mirrordClusterSessions)
+    .some(
+      (session) =>
+        (parentNameOf(session) ?? session.metadata.name) === sessionObjectOf(client) &&
+        !isLeaving(session) &&
+        (timeOf(session.metadata.creationTimestamp) ?? Infinity) <= begunAt
+    )
+
 export const usedBranchesStay: Invariant = {
   id: "S-B3",
   ofBranches: true,
@@ -43,6 +63,7 @@ export const usedBranchesStay: Invariant = {
     const heard = new Map<string, number>()
     /** When a client of each session was heard first: a branch that was made later is none that it uses. */
     const begun = new Map<bigint, number>()
+    const begunAt = ({ sessionId }: SimClient): number => begun.get(sessionId) ?? Infinity
     return {
       on: (event) => {
         history.take(event)
@@ -64,10 +85,11 @@ export const usedBranchesStay: Invariant = {
         const user = [...world().clients.values()].find(
           (client) =>
             client.branches.includes(call.name) &&
-            (begun.get(client.sessionId) ?? Infinity) >= madeAt &&
-            call.to === (client.isOfOneCluster ? client.home : world().plan.defaultCluster) &&
-            at - (heard.get(client.name) ?? -Infinity) < heardWithin &&
-            isConnectedTo(world(), client, call.to)
+            begunAt(client) >= madeAt &&
+            begunAt(client) < at &&
+            call.to === defaultOf(world(), client) &&
+            ((at - (heard.get(client.name) ?? -Infinity) < heardWithin && isConnectedTo(world(), client, call.to)) ||
+              mayComeBack(world(), client, call.to, begunAt(client)))
         )
         return user === undefined
           ? undefined

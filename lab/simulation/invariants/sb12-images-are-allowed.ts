@@ -1,4 +1,4 @@
-/** S-B12 (failures.md §1.22). */
+/** S-B12 (failures.md §1.23). */
 
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"

@@ -1,4 +1,4 @@
-/** S-B15 (failures.md §1.25). */
+/** S-B15 (failures.md §1.26). */
 
 import { phaseOfBranch } from "../world/branch-order.ts"
 import { branchHistory, copyReference, isBranch, isOrdering, branchPath } from "./branch-history.ts"

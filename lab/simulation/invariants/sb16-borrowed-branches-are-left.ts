@@ -1,4 +1,4 @@
-/** S-B16 (failures.md §1.26). */
+/** S-B16 (failures.md §1.27). */
 
 import { branchHistory, calledBranch, isBranchCall, isOrdering, marksOf, primaryUid } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
@@ -18,7 +18,7 @@ export const borrowedBranchesAreLeft: Invariant = {
           return undefined
         if (subresource === "status") return `${event.process} writes the status of the branch ${name} in ${to}.`
         const branch = calledBranch(world(), event.call)
-        if (branch === undefined || marksOf(branch)?.cluster === primaryUid(world())) return undefined
+        if (branch === undefined || marksOf(branch)?.cluster === primaryUid(world(), operator)) return undefined
         const deed = verb === "patch" ? "changes" : "deletes"
         return `${event.process} ${deed} the branch ${name} in ${to} of somebody else.`
       }

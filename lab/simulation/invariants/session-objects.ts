@@ -3,6 +3,7 @@
  * a mistake of a decoder cannot hide itself.
  */
 
+import { asString, at } from "../../../src/domain/json.ts"
 import type { Condition } from "../../../src/domain/resources/condition.ts"
 import { jobs } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -41,6 +42,16 @@ export const isChild = ({ ref }: Commit): boolean => ref.plural === mirrordClust
 /** The object of a client's session: its parent, or the session of one cluster. */
 export const sessionObjectOf = ({ isOfOneCluster, sessionId }: SimClient): string =>
   isOfOneCluster ? sessionIdName(sessionId as SessionId) : parentName(sessionId as SessionId)
+
+/** The cluster that answers for a client's session: its only one, or the default as its parent has it. */
+export const defaultOf = (world: World, client: Pick<SimClient, "home" | "isOfOneCluster" | "sessionId">): string => {
+  if (client.isOfOneCluster) return client.home
+  const parent = world.primary.server.objects.peek(
+    mirrordMultiClusterSessions,
+    parentName(client.sessionId as SessionId)
+  )
+  return asString(at(parent, "spec", "defaultCluster")) ?? world.defaultCluster
+}
 
 export const isLeaving = (object: KubeObject): boolean => isBeingDeleted(object.metadata)
 

@@ -10,6 +10,7 @@ import { clientTag, daemonTag } from "../../../src/domain/protocol/peek.ts"
 import { branchEngineWords, databaseFacts } from "../world/source-databases.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
+import { defaultOf } from "./session-objects.ts"
 
 /** Client messages that go to the default agent as they are. */
 const statefulRequests: ReadonlySet<ReturnType<typeof clientTag>> = new Set([
@@ -174,13 +175,13 @@ export class StatefulTraffic {
       case "ClientConnected": {
         const { client, connection, sessionId } = event
         const epoch = ++this.#epochs
-        const { clients, plan } = this.#world()
-        const user = clients.get(client)
+        const world = this.#world()
+        const user = world.clients.get(client)
         this.clients.set(connection, {
           client,
           connection,
           sessionId,
-          cluster: user?.isOfOneCluster === true ? user.home : plan.defaultCluster,
+          cluster: user === undefined ? world.defaultCluster : defaultOf(world, user),
           epoch,
           said: new Sequence(),
           heard: new Sequence(),

@@ -71,8 +71,11 @@ const setupOf = (random: RandomStream): Setup => {
   }
 }
 
-/** The end of some stories: a branch is ordered and used, for longer than its TTL, while nothing else is wrong. */
-const calm = (random: RandomStream): ReadonlyArray<string> => [
+/**
+ * The end of some stories: a branch is ordered and used, for longer than its TTL, while nothing else is wrong.
+ * `places`: the primary and the default cluster.
+ */
+const calm = (places: ReadonlyArray<string>, random: RandomStream): ReadonlyArray<string> => [
   "heal all",
   "tick 40s",
   `branch q1 of ${random.pick(["one", "two", "three"])}`,
@@ -80,8 +83,53 @@ const calm = (random: RandomStream): ReadonlyArray<string> => [
   "env q1",
   ...(random.chance(0.4) ? ["crash operator a", "tick 40s"] : []),
   ...(random.chance(0.4) ? ["tick 170s", "env q1"] : []),
-  ...(random.chance(0.4) ? ["database a delete any", "tick 3s", "branch q2 of three", "tick 15s"] : [])
+  ...(random.chance(0.4) ? ["database a delete any", "tick 3s", "branch q2 of three", "tick 15s"] : []),
+  // The operator begins anew, and the session comes back to it only after the shortest TTL of a branch.
+  ...(random.chance(0.2)
+    ? ["branch q3 of three at a", "tick 20s", "cut q3 a", "crash operator a", "tick 80s", "heal all", "tick 20s"]
+    : []),
+  // A branch is made with migrations, and somebody adds one to the order or to the branch itself.
+  ...(random.chance(0.3)
+    ? ["branch q4 of four migrated", "tick 20s", `database ${random.pick(places)} migrate four`, "tick 15s"]
+    : [])
 ]
+
+/** Another cluster becomes the default in some stories, which takes another process of the primary. */
+const withAnotherDefault = (
+  { clusters, elected, primary: home }: Setup,
+  lines: ReadonlyArray<string>,
+  random: RandomStream
+): ReadonlyArray<string> => {
+  const other = clusters.find((name) => name !== "a" && name !== home)
+  // Replicas would have different defaults for a while.
+  if (other === undefined || home === "a" || elected.includes(home) || !random.chance(0.4)) return lines
+  const change = [`configure default ${other}`, `crash operator ${home}`]
+  const after = [`tick ${random.pick(["5s", "20s"])}`, "branch d1 of one", "tick 15s", "env d1"]
+  return lines.toSpliced(random.int(1, lines.length), 0, ...change, ...(random.chance(0.7) ? after : []))
+}
+
+/** Deeds of people at a second primary of the same clusters, and of its operator. */
+const deedsAtSecond = [
+  "database hub make one",
+  "database hub make one",
+  "database hub make two",
+  "database hub delete any",
+  "database hub delete any",
+  "database hub edit-ttl any",
+  "database hub migrate any",
+  "crash operator hub",
+  "cut hub a",
+  "heal hub a"
+] as const
+
+/** In some stories another primary orders branches in the same default cluster. */
+const withSecondPrimary = (lines: ReadonlyArray<string>, random: RandomStream): ReadonlyArray<string> => {
+  if (!random.chance(0.12)) return lines
+  let told = lines
+  const count = random.int(3, 8)
+  for (let i = 0; i < count; i++) told = told.toSpliced(random.int(0, told.length), 0, random.pick(deedsAtSecond))
+  return ["primary hub too", ...told]
+}
 
 /** The random story of branches of a seed, the same every time. The seed of its world is the same text. */
 export const branchStory = (seed: string): Story => {
@@ -95,5 +143,8 @@ export const branchStory = (seed: string): Story => {
   teller.add(random.pick(["tick 200ms", "tick 2s", "tick 10s", "tick 10s"]))
   const count = random.int(leastActs, mostActs)
   for (let i = 0; i < count && teller.time < longest; i++) teller.tellOf(candidates, random.split(`act ${i}`))
-  return { seed, lines: [...setup.lines, ...teller.lines, ...(random.chance(0.3) ? calm(random) : [])] }
+  const asked = withAnotherDefault(setup, teller.lines, new RandomStream(`another default in ${seed}`))
+  const lines = withSecondPrimary(asked, new RandomStream(`second primary in ${seed}`))
+  const end = random.chance(0.3) ? calm([setup.primary, setup.defaultCluster], random) : []
+  return { seed, lines: [...setup.lines, ...lines, ...end] }
 }

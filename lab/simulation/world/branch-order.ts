@@ -28,7 +28,12 @@ export interface BranchWish {
   /** The configuration says `multi_cluster: false`. */
   readonly isLocal: boolean
   readonly image: string | undefined
+  /** Whether the order asks for migrations, without which the branch is not ready. */
+  readonly isMigrated: boolean
 }
+
+/** Migrations in the specs of branches. */
+export const migrations = { flavor: "flyway", archive: "H4sI" }
 
 export interface BranchAsker {
   readonly from: PipeEnd & { readonly process: SimProcess }
@@ -62,7 +67,7 @@ export const branchObject = (
   wish: Omit<BranchWish, "ids" | "patience">,
   place: { readonly id: string; readonly namespace: string; readonly targetNamespace: string }
 ): KubeObject => {
-  const { engine, image, isLocal, ttlSecs } = wish
+  const { engine, image, isLocal, isMigrated, ttlSecs } = wish
   const { id, namespace, targetNamespace } = place
   const { block, variable } = databaseFacts[engine]
   return {
@@ -79,6 +84,7 @@ export const branchObject = (
       connectionSource: { url: { env: { container: null, variable } } },
       databaseName: "shop",
       ...(image === undefined ? {} : { image }),
+      ...(isMigrated ? { migrations } : {}),
       [block]: { copy: { mode: "schema" } }
     }
   }

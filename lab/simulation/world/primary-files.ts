@@ -34,6 +34,7 @@ export class PrimaryFiles {
   /** The members in the list, and how often each got another address. */
   readonly #addresses: Map<string, number>
   #defaultCluster: string
+  #servedDefault: string
   #isNonsense = false
   #lastGood: ReadonlySet<string>
   readonly #readers = new Set<() => void>()
@@ -41,6 +42,7 @@ export class PrimaryFiles {
   constructor(plan: PlannedFleet) {
     this.#plan = plan
     this.#defaultCluster = plan.defaultCluster
+    this.#servedDefault = plan.defaultCluster
     this.#addresses = new Map(this.#members.map((name) => [name, 0]))
     this.#lastGood = this.#listed
   }
@@ -57,6 +59,11 @@ export class PrimaryFiles {
   /** The cluster that is the default for an operator that starts now. */
   get defaultCluster(): string {
     return this.#defaultCluster
+  }
+
+  /** The cluster that is the default for the operator that has started last: it takes up no other one. */
+  get servedDefault(): string {
+    return this.#servedDefault
   }
 
   /** Whether the list has a cluster, wrong as it may be otherwise. */
@@ -144,6 +151,7 @@ export class PrimaryFiles {
 
   /** The files as a process reads them; it sees a change a moment later. */
   readBy(process: SimProcess): FleetFiles {
+    this.#servedDefault = this.#defaultCluster
     const changed = Effect.callback<void>((resume) => {
       const reader = (): void => {
         this.#readers.delete(reader)

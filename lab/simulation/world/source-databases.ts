@@ -22,7 +22,8 @@ export const databaseFacts = {
 /** Every host of a source ends in this; no branch has such a name. */
 export const sourceDomain = "source.example"
 
-const secretName = "databases"
+/** The Secret with the URLs of sources. */
+export const sourceSecret = "databases"
 
 const sourceUrl = (cluster: string, engine: BranchEngineWord): string => {
   const { port, scheme } = databaseFacts[engine]
@@ -38,7 +39,7 @@ export const sourceVariables = (cluster: string): Readonly<Record<string, string
 /** The same in a pod template, which names a Secret. */
 export const templateVariables: ReadonlyArray<object> = branchEngineWords.map((engine) => ({
   name: databaseFacts[engine].variable,
-  valueFrom: { secretKeyRef: { name: secretName, key: engine } }
+  valueFrom: { secretKeyRef: { name: sourceSecret, key: engine } }
 }))
 
 /** The last words of a tool that could not read the source, as careless tools write them. */

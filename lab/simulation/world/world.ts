@@ -52,6 +52,8 @@ export interface WorldPlan {
   readonly defaultCluster: string
   /** Name of the primary; a cluster of its own that runs no workloads, unless it is among the clusters. */
   readonly primary: string
+  /** Name of another primary of the same clusters, which runs no workloads and where branches are only ordered. */
+  readonly secondPrimary: string | undefined
   readonly sessionStart: FleetConfiguration["sessionStart"]
   readonly sessionTtlSecs: number
   readonly remoteSessionTimeoutSecs: number
@@ -81,6 +83,7 @@ export const usualPlan = {
   remoteSessionTimeoutSecs: defaultSessionTimes.remoteSessionTimeoutSecs,
   pingInterval: 30_000,
   primary: "primary",
+  secondPrimary: undefined,
   replicas: {},
   sharding: false,
   ephemeralAgents: [],
@@ -153,7 +156,8 @@ export class World {
     this.files = new PrimaryFiles(plan)
     const tokensOf = (name: string): AccountTokens => this.cluster(name).tokens
     this.makers = new CredentialMakers(tokensOf, () => this.now)
-    const names = new Set([plan.primary, ...plan.clusters.map(({ name }) => name)])
+    const seconds = plan.secondPrimary === undefined ? [] : [plan.secondPrimary]
+    const names = new Set([plan.primary, ...plan.clusters.map(({ name }) => name), ...seconds])
     for (const name of names) this.#makeCluster(name)
     for (const { name, pods, workloads = [] } of plan.clusters) {
       const { kubelet } = this.cluster(name)
@@ -162,13 +166,20 @@ export class World {
     }
     this.#writeUserAuthority()
     // Without its identity a primary could not tell its copies from those of others.
-    if (plan.branches) this.primary.server.objects.write(namespaces, identityNamespace, {}, undefined, this.now)
-    const members = plan.clusters.filter(({ name }) => name !== plan.primary && plan.members[name] === undefined)
-    this.tokenSecrets = new TokenSecrets({
-      objects: this.primary.server.objects,
-      members: new Map(members.map(({ name }) => [name, this.cluster(name).tokens])),
-      now: () => this.now
-    })
+    if (plan.branches) {
+      for (const name of [plan.primary, ...seconds])
+        this.cluster(name).server.objects.write(namespaces, identityNamespace, {}, undefined, this.now)
+    }
+    const tokenSecretsOf = (primary: string): TokenSecrets => {
+      const members = plan.clusters.filter(({ name }) => name !== primary && plan.members[name] === undefined)
+      return new TokenSecrets({
+        objects: this.cluster(primary).server.objects,
+        members: new Map(members.map(({ name }) => [name, this.cluster(name).tokens])),
+        now: () => this.now
+      })
+    }
+    this.tokenSecrets = tokenSecretsOf(plan.primary)
+    for (const name of seconds) tokenSecretsOf(name)
     this.authors = new MemberAuthors({
       objects: this.primary.server.objects,
       namespace: operatorNamespace,
@@ -190,6 +201,11 @@ export class World {
 
   get primary(): SimCluster {
     return this.cluster(this.plan.primary)
+  }
+
+  /** The default cluster of the sessions that begin now. */
+  get defaultCluster(): string {
+    return this.files.servedDefault
   }
 
   cluster(name: string): SimCluster {
@@ -364,7 +380,7 @@ export class World {
       network,
       emit,
       server,
-      sources: name === this.plan.primary ? this.#sources() : undefined,
+      sources: this.#sourcesOf(name),
       replicas: this.plan.replicas[name],
       sharding: this.plan.sharding,
       ephemeralAgents: this.plan.ephemeralAgents.includes(name),
@@ -383,11 +399,13 @@ export class World {
     this.clusters.set(name, { name, server, kubelet, host, tokens })
   }
 
-  /** Read when a process starts, as the authors write into a cluster that is there. */
-  #sources(): PrimarySources {
+  /** Of a primary; read when a process starts, as the authors write into a cluster that is there. */
+  #sourcesOf(name: string): PrimarySources | undefined {
+    const { primary, secondPrimary } = this.plan
+    if (name !== primary && name !== secondPrimary) return undefined
     const authors = (): MemberAuthors => this.authors
     return {
-      files: this.files,
+      files: name === primary ? this.files : new PrimaryFiles({ ...this.plan, primary: name }),
       plans: this.plan.members,
       makers: this.makers,
       get authors() {

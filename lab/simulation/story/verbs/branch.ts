@@ -11,6 +11,9 @@ import { duration, exactly, nameWord, oneOf, wholeSeconds } from "../words.ts"
 const usualPatience = 60_000
 const usualTtl = 60
 
+/** The words after which, or for which, a user says more. */
+const options = ["at", "engine", "ttl", "waits", "user", "local", "forbidden", "migrated"]
+
 /** One or two ids, such as `one+two`. */
 const idWords = (word: string | undefined): Result.Result<ReadonlyArray<string>, string> =>
   Result.all((word ?? "").split("+").map((id) => nameWord(id, "the id of a branch")))
@@ -19,10 +22,10 @@ export const branch: Verb = {
   name: "branch",
   usage:
     `branch <name> of <id>[+<id>] [at <cluster>] [engine ${branchEngineWords.join("|")}] [ttl <duration>] ` +
-    "[waits <duration>] [user <name>] [local] [forbidden]",
+    "[waits <duration>] [user <name>] [local] [forbidden] [migrated]",
   summary:
     "A user starts a session on branches of databases, at the primary unless it is said; local: with " +
-    "`multi_cluster: false`; forbidden: of an image that users may not name.",
+    "`multi_cluster: false`; forbidden: of an image that users may not name; migrated: with migrations.",
   kind: "act",
   read: (words) =>
     Result.gen(function* () {
@@ -37,7 +40,8 @@ export const branch: Verb = {
         ttlSecs: usualTtl,
         patience: usualPatience,
         isLocal: false,
-        image: undefined
+        image: undefined,
+        isMigrated: false
       }
       let at: string | undefined
       let user = "ann"
@@ -49,8 +53,8 @@ export const branch: Verb = {
         else if (word === "user") user = yield* nameWord(left.shift(), "a user's name")
         else if (word === "local") wish = { ...wish, isLocal: true }
         else if (word === "forbidden") wish = { ...wish, image: forbiddenImage }
-        else
-          return yield* Result.fail(`${JSON.stringify(word)} is none of at, engine, ttl, waits, user, local, forbidden`)
+        else if (word === "migrated") wish = { ...wish, isMigrated: true }
+        else return yield* Result.fail(`${JSON.stringify(word)} is none of ${options.join(", ")}`)
       }
       return (run) => {
         const { world } = run
@@ -74,7 +78,8 @@ export const branch: Verb = {
         random.chance(0.1) ? " waits 5s" : "",
         random.chance(0.2) ? " user bob" : "",
         random.chance(0.06) ? " local" : "",
-        random.chance(0.05) ? " forbidden" : ""
+        random.chance(0.05) ? " forbidden" : "",
+        random.chance(0.15) ? " migrated" : ""
       ].join("")
     }
   }

@@ -4,10 +4,11 @@ import { Result } from "effect"
 import { originAnnotations, originLabel } from "../../../../src/domain/branch-sync/synced-branch.ts"
 import { branchPodName } from "../../../../src/domain/branch/branch-name.ts"
 import { identityNamespace } from "../../../../src/domain/fleet/cluster-identity.ts"
+import { at } from "../../../../src/domain/json.ts"
 import { branchDatabases } from "../../../../src/domain/resources/branches/branch-database.ts"
 import { namespaces, pods, secrets } from "../../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../../src/ports/kube-api.ts"
-import { branchIdLabel, branchObject } from "../../world/branch-order.ts"
+import { branchIdLabel, branchObject, migrations } from "../../world/branch-order.ts"
 import { type BranchEngineWord, branchEngineWords } from "../../world/source-databases.ts"
 import type { SimCluster } from "../../world/world.ts"
 import { nothingHappens, withCluster } from "../scene.ts"
@@ -27,8 +28,10 @@ const edits: Readonly<Record<string, object>> = {
   edit: { spec: { databaseName: "other" } },
   "edit-ttl": { spec: { ttlSecs: 90 } },
   "wipe-labels": { metadata: { labels: null } },
-  migrate: { spec: { migrations: { flavor: "flyway", archive: "H4sI" } } }
+  migrate: { spec: { migrations } }
 }
+/** The second time there is one file more. */
+const migrateOn = { spec: { migrations: { ...migrations, archive: "H4sIAAAA" } } }
 
 /** The annotations of a copy: of another primary, or of this one whose origin nobody has. */
 const marksOf = ({ world }: StoryRun, deed: (typeof made)[number]): object => {
@@ -48,7 +51,7 @@ const make = (
   { name, server: { objects } }: SimCluster,
   { deed, engine, id }: { readonly deed: (typeof made)[number]; readonly engine: BranchEngineWord; readonly id: string }
 ): void => {
-  const wish = { engine, ttlSecs: 60, isLocal: false, image: undefined }
+  const wish = { engine, ttlSecs: 60, isLocal: false, image: undefined, isMigrated: false }
   const object = branchObject(wish, { id, namespace, targetNamespace: namespace })
   const marked = { ...object.metadata, ...marksOf(run, deed) }
   const labels = { ...object.metadata.labels, ...(marksOf(run, deed) as { readonly labels?: object }).labels }
@@ -82,8 +85,11 @@ const act = (run: StoryRun, cluster: SimCluster, deed: (typeof acts)[number], br
       return objects.erase(pods, podName, metadata.namespace)
     case "forget-secret":
       return objects.erase(secrets, podName, metadata.namespace)
-    default:
-      objects.write(branchDatabases, metadata.name, edits[deed] ?? {}, metadata.namespace)
+    default: {
+      const isMigratedOn = deed === "migrate" && at(branch, "spec", "migrations") !== undefined
+      const edit = isMigratedOn ? migrateOn : (edits[deed] ?? {})
+      objects.write(branchDatabases, metadata.name, edit, metadata.namespace)
+    }
   }
 }
 

@@ -16,6 +16,11 @@ describe("branchStory", () => {
     for (const { lines, seed } of some) expect(parseStory(seed, lines)).toMatchObject({ _tag: "Success" })
   })
 
+  it("sometimes has a second primary, another default cluster, and migrations that come with an order", () => {
+    for (const act of [/^primary hub too$/, /^configure default b$/, /^branch .* migrated$/])
+      expect(some.filter(({ lines }) => lines.some((line) => act.test(line))).length, String(act)).toBeGreaterThan(3)
+  })
+
   it("orders branches, meddles with them, and breaks their engines, in every topology", () => {
     for (const setup of [
       ["cluster a default"],
