@@ -163,6 +163,15 @@ describe("a variable that leads to a branch of SQL Server", () => {
       `Server=10.1.2.3,1433;PWD="p@=;'""{}w";Encrypt=true;User ID=sa;TrustServerCertificate=true`
     ],
     [
+      "Network Address=h;User ID=u;Password=p;IP Address Preference=IPv4First;authenticator=krb5;krb5-realm=x",
+      `Network Address=10.1.2.3,1433;User ID=sa;Password="p@=;'""{}w";IP Address Preference=IPv4First;` +
+        "TrustServerCertificate=true"
+    ],
+    [
+      "sqlserver://h:1433;user=u;password=p;trustServerCertificateCA=/ca.pem",
+      "sqlserver://10.1.2.3:1433;user=sa;password={p@=;'\"{}}w};trustServerCertificate=true"
+    ],
+    [
       "Driver={ODBC Driver 18 for SQL Server};Server=h;UID=u;PWD={a}};b};Database=shop;Encrypt=strict",
       "Driver=ODBC Driver 18 for SQL Server;Server=10.1.2.3,1433;UID=sa;PWD={p@=;'\"{}}w};Database=shop;Encrypt=yes;" +
         "TrustServerCertificate=yes"
@@ -199,6 +208,10 @@ describe("a variable that leads to a branch of SQL Server", () => {
     ["Server=canary;Password='a'b", "cannot be read"],
     ["Server=canary;nonsense", "a key is not as this form has it"],
     ["Server=canary;Proxy Host=canary2", "which may lead to another server"],
+    ['Server=h;Provider Connection String="a=b;data source=canary"', 'in "Provider Connection String"'],
+    ["Server=h;Application Name='a;Server=canary;b'", 'has a text of keys and values in "Application Name"'],
+    ["Driver={x};Server=h;APP={a;Server=canary}", 'has a text of keys and values in "APP"'],
+    ["jdbc:sqlserver://h;applicationName={serverName=canary}", 'has a text of keys and values in "applicationName"'],
     ["DSN=canary;UID=u", "a file of the target's drivers"],
     ["jdbc:sqlserver://canary/shop;user=u", "a JDBC URL that cannot be read"],
     ["sqlserver://u:p;w@canary:1433/shop?database=x", "a JDBC URL that cannot be read"],
