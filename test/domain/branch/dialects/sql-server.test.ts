@@ -53,7 +53,10 @@ describe("a branch of SQL Server", () => {
     "name = N'O''Brien; -- (' and [Odd ) ]] name] is null",
     'exists (select 1 from [dbo].[t] as x where x.id in (1, 2) and "a(b" = x.id)',
     "getdate() > created and len(t.name) > 3 and '.f(' = name",
-    "openrowsets = 1"
+    "openrowsets = 1",
+    "place = geography::Point(1, 2, 4326) and n is distinct from len(name)",
+    "exists (select a, len(b) from [t] as v (a, b) where v.a in (1, len(v.b)) order by v.a, len(v.b))",
+    "exists (select 1 from t with (nolock), (values (1)) as v(x) cross apply openjson(t.j) where isnull(b, len(b)) = 1)"
   ])("may have the filter %s", (filter) => {
     expect(problemOf(filter)).toBe("")
   })
@@ -67,6 +70,17 @@ describe("a branch of SQL Server", () => {
     ["dbo.f(id) = 1", "calls a function"],
     ["[dbo] . [f](id) = 1", "calls a function"],
     ['"dbo"."f" (id) = 1', "calls a function"],
+    ["exists (select 1 from f(1))", "calls a function"],
+    ["exists (select 1from[f](1))", "calls a function"],
+    ["exists (select 1e5from @f(1))", "calls a function"],
+    ["dbo.f\u0300(1) = 1", "calls a function"],
+    ["exists (select len(1) from a, [f] (a.x) as b)", "calls a function"],
+    ["exists (select 1 from a join b on a.x = isnull(b.x, 1), f(1))", "calls a function"],
+    ["exists (select 1 from a cross apply f(a.x))", "calls a function"],
+    ["[dbo].[T]::Write(1) = 1", "calls a function"],
+    ["T :: Write(1) = 1", "calls a function"],
+    ["exists (select 1 from t with (TabLockX, holdlock))", "locks rows of the source"],
+    ["exists (select 1 from t (updlock))", "locks rows of the source"],
     ["id = 1; delete from t", "semicolon"],
     ["id = 1 -- x", "comment"],
     ["id = $(x)", "$"],
