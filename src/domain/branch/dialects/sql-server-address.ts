@@ -190,13 +190,14 @@ const textProblem = (address: BranchAccess, text: AddressText): string | undefin
   if (stray !== undefined) return `has a key ${quoted(stray)}, which may lead to another server`
   // A driver of another form must not find a server in a value.
   const isUrl = text.start !== "" && !/^jdbc:/iu.test(text.start)
-  if (isUrl && others.some(({ value }) => /[@/?#]/u.test(value))) {
+  const staying = [...others.map(({ value }) => value), ...valuesOf(text, "encrypt")]
+  const databases = address.database === undefined ? valuesOf(text, "database") : [address.database]
+  if (isUrl && [...staying, ...databases].some((value) => /[@/?#]/u.test(value))) {
     return "cannot be read: a value holds a sign of URLs"
   }
   const inner = others.find(holdsText)
   if (inner !== undefined) return `has a text of keys and values in ${quoted(inner.key)}, which may lead elsewhere`
-  const names = valuesOf(text, "database")
-  return address.database === undefined && names.length > 1 ? "names its database twice" : undefined
+  return databases.length > 1 ? "names its database twice" : undefined
 }
 
 /** Whether a parameter asks for the strict form of TLS, which trusts no certificate of a branch. */

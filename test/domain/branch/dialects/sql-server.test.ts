@@ -230,6 +230,8 @@ describe("a variable that leads to a branch of SQL Server", () => {
     ["jdbc:sqlserver://canary/shop;user=u", "a JDBC URL that cannot be read"],
     ["sqlserver://u:p;w@canary:1433/shop?database=x", "a JDBC URL that cannot be read"],
     ["sqlserver://h:1433;applicationName=a@canary:1433", "a value holds a sign of URLs"],
+    ["sqlserver://u:p;database=w@canary:1433?database=shop", "a value holds a sign of URLs"],
+    ["sqlserver://u:p;encrypt=w@canary:1433", "a value holds a sign of URLs"],
     ["mssql+pyodbc:///?odbc_connect=Server%3Dcanary", "odbc_connect"],
     ["mssql://u:p@h/shop?host=x&proxy=canary", "may lead to another server"],
     ["host=canary port=1433 dbname=x", "a text of keys and values"],
