@@ -60,7 +60,8 @@ const droppedKeys = [
   ...["failover", "instance", "multisubnetfailover", "network", "serverspn", "servernameasace", "integratedsecurity"],
   ...["trustedconnection", "authentication", "accesstoken", "realm", "gss", "attachdbfilename", "extendedproperties"],
   ...["initialfilename", "hostnameincertificate", "servercertificate", "truststore", "trustmanager"],
-  ...["clientcertificate", "clientkey", "aad", "msi", "fedauth", "transparentnetwork"]
+  ...["trustservercertificateca", "clientcertificate", "clientkey", "aad", "msi", "fedauth", "transparentnetwork"],
+  ...["authenticator", "krb5"]
 ]
 
 const isDropped = (name: string): boolean =>
@@ -69,7 +70,7 @@ const isDropped = (name: string): boolean =>
 /** Keys that name a file of the target's drivers, in which the server would be. */
 const files = ["dsn", "filedsn", "odbcconnect"]
 /** Keys that look like those of a server. */
-const harmless = ["sockettimeout"]
+const harmless = ["sockettimeout", "ipaddresspreference"]
 
 const opening: Readonly<Record<TextForm, string>> = { ADO: `"'`, ODBC: "{", JDBC: "{" }
 const unread = "cannot be read: a value is not as this form has it"
@@ -173,20 +174,30 @@ const valuesOf = ({ pairs }: AddressText, role: Role): ReadonlyArray<string> => 
   ...new Set(pairs.filter((pair) => roleOf(pair) === role).map(({ value }) => value))
 ]
 
+/** Whether a value that stays may hold a text of its own, which some drivers read as keys, in quotes or not. */
+const holdsText = ({ value }: Pair): boolean => {
+  const names = namesIn(value)
+  return value.includes(";") || hasServer(names) || names.some(isPlaceKey)
+}
+
 /** Why a text cannot be rewritten; nothing: it can. */
 const textProblem = (address: BranchAccess, text: AddressText): string | undefined => {
-  const keys = text.pairs.filter((pair) => roleOf(pair) === undefined).map(({ key }) => key)
+  const others = text.pairs.filter((pair) => roleOf(pair) === undefined && !isDropped(nameOf(pair.key)))
+  const keys = others.map(({ key }) => key)
   const file = keys.find((key) => files.includes(nameOf(key)))
   if (file !== undefined) return `names a file of the target's drivers by ${quoted(file)}`
-  const stray = keys.map(nameOf).find((key) => !isDropped(key) && !harmless.includes(key) && isPlaceKey(key))
+  const stray = keys.map(nameOf).find((key) => !harmless.includes(key) && isPlaceKey(key))
   if (stray !== undefined) return `has a key ${quoted(stray)}, which may lead to another server`
   // A driver of another form must not find a server in a value.
   const isUrl = text.start !== "" && !/^jdbc:/iu.test(text.start)
-  if (isUrl && text.pairs.some((pair) => roleOf(pair) === undefined && /[@/?#]/u.test(pair.value))) {
+  const staying = [...others.map(({ value }) => value), ...valuesOf(text, "encrypt")]
+  const databases = address.database === undefined ? valuesOf(text, "database") : [address.database]
+  if (isUrl && [...staying, ...databases].some((value) => /[@/?#]/u.test(value))) {
     return "cannot be read: a value holds a sign of URLs"
   }
-  const names = valuesOf(text, "database")
-  return address.database === undefined && names.length > 1 ? "names its database twice" : undefined
+  const inner = others.find(holdsText)
+  if (inner !== undefined) return `has a text of keys and values in ${quoted(inner.key)}, which may lead elsewhere`
+  return databases.length > 1 ? "names its database twice" : undefined
 }
 
 /** Whether a parameter asks for the strict form of TLS, which trusts no certificate of a branch. */
@@ -271,7 +282,8 @@ const leadsThere = (address: BranchAccess, written: string): boolean => {
     const found = text.pairs.filter((pair) => roleOf(pair) === role)
     return values[role] === undefined ? found.length === 0 : found.length === 1 && found[0]?.value === values[role]
   }
-  return isThere && roleNames.every(isOwn) && !text.pairs.some(({ key }) => isDropped(nameOf(key)))
+  const isAway = (pair: Pair): boolean => roleOf(pair) === undefined && isDropped(nameOf(pair.key))
+  return isThere && roleNames.every(isOwn) && !text.pairs.some(isAway)
 }
 
 const changed = (address: BranchAccess, text: AddressText): Result.Result<string, string> => {

@@ -274,7 +274,13 @@ collation=
 if [ "$reads_source" != 0 ]; then
   # The first question tells whether the source can be reached, before a server is started.
   ask "set nocount on;
-    select concat(N'collation ', convert(nvarchar(128), databasepropertyex(db_name(), N'Collation')))"
+    select concat(N'collation ', convert(nvarchar(128), databasepropertyex(db_name(), N'Collation')),
+      case when not exists (select 1 from sys.fn_my_permissions(null, N'DATABASE')
+        where permission_name = N'VIEW DEFINITION') then N' in part' end)"
+  # What a user does not see is missing from SqlPackage's package, of which it says nothing.
+  case $(cat "$STAGING/answer") in
+    "collation "*" in part") fail "the source's user sees its database in part: grant it VIEW DEFINITION there" ;;
+  esac
   collation=$(sed -n 's/^collation \\([A-Za-z0-9_]*\\)$/collate \\1/p' "$STAGING/answer")
   [ -n "$collation" ] || fail "the source does not say the collation of its database"
 fi
@@ -346,6 +352,13 @@ fi
 # Rows of single tables. A filter stands in the one statement that bcp sends, a select.
 trust=
 if [ "\${COPY_ITEMS:-0}" != 0 ]; then case $(bcp -v) in *[Vv]ersion:*" 1"[0-7].*) ;; *) trust=-u ;; esac; fi
+# The exit code alone does not tell that rows were lost.
+bulk() {
+  quietly run bcp "$@" || return 1
+  grep -q '^Error = ' "$STAGING/tool.log" || return 0
+  told "$STAGING/tool.log" >&2
+  return 1
+}
 copied() { sed -n 's/^\\([0-9][0-9]*\\) rows copied.*/\\1/p' "$STAGING/tool.log"; }
 number=0
 while IFS= read -r table; do
@@ -353,10 +366,10 @@ while IFS= read -r table; do
   condition=
   [ -z "$filter" ] || condition=" where ($filter
 )"
-  quietly run bcp "select * from $table$condition" queryout "$STAGING/rows" -n -q -k -S "$server" $trust \\
+  bulk "select * from $table$condition" queryout "$STAGING/rows" -n -q -k -m 1 -S "$server" $trust \\
     -U"$user" -P"$password" -d "$source_database" -l 15 || fail "rows of table $table could not be read"
   sent=$(copied)
-  quietly run bcp "$table" in "$STAGING/rows" -n -q -k -E -m 1 -e "$STAGING/refused" $trust \\
+  bulk "$table" in "$STAGING/rows" -n -q -k -E -m 1 -e "$STAGING/refused" $trust \\
     -S tcp:127.0.0.1,1433 -Usa -P"$BRANCH_PASSWORD" -d "$database" -l 15 ||
     fail "rows of table $table could not be written"
   [ -n "$sent" ] && [ "$(copied)" = "$sent" ] && [ ! -s "$STAGING/refused" ] ||
@@ -366,6 +379,8 @@ while IFS= read -r table; do
 done < "$STAGING/tables"
 if [ "$COPY_MODE" != empty ]; then
   ask "${sequences}"
+  # Nothing but these statements is run.
+  ! grep -qvE '^(alter sequence \\[.*;)?$' "$STAGING/answer" || fail "the source's sequences could not be read"
   if [ -s "$STAGING/answer" ]; then
     quietly enter -d "$database" -i "$STAGING/answer" || fail "the branch's sequences could not be set"
   fi

@@ -38,12 +38,12 @@ case $* in
 esac
 case $* in
   *shutdown) : > "$STATE/down"; exit 1 ;;
-  *databasepropertyex*) echo "collation Latin1_General_CI_AS" ;;
+  *databasepropertyex*) [ "$BROKEN" = hidden ] && part=" in part"; echo "collation Latin1_General_CI_AS\${part-}" ;;
   *missing*) ;;
   *history*) echo "temporal [dbo].[history]" ;;
   *far*) echo "external [dbo].[far]" ;;
   *sys.tables*) echo "plain [dbo].[orders]" ;;
-  *sys.sequences*) echo "alter sequence [dbo].[s] restart with 4;" ;;
+  *sys.sequences*) [ "$BROKEN" != sequences ] || echo ":!! id"; echo "alter sequence [dbo].[s] restart with 4;" ;;
   *prune.sql*) cat "$STAGING/prune.sql" >> "$STATE/pruned" ;;
   *answer*) cat "$STAGING/answer" >> "$STATE/sequences" ;;
 esac`,
@@ -52,6 +52,7 @@ esac`,
 for argument; do case $argument in /TargetFile:*) echo x > "\${argument#*:}" ;; esac; done`,
   bcp: `[ "$1" != -v ] || { echo "Version: 18.2.0001.1"; exit 0; }
 ${told}
+[ "$BROKEN" != rows ] || { echo "SQLState = 22012, NativeError = 8134"; echo "Error = [x]Divide by zero."; }
 [ "$BROKEN" != bcp ] || { echo "SQLState = 22018"; exit 1; }
 case $2 in queryout) echo rows > "$3"; echo "2 rows copied." ;; *) echo "\${TAKEN:-2} rows copied." ;; esac`
 }
@@ -190,6 +191,9 @@ describe("the copy of SQL Server, with stand-ins for SQL Server's programs", () 
     ["no bcp", items, ["bcp"], "the image has no program bcp"],
     ["no server", { BROKEN: "sqlservr", COPY_MODE: "schema" }, [], "no memory"],
     ["a source that refuses", { BROKEN: "source", COPY_MODE: "all" }, [], "Login failed."],
+    ["a source that is seen in part", { BROKEN: "hidden", COPY_MODE: "schema" }, [], "grant it VIEW DEFINITION"],
+    ["a sequence with a line of its own", { BROKEN: "sequences", COPY_MODE: "all" }, [], "sequences could not be read"],
+    ["rows that end early", { BROKEN: "rows", ...items }, [], "rows of table [dbo].[orders] could not be read"],
     ["a package that cannot be made", { BROKEN: "/Action:Extract", COPY_MODE: "all" }, [], "could not be read"],
     ["a package that cannot be taken", { BROKEN: "/Action:Publish", COPY_MODE: "all" }, [], "could not be made"],
     ["rows that cannot be read", { BROKEN: "bcp", ...items }, [], "rows of table [dbo].[orders] could not be read"],

@@ -53,7 +53,10 @@ describe("a branch of SQL Server", () => {
     "name = N'O''Brien; -- (' and [Odd ) ]] name] is null",
     'exists (select 1 from [dbo].[t] as x where x.id in (1, 2) and "a(b" = x.id)',
     "getdate() > created and len(t.name) > 3 and '.f(' = name",
-    "openrowsets = 1"
+    "openrowsets = 1",
+    "place = geography::Point(1, 2, 4326) and n is distinct from len(name)",
+    "exists (select a, len(b) from [t] as v (a, b) where v.a in (1, len(v.b)) order by v.a, len(v.b))",
+    "exists (select 1 from t with (nolock), (values (1)) as v(x) cross apply openjson(t.j) where isnull(b, len(b)) = 1)"
   ])("may have the filter %s", (filter) => {
     expect(problemOf(filter)).toBe("")
   })
@@ -67,6 +70,17 @@ describe("a branch of SQL Server", () => {
     ["dbo.f(id) = 1", "calls a function"],
     ["[dbo] . [f](id) = 1", "calls a function"],
     ['"dbo"."f" (id) = 1', "calls a function"],
+    ["exists (select 1 from f(1))", "calls a function"],
+    ["exists (select 1from[f](1))", "calls a function"],
+    ["exists (select 1e5from @f(1))", "calls a function"],
+    ["dbo.f\u0300(1) = 1", "calls a function"],
+    ["exists (select len(1) from a, [f] (a.x) as b)", "calls a function"],
+    ["exists (select 1 from a join b on a.x = isnull(b.x, 1), f(1))", "calls a function"],
+    ["exists (select 1 from a cross apply f(a.x))", "calls a function"],
+    ["[dbo].[T]::Write(1) = 1", "calls a function"],
+    ["T :: Write(1) = 1", "calls a function"],
+    ["exists (select 1 from t with (TabLockX, holdlock))", "locks rows of the source"],
+    ["exists (select 1 from t (updlock))", "locks rows of the source"],
     ["id = 1; delete from t", "semicolon"],
     ["id = 1 -- x", "comment"],
     ["id = $(x)", "$"],
@@ -163,6 +177,15 @@ describe("a variable that leads to a branch of SQL Server", () => {
       `Server=10.1.2.3,1433;PWD="p@=;'""{}w";Encrypt=true;User ID=sa;TrustServerCertificate=true`
     ],
     [
+      "Network Address=h;User ID=u;Password=p;IP Address Preference=IPv4First;authenticator=krb5;krb5-realm=x",
+      `Network Address=10.1.2.3,1433;User ID=sa;Password="p@=;'""{}w";IP Address Preference=IPv4First;` +
+        "TrustServerCertificate=true"
+    ],
+    [
+      "sqlserver://h:1433;user=u;password=p;trustServerCertificateCA=/ca.pem",
+      "sqlserver://10.1.2.3:1433;user=sa;password={p@=;'\"{}}w};trustServerCertificate=true"
+    ],
+    [
       "Driver={ODBC Driver 18 for SQL Server};Server=h;UID=u;PWD={a}};b};Database=shop;Encrypt=strict",
       "Driver=ODBC Driver 18 for SQL Server;Server=10.1.2.3,1433;UID=sa;PWD={p@=;'\"{}}w};Database=shop;Encrypt=yes;" +
         "TrustServerCertificate=yes"
@@ -199,10 +222,16 @@ describe("a variable that leads to a branch of SQL Server", () => {
     ["Server=canary;Password='a'b", "cannot be read"],
     ["Server=canary;nonsense", "a key is not as this form has it"],
     ["Server=canary;Proxy Host=canary2", "which may lead to another server"],
+    ['Server=h;Provider Connection String="a=b;data source=canary"', 'in "Provider Connection String"'],
+    ["Server=h;Application Name='a;Server=canary;b'", 'has a text of keys and values in "Application Name"'],
+    ["Driver={x};Server=h;APP={a;Server=canary}", 'has a text of keys and values in "APP"'],
+    ["jdbc:sqlserver://h;applicationName={serverName=canary}", 'has a text of keys and values in "applicationName"'],
     ["DSN=canary;UID=u", "a file of the target's drivers"],
     ["jdbc:sqlserver://canary/shop;user=u", "a JDBC URL that cannot be read"],
     ["sqlserver://u:p;w@canary:1433/shop?database=x", "a JDBC URL that cannot be read"],
     ["sqlserver://h:1433;applicationName=a@canary:1433", "a value holds a sign of URLs"],
+    ["sqlserver://u:p;database=w@canary:1433?database=shop", "a value holds a sign of URLs"],
+    ["sqlserver://u:p;encrypt=w@canary:1433", "a value holds a sign of URLs"],
     ["mssql+pyodbc:///?odbc_connect=Server%3Dcanary", "odbc_connect"],
     ["mssql://u:p@h/shop?host=x&proxy=canary", "may lead to another server"],
     ["host=canary port=1433 dbname=x", "a text of keys and values"],
