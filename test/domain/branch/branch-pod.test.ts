@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest"
 import { branchPodName } from "../../../src/domain/branch/branch-name.ts"
 import { branchPod } from "../../../src/domain/branch/branch-pod.ts"
 import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
+import { postgresql } from "../../../src/domain/branch/dialects/postgresql.ts"
 import { asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { isObjectName } from "../../../src/domain/target/target-path.ts"
@@ -73,18 +74,20 @@ describe("the pod of a branch", () => {
     expect(at(pod, "metadata", "labels", "db-owner-name")).toBe("mirrord-pg-branch-1")
   })
 
-  it("is ready by the port of its server alone, and may fill and use so much and no more", () => {
+  it("is ready by its server alone, which has started once it answers, and may fill and use so much and no more", () => {
     const pod = Result.getOrThrow(podOf({}))
     const [server, ...others] = asObjects(at(pod, "spec", "containers"))
     expect(others).toEqual([])
     expect(server).toMatchObject({
       ports: [{ name: "database", containerPort: 5432 }],
+      startupProbe: { exec: { command: ["sh", "-c", postgresql.startedScript] }, failureThreshold: 1800 },
       readinessProbe: { tcpSocket: { port: 5432 } }
     })
+    const mysql = Result.getOrThrow(podOf({ postgresOptions: null, mysqlOptions: {} }))
+    expect(asObjects(at(mysql, "spec", "containers"))[0]).not.toHaveProperty("startupProbe")
     // The server that the copy is made with is one of an init container: nothing probes it.
-    expect(asObjects(at(pod, "spec", "initContainers")).map((container) => container["readinessProbe"])).toEqual([
-      undefined
-    ])
+    for (const container of asObjects(at(pod, "spec", "initContainers")))
+      for (const probe of ["readinessProbe", "startupProbe"]) expect(container).not.toHaveProperty(probe)
     expect(at(pod, "spec", "volumes")).toEqual([
       { name: "data", emptyDir: { sizeLimit: "1Gi" } },
       { name: "staging", emptyDir: { sizeLimit: "1Mi" } }

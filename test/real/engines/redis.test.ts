@@ -2,8 +2,10 @@
 
 import { createServer } from "node:net"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { redis } from "../../../src/domain/branch/dialects/redis.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
+import { eventually } from "../../support/eventually.ts"
 import { branchPassword, copyFailure, fromEnv, withBranch, type BranchPlace } from "./branch-containers.ts"
 import { describeEngine } from "./describe-engine.ts"
 import { engineFolder, run } from "./postgresql-server.ts"
@@ -192,6 +194,22 @@ describeEngine("a branch of Redis", ["redis-server", "redis-cli"], () => {
       expect(keys).toBe("(empty array)")
       expect(await server.ask(20, "dbsize")).toBe("(integer) 3")
       expect(await server.ask(20, "get", "user:1 x")).toBe('"ann"')
+    })
+  })
+
+  it("has not started while its server still loads the data, although the port is open", async () => {
+    await withBranch(place, asked({ copy: { mode: "all" } }), async (serve) => {
+      // The server rests at each key, as if there were many of them.
+      const slowly = ["server", "--key-load-delay", "100", "--loading-process-events-interval-bytes", "1024"]
+      const starting = startRedis({ ...serve, command: [...serve.command, ...slowly] }, branchAddress, branchPassword)
+      const started = () => run("sh", ["-c", redis.startedScript ?? ""], { ...serve.env, POD_IP: branchAddress })
+      await eventually("an open port", async () => {
+        if ((await run("redis-cli", ["-h", branchAddress, "ping"], {})).out === "") throw new Error("no answer")
+      })
+      expect((await started()).status).not.toBe(0)
+      const server = await starting
+      expect(await started()).toEqual({ err: "", out: "", status: 0 })
+      await server.stop()
     })
   })
 
