@@ -224,6 +224,7 @@ describe("a variable that leads to a branch of SQL Server", () => {
     ["Server=canary;Proxy Host=canary2", "which may lead to another server"],
     ['Server=h;Provider Connection String="a=b;data source=canary"', 'in "Provider Connection String"'],
     ["Server=h;Application Name='a;Server=canary;b'", 'has a text of keys and values in "Application Name"'],
+    ["Server=h;Database='a;Server=canary;b'", 'has a text of keys and values in "Database"'],
     ["Driver={x};Server=h;APP={a;Server=canary}", 'has a text of keys and values in "APP"'],
     ["jdbc:sqlserver://h;applicationName={serverName=canary}", 'has a text of keys and values in "applicationName"'],
     ["DSN=canary;UID=u", "a file of the target's drivers"],
