@@ -352,6 +352,9 @@ const changedUrl = (address: BranchAddress, text: string): Result.Result<string,
   }
   const inQuery = parameters.find(([key]) => roles.database.includes(key))?.[1]
   const name = address.database ?? inQuery ?? decoded(path) ?? ""
+  if (name === "" && ["pyodbc", "aioodbc"].includes(driver)) {
+    return Result.fail("holds a URL without a database, whose host its driver takes for a DSN: set the branch's name")
+  }
   const places = databasePlaces(scheme === "sqlserver", path, inQuery)
   const changes = {
     ...(places.query && name !== "" ? { database: name } : {}),

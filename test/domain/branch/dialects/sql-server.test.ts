@@ -234,6 +234,7 @@ describe("a variable that leads to a branch of SQL Server", () => {
     ["sqlserver://u:p;database=w@canary:1433?database=shop", "a value holds a sign of URLs"],
     ["sqlserver://u:p;encrypt=w@canary:1433", "a value holds a sign of URLs"],
     ["mssql+pyodbc:///?odbc_connect=Server%3Dcanary", "odbc_connect"],
+    ["mssql+pyodbc://u:p@canary", "takes for a DSN"],
     ["mssql://u:p@h/shop?host=x&proxy=canary", "may lead to another server"],
     ["host=canary port=1433 dbname=x", "a text of keys and values"],
     ["postgresql://canary/shop", "a URL of another scheme"]
