@@ -174,32 +174,6 @@ const valuesOf = ({ pairs }: AddressText, role: Role): ReadonlyArray<string> => 
   ...new Set(pairs.filter((pair) => roleOf(pair) === role).map(({ value }) => value))
 ]
 
-/** Whether a value that stays may hold a text of its own, which some drivers read as keys, in quotes or not. */
-const holdsText = ({ value }: Pair): boolean => {
-  const names = namesIn(value)
-  return value.includes(";") || hasServer(names) || names.some(isPlaceKey)
-}
-
-/** Why a text cannot be rewritten; nothing: it can. */
-const textProblem = (address: BranchAccess, text: AddressText): string | undefined => {
-  const others = text.pairs.filter((pair) => roleOf(pair) === undefined && !isDropped(nameOf(pair.key)))
-  const keys = others.map(({ key }) => key)
-  const file = keys.find((key) => files.includes(nameOf(key)))
-  if (file !== undefined) return `names a file of the target's drivers by ${quoted(file)}`
-  const stray = keys.map(nameOf).find((key) => !harmless.includes(key) && isPlaceKey(key))
-  if (stray !== undefined) return `has a key ${quoted(stray)}, which may lead to another server`
-  // A driver of another form must not find a server in a value.
-  const isUrl = text.start !== "" && !/^jdbc:/iu.test(text.start)
-  const staying = [...others.map(({ value }) => value), ...valuesOf(text, "encrypt")]
-  const databases = address.database === undefined ? valuesOf(text, "database") : [address.database]
-  if (isUrl && [...staying, ...databases].some((value) => /[@/?#]/u.test(value))) {
-    return "cannot be read: a value holds a sign of URLs"
-  }
-  const inner = others.find(holdsText)
-  if (inner !== undefined) return `has a text of keys and values in ${quoted(inner.key)}, which may lead elsewhere`
-  return databases.length > 1 ? "names its database twice" : undefined
-}
-
 /** Whether a parameter asks for the strict form of TLS, which trusts no certificate of a branch. */
 const isStrict = ([name, value]: readonly [string, string]): boolean =>
   name === "encrypt" && value.toLowerCase() === "strict"
@@ -269,6 +243,34 @@ const changedText = (address: BranchAccess, text: AddressText): AddressText => {
   })
   const place = text.form === "JDBC" ? `${urlHost(address.host)}:${address.port}` : ""
   return { ...text, place, pairs: [...pairs, ...added] }
+}
+
+/** Whether a value that stays may hold a text of its own, which some drivers read as keys, in quotes or not. */
+const holdsText = (pair: Pair): boolean => {
+  const names = namesIn(pair.value)
+  return (roleOf(pair) === undefined && pair.value.includes(";")) || hasServer(names) || names.some(isPlaceKey)
+}
+
+const isKept = (pair: Pair): boolean => {
+  const role = roleOf(pair)
+  return role === undefined || role === "database" || role === "encrypt"
+}
+
+/** Why a text cannot be rewritten; nothing: it can. */
+const textProblem = (address: BranchAccess, text: AddressText): string | undefined => {
+  const kept = changedText(address, text).pairs.filter(isKept)
+  const keys = kept.filter((pair) => roleOf(pair) === undefined).map(({ key }) => key)
+  const file = keys.find((key) => files.includes(nameOf(key)))
+  if (file !== undefined) return `names a file of the target's drivers by ${quoted(file)}`
+  const stray = keys.map(nameOf).find((key) => !harmless.includes(key) && isPlaceKey(key))
+  if (stray !== undefined) return `has a key ${quoted(stray)}, which may lead to another server`
+  // A driver of another form must not find a server in a value.
+  const isUrl = text.start !== "" && !/^jdbc:/iu.test(text.start)
+  if (isUrl && kept.some(({ value }) => /[@/?#]/u.test(value))) return "cannot be read: a value holds a sign of URLs"
+  const inner = kept.find(holdsText)
+  if (inner !== undefined) return `has a text of keys and values in ${quoted(inner.key)}, which may lead elsewhere`
+  const names = valuesOf(text, "database")
+  return address.database === undefined && names.length > 1 ? "names its database twice" : undefined
 }
 
 /** Whether a text leads to the branch, and to nothing else. */
@@ -350,6 +352,9 @@ const changedUrl = (address: BranchAddress, text: string): Result.Result<string,
   }
   const inQuery = parameters.find(([key]) => roles.database.includes(key))?.[1]
   const name = address.database ?? inQuery ?? decoded(path) ?? ""
+  if (name === "" && ["pyodbc", "aioodbc"].includes(driver)) {
+    return Result.fail("holds a URL without a database, whose host its driver takes for a DSN: set the branch's name")
+  }
   const places = databasePlaces(scheme === "sqlserver", path, inQuery)
   const changes = {
     ...(places.query && name !== "" ? { database: name } : {}),

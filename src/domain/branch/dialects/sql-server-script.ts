@@ -176,10 +176,12 @@ begin
     set @id = null;
     select top (1) @id = object_id, @statement = concat(N'drop ', case
         when type = 'U' then N'table' when type = 'V' then N'view' when type in ('P', 'PC') then N'procedure'
-        when type = 'SN' then N'synonym' when type = 'SP' then N'security policy' else N'function'
+        when type = 'SN' then N'synonym' when type = 'SP' then N'security policy'
+        when type in ('TR', 'TA') then N'trigger' else N'function'
       end, N' ', quotename(schema_name(schema_id)), N'.', quotename(name))
     from sys.objects
-    where type in ('U', 'V', 'P', 'PC', 'FN', 'IF', 'TF', 'FS', 'FT', 'SN', 'SP') and is_ms_shipped = 0
+    where type in ('U', 'V', 'P', 'PC', 'FN', 'IF', 'TF', 'FS', 'FT', 'SN', 'SP', 'TR', 'TA')
+      and is_ms_shipped = 0
       and object_id not in (select id from @kept) and object_id not in (select id from @tried)
     order by object_id desc;
     if @id is null break;

@@ -224,6 +224,7 @@ describe("a variable that leads to a branch of SQL Server", () => {
     ["Server=canary;Proxy Host=canary2", "which may lead to another server"],
     ['Server=h;Provider Connection String="a=b;data source=canary"', 'in "Provider Connection String"'],
     ["Server=h;Application Name='a;Server=canary;b'", 'has a text of keys and values in "Application Name"'],
+    ["Server=h;Database='a;Server=canary;b'", 'has a text of keys and values in "Database"'],
     ["Driver={x};Server=h;APP={a;Server=canary}", 'has a text of keys and values in "APP"'],
     ["jdbc:sqlserver://h;applicationName={serverName=canary}", 'has a text of keys and values in "applicationName"'],
     ["DSN=canary;UID=u", "a file of the target's drivers"],
@@ -233,6 +234,7 @@ describe("a variable that leads to a branch of SQL Server", () => {
     ["sqlserver://u:p;database=w@canary:1433?database=shop", "a value holds a sign of URLs"],
     ["sqlserver://u:p;encrypt=w@canary:1433", "a value holds a sign of URLs"],
     ["mssql+pyodbc:///?odbc_connect=Server%3Dcanary", "odbc_connect"],
+    ["mssql+pyodbc://u:p@canary", "takes for a DSN"],
     ["mssql://u:p@h/shop?host=x&proxy=canary", "may lead to another server"],
     ["host=canary port=1433 dbname=x", "a text of keys and values"],
     ["postgresql://canary/shop", "a URL of another scheme"]
