@@ -74,7 +74,7 @@ describe("the pod of a branch", () => {
     expect(at(pod, "metadata", "labels", "db-owner-name")).toBe("mirrord-pg-branch-1")
   })
 
-  it("is ready by its server alone, which has started once it answers, and may fill and use so much and no more", () => {
+  it("is ready by its server alone, which has started once it answers, and may use so much and no more", () => {
     const pod = Result.getOrThrow(podOf({}))
     const [server, ...others] = asObjects(at(pod, "spec", "containers"))
     expect(others).toEqual([])

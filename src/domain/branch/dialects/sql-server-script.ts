@@ -408,3 +408,12 @@ case \${POD_IP-} in
 esac
 exec sqlservr "$@"
 `
+
+/** The port is open while the server still recovers its databases. One with a collation takes connections. */
+export const startedScript = `${programs}
+host=127.0.0.1
+case \${POD_IP-} in "" | *:*) ;; *) host=$POD_IP ;; esac
+SQLCMDPASSWORD="$BRANCH_PASSWORD" exec sqlcmd -C -b -x -h -1 -l 5 -S "tcp:$host,1433" -Usa -Q "
+if exists (select 1 from sys.databases where databasepropertyex(name, 'Collation') is null)
+  raiserror(N'starting', 16, 1)"
+`

@@ -7,7 +7,7 @@
 import { urlHost } from "../branch-address.ts"
 import type { CopiedPart, Dialect } from "../dialect.ts"
 import { sqlServerAddress } from "./sql-server-address.ts"
-import { copyScript, serveScript } from "./sql-server-script.ts"
+import { copyScript, serveScript, startedScript } from "./sql-server-script.ts"
 import { bracketedName, closingQuote, filterProblem } from "./sql-text.ts"
 
 const control = /\p{Cc}/u
@@ -142,6 +142,7 @@ export const sqlServer: Dialect = {
   passwordEnd: "-aA0",
   copyScript,
   serveScript,
+  startedScript,
   parts: "Tables",
   databaseForm: { holds: (name) => !control.test(name), words: "a text without control characters" },
   partProblem,

@@ -168,6 +168,7 @@ describe("the copy of SQL Server, with stand-ins for SQL Server's programs", () 
   it("is this program, and serves by this one", () => {
     expect(sqlServer.copyScript).toMatchSnapshot("copy")
     expect(sqlServer.serveScript).toMatchSnapshot("serve")
+    expect(sqlServer.startedScript).toMatchSnapshot("started")
   })
 
   it("needs neither a source nor SqlPackage for an empty branch", () => {
