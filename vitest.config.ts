@@ -22,6 +22,7 @@ const always = ["**/node_modules/**", ...(long ? [] : ["test/long/**"])]
 /** Minutes each. vitest would begin with the largest files, and these are small. */
 const longest = [
   "simulation/random",
+  "simulation/branches",
   "kubernetes/real-client-sessions",
   "kubernetes/real-client-copies",
   "kubernetes/real-client-features",
@@ -31,10 +32,13 @@ const longest = [
   "real/primary-default",
   "kubernetes/real-client",
   "charts/installed",
+  "kubernetes/member-away",
   "real/failover",
   "real/client-behaviour",
   "real/client-ends",
-  "kubernetes/failover"
+  "kubernetes/failover",
+  "kubernetes/real-client-branches",
+  "real/branches"
 ]
 
 /** Begins with what takes longest: what is left for the end runs alone, while the other workers have nothing to do. */

@@ -20,7 +20,7 @@ export const statusIsRepeated: Invariant = {
     return {
       on: (event) => {
         history.take(event)
-        if (event._tag === "Fault") areListsOld ||= event.kind === "stale lists"
+        if (event._tag === "Fault") areListsOld ||= ["stale lists", "call stale"].includes(event.kind)
         if (event._tag !== "Committed" || !isBranch(event.commit)) return undefined
         const { after, before } = event.commit
         if (after === undefined || before === undefined || !isOrdering(world(), event.cluster)) return undefined

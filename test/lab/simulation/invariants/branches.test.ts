@@ -240,6 +240,14 @@ describe("S-B6", () => {
     expect(mirror({ phase: "Pending", podName: null })).toContain("is older than the one before")
     expect(mirrored().mirror({ phase: "Ready", copy: { cluster: "a", uid: "nothing" } })).toContain("never was")
   })
+
+  it.each(["stale lists", "call stale"])("knows that a new leader may have read old lists: %s", (kind) => {
+    const { mirror, story } = mirrored()
+    story.branch("a", { status: { podName: "one" } })
+    expect(mirror({ phase: "Pending", podName: "one" })).toBeUndefined()
+    story.events.push({ _tag: "Fault", at: 0, kind, text: kind })
+    expect(mirror({ phase: "Pending", podName: null })).toBeUndefined()
+  })
 })
 
 describe("S-B7", () => {
