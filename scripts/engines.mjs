@@ -125,7 +125,7 @@ const installPackages = async () => {
  * }} Made
  */
 
-const goFlags = ["-trimpath", "-buildvcs=false", "-ldflags", "-s -w"]
+const goFlags = ["-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags", "-s -w"]
 const goEnv = { CGO_ENABLED: "0", GOFLAGS: "" }
 
 /**

@@ -110,8 +110,10 @@ const build = (program, version, target) => {
   // Without this flag the server calls itself v0.0.0, which clients dislike.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=v${version}`
   const temporary = `${target}.${process.pid}`
+  // Nobody debugs these programs, and a tenth of the time of a build is for debuggers.
+  const flags = ["-v", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", ldflags]
   return new Promise((resolve) => {
-    const go = spawn("go", ["build", "-v", "-trimpath", "-ldflags", ldflags, "-o", temporary, program.package], {
+    const go = spawn("go", ["build", ...flags, "-o", temporary, program.package], {
       cwd,
       env,
       stdio: ["ignore", "inherit", "pipe"]

@@ -26,6 +26,7 @@ import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-clust
 import { ClusterConnector, type MemberCredentials } from "../../src/ports/cluster-connector.ts"
 import { configurationOf, operatorNamespace } from "../support/fleet.ts"
 import { linklessConnector } from "../support/linkless-connector.ts"
+import { operatorDefinition } from "../support/operator-objects.ts"
 import { untilTrue } from "../support/until-true.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
@@ -68,18 +69,7 @@ rules:
 - { apiGroups: [""], resources: [serviceaccounts/token], verbs: [create] }
 - { apiGroups: [operator.metalbear.co, mirrord.metalbear.co], resources: ["*"], verbs: [get, list, watch] }
 ---
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: { name: mirrordoperators.operator.metalbear.co }
-spec:
-  group: operator.metalbear.co
-  scope: Cluster
-  names: { plural: mirrordoperators, singular: mirrordoperator, kind: MirrordOperator }
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+${JSON.stringify(operatorDefinition)}
 ---
 ${await readFile(new URL("mirrordclustersessions.yaml", crds), "utf8")}
 `

@@ -1,11 +1,9 @@
-/** Features, changing fleets, certificates, policies and label targets of the real client, on real control planes. */
+/** Kinds of targets, features, changing fleets and policies of the real client, on real control planes. */
 
 import { subnetOf } from "../address-plan.ts"
 import { changingFleet } from "../real/changing-fleet.ts"
-import { clientCertificates } from "../real/client-certificates.ts"
 import { clientFeatures } from "../real/client-features.ts"
 import { describeReal, useKubernetesPlayground, type UsePlayground } from "../real/harness.ts"
-import { labelTargets } from "../real/label-targets.ts"
 import { clientPolicies } from "../real/policies.ts"
 import { targetKinds } from "../real/target-kinds.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
@@ -21,7 +19,5 @@ describeKubernetes("on real control planes", (assets) => {
     clientFeatures("real control planes", () => shared)
     changingFleet("real control planes", () => shared)
   })
-  clientCertificates("real control planes", use)
   clientPolicies("real control planes", use)
-  labelTargets("real control planes", use)
 })

@@ -1,11 +1,12 @@
 /**
- * The common cases of mirrord's own client, its further commands and what goes wrong, on real control planes. Suites of
- * a topology share its playground, because three control planes are slow to start.
+ * The common cases of mirrord's own client, its certificates, its further commands and what goes wrong, on real control
+ * planes. Suites of a topology share its playground, because three control planes are slow to start.
  */
 
 import { subnetOf } from "../address-plan.ts"
 import { badInput } from "../real/bad-input.ts"
 import { realClientCases } from "../real/client-cases.ts"
+import { clientCertificates } from "../real/client-certificates.ts"
 import { failures } from "../real/failures.ts"
 import { furtherCommands } from "../real/further-commands.ts"
 import { describeReal, useKubernetesPlayground, type UsePlayground } from "../real/harness.ts"
@@ -23,6 +24,7 @@ describeKubernetes("on real control planes", (assets) => {
 
     realClientCases("topology management", () => shared, pingSeconds)
     badInput(where, use)
+    clientCertificates(where, use)
     // The last suite: its last test leaves a primary that has just started.
     failures(where, use)
   })

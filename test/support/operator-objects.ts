@@ -1,27 +1,30 @@
+/** The kind of an operator's object, for clusters without an operator. */
+export const operatorDefinition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "mirrordoperators.operator.metalbear.co" },
+  spec: {
+    group: "operator.metalbear.co",
+    scope: "Cluster",
+    names: { plural: "mirrordoperators", singular: "mirrordoperator", kind: "MirrordOperator" },
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
+      }
+    ]
+  }
+}
+
 /**
- * The operator's object of a primary with these members, and its kind, for clusters without an operator.
+ * The operator's object of a primary with these members, and its kind.
  *
  * @param more further fields of its `spec`
  */
 export const operatorObjects = (members: ReadonlyArray<string>, more: object = {}): ReadonlyArray<object> => [
-  {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: "mirrordoperators.operator.metalbear.co" },
-    spec: {
-      group: "operator.metalbear.co",
-      scope: "Cluster",
-      names: { plural: "mirrordoperators", kind: "MirrordOperator" },
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
-        }
-      ]
-    }
-  },
+  operatorDefinition,
   {
     apiVersion: "operator.metalbear.co/v1",
     kind: "MirrordOperator",

@@ -16,6 +16,7 @@ import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
 import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
+import { operatorDefinition } from "../../support/operator-objects.ts"
 import { untilTrue } from "../../support/until-true.ts"
 import { until } from "../../support/until.ts"
 import { branchSpec, namespace, usualRules } from "../branches/branched.ts"
@@ -40,19 +41,6 @@ const credentials = JSON.stringify({
 })
 
 /** The description of an operator, as its API server has it for everybody who asks. */
-const descriptions = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: { name: mirrordoperators.operator.metalbear.co }
-spec:
-  group: operator.metalbear.co
-  scope: Cluster
-  names: { plural: mirrordoperators, singular: mirrordoperator, kind: MirrordOperator }
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
-`
 const description = (...features: ReadonlyArray<string>): string =>
   JSON.stringify({
     apiVersion: "operator.metalbear.co/v1",
@@ -178,7 +166,7 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
     const offered = () => (capability.features?.() ?? []).toSorted()
     expect(offered()).toContain("PgBranching")
     const [, member] = use()
-    await member.apply(descriptions)
+    await member.apply(JSON.stringify(operatorDefinition))
     await until("the description is taken", async () => {
       const taken = await Promise.allSettled([member.apply(description("MySqlBranching", "DbBranchProfiles", "Other"))])
       return taken[0]?.status === "fulfilled" ? true : undefined

@@ -151,11 +151,11 @@ const branches = (path: string) => {
   }
 
   /** Makes the branch, and asks it. */
-  const branch = async (wanted: Wanted, ask: (server: Server) => Promise<void>): Promise<void> => {
+  const branch = async (wanted: Wanted, ask: (server: Server) => Promise<void>, log = ""): Promise<void> => {
     const own = engineFolder(quickFolder())
     try {
       const folders = { ...podFolders(own.path), PATH: path }
-      expect(await copied(wanted, folders)).toMatchObject({ status: 0, err: "" })
+      expect(await copied(wanted, folders)).toMatchObject({ status: 0, err: log })
       const { database } = containersOf(wanted)
       const server = await serveBranch(
         asStrings(database["command"]),
@@ -264,6 +264,39 @@ const everyVersion = ({ branch, failure, query }: ReturnType<typeof branches>): 
     const options: Options = { copy: { mode: "schema", items: { parts: {} } } }
     expect(await failure({ options, change })).toContain("user mapping not found")
     expect(await query("stock", "select count(*) from goods")).toBe("1")
+  })
+
+  it("begins sessions as the source does, by what is set for its database and its user", async () => {
+    const settings = [
+      ...[`database shop set search_path = '$user', sales, public`, `database shop set work_mem = '5MB'`],
+      ...[`database shop set app.tenant = 'it''s \\'`, `database shop set default_transaction_read_only = on`],
+      ...["database shop set statement_timeout = '1min'", "role postgres set statement_timeout = '2min'"],
+      ...["role postgres in database shop set statement_timeout = '3min'", "role reader set work_mem = '6MB'"],
+      ...[
+        "role postgres set session_preload_libraries = plpgsql",
+        "database shop set default_text_search_config = here"
+      ]
+    ]
+    await query("shop", "create text search configuration here (copy = simple)")
+    for (const setting of settings) await query("postgres", `alter ${setting}`)
+    const shown = ["search_path", "work_mem", "statement_timeout", "app.tenant", "default_transaction_read_only"]
+    const values = ["session_preload_libraries", ...shown]
+      .map((name) => `current_setting('${name}')`)
+      .join(" || '; ' || ")
+    try {
+      await branch(
+        { options: { copy: { mode: "empty", items: { tags: {} } } }, databaseName: "other \"name'" },
+        async (server) => {
+          expect(await server.query("other \"name'", `select ${values} from tags`)).toBe(
+            `; "$user", sales, public; 5MB; 3min; it's \\; off`
+          )
+        },
+        "warning: the branch cannot have the setting default_text_search_config of the source\n"
+      )
+    } finally {
+      await query("postgres", "alter role postgres reset all; alter role reader reset all")
+      await query("postgres", "alter role postgres in database shop reset all; alter database shop reset all")
+    }
   })
 
   it("has the tables of tablespaces, which are the source's alone", async () => {

@@ -151,22 +151,17 @@ describeEngine("a branch of Redis", ["redis-server", "redis-cli"], () => {
     })
   })
 
-  it("restores what the source answers, and does nothing else that it says", async () => {
-    const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`
-    const said = "*3\r\n$3\r\nset\r\n$1\r\nk\r\n$5\r\nvalue\r\n"
-    const answers: ReadonlyArray<readonly [word: string, answer: string]> = [
-      ["\r\nscan\r\n", `*2\r\n${bulk("0")}*1\r\n${bulk("k")}`],
-      ["return 1", ":1\r\n"],
-      ["eval_ro", bulk(said)],
-      ["pttl", ":-2\r\n"],
-      ["dump", "$-1\r\n"]
-    ]
+  /** The branch of a source that answers each command by the first sign in it, and the signs that it saw. */
+  const branchOfFake = async (
+    answers: ReadonlyArray<readonly [sign: string, answer: string]>,
+    ask: (server: RedisServer) => Promise<void>
+  ): Promise<ReadonlyArray<string>> => {
     const asks: Array<string> = []
     const fake = createServer((socket) => {
       socket.on("data", (data) => {
         const text = data.toString("latin1").toLowerCase()
-        const [word, answer] = answers.find(([sign]) => text.includes(sign)) ?? ["", "-ERR unknown command\r\n"]
-        asks.push(word)
+        const [sign, answer] = answers.find(([part]) => text.includes(part)) ?? ["", "-ERR unknown command\r\n"]
+        asks.push(sign)
         socket.write(answer, "latin1")
       })
     })
@@ -176,15 +171,43 @@ describeEngine("a branch of Redis", ["redis-server", "redis-cli"], () => {
       await withBranch(reading, asked({ copy: { mode: "all" } }), async (serve) => {
         const server = await startRedis(serve, branchAddress, branchPassword)
         try {
-          expect(await server.ask(0, "dbsize")).toBe("(integer) 0")
+          await ask(server)
         } finally {
           await server.stop()
         }
       })
-      expect(asks).toEqual(expect.arrayContaining(["eval_ro", "pttl", "dump"]))
+      return asks
     } finally {
       fake.close()
     }
+  }
+  const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`
+  const oneKey = ["\r\nscan\r\n", `*2\r\n${bulk("0")}*1\r\n${bulk("k")}`] as const
+
+  it("restores what the source answers, and does nothing else that it says", async () => {
+    const said = "*3\r\n$3\r\nset\r\n$1\r\nk\r\n$5\r\nvalue\r\n"
+    const answers = [
+      oneKey,
+      ["return 1", ":1\r\n"],
+      ["eval_ro", bulk(said)],
+      ["pttl", ":-2\r\n"],
+      ["dump", "$-1\r\n"]
+    ] as const
+    const asks = await branchOfFake(answers, async (server) => {
+      expect(await server.ask(0, "dbsize")).toBe("(integer) 0")
+    })
+    expect(asks).toEqual(expect.arrayContaining(["eval_ro", "pttl", "dump"]))
+  })
+
+  it.each([
+    ["stays, where its time has no end", -1, 1],
+    ["is gone, where its time is less than a millisecond", 0, 0]
+  ])("a key that is read by itself %s", async (_, left, count) => {
+    const inHex = "return (redis.call('dump', 'n:1'):gsub('.', function(c) return string.format('%02x', c:byte()) end))"
+    const value = Buffer.from(JSON.parse(await source.ask(2, "eval", inHex, "0")), "hex").toString("latin1")
+    await branchOfFake([oneKey, ["pttl", `:${left}\r\n`], ["dump", bulk(value)]], async (server) => {
+      expect(await server.ask(0, "exists", "k")).toBe(`(integer) ${count}`)
+    })
   })
 
   it("has the keys that match any pattern, in the database that the user names", async () => {

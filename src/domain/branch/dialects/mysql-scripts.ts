@@ -152,11 +152,34 @@ if [ "$reads_source" != 0 ]; then
   rm "$STAGING/definers.sql"
 fi
 
-dump_source() {
-  file=$1
-  shift
-  from_source "$dump" $dump_options --single-transaction --no-tablespaces --hex-blob "$@" > "$file" \\
-    2> "$STAGING/dump.log" || { cat "$STAGING/dump.log" >&2; exit 1; }
+# Prints the dump as it grows.
+follow_dump() {
+  position=0
+  while :; do
+    is_ended=0
+    [ ! -f "$STAGING/ended" ] || is_ended=1
+    size=$(wc -c < "$STAGING/dump")
+    tail -c "+$((position + 1))" "$STAGING/dump" | head -c "$((size - position))" || return 0
+    [ "$is_ended" = 0 ] || return 0
+    position=$size
+    sleep 0.1
+  done
+}
+# Dumps the source, and restores the dump meanwhile. The source is read as fast as it answers: a pipe would make its
+# session wait while the branch builds an index. What a dump held that broke off goes with the whole copy.
+copy_dump() {
+  rm -f "$STAGING/dumped" "$STAGING/ended"
+  : > "$STAGING/dump"
+  {
+    from_source "$dump" $dump_options --single-transaction --no-tablespaces --hex-blob "$@" > "$STAGING/dump" \\
+      2> "$STAGING/dump.log" && : > "$STAGING/dumped"
+    : > "$STAGING/ended"
+  } &
+  restored=1
+  follow_dump | into_branch --database="$database" 2> "$STAGING/restore.log" || restored=0
+  # A dump that broke off may end within a statement, of which the branch complains too.
+  if [ -f "$STAGING/ended" ] && [ ! -f "$STAGING/dumped" ]; then cat "$STAGING/dump.log" >&2 && exit 1; fi
+  [ "$restored" = 1 ] || { cat "$STAGING/restore.log" >&2; exit 1; }
   # MySQL's program leaves out what it may not see, and ends as if all were well.
   while IFS= read -r line; do
     case $line in
@@ -165,7 +188,6 @@ dump_source() {
     esac
   done < "$STAGING/dump.log"
 }
-restore() { into_branch --database="$database" < "$1" && rm "$1"; }
 
 # Structures. A table that the user names must be there.
 set --
@@ -189,11 +211,9 @@ while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
   number=$((number + 1))
 done
 if [ "$COPY_MODE" = all ]; then
-  dump_source "$STAGING/dump" "$@"
-  restore "$STAGING/dump"
+  copy_dump "$@"
 elif [ "$reads_source" != 0 ]; then
-  dump_source "$STAGING/dump" --no-data --skip-triggers "$@"
-  restore "$STAGING/dump"
+  copy_dump --no-data --skip-triggers "$@"
 fi
 
 # Rows of single tables. A filter is tried where it cannot write before the dump program gets it.
@@ -211,16 +231,14 @@ while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
     set -- --where="($filter
 )"
   fi
-  dump_source "$STAGING/rows" --no-create-info --skip-triggers "$@" -- "$source_database" "$name"
-  restore "$STAGING/rows"
+  copy_dump --no-create-info --skip-triggers "$@" -- "$source_database" "$name"
   number=$((number + 1))
 done
 
 # Triggers come last, so that copied rows do not run them.
 if [ "$COPY_MODE" != empty ] && [ "$triggers" = 1 ]; then
   if [ "$COPY_MODE" = schema ]; then
-    dump_source "$STAGING/dump" --no-create-info --no-data --triggers -- "$source_database"
-    restore "$STAGING/dump"
+    copy_dump --no-create-info --no-data --triggers -- "$source_database"
   fi
   seen=$(say "select (select count(*) from information_schema.user_privileges where privilege_type = 'TRIGGER') +
     (select count(*) from information_schema.schema_privileges
@@ -238,7 +256,7 @@ select concat('alter table \`', replace(table_name, '\`', '\`\`'), '\` drop fore
     where t.table_schema = r.unique_constraint_schema and t.table_name = r.referenced_table_name
   );
 END
-  restore "$STAGING/keys.sql"
+  into_branch --database="$database" < "$STAGING/keys.sql"
 fi
 trap - EXIT
 kill "$server_id"

@@ -198,6 +198,32 @@ if [ "\${COPY_ITEMS:-0}" != 0 ]; then
     join pg_class c on c.oid = d.refobjid join pg_attribute a on a.attrelid = c.oid and a.attnum = d.refobjsubid
     where s.relkind = 'S' \\gexec" | enter --dbname="$target"
 fi
+
+# Sessions begin with what the source has set for its database and for its user, such as a search path. Some settings
+# name what a branch does not have, and a branch is written. A value may be a secret, so only names are told.
+if [ "$reads_source" != 0 ]; then
+  ask << 'END' > "$STAGING/settings.sql"
+select format(E'begin;
+select set_config(%L, %L, false) \\\\gset ignored_
+alter database :"name" set %s from current;
+\\\\if :ERROR
+\\\\echo %L
+\\\\endif
+commit;', name, substr(setting, length(name) + 2),
+    (select string_agg(quote_ident(part), '.') from unnest(string_to_array(name, '.')) as part), name)
+  from pg_db_role_setting, unnest(setconfig) as setting, split_part(setting, '=', 1) as name
+  where setdatabase in (0, (select oid from pg_database where datname = current_database()))
+    and setrole in (0, (select oid from pg_roles where rolname = session_user))
+    and lower(name) not in ('role', 'session_authorization', 'session_preload_libraries', 'local_preload_libraries',
+      'default_tablespace', 'temp_tablespaces', 'default_transaction_read_only')
+  order by setrole <> 0, setdatabase <> 0
+END
+  into_branch psql --no-psqlrc --quiet --dbname="$target" --set=name="$database" --file="$STAGING/settings.sql" \\
+    > "$STAGING/untaken" 2> "$STAGING/psql.log"
+  while IFS= read -r name; do
+    say "warning: the branch cannot have the setting $name of the source" >&2
+  done < "$STAGING/untaken"
+fi
 pg_ctl --pgdata="$DATA" --silent --wait --mode=fast stop
 rm -rf "\${STAGING:?}"/*
 `

@@ -85,7 +85,25 @@ lines() { wc -l < "$1" | tr -d ' '; }
 # The commands that run a script ($1) with all keys, 100 at a time.
 with_keys() {
   ten="- - - - - - - - - -"
-  paste -d ' ' $ten $ten $ten $ten $ten $ten $ten $ten $ten $ten < "$STAGING/keys" | sed "s/^/$1 /"
+  paste -d ' ' $ten $ten $ten $ten $ten $ten $ten $ten $ten $ten | sed "s/^/$1 /"
+}
+# Keys by their patterns, or all of them. Redis 7.2 or later lists more than 10 a call.
+list_keys() {
+  count=
+  case $(redis-cli --help 2>&1) in *"--count <"*) count="--count 1000" ;; esac
+  if [ "\${COPY_ITEMS:-0}" = 0 ]; then from_source --scan $count || return 1; fi
+  number=0
+  while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
+    eval "pattern=\\$COPY_ITEM_$number"
+    from_source --scan $count --pattern "$pattern" || return 1
+    number=$((number + 1))
+  done
+  : > "$STAGING/listed"
+}
+# Copies keys, many at once, as far as that goes.
+copy_many() {
+  with_keys "$read_many" | from_source --raw 2> "$STAGING/answer" |
+    REDISCLI_AUTH=none into_branch --user copy --pipe > "$STAGING/answers" 2>&1 || :
 }
 read_many=$(cat << 'END'
 eval_ro "${readMany}" 0
@@ -119,31 +137,28 @@ until into_branch ping > "$STAGING/answer" 2>&1; do
   sleep 0.1
 done
 
-# Keys by their patterns, or all of them. Redis 7.2 or later lists more than 10 a call.
 if [ "$reads_source" != 0 ]; then
-  number=0
-  count=
-  case $(redis-cli --help 2>&1) in *"--count <"*) count="--count 1000" ;; esac
-  if [ "\${COPY_ITEMS:-0}" = 0 ]; then from_source --scan $count > "$STAGING/keys"; fi
-  while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
-    eval "pattern=\\$COPY_ITEM_$number"
-    from_source --scan $count --pattern "$pattern" >> "$STAGING/keys"
-    number=$((number + 1))
-  done
-  refuse_errors "$STAGING/keys" "the source's keys could not be listed"
-  before=0
-  [ "$(from_source eval_ro "return 1" 0 2>&1)" = "(integer) 1" ] || before=$(lines "$STAGING/keys")
   into_branch acl setuser copy on nopass '~*' +select +restore +echo > "$STAGING/answer"
-  # Many at once, as long as that brings some.
-  while [ -s "$STAGING/keys" ] && [ "$(lines "$STAGING/keys")" != "$before" ]; do
+  many=$(from_source eval_ro "return 1" 0 2>&1)
+  if [ "$many" = "(integer) 1" ]; then
+    before=0
+    list_keys | tee "$STAGING/keys" | copy_many
+  else
+    before=all
+    list_keys > "$STAGING/keys"
+  fi
+  [ -f "$STAGING/listed" ] || fail "the source's keys could not be listed"
+  refuse_errors "$STAGING/keys" "the source's keys could not be listed"
+  # Many at once again, as long as that brings some.
+  [ "$(into_branch dbsize)" != "(integer) $(lines "$STAGING/keys")" ] || : > "$STAGING/keys"
+  while [ "$before" != all ] && [ -s "$STAGING/keys" ] && [ "$(lines "$STAGING/keys")" != "$before" ]; do
     before=$(lines "$STAGING/keys")
-    with_keys "$read_many" | from_source --raw 2> "$STAGING/answer" |
-      REDISCLI_AUTH=none into_branch --user copy --pipe > "$STAGING/answers" 2>&1 || :
-    with_keys "$find_absent" | into_branch > "$STAGING/answers"
+    with_keys "$find_absent" < "$STAGING/keys" | into_branch > "$STAGING/answers"
     refuse_errors "$STAGING/answers" "the branch does not tell its keys"
     [ "$(grep -c '^ *1) (integer) 1$' "$STAGING/answers")" = "$(((before + 99) / 100))" ] ||
       fail "the branch's server was lost"
     sed -n 's|^ *[0-9]*) "|"|p' "$STAGING/answers" > "$STAGING/keys"
+    copy_many < "$STAGING/keys"
   done
   # The others, one by one.
   mkdir "$STAGING/parts"
