@@ -61,6 +61,8 @@ export interface PlaygroundOptions {
   readonly hasBranches?: boolean
   /** Names of engines in the chart's values; PostgreSQL unless given. */
   readonly branchEngines?: ReadonlyArray<BranchEngine>
+  /** Those of the primary alone; `branchEngines` unless given. */
+  readonly primaryBranchEngines?: ReadonlyArray<BranchEngine>
   /** URL of the default cluster's database, which the demo workload there gets; none unless given. */
   readonly databaseUrl?: string
   /** The program that runs as the agent; the reference agent unless given. */
@@ -234,7 +236,9 @@ export const startPlayground = (
           clustersFile: description.isPrimary ? clusters : undefined,
           findsClusters: description.isPrimary && options.findsClusters === true,
           hasBranches: options.hasBranches === true,
-          branchEngines: options.branchEngines,
+          branchEngines: description.isPrimary
+            ? (options.primaryBranchEngines ?? options.branchEngines)
+            : options.branchEngines,
           agentTls: options.agentTls ?? false,
           agentFile,
           agentEnv: options.agentEnv

@@ -8,6 +8,7 @@ import { engines } from "../../src/domain/branch/engines.ts"
 import { asObjects, at } from "../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../src/domain/resources/branches/branch-database.ts"
 import { branchEngines, type BranchEngine } from "../../src/domain/resources/chart-switches.ts"
+import { bareBranchSpec } from "../support/branch-spec.ts"
 
 const security = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8")
 const page = readFileSync(new URL("../../docs/branching.md", import.meta.url), "utf8")
@@ -16,10 +17,7 @@ const crd: unknown = parse(readFileSync(new URL("../../crds/branchdatabases.yaml
 const settings = { imagePullSecrets: [], labels: {}, annotations: {}, dataLimit: "1Gi", stagingLimit: "1Gi" }
 const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "b", uid: "u" }
 const spec: BranchDatabaseSpec = {
-  id: "b",
-  ttlSecs: 300,
-  target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
-  connectionSource: { url: { env: { container: null, variable: "URL" } } },
+  ...bareBranchSpec,
   dynamodbOptions: { copy: { mode: "empty" } }
 }
 

@@ -197,6 +197,17 @@ export const memberBranchCases = ({ apply, podsOfBranches, real, session, source
     return path
   }
 
+  // No image of MySQL can be pulled here, which a client finds out if it has been told of the engine.
+  it.each([
+    ["only the default cluster has are ordered there", "mysql", /database branching failed.*image/u],
+    ["only the primary could make", "mariadb", /Feature `MariaDB branching` is not enabled/u]
+  ])("of an engine that %s", async (_what, type, reason) => {
+    const ran = session(["echo", "started"], [{ id: type, type, connection: { url: "DATABASE_URL" } }])
+    expect(await ran.ended()).not.toBe(0)
+    expect(ran.stdout()).not.toContain("started")
+    expect(told(ran)).toMatch(reason)
+  })
+
   it("are those of the member's own users too, who go to it directly", async () => {
     const url = await urlOf({ id: "direct" }, { kubeconfig: await administrator("cluster-a") })
     expect(await urlOf({ id: "direct" })).toBe(url)

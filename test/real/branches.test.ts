@@ -29,7 +29,14 @@ describeMigratedPostgresql("with PostgreSQL", () => {
     () => {
       const subnet = subnetOf("real client, branches at a member")
       return {
-        real: usePlayground({ topology: "management", hasBranches: true, images, subnet }),
+        real: usePlayground({
+          topology: "management",
+          hasBranches: true,
+          branchEngines: ["pg", "mysql"],
+          primaryBranchEngines: ["pg", "mariadb"],
+          images,
+          subnet
+        }),
         orders: operatorNamespace,
         sourceAddress: `127.${subnet + 3}.0.1`,
         reach

@@ -113,6 +113,8 @@ export interface RealPlaygroundOptions {
   readonly hasBranches?: boolean
   /** As in `PlaygroundOptions`; on embedded clusters alone. */
   readonly branchEngines?: ReadonlyArray<BranchEngine>
+  /** As in `PlaygroundOptions`; on embedded clusters alone. */
+  readonly primaryBranchEngines?: ReadonlyArray<BranchEngine>
   /** Default {@link sessionTtlSecs}. */
   readonly sessionTtlSecs?: number
   /** Whether to run `helm test`. */
@@ -154,6 +156,7 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
           ...settings(options, directory),
           operator: operatorProgram(braid),
           ...(options.branchEngines === undefined ? {} : { branchEngines: options.branchEngines }),
+          ...(options.primaryBranchEngines === undefined ? {} : { primaryBranchEngines: options.primaryBranchEngines }),
           agentTls: options.agentTls ?? false,
           ...(options.ephemeralAgents === undefined ? {} : { agentSettings: { ephemeral: options.ephemeralAgents } }),
           agentEnv: agentEnv(options)

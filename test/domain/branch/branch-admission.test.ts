@@ -4,6 +4,7 @@ import { admittedBranch, type BranchRules } from "../../../src/domain/branch/bra
 import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
 import type { BranchDatabase } from "../../../src/domain/resources/branches/branch-database.ts"
 import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
+import { bareBranchSpec } from "../../support/branch-spec.ts"
 
 const rules: BranchRules = {
   settings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) },
@@ -12,10 +13,7 @@ const rules: BranchRules = {
 const branch = (metadata: object): BranchDatabase => ({
   metadata: { name: "b", namespace: "shop", ...metadata },
   spec: {
-    id: "b",
-    ttlSecs: 300,
-    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
-    connectionSource: { url: { env: { container: null, variable: "URL" } } },
+    ...bareBranchSpec,
     postgresOptions: {}
   }
 })

@@ -8,6 +8,7 @@ import { postgresql } from "../../../src/domain/branch/dialects/postgresql.ts"
 import { asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { isObjectName } from "../../../src/domain/target/target-path.ts"
+import { bareBranchSpec } from "../../support/branch-spec.ts"
 
 const env = (variable: string, container: string | null = null) => ({ env: { container, variable } })
 const settings = {
@@ -37,9 +38,7 @@ const podOf = (
   ownerName = "mirrord-pg-branch-1"
 ) => {
   const spec: BranchDatabaseSpec = {
-    id: "b",
-    ttlSecs: 300,
-    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+    ...bareBranchSpec,
     connectionSource: { url: env("URL") },
     postgresOptions: { copy: { mode: "all" } },
     ...change

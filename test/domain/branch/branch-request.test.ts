@@ -6,12 +6,11 @@ import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
 import { engines } from "../../../src/domain/branch/engines.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { branchEngines } from "../../../src/domain/resources/chart-switches.ts"
+import { bareBranchSpec } from "../../support/branch-spec.ts"
 
 const url = { env: { container: null, variable: "DATABASE_URL" } }
 const bare = {
-  id: "b",
-  ttlSecs: 300,
-  target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+  ...bareBranchSpec,
   connectionSource: { url }
 } satisfies BranchDatabaseSpec
 const spec = (change: Partial<BranchDatabaseSpec>): BranchDatabaseSpec => ({ ...bare, postgresOptions: {}, ...change })

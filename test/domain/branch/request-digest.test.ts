@@ -4,12 +4,11 @@ import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
 import { requestDigest } from "../../../src/domain/branch/request-digest.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
+import { bareBranchSpec } from "../../support/branch-spec.ts"
 
 const env = (variable: string) => ({ env: { container: null, variable } })
 const usual: BranchDatabaseSpec = {
-  id: "b",
-  ttlSecs: 300,
-  target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+  ...bareBranchSpec,
   connectionSource: { params: { host: env("HOST"), user: env("USER") } },
   postgresOptions: {
     copy: { mode: "schema", items: { a: { filter: "x > 1" }, b: {} } },

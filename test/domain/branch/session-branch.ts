@@ -2,15 +2,14 @@ import { Redacted, Result } from "effect"
 import { type BranchRequest, readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
 import type { SessionBranch } from "../../../src/domain/branch/environment-plan.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
+import { bareBranchSpec } from "../../support/branch-spec.ts"
 
 /** The spec of a PostgreSQL branch. */
 const branchSpec = (
   connectionSource: BranchDatabaseSpec["connectionSource"],
   change: Partial<BranchDatabaseSpec> = {}
 ): BranchDatabaseSpec => ({
-  id: "b",
-  ttlSecs: 300,
-  target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+  ...bareBranchSpec,
   postgresOptions: {},
   connectionSource,
   ...change

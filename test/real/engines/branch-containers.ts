@@ -6,6 +6,7 @@ import { branchPod } from "../../../src/domain/branch/branch-pod.ts"
 import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
 import { asObjects, asStrings, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
+import { bareBranchSpec } from "../../support/branch-spec.ts"
 import { engineFolder, podFolders, resolvedEnv, run, type Ended } from "./postgresql-server.ts"
 
 /** A branch as a test asks for it. */
@@ -40,9 +41,7 @@ export const fromEnv = (variable: string) => ({ env: { container: null, variable
 const containersOf = ({ spec }: WantedBranch, { env }: BranchPlace) => {
   const request = Result.getOrThrow(
     readBranchRequest({
-      id: "b",
-      ttlSecs: 60,
-      target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+      ...bareBranchSpec,
       connectionSource: { url: fromEnv("DATABASE_URL") },
       ...spec
     })

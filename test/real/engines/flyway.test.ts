@@ -10,6 +10,7 @@ import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
 import { migrationFiles, migrationJob } from "../../../src/domain/branch/migrations/migration-job.ts"
 import { asObjects, asString, asStrings, at } from "../../../src/domain/json.ts"
 import { subnetOf } from "../../address-plan.ts"
+import { bareBranchSpec } from "../../support/branch-spec.ts"
 import { fromEnv } from "./branch-containers.ts"
 import { archiveOf, describeMigratedPostgresql } from "./flyway.ts"
 import { type MysqlEngine, mysqlEngines, startMysqlSource } from "./mysql-server.ts"
@@ -47,9 +48,7 @@ const engines: ReadonlyArray<MigratedEngine> = [
 const jobOf = (block: MigratedEngine["block"], database: string, files: Readonly<Record<string, string>>) => {
   const request = Result.getOrThrow(
     readBranchRequest({
-      id: "b",
-      ttlSecs: 60,
-      target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+      ...bareBranchSpec,
       connectionSource: { url: fromEnv("DATABASE_URL") },
       databaseName: database,
       migrations: { flavor: "flyway", archive: archiveOf(files) },

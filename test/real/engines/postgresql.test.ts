@@ -11,6 +11,7 @@ import { environmentPlan } from "../../../src/domain/branch/environment-plan.ts"
 import { everyVariable, rewriteEnvironment } from "../../../src/domain/branch/environment-rewriting.ts"
 import { asObjects, asStrings, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
+import { bareBranchSpec } from "../../support/branch-spec.ts"
 import {
   describePostgresql,
   describePostgresqls,
@@ -95,9 +96,7 @@ const secrets = {
 const readRequest = ({ databaseName, options, source = urlSource }: Wanted) =>
   Result.getOrThrow(
     readBranchRequest({
-      id: "b",
-      ttlSecs: 60,
-      target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+      ...bareBranchSpec,
       connectionSource: source,
       postgresOptions: options,
       ...(databaseName === undefined ? {} : { databaseName })

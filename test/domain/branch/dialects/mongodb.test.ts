@@ -8,13 +8,12 @@ import { mongodb } from "../../../../src/domain/branch/dialects/mongodb.ts"
 import { environmentPlan } from "../../../../src/domain/branch/environment-plan.ts"
 import { everyVariable, rewriteEnvironment } from "../../../../src/domain/branch/environment-rewriting.ts"
 import type { BranchDatabaseSpec } from "../../../../src/domain/resources/branches/branch-database.ts"
+import { bareBranchSpec } from "../../../support/branch-spec.ts"
 import { pattern } from "../session-branch.ts"
 
 const request = (change: Partial<BranchDatabaseSpec>) =>
   readBranchRequest({
-    id: "b",
-    ttlSecs: 300,
-    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+    ...bareBranchSpec,
     connectionSource: { url: { env: { container: null, variable: "MONGO_URL" } } },
     mongodbOptions: {},
     ...change

@@ -2,12 +2,11 @@ import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { readBranchRequest } from "../../../../src/domain/branch/branch-request.ts"
 import type { BranchDatabaseSpec } from "../../../../src/domain/resources/branches/branch-database.ts"
+import { bareBranchSpec } from "../../../support/branch-spec.ts"
 
 const request = (change: Partial<BranchDatabaseSpec>) =>
   readBranchRequest({
-    id: "b",
-    ttlSecs: 300,
-    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+    ...bareBranchSpec,
     connectionSource: { url: { env: { container: null, variable: "REDIS_URL" } } },
     redisOptions: {},
     ...change

@@ -10,14 +10,12 @@ import { environmentPlan } from "../../../../src/domain/branch/environment-plan.
 import { everyVariable, rewriteEnvironment } from "../../../../src/domain/branch/environment-rewriting.ts"
 import { asObjects, at } from "../../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../../src/domain/resources/branches/branch-database.ts"
+import { bareBranchSpec } from "../../../support/branch-spec.ts"
 import { pattern, variable } from "../session-branch.ts"
 
 const request = (change: Partial<BranchDatabaseSpec>) =>
   readBranchRequest({
-    id: "b",
-    ttlSecs: 300,
-    target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
-    connectionSource: { url: variable("URL") },
+    ...bareBranchSpec,
     mssqlOptions: {},
     ...change
   })

@@ -10,12 +10,11 @@ import {
 } from "../../../../src/domain/branch/migrations/migration-job.ts"
 import { asObject, asObjects, asString, asStrings, at, type JsonObject } from "../../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../../src/domain/resources/branches/branch-database.ts"
+import { bareBranchSpec } from "../../../support/branch-spec.ts"
 
 const variable = (name: string) => ({ env: { container: null, variable: name } })
 const bare: BranchDatabaseSpec = {
-  id: "b",
-  ttlSecs: 300,
-  target: { apiVersion: "apps/v1", kind: "Deployment", name: "app", container: "" },
+  ...bareBranchSpec,
   connectionSource: { url: variable("DATABASE_URL") },
   databaseName: "shop $1",
   postgresOptions: {}
