@@ -79,6 +79,9 @@ const Container = Schema.Struct({
 })
 export type ContainerSpec = typeof Container.Type
 
+/** Whether an init container is a sidecar: it runs beside the containers that come after it, and with them. */
+export const isSidecar = ({ restartPolicy }: ContainerSpec): boolean => restartPolicy === "Always"
+
 const Items = optional(Schema.Array(Schema.Struct({ key: Schema.String, path: Schema.String })))
 const DownwardItems = Schema.Array(Schema.Struct({ path: Schema.String, fieldRef: optional(FieldRef) }))
 

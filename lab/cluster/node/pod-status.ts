@@ -6,7 +6,7 @@
 import { kubeTime } from "../schema/kube-object.ts"
 import { type Condition, withConditions } from "../store/store-access.ts"
 import type { ContainerLog } from "./container-log.ts"
-import type { ContainerSpec } from "./pod-spec.ts"
+import { type ContainerSpec, isSidecar } from "./pod-spec.ts"
 
 export type ContainerState =
   | { readonly _tag: "Waiting"; readonly reason: string; readonly message?: string }
@@ -104,7 +104,8 @@ const hasStarted = (record: ContainerRecord): boolean =>
 
 /** The fields of `pod.status` that the kubelet writes. */
 export const podStatus = (facts: PodFacts): Readonly<Record<string, unknown>> => {
-  const unready = facts.containers.filter((record) => !record.ready).map((record) => record.spec.name)
+  const lasting = [...facts.initContainers.filter(({ spec }) => isSidecar(spec)), ...facts.containers]
+  const unready = lasting.filter((record) => !record.ready).map((record) => record.spec.name)
   const ready = facts.outcome === undefined && unready.length === 0
   const why =
     facts.outcome === undefined

@@ -22,7 +22,7 @@ import type { IssueToken } from "./container-volumes.ts"
 import type { NodeStore } from "./node-store.ts"
 import { podFiles } from "./pod-files.ts"
 import { type AddressBook, PodNetwork } from "./pod-network.ts"
-import { type ContainerSpec, imageName, type PodSpec } from "./pod-spec.ts"
+import { type ContainerSpec, imageName, isSidecar, type PodSpec } from "./pod-spec.ts"
 import { type ContainerRecord, newContainerRecord, podStatus } from "./pod-status.ts"
 import { awaitDeath, awaitStart, type ProbeWays, probeTarget, runProbe } from "./probe.ts"
 
@@ -104,6 +104,8 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
   const added = Effect.runSync(Queue.unbounded<ContainerRecord>())
   /** The runs of ephemeral containers by the container whose processes they see. */
   const beside = new Map<string, Set<Fiber.Fiber<number>>>()
+  /** Sidecars that have not started yet. */
+  const starting = new Map<ContainerRecord, Deferred.Deferred<void>>()
   const stopped = Deferred.makeUnsafe<void>()
   const startedAt = node.now()
   let initialized = init.length === 0
@@ -316,6 +318,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
             record.started = true
             publish()
             yield* Deferred.succeed(started, undefined)
+            yield* Deferred.succeed(starting.get(record) ?? started, undefined)
             yield* liveness(record, ways)
           }
           yield* Fiber.interrupt(running)
@@ -385,37 +388,47 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
   const restartRule = (exitCode: number): boolean => policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
 
   /**
-   * SIGTERM, then the grace period. A program in this process cannot be killed: after the grace period it is left
-   * running, with a warning.
+   * SIGTERM, then the grace period: for the containers, and what is left of it for the sidecars, the last one first. A
+   * program in this process cannot be killed: after the grace period it is left running, with a warning.
    */
-  const terminate = (fibers: ReadonlyArray<Fiber.Fiber<number>>): Effect.Effect<void> =>
+  const terminate = Effect.fnUntraced(function* (
+    fibers: ReadonlyArray<Fiber.Fiber<number>>,
+    sidecars: ReadonlyArray<Fiber.Fiber<number>>
+  ) {
     // One second more: process programs kill their process at the end of the grace period.
-    within(Fiber.interruptAll(fibers), Duration.seconds(gracePeriodSeconds() + 1)).pipe(
-      Effect.flatMap((ended) =>
-        ended
-          ? Effect.void
-          : Effect.logWarning(
-              `pod ${namespace}/${nameOf(pod)}: a program ignored its interruption beyond the grace period`
-            )
+    const end = node.now() + (gracePeriodSeconds() + 1) * 1_000
+    for (const group of [fibers, ...sidecars.toReversed().map((fiber) => [fiber])]) {
+      if (yield* within(Fiber.interruptAll(group), Duration.millis(Math.max(0, end - node.now())))) continue
+      yield* Effect.logWarning(
+        `pod ${namespace}/${nameOf(pod)}: a program ignored its interruption beyond the grace period`
       )
-    )
+    }
+  })
 
   const life = Effect.scoped(
     Effect.gen(function* () {
       const fibers: Array<Fiber.Fiber<number>> = []
-      yield* Effect.addFinalizer(() => Effect.suspend(() => terminate(fibers)))
-      const start = (record: ContainerRecord, restart: (exitCode: number) => boolean) =>
+      const sidecars: Array<Fiber.Fiber<number>> = []
+      yield* Effect.addFinalizer(() => Effect.suspend(() => terminate(fibers, sidecars)))
+      const start = (record: ContainerRecord, restart: (exitCode: number) => boolean, group = fibers) =>
         Effect.forkDetach(runContainer(record, restart)).pipe(
-          Effect.tap((fiber) => Effect.sync(() => fibers.push(fiber))),
+          Effect.tap((fiber) => Effect.sync(() => group.push(fiber))),
           Effect.uninterruptible
         )
       for (const record of init) {
+        if (isSidecar(record.spec)) {
+          const started = Deferred.makeUnsafe<void>()
+          starting.set(record, started)
+          yield* start(record, () => true, sidecars)
+          yield* Deferred.await(started)
+          continue
+        }
         const fiber = yield* start(record, (exitCode) => exitCode !== 0 && policy !== "Never")
         if ((yield* Fiber.join(fiber)) !== 0) return "Failed"
         record.ready = true
       }
       initialized = true
-      for (const record of containers) yield* start(record, restartRule)
+      const lasting = yield* Effect.forEach(containers, (record) => start(record, restartRule))
       const startAdded = Effect.gen(function* () {
         const record = yield* Queue.take(added)
         const fiber = yield* start(record, () => false)
@@ -431,7 +444,7 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
         )
         yield* Effect.forkScoped(renew)
       }
-      const codes = yield* Effect.forEach(fibers.slice(init.length, init.length + containers.length), Fiber.join)
+      const codes = yield* Effect.forEach(lasting, Fiber.join)
       return codes.every((code) => code === 0) ? "Succeeded" : "Failed"
     })
   )

@@ -283,6 +283,47 @@ describe("a pod's life", () => {
     )
   )
 
+  it.live("a sidecar runs before the next init container, begins again when it ends, and is the last to go", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const told: Array<string> = []
+        const [ready, done] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+        const end = (what: string) => Effect.addFinalizer(() => Effect.sync(() => told.push(`${what} ends`)))
+        let runs = 0
+        const first: ContainerProgram = () => Effect.andThen(end("first"), Effect.never)
+        const second: ContainerProgram = signalsReady(({ ready: isReady }) =>
+          Effect.gen(function* () {
+            told.push("second begins")
+            if (runs++ === 0) return 1
+            yield* end("second")
+            yield* Deferred.await(ready)
+            isReady()
+            return yield* Effect.never
+          })
+        )
+        const init: ContainerProgram = () => Effect.sync(() => (told.push("init"), 0))
+        const app: ContainerProgram = () => Effect.andThen(end("app"), Effect.as(Deferred.await(done), 0))
+        const { store } = yield* testCluster(216, { init, first, second, app })
+        const container = (name: string) => ({ name, image: name })
+        const sidecar = (name: string) => ({ ...container(name), restartPolicy: "Always" })
+        const initContainers = [sidecar("first"), container("init"), sidecar("second")]
+        store.create(pods, pod("p", { restartPolicy: "Never", initContainers, containers: [container("app")] }))
+        const status = (object: KubeObject, name: string) =>
+          asObjects(at(object, "status", "initContainerStatuses")).find((one) => one["name"] === name)
+        const isBack = (found: KubeObject) => status(found, "second")?.["restartCount"] === 1
+        const running = yield* podWhere(store, "p", (found) => isBack(found) && podPhase(found) === "Running")
+        assert.deepStrictEqual([condition(running, "Initialized"), condition(running, "Ready")], ["True", "False"])
+        yield* Deferred.succeed(ready, undefined)
+        yield* podWhere(store, "p", isPodReady)
+        yield* Deferred.succeed(done, undefined)
+        const over = yield* podWhere(store, "p", (found) => podPhase(found) === "Succeeded")
+        assert.strictEqual(at(status(over, "first"), "state", "terminated", "exitCode"), 143)
+        const story = ["init", "second begins", "second begins", "app ends", "second ends", "first ends"]
+        assert.deepStrictEqual(told, story)
+      })
+    )
+  )
+
   it.live("a wrong spec, a foreign node selector and a full node are said in the PodScheduled condition", () =>
     Effect.scoped(
       Effect.gen(function* () {
