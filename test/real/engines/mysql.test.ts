@@ -274,6 +274,7 @@ const further = ({
   it("fails where the dump breaks off, whatever it has written", async () => {
     const end = "echo 'Error 2013: Lost connection to server during query' >&2; exit 2"
     expect(await failureOfDump(end)).toContain("Lost connection to server")
+    expect(await failureOfDump("kill -9 $PPID")).toContain("the dump of the source broke off")
   })
 
   it("takes the user's arguments of the dump program", async () => {

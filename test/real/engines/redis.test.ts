@@ -1,6 +1,8 @@
 /** Branches of Redis: what the containers of a branch's pod do with real servers. */
 
+import { writeFileSync } from "node:fs"
 import { createServer } from "node:net"
+import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { redis } from "../../../src/domain/branch/dialects/redis.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
@@ -151,7 +153,29 @@ describeEngine("a branch of Redis", ["redis-server", "redis-cli"], () => {
     })
   })
 
-  /** The branch of a source that answers each command by the first sign in it, and the signs that it saw. */
+  it("has all keys where reading many at once fails", async () => {
+    const programs = engineFolder()
+    try {
+      const script = '#!/bin/sh\ncase " $* " in *" --raw "*) exit 1 ;; esac\nPATH=${PATH#*:} exec redis-cli "$@"\n'
+      writeFileSync(join(programs.path, "redis-cli"), script, { mode: 0o755 })
+      const changed = { ...place, path: `${programs.path}:${usualPath}` }
+      await withBranch(changed, asked({ copy: { mode: "all" } }), async (serve) => {
+        const server = await startRedis(serve, branchAddress, branchPassword)
+        try {
+          expect(await server.ask(2, "dbsize")).toBe("(integer) 12007")
+        } finally {
+          await server.stop()
+        }
+      })
+    } finally {
+      programs.remove()
+    }
+  })
+
+  /**
+   * The branch of a source that answers each command by the first sign in it, and the signs that it saw; an empty
+   * answer is the end of the connection.
+   */
   const branchOfFake = async (
     answers: ReadonlyArray<readonly [sign: string, answer: string]>,
     ask: (server: RedisServer) => Promise<void>
@@ -162,7 +186,8 @@ describeEngine("a branch of Redis", ["redis-server", "redis-cli"], () => {
         const text = data.toString("latin1").toLowerCase()
         const [sign, answer] = answers.find(([part]) => text.includes(part)) ?? ["", "-ERR unknown command\r\n"]
         asks.push(sign)
-        socket.write(answer, "latin1")
+        if (answer === "") socket.destroy()
+        else socket.write(answer, "latin1")
       })
     })
     await new Promise<void>((resolve) => fake.listen(6379, fakeAddress, resolve))
@@ -205,7 +230,8 @@ describeEngine("a branch of Redis", ["redis-server", "redis-cli"], () => {
   ])("a key that is read by itself %s", async (_, left, count) => {
     const inHex = "return (redis.call('dump', 'n:1'):gsub('.', function(c) return string.format('%02x', c:byte()) end))"
     const value = Buffer.from(JSON.parse(await source.ask(2, "eval", inHex, "0")), "hex").toString("latin1")
-    await branchOfFake([oneKey, ["pttl", `:${left}\r\n`], ["dump", bulk(value)]], async (server) => {
+    const answers = [oneKey, ["return 1", ""], ["pttl", `:${left}\r\n`], ["dump", bulk(value)]] as const
+    await branchOfFake(answers, async (server) => {
       expect(await server.ask(0, "exists", "k")).toBe(`(integer) ${count}`)
     })
   })

@@ -152,34 +152,39 @@ if [ "$reads_source" != 0 ]; then
   rm "$STAGING/definers.sql"
 fi
 
-# Prints the dump as it grows.
+# Prints the dump as it grows, until its program has ended.
 follow_dump() {
-  position=0
   while :; do
     is_ended=0
-    [ ! -f "$STAGING/ended" ] || is_ended=1
-    size=$(wc -c < "$STAGING/dump")
-    tail -c "+$((position + 1))" "$STAGING/dump" | head -c "$((size - position))" || return 0
-    [ "$is_ended" = 0 ] || return 0
-    position=$size
+    if [ -f "$STAGING/ended" ] || ! kill -0 "$dump_id" 2> /dev/null; then is_ended=1; fi
+    cat || return 0
+    [ "$is_ended" = 0 ] || break
     sleep 0.1
-  done
+  done < "$STAGING/dump"
+  : > "$STAGING/followed"
 }
 # Dumps the source, and restores the dump meanwhile. The source is read as fast as it answers: a pipe would make its
-# session wait while the branch builds an index. What a dump held that broke off goes with the whole copy.
+# session wait while the branch builds an index. A copy is whole if all three say so; else all of it goes.
 copy_dump() {
-  rm -f "$STAGING/dumped" "$STAGING/ended"
+  rm -f "$STAGING/dumped" "$STAGING/ended" "$STAGING/followed"
   : > "$STAGING/dump"
   {
     from_source "$dump" $dump_options --single-transaction --no-tablespaces --hex-blob "$@" > "$STAGING/dump" \\
       2> "$STAGING/dump.log" && : > "$STAGING/dumped"
     : > "$STAGING/ended"
   } &
+  dump_id=$!
   restored=1
   follow_dump | into_branch --database="$database" 2> "$STAGING/restore.log" || restored=0
   # A dump that broke off may end within a statement, of which the branch complains too.
-  if [ -f "$STAGING/ended" ] && [ ! -f "$STAGING/dumped" ]; then cat "$STAGING/dump.log" >&2 && exit 1; fi
-  [ "$restored" = 1 ] || { cat "$STAGING/restore.log" >&2; exit 1; }
+  if [ -f "$STAGING/followed" ] && [ ! -f "$STAGING/dumped" ]; then
+    cat "$STAGING/dump.log" >&2
+    fail "the dump of the source broke off"
+  fi
+  if [ "$restored" = 0 ] || [ ! -f "$STAGING/followed" ]; then
+    cat "$STAGING/restore.log" >&2
+    fail "the dump could not be restored"
+  fi
   # MySQL's program leaves out what it may not see, and ends as if all were well.
   while IFS= read -r line; do
     case $line in

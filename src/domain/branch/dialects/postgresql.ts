@@ -200,11 +200,13 @@ if [ "\${COPY_ITEMS:-0}" != 0 ]; then
 fi
 
 # Sessions begin with what the source has set for its database and for its user, such as a search path. Some settings
-# name what a branch does not have, and a branch is written. A value may be a secret, so only names are told.
+# name what a branch does not have, and a branch is written. A value may be a secret, so only names are told. Before
+# PostgreSQL 14 a name may be any text: a text that psql could read as a command is left out.
 if [ "$reads_source" != 0 ]; then
   ask << 'END' > "$STAGING/settings.sql"
+set client_encoding to 'UTF8';
 select format(E'begin;
-select set_config(%L, %L, false) \\\\gset ignored_
+select set_config(%L, %L, true) \\\\gset ignored_
 alter database :"name" set %s from current;
 \\\\if :ERROR
 \\\\echo %L
@@ -214,12 +216,13 @@ commit;', name, substr(setting, length(name) + 2),
   from pg_db_role_setting, unnest(setconfig) as setting, split_part(setting, '=', 1) as name
   where setdatabase in (0, (select oid from pg_database where datname = current_database()))
     and setrole in (0, (select oid from pg_roles where rolname = session_user))
-    and lower(name) not in ('role', 'session_authorization', 'session_preload_libraries', 'local_preload_libraries',
-      'default_tablespace', 'temp_tablespaces', 'default_transaction_read_only')
+    and name !~ '[^[:alnum:]_$.]' and lower(name) not in ('role', 'session_authorization', 'session_preload_libraries',
+      'local_preload_libraries', 'dynamic_library_path', 'default_tablespace', 'temp_tablespaces',
+      'default_transaction_read_only')
   order by setrole <> 0, setdatabase <> 0
 END
   into_branch psql --no-psqlrc --quiet --dbname="$target" --set=name="$database" --file="$STAGING/settings.sql" \\
-    > "$STAGING/untaken" 2> "$STAGING/psql.log"
+    > "$STAGING/untaken" 2> "$STAGING/psql.log" || fail "the settings of the source could not be taken over"
   while IFS= read -r name; do
     say "warning: the branch cannot have the setting $name of the source" >&2
   done < "$STAGING/untaken"

@@ -139,13 +139,14 @@ done
 
 if [ "$reads_source" != 0 ]; then
   into_branch acl setuser copy on nopass '~*' +select +restore +echo > "$STAGING/answer"
-  many=$(from_source eval_ro "return 1" 0 2>&1)
+  many=$(from_source eval_ro "return 1" 0 2>&1) || :
   if [ "$many" = "(integer) 1" ]; then
     before=0
-    list_keys | tee "$STAGING/keys" | copy_many
+    # The list is whole, whatever becomes of the rest.
+    list_keys | { tee "$STAGING/keys" || rm -f "$STAGING/listed"; } | { copy_many && cat > /dev/null; }
   else
     before=all
-    list_keys > "$STAGING/keys"
+    list_keys | cat > "$STAGING/keys" || rm -f "$STAGING/listed"
   fi
   [ -f "$STAGING/listed" ] || fail "the source's keys could not be listed"
   refuse_errors "$STAGING/keys" "the source's keys could not be listed"
@@ -153,7 +154,7 @@ if [ "$reads_source" != 0 ]; then
   [ "$(into_branch dbsize)" != "(integer) $(lines "$STAGING/keys")" ] || : > "$STAGING/keys"
   while [ "$before" != all ] && [ -s "$STAGING/keys" ] && [ "$(lines "$STAGING/keys")" != "$before" ]; do
     before=$(lines "$STAGING/keys")
-    with_keys "$find_absent" < "$STAGING/keys" | into_branch > "$STAGING/answers"
+    with_keys "$find_absent" < "$STAGING/keys" | into_branch > "$STAGING/answers" 2> /dev/null
     refuse_errors "$STAGING/answers" "the branch does not tell its keys"
     [ "$(grep -c '^ *1) (integer) 1$' "$STAGING/answers")" = "$(((before + 99) / 100))" ] ||
       fail "the branch's server was lost"
