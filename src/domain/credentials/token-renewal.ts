@@ -122,13 +122,19 @@ export const usedToken = <T extends TokenCandidate>(first: T, others: ReadonlyAr
 
 /** Longest pause between two tries to renew a token, ms. */
 const longestPause = 300_000
+/** Shortest pause after a token's end, ms. */
+const shortestPause = 2_000
 /** Part of the rest of a token's life that a pause may take: a member that was slow is asked again in time. */
 const pauseOfRest = 1 / 4
 
-/** The longest pause between two tries to renew a token that is in use, ms. */
+/**
+ * The longest pause between two tries to renew a token that is in use, ms. A member whose clock is behind takes a token
+ * for some time after its end, so tries become rarer behind the end as they became more frequent before it.
+ */
 export const longestRenewalPause = ({ claims }: TokenCandidate, now: number): number => {
   const rest = (claims?.validity.until ?? Infinity) - now
-  return rest <= 0 ? longestPause : Math.min(longestPause, rest * pauseOfRest)
+  const pause = rest > 0 ? rest * pauseOfRest : Math.max(shortestPause, -rest * pauseOfRest)
+  return Math.min(longestPause, pause)
 }
 
 /** By so much of the longest pause a pause may differ from what its number of failures says. */

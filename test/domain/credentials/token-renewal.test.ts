@@ -100,8 +100,11 @@ describe("the pause after a failed renewal", () => {
   it("leaves time for several tries before the token ends, and is the usual one where no end is known", () => {
     expect(longestRenewalPause(token(0, hour), hour - 400_000)).toBe(100_000)
     expect(longestRenewalPause(token(0, hour), 0)).toBe(300_000)
-    for (const used of [token(0, undefined), { claims: undefined }, token(0, hour)])
+    for (const used of [token(0, undefined), { claims: undefined }])
       expect(longestRenewalPause(used, hour)).toBe(300_000)
+    // The member may have another clock.
+    const behind = [0, 8_000, 60_000, 2 * hour].map((since) => longestRenewalPause(token(0, hour), hour + since))
+    expect(behind).toEqual([2_000, 2_000, 15_000, 300_000])
     fc.assert(
       fc.property(fc.integer({ min: 1, max: hour }), fc.nat(50), (rest, failures) => {
         const longest = longestRenewalPause(token(0, hour), hour - rest)
