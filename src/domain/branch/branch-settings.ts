@@ -105,8 +105,11 @@ export const servedFields = (engine: BranchEngine): ReadonlyArray<string> =>
 const given = (value: unknown): JsonObject =>
   Object.fromEntries(Object.entries(asObject(value)).filter(([, found]) => found !== null && found !== undefined))
 
+/** A value as text, where a mistake may have put anything: the mistake is told, and the text is not used. */
+const textOf = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value))
+
 const textsOf = (value: unknown): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(given(value)).map(([name, found]) => [name, String(found)]))
+  Object.fromEntries(Object.entries(given(value)).map(([name, found]) => [name, textOf(found)]))
 
 /** Names of Secrets, which the published chart takes as they are. */
 const references = (value: unknown): unknown =>
@@ -139,7 +142,7 @@ const servedPod = (
 
 const quantityAt = (pod: JsonObject, ...path: ReadonlyArray<string>): string | undefined => {
   const value = at(pod, ...path)
-  return value === undefined || value === null || value === "" ? undefined : String(value)
+  return value === undefined || value === null || value === "" ? undefined : textOf(value)
 }
 
 /** A claim of the pod's own, which goes with it. */
@@ -178,12 +181,12 @@ const podSettings = (pod: JsonObject, limits: VolumeLimits): BranchPodSettings =
     repository: asString(at(pod, "image", "registry")) || undefined,
     acceptsLicence: pod[licenceField] === true ? true : undefined,
     imagePullPolicy: asString(pod["imagePullPolicy"]),
-    imagePullSecrets: Array.isArray(secrets) ? secrets.map((secret: unknown) => String(at(secret, "name"))) : [],
+    imagePullSecrets: Array.isArray(secrets) ? secrets.map((secret: unknown) => textOf(at(secret, "name"))) : [],
     labels: textsOf(pod["labels"]),
     annotations: textsOf(pod["annotations"]),
     resources: Object.keys(resources).length === 0 ? undefined : resources,
     placement: placementOf(pod),
-    serverArguments: Array.isArray(serverArguments) ? serverArguments.map(String) : [],
+    serverArguments: Array.isArray(serverArguments) ? serverArguments.map(textOf) : [],
     dataVolume: volumeOf(pod, "volume", quantityAt(pod, "storage", "dataSize") ?? limits.data),
     stagingVolume: volumeOf(pod, "initVolume", quantityAt(pod, "storage", "initSize") ?? limits.staging),
     dataLimit: quantityAt(pod, "volume", "emptyDir", "sizeLimit") ?? limits.data ?? usualLimit,
@@ -221,7 +224,7 @@ const readPod = (field: string, value: unknown, { engine, limits, mistakes }: Re
   for (const [name, found] of Object.entries(pod))
     if (isServed(name)) checkField(served[name], found, `${field}.${name}`, mistakes)
   const allowed = pod["allowedImages"]
-  const allowedImages = Array.isArray(allowed) ? allowed.map(String) : undefined
+  const allowedImages = Array.isArray(allowed) ? allowed.map(textOf) : undefined
   return { profile: { pod: podSettings(pod, limits), migrations: migrationSettings(pod), allowedImages }, unserved }
 }
 

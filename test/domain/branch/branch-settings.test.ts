@@ -158,4 +158,20 @@ describe("the file of an engine", () => {
       })
     )
   })
+
+  it("is read or refused with a sentence, whatever its fields hold", () => {
+    const fields = ["allowedImages", "imagePullSecrets", "labels", "annotations", "env", "image", "migrationImages"]
+    const further = ["migrationEnv", "nodeSelector", "resources", "storage", "volume", "initVolume", "dbServerArgs"]
+    // Neither has a text.
+    const odd = fc.constantFrom({ toString: "" }, [[{ toString: null }]])
+    const value = fc.oneof(odd, fc.array(odd), fc.dictionary(fc.string(), odd), fc.jsonValue())
+    fc.assert(
+      fc.property(fc.constantFrom(...fields, ...further), value, (field, found) => {
+        Result.match(read({ dbPod: { [field]: found } }), {
+          onSuccess: () => undefined,
+          onFailure: (sentence) => expect(sentence).toContain("dbPod")
+        })
+      })
+    )
+  })
 })
