@@ -5,19 +5,15 @@
  */
 
 import { join } from "node:path"
-import { engineProgram } from "../../lab/playground/engine-programs.ts"
 import type { BranchDatabaseSpec } from "../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../address-plan.ts"
 import { branchPassword, type BranchPlace, type Command, withBranch } from "../real/engines/branch-containers.ts"
-import {
-  clickhousePath,
-  clickhousePrograms,
-  serveClickhouseBranch,
-  startClickhouseSource
-} from "../real/engines/clickhouse-server.ts"
+import { clickhousePath, serveClickhouseBranch, startClickhouseSource } from "../real/engines/clickhouse-server.ts"
 import { type MysqlEngine, mysqlEngines, serveMysqlBranch, startMysqlSource } from "../real/engines/mysql-server.ts"
 import { engineFolder, programPath, run, serveBranch, startSource } from "../real/engines/postgresql-server.ts"
 import { startRedis } from "../real/engines/redis-server.ts"
+import type { Need } from "../suites.ts"
+import { find } from "../support/outside-programs.ts"
 import { median, spread } from "./spread.ts"
 
 const sourceAddress = `127.${subnetOf("copies of databases")}.0.7`
@@ -38,8 +34,7 @@ interface Running {
 
 /** An engine whose copies are measured. */
 interface Engine {
-  readonly name: string
-  readonly programs: ReadonlyArray<string>
+  readonly name: Need
   /** Starts a source with so many MB. */
   readonly source: (folder: string, megabytes: number) => Promise<Running>
   readonly url: string
@@ -67,7 +62,6 @@ const rowsOf = (megabytes: number): number => (megabytes * 1_000_000) / rowSize
 
 const postgresql: Engine = {
   name: "PostgreSQL",
-  programs: ["initdb", "pg_dump"],
   url: `postgresql://postgres:${password}@${sourceAddress}:5432/shop`,
   path: programPath,
   spec: { postgresOptions: { copy: { mode: "all" } } },
@@ -103,7 +97,6 @@ const postgresql: Engine = {
 
 const mysql = (engine: MysqlEngine): Engine => ({
   name: engine.name,
-  programs: engine.name === "MySQL" ? [] : [engine.server, engine.client],
   url: `mysql://root:${password}@${sourceAddress}:3306/shop`,
   path: engine.path,
   spec: { [engine.block]: { copy: { mode: "all" } } },
@@ -160,7 +153,6 @@ return 1`
 
 const redis: Engine = {
   name: "Redis",
-  programs: ["redis-server", "redis-cli"],
   url: `redis://default:${password}@${sourceAddress}:6379/0`,
   path: process.env["PATH"] ?? "",
   spec: { redisOptions: { copy: { mode: "all" } } },
@@ -191,7 +183,6 @@ const redis: Engine = {
 
 const clickhouse: Engine = {
   name: "ClickHouse",
-  programs: clickhousePrograms,
   url: `clickhouse://default:${password}@${sourceAddress}:9000/shop`,
   path: clickhousePath,
   spec: { clickhouseOptions: { copy: { mode: "all" } } },
@@ -242,12 +233,7 @@ END
     wait $! || :`
 }
 
-const engines = [
-  postgresql,
-  ...mysqlEngines.filter(({ missing }) => missing.length === 0).map(mysql),
-  redis,
-  clickhouse
-]
+const engines = [postgresql, ...mysqlEngines.map(mysql), redis, clickhouse]
 
 const placeOf = ({ path, url }: Engine): BranchPlace => ({
   path,
@@ -338,11 +324,9 @@ export const branches = async function* (isShort: boolean): AsyncGenerator<strin
   yield "copies of databases in s: median (least–most); `own` is a new server, `copies` the part of it that copies"
   yield row(["engine", "MB", "branch", "own", "copies", "branch / own"])
   for (const engine of engines) {
-    const missing = engine.programs.filter(
-      (program) => engineProgram(program, { ...process.env, PATH: engine.path }) === undefined
-    )
-    if (missing.length > 0) {
-      yield `${engine.name}: no ${missing.join(", ")} here`
+    const found = find(engine.name)
+    if (found._tag === "Missing") {
+      yield `${engine.name}: ${found.sentence}`
       continue
     }
     yield* measured(engine, smallSize, isShort ? repetitions.short : repetitions.small)

@@ -10,8 +10,8 @@ import { promisify } from "node:util"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
-import { assetsProblem, assetsVariable } from "../kubernetes/assets-problem.ts"
 import { startControlPlane } from "../kubernetes/control-plane.ts"
+import { find } from "../support/outside-programs.ts"
 import type { CacheResult } from "./kubernetes-cache-child.ts"
 import { makeSessions, sessionRef } from "./kubernetes-objects.ts"
 import type { ReconcileResult } from "./kubernetes-reconcile-child.ts"
@@ -69,9 +69,9 @@ const compare = (
 
 /** Throws a sentence if there is no control plane to start. */
 export const kubernetes = async function* (): AsyncGenerator<string> {
-  const assets = process.env[assetsVariable] ?? ""
-  const problem = assetsProblem(assets, ["kubectl"])
-  if (problem !== undefined) throw new Error(problem)
+  const found = find("control plane")
+  if (found._tag === "Missing") throw new Error(found.sentence)
+  const assets = found.as
   progress("the control plane starts")
   const plane = await startControlPlane({ name: "bench", assets })
   try {

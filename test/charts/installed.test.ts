@@ -7,6 +7,7 @@ import { KubeConfig } from "@kubernetes/client-node"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { parse, stringify } from "yaml"
+import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { operatorApiService } from "../../src/app/operator/own-certificate.ts"
@@ -16,34 +17,9 @@ import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
 import { ApiClient } from "../lab/cluster/api-client.ts"
 import { Chart, chartFolder, samplePath, samples } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
+import { execute, installAndUninstall, startChartPlane } from "./installing.ts"
 import { asList, at } from "./json.ts"
 import { publishedRelease } from "./published-shape.ts"
-
-/** A kind of somebody else's that samples use, with any content. */
-const foreignKind = (
-  group: string,
-  version: string,
-  kind: string,
-  plural: string,
-  scope: "Cluster" | "Namespaced"
-): object => ({
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: `${plural}.${group}` },
-  spec: {
-    group,
-    scope,
-    names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
-    versions: [
-      {
-        name: version,
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
-      }
-    ]
-  }
-})
 
 const parent = (name: string): object => ({
   apiVersion: "operator.metalbear.co/v1alpha",
@@ -59,18 +35,6 @@ const parent = (name: string): object => ({
   }
 })
 
-const execute = async (
-  { kubeconfigPath }: ControlPlane,
-  program: string,
-  ...args: ReadonlyArray<string>
-): Promise<string> =>
-  (
-    await promisify(execFile)(program, [...args], {
-      env: { ...process.env, KUBECONFIG: kubeconfigPath },
-      maxBuffer: 16 * 1024 * 1024
-    })
-  ).stdout
-
 describeKubernetes("the chart in a real cluster", (assets) => {
   describeHelm("with the real helm", (helm) => {
     const chart = new Chart(helm)
@@ -82,71 +46,15 @@ describeKubernetes("the chart in a real cluster", (assets) => {
     const statusOf = async (client: ApiClient, method: string, path: string, body?: object): Promise<number> =>
       (await client.call(method, path, body === undefined ? {} : { body })).code
 
-    /** Names of the release's objects in all namespaces. */
-    const ofRelease = async (path: string): Promise<ReadonlyArray<unknown>> => {
-      const { code, text } = await admin.call("GET", `${path}?labelSelector=app.kubernetes.io/instance=braid`)
-      expect([code, code === 200 ? "" : text]).toEqual([200, ""])
-      return asList(at(JSON.parse(text) as unknown, "items")).map((item) => at(item, "metadata", "name"))
-    }
-
     beforeAll(async () => {
-      plane = await startControlPlane({ name: "chart", assets })
+      plane = await startChartPlane(assets)
       admin = new ApiClient(plane.server, plane.caPem, plane.admin)
-      const namespaces = ["agents", "mirrord-agents", "007", "8888"].map((name) => ({
-        apiVersion: "v1",
-        kind: "Namespace",
-        metadata: { name }
-      }))
-      await plane.apply(
-        [
-          ...namespaces,
-          foreignKind("cert-manager.io", "v1", "Certificate", "certificates", "Namespaced"),
-          foreignKind("cert-manager.io", "v1", "Issuer", "issuers", "Namespaced"),
-          foreignKind(
-            "security.openshift.io",
-            "v1",
-            "SecurityContextConstraints",
-            "securitycontextconstraints",
-            "Cluster"
-          )
-        ]
-          .map((object) => stringify(object))
-          .join("---\n")
-      )
     })
     afterAll(() => plane.close())
 
-    /**
-     * Without the five seconds that a namespace's controller would wait first. Objects in there that helm has not
-     * deleted are nobody's.
-     */
-    const removeNamespace = async (name: string): Promise<void> => {
-      expect([200, 404]).toContain(await statusOf(admin, "DELETE", `/api/v1/namespaces/${name}`))
-      const body = { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: { finalizers: [] } }
-      expect([200, 404]).toContain(await statusOf(admin, "PUT", `/api/v1/namespaces/${name}/finalize`, body))
-    }
-
-    it.each(samples)("%s is installed by helm, its hooks are accepted, and it is uninstalled", async (sample) => {
-      const rendered = await chart.render({ sample })
-      const namespace = String(at(rendered.get("Deployment", "mirrord-operator"), "metadata", "namespace"))
-      if (rendered.find("Namespace", namespace) === undefined)
-        expect(await statusOf(admin, "POST", "/api/v1/namespaces", { metadata: { name: namespace } })).toBe(201)
-      try {
-        expect(await execute(plane, helm, "install", "braid", chartFolder, "--values", samplePath(sample))).toMatch(
-          /STATUS: deployed[^]*NOTES:/u
-        )
-        // Their pods would not run here.
-        const hooks = join(plane.directory, "hooks.yaml")
-        await writeFile(hooks, await execute(plane, helm, "get", "hooks", "braid"))
-        await kubectl("create", "--dry-run=server", "-f", hooks)
-      } finally {
-        await execute(plane, helm, "uninstall", "braid", "--no-hooks", "--ignore-not-found")
-        await removeNamespace(namespace)
-      }
-      for (const kind of ["clusterroles", "clusterrolebindings", "roles", "rolebindings"])
-        expect(await ofRelease(`/apis/rbac.authorization.k8s.io/v1/${kind}`)).toEqual([])
-      expect(await ofRelease("/apis/apiregistration.k8s.io/v1/apiservices")).toEqual([])
-    })
+    it.each(samples)("%s is installed by helm, its hooks are accepted, and it is uninstalled", (sample) =>
+      installAndUninstall(plane, programsIn(assets), samplePath(sample))
+    )
 
     it("lets the pods of operator and hook into a namespace that enforces the restricted standard", async () => {
       const rendered = await chart.render({ sample: "multicluster_rfc" })

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, Layer, Logger, Scope } from "effect"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest"
 import { connectOut, newUser, openRawSession, type RawSession, type User } from "../../lab/client/raw-session.ts"
 import { processProgram } from "../../lab/cluster/node/process-program.ts"
 import type { Playground } from "../../lab/playground/local-cluster.ts"
@@ -13,9 +13,9 @@ import { topology } from "../../lab/playground/topology.ts"
 import { image } from "../../scripts/image.mjs"
 import { asNumber, asObjects, asString, at } from "../../src/domain/json.ts"
 import { subnetOf } from "../address-plan.ts"
-import { cgroupProblem, memoryCgroup, type MemoryCgroup } from "../support/memory-cgroup.ts"
+import { describeWith } from "../support/describe-with.ts"
+import { memoryCgroup, type MemoryCgroup } from "../support/memory-cgroup.ts"
 import { stagedProgram } from "../support/staged-image.ts"
-import { isCi } from "../support/tested-commit.ts"
 import { until } from "../support/until.ts"
 import {
   download,
@@ -41,17 +41,7 @@ const downloadSize = Number(process.env["BRAID_LIMITS_MIB"] ?? usualMebibytes) *
 const longestWait = 30_000
 
 const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((all, one) => all + one, 0)
-const problem = cgroupProblem()
-
-// A test that cannot be made is no success where nobody looks.
-it.each(problem !== undefined && isCi ? [problem] : [])(
-  "the operator is started within the chart's limits: %s",
-  (why) => {
-    throw new Error(why)
-  }
-)
-
-describe.runIf(problem === undefined)("operators within exactly the chart's memory limit", () => {
+describeWith(["memory groups"], "operators within exactly the chart's memory limit", () => {
   const groups = new Map<string, MemoryCgroup>()
   const scope = Effect.runSync(Scope.make())
   const run = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Promise<A> =>

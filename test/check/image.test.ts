@@ -19,7 +19,9 @@ import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { image } from "../../scripts/image.mjs"
 import { version } from "../../src/app/kernel/version.ts"
-import { asUser, describeUnshare, ownMounts } from "./describe-unshare.ts"
+import { describeWith } from "../support/describe-with.ts"
+import { ownMounts } from "../support/outside-programs.ts"
+import { asUser } from "./as-user.ts"
 import { runProgram } from "./run-program.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
@@ -148,7 +150,7 @@ describe("the image", { timeout: patience }, () => {
     expect(readdirSync(workshop).filter((name) => name.includes("other"))).toEqual([])
   })
 
-  describeUnshare("started on a read-only root, without a shell, as its user", () => {
+  describeWith(["mounts"], "started on a read-only root, without a shell, as its user", () => {
     beforeAll(async () => {
       // Everything else that distroless has for Node: the program and its libraries.
       const report = await runProgram(process.execPath, [

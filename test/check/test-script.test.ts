@@ -16,12 +16,42 @@ describe("scripts/test.mjs", () => {
     symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
     plant("src/domain/one.ts", "/** Planted. */\n\nexport const one = 1")
     plant("test/fine.test.ts", test('it("is fine", () => expect(1).toBe(1))'))
+    plantSuites("", "")
   })
   afterEach(() => rmSync(copy, { recursive: true, force: true }))
 
   const plant = (file: string, text: string): void => {
     mkdirSync(dirname(join(copy, file)), { recursive: true })
     writeFileSync(join(copy, file), `${text}\n`)
+  }
+  /** Two suites that need a program from outside each, and what of them is missing. */
+  const plantSuites = (missing: string, mayLack: string): void => {
+    plant(
+      "test/suites.ts",
+      "export interface Suite { readonly needs: ReadonlyArray<string>; readonly long?: true }\n" +
+        'export const suites = { "real/one": { needs: ["mirrord"] }, "real/two": { needs: ["helm"] } }'
+    )
+    plant(
+      "test/support/outside-programs.ts",
+      `const missing = "${missing}".split(",")
+export interface Unrunnable {
+  readonly suite: string
+  readonly lacks: ReadonlyArray<string>
+  readonly isLong: boolean
+}
+export const allNeeds: ReadonlyArray<string> = ["mirrord", "helm"]
+export const mayLack = (need: string): boolean => need === "${mayLack}"
+type Found = { readonly _tag: "Found" } | { readonly _tag: "Missing"; readonly sentence: string }
+export const find = (need: string): Found =>
+  missing.includes(need) ? { _tag: "Missing", sentence: \`install \${need}\` } : { _tag: "Found" }
+export const unrunnable = (): ReadonlyArray<Unrunnable> =>
+  [
+    { suite: "real/one", lacks: ["mirrord"], isLong: false },
+    { suite: "real/two", lacks: ["helm"], isLong: false }
+  ].filter(({ lacks }) => lacks.some((need) => missing.includes(need)))`
+    )
+    for (const name of ["one", "two"])
+      plant(`test/real/${name}.test.ts`, test(`it("is real ${name}", () => expect(1).toBe(1))`))
   }
   const test = (body: string): string => `import { expect, it } from "vitest"\n${body}`
   const run = (args: ReadonlyArray<string> = ["--no-check"], ci = "", more: Readonly<Record<string, string>> = {}) => {
@@ -38,6 +68,7 @@ describe("scripts/test.mjs", () => {
   }
 
   it("passes, the check included", () => {
+    spawnSync("oxfmt", ["test"], { cwd: copy })
     const { status, last, stdout } = run([])
     expect(stdout).toContain("check: passed")
     expect([last, status]).toEqual(["1 passed, 0 failed, 0 skipped", 0])
@@ -69,29 +100,35 @@ describe("scripts/test.mjs", () => {
     plant("test/skip.test.ts", test('it.skip("later", () => expect(1).toBe(1))'))
     expect(run()).toMatchObject({ last: "1 passed, 0 failed, 1 skipped", status: 0 })
     const ci = run(["--no-check"], "true")
-    expect(ci).toMatchObject({ last: "1 passed, 0 failed, 1 skipped", status: 1 })
-    expect(ci.stdout).toMatch(/skipped with CI=true: .*skip\.test\.ts > later/)
+    expect(ci).toMatchObject({ last: "1 passed, 1 failed, 1 skipped", status: 1 })
+    expect(ci.stdout).toMatch(/failed: .*skip\.test\.ts > later \(skipped with CI=true\)/)
   })
-  it("gives only a test with real programs a second try, only with CI=true, and names it", () => {
-    const flaky = test('let tries = 0\nit("is flaky", () => expect(++tries).toBe(2))')
-    plant("test/real/flaky.test.ts", flaky)
-    expect(run()).toMatchObject({ last: "1 passed, 1 failed, 0 skipped", status: 1 })
-    const ci = run(["--no-check"], "true")
-    expect(ci).toMatchObject({ last: "2 passed, 0 failed, 0 skipped", status: 0 })
-    expect(ci.stdout).toMatch(
-      /^passed on the second try: .*test\/real\/flaky\.test\.ts > is flaky\n +AssertionError: expected 1 to be 2/m
-    )
-    plant("test/kubernetes/broken.test.ts", test('it("is broken", () => expect(1).toBe(2))'))
-    expect(run(["--no-check", "test/kubernetes"], "true")).toMatchObject({
-      last: "0 passed, 1 failed, 0 skipped",
-      status: 1
-    })
-    const others = ["domain", "adapters", "app", "simulation"].map((folder) => `test/${folder}/flaky.test.ts`)
-    for (const file of others) plant(file, flaky)
-    expect(run(["--no-check", ...others, "test/fine.test.ts"], "true")).toMatchObject({
-      last: "1 passed, 4 failed, 0 skipped",
-      status: 1
-    })
+  it("gives no test a second try", () => {
+    plant("test/flaky.test.ts", test('let tries = 0\nit("is flaky", () => expect(++tries).toBe(2))'))
+    expect(run(["--no-check"], "true")).toMatchObject({ last: "1 passed, 1 failed, 0 skipped", status: 1 })
+  })
+  it("says what it found, and runs the suites that need it only if asked to", () => {
+    const bare = run()
+    expect(bare.stdout).toContain("found here: mirrord, helm\nevery suite of `npm run test:real` can run here\n")
+    expect(bare).toMatchObject({ last: "1 passed, 0 failed, 0 skipped", status: 0 })
+    const real = run(["--real"], "true")
+    expect(real).toMatchObject({ last: "2 passed, 0 failed, 0 skipped", status: 0 })
+    expect(real.stdout.trimEnd().split("\n").at(-2)).toBe("every suite ran")
+  })
+  it("names the suites that did not run, which with CI=true may lack mirrord's own programs alone", () => {
+    plantSuites("mirrord", "mirrord")
+    for (const ci of ["", "true"]) {
+      const { stdout, ...ended } = run(["--real"], ci)
+      expect(ended).toEqual({ last: "1 passed, 0 failed, 1 skipped", status: 0 })
+      expect(stdout).toContain("missing here: mirrord: install mirrord\n")
+      expect(stdout).toContain("cannot run here, of `npm run test:real`: real/one (mirrord)\n")
+      expect(stdout.trimEnd().split("\n").at(-2)).toBe("did not run: real/one (mirrord)")
+    }
+    plantSuites("helm,mirrord", "mirrord")
+    expect(run(["--real"])).toMatchObject({ last: "0 passed, 0 failed, 2 skipped", status: 0 })
+    const ci = run(["--real"], "true")
+    expect(ci).toMatchObject({ last: "0 passed, 1 failed, 2 skipped", status: 1 })
+    expect(ci.stdout).toContain("failed: real/two (could not be run for want of helm)")
   })
   it("draws the same cases for the same commit with CI=true, and for the same BRAID_TEST_SEED", () => {
     const drawn =
@@ -119,7 +156,7 @@ describe("scripts/test.mjs", () => {
   it("runs test/long only if asked to, and passes arguments on", () => {
     plant("test/long/slow.test.ts", test('it("is slow", () => expect(1).toBe(1))'))
     expect(run()).toMatchObject({ last: "1 passed, 0 failed, 0 skipped", status: 0 })
-    expect(run(["--no-check", "--long"])).toMatchObject({ last: "2 passed, 0 failed, 0 skipped", status: 0 })
+    expect(run(["--no-check", "--long"])).toMatchObject({ last: "4 passed, 0 failed, 0 skipped", status: 0 })
     expect(run(["--no-check", "--long", "test/long"])).toMatchObject({
       last: "1 passed, 0 failed, 0 skipped",
       status: 0
@@ -129,6 +166,6 @@ describe("scripts/test.mjs", () => {
     expect(run(["--no-check", "test/none"])).toMatchObject({ last: "0 passed, 1 failed, 0 skipped", status: 1 })
   })
   it("has --help", () => {
-    expect(run(["--help"]).stdout).toContain("npm test -- [OPTION…]")
+    expect(run(["--help"]).stdout).toContain("npm run test:real [-- VITEST ARGUMENT…]")
   })
 })

@@ -8,13 +8,14 @@ import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import { startRealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import { subnetOf } from "../address-plan.ts"
 import { branchSuite } from "../real/engines/branch-suite.ts"
-import { describeMigratedPostgresql, postgresqlImages } from "../real/engines/flyway.ts"
+import { postgresqlImages } from "../real/engines/flyway.ts"
+import { describeWith } from "../support/describe-with.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 const crd = new URL("../../crds/branchdatabases.yaml", import.meta.url)
 
 describeKubernetes("branches of databases", (assets) => {
-  describeMigratedPostgresql("of PostgreSQL", () => {
+  describeWith(["PostgreSQL", "Flyway"], "of PostgreSQL", () => {
     describe("at kube-apiserver", () => {
       const scope = Scope.makeUnsafe()
       // Short, for the sockets in it.

@@ -4,12 +4,13 @@ import { publishedAddresses } from "../../lab/cluster/node/pod-addresses.ts"
 import { operatorNamespace, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
 import { clientBranches } from "../real/branches.ts"
-import { describeMigratedPostgresql, postgresqlImages } from "../real/engines/flyway.ts"
+import { postgresqlImages } from "../real/engines/flyway.ts"
 import { useKubernetesPlayground } from "../real/harness.ts"
+import { describeWith } from "../support/describe-with.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 describeKubernetes("the real client", (assets) => {
-  describeMigratedPostgresql("with PostgreSQL", () => {
+  describeWith(["PostgreSQL", "Flyway"], "with PostgreSQL", () => {
     const subnet = subnetOf("real client, kubernetes, branches")
     const sourceAddress = `127.${subnetOf("real client, kubernetes, the source of branches")}.0.1`
     /** A playground whose default cluster has this network. */

@@ -5,10 +5,10 @@ import { loopbackAddresses } from "../../lab/cluster/node/pod-addresses.ts"
 import { engineImage } from "../../lab/playground/branches/postgresql.ts"
 import { workloadNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
+import { describeWith } from "../support/describe-with.ts"
 import { branchSessions, workload } from "./branches.ts"
 import { applyObjects } from "./cluster-writes.ts"
-import { describeEngine, describeWithout } from "./engines/describe-engine.ts"
-import { createTable, dynamodbClient, dynamodbImage, dynamodbPrograms, tablesOf } from "./engines/dynamodb-server.ts"
+import { createTable, dynamodbClient, dynamodbImage, tablesOf } from "./engines/dynamodb-server.ts"
 import { type MysqlEngine, mysqlEngines, startMysqlSource } from "./engines/mysql-server.ts"
 import { engineFolder, quickFolder, type Server } from "./engines/postgresql-server.ts"
 import { type RedisServer, startRedis } from "./engines/redis-server.ts"
@@ -17,9 +17,8 @@ import { describeReal, eventually, usePlayground } from "./harness.ts"
 
 const password = "p'a s/%"
 const [mariadb, mysql] = mysqlEngines
-const programs = ["mariadbd", "mariadb-dump", "redis-server", "redis-cli", ...dynamodbPrograms]
 
-describeEngine("with MariaDB, Redis and DynamoDB", programs, () => {
+describeWith(["MariaDB", "Redis", "DynamoDB"], "with MariaDB, Redis and DynamoDB", () => {
   describeReal("branches of the real client", ["mirrord"], ({ mirrord }) => {
     const subnet = subnetOf("real client, branches of other engines")
     const sourceAddress = `127.${subnet + 2}.0.1`
@@ -94,7 +93,7 @@ describeEngine("with MariaDB, Redis and DynamoDB", programs, () => {
         expect(await source.query("shop", "select group_concat(name order by id) from users")).toBe("ann,bob,cleo")
       })
     }
-    for (const engine of mysqlEngines) describeWithout(engine.missing, `of ${engine.name}`, sqlSuite(engine))
+    for (const engine of mysqlEngines) describeWith([engine.name], `of ${engine.name}`, sqlSuite(engine))
 
     describe("of Redis", () => {
       let source: RedisServer

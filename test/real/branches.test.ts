@@ -1,15 +1,16 @@
 import { loopbackAddresses } from "../../lab/cluster/node/pod-addresses.ts"
 import { operatorNamespace, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
+import { describeWith } from "../support/describe-with.ts"
 import { branchCases, memberBranchCases } from "./branch-cases.ts"
 import { clientBranches } from "./branches.ts"
-import { describeMigratedPostgresql, postgresqlImages } from "./engines/flyway.ts"
+import { postgresqlImages } from "./engines/flyway.ts"
 import { usePlayground } from "./harness.ts"
 
 const images = postgresqlImages(loopbackAddresses)
 const reach = (address: string): string => address
 
-describeMigratedPostgresql("with PostgreSQL", () => {
+describeWith(["PostgreSQL", "Flyway"], "with PostgreSQL", () => {
   clientBranches(
     "embedded clusters, the primary is the default",
     () => {

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, type FileSystem, Scope } from "effect"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, type TestOptions } from "vitest"
 import type { EmbeddedCluster } from "../../lab/cluster/embedded-cluster.ts"
 import type { ContainerProgram, ImageRegistry } from "../../lab/cluster/node/container-program.ts"
 import { killProcessesOf } from "../../lab/playground/branches/home-processes.ts"
@@ -22,9 +22,11 @@ import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
+import type { Need } from "../suites.ts"
+import { describeWith } from "../support/describe-with.ts"
 import { eventually as untilItWorks } from "../support/eventually.ts"
+import { mirrordVariables } from "../support/outside-programs.ts"
 import { stagedProgram } from "../support/staged-image.ts"
-import { isCi } from "../support/tested-commit.ts"
 import { until as untilSeen } from "../support/until.ts"
 import { developers, developersBindings, developersRoles } from "./developers.ts"
 
@@ -32,30 +34,20 @@ import { developers, developersBindings, developersRoles } from "./developers.ts
 export const clientUser = "ann"
 const sessionTtlSecs = 5
 
-const variables = { mirrord: "MIRRORD_BIN", agent: "MIRRORD_AGENT_BIN", layerApp: "LAYER_APP_BIN" } as const
-export type Binary = keyof typeof variables
+const needOf = { mirrord: "mirrord", agent: "mirrord-agent", layerApp: "layer-app" } as const
+export type Binary = keyof typeof needOf
 export type Binaries<Needed extends Binary> = Readonly<Record<Needed, string>>
 
-/**
- * A suite that needs real programs. Without their variables it is skipped; with `CI=true` it fails instead, because
- * nothing may stay unchecked there.
- */
+/** A suite with programs of mirrord's own, by their paths. `also`: what else it needs. */
 export const describeReal = <const Needed extends Binary>(
   name: string,
   needed: ReadonlyArray<Needed>,
   body: (binaries: Binaries<Needed>) => void,
-  options: { readonly timeout?: number } = {}
+  { also = [], ...options }: TestOptions & { readonly also?: ReadonlyArray<Need> } = {}
 ): void => {
-  const found = needed.map((binary) => [binary, process.env[variables[binary]] ?? ""] as const)
-  const missing = found.flatMap(([binary, path]) => (path === "" ? [variables[binary]] : []))
-  describe.runIf(missing.length === 0)(name, options, () => {
-    body(Object.fromEntries(found) as Binaries<Needed>)
-  })
-  for (const variable of missing) {
-    it.runIf(isCi)(`${name}: ${variable} is set`, () => {
-      throw new Error(`${variable} must be set where CI is: this suite may not be left out`)
-    })
-  }
+  const paths = needed.map((binary) => [binary, process.env[mirrordVariables[needOf[binary]]] ?? ""])
+  const needs = [...also, ...needed.map((binary) => needOf[binary])]
+  describeWith(needs, name, () => body(Object.fromEntries(paths) as Binaries<Needed>), options)
 }
 
 /**

@@ -11,12 +11,13 @@ import { localNodeStore } from "../../../lab/cluster/node/node-store.ts"
 import { loopbackAddresses } from "../../../lab/cluster/node/pod-addresses.ts"
 import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { subnetOf } from "../../address-plan.ts"
+import { describeWith } from "../../support/describe-with.ts"
 import { branchSuite } from "./branch-suite.ts"
-import { describeMigratedPostgresql, postgresqlImages } from "./flyway.ts"
+import { postgresqlImages } from "./flyway.ts"
 
 const crd = new URL("../../../crds/branchdatabases.yaml", import.meta.url)
 
-describeMigratedPostgresql("branches of databases", () => {
+describeWith(["PostgreSQL", "Flyway"], "branches of databases", () => {
   describe("at the embedded API server", () => {
     const scope = Scope.makeUnsafe()
     // Short, for the sockets in it.

@@ -8,8 +8,6 @@ import { eventually } from "../../support/eventually.ts"
 import type { Command } from "./branch-containers.ts"
 import { nobody, run, type Server } from "./postgresql-server.ts"
 
-export const clickhousePrograms = ["clickhouse-server", "clickhouse-client"]
-
 /** The search path with the engine's programs. */
 export const clickhousePath = enginePath(process.env)
 

@@ -5,15 +5,9 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
+import { describeWith } from "../../support/describe-with.ts"
 import { branchPassword, copyFailure, fromEnv, withBranch, type BranchPlace } from "./branch-containers.ts"
-import {
-  askClickhouse,
-  clickhousePath,
-  clickhousePrograms,
-  serveClickhouseBranch,
-  startClickhouseSource
-} from "./clickhouse-server.ts"
-import { describeEngine } from "./describe-engine.ts"
+import { askClickhouse, clickhousePath, serveClickhouseBranch, startClickhouseSource } from "./clickhouse-server.ts"
 import { engineFolder, type Server } from "./postgresql-server.ts"
 
 const password = "p w$(HOME)'\"%\\ü<&"
@@ -59,7 +53,7 @@ const branch = (
 
 const tables = "select name from system.tables where database = currentDatabase() order by name"
 
-describeEngine("a branch of ClickHouse", clickhousePrograms, () => {
+describeWith(["ClickHouse"], "a branch of ClickHouse", () => {
   let source: Server
   const folder = engineFolder()
 

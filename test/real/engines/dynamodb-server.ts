@@ -21,7 +21,6 @@ import { freePorts } from "../../support/free-ports.ts"
 import type { Command } from "./branch-containers.ts"
 import { nobody } from "./postgresql-server.ts"
 
-export const dynamodbPrograms = ["java", "DynamoDBLocal.jar"]
 export const dynamodbPath = enginePath(process.env)
 
 /** Amazon's own client; its credentials are those of nobody. */

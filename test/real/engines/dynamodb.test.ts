@@ -3,16 +3,9 @@
 import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb"
 import { expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
+import { describeWith } from "../../support/describe-with.ts"
 import { type BranchPlace, copyFailure, fromEnv, withBranch } from "./branch-containers.ts"
-import { describeEngine } from "./describe-engine.ts"
-import {
-  createTable,
-  dynamodbClient,
-  dynamodbPath,
-  dynamodbPrograms,
-  serveDynamodbBranch,
-  tablesOf
-} from "./dynamodb-server.ts"
+import { createTable, dynamodbClient, dynamodbPath, serveDynamodbBranch, tablesOf } from "./dynamodb-server.ts"
 
 const variable = "AWS_ENDPOINT_URL_DYNAMODB"
 const place: BranchPlace = { path: dynamodbPath, env: [{ name: variable, value: "http://127.7.7.7:1" }], secrets: {} }
@@ -21,7 +14,7 @@ const spec: Partial<BranchDatabaseSpec> = {
   dynamodbOptions: { copy: { mode: "empty", items: { users: {} } } }
 }
 
-describeEngine("a branch of DynamoDB", dynamodbPrograms, () => {
+describeWith(["DynamoDB"], "a branch of DynamoDB", () => {
   it("begins empty without a source, and shows the same tables to all regions and credentials", async () => {
     await withBranch(place, { spec }, async (serve, log) => {
       expect(log).toBe("")

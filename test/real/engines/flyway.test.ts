@@ -11,8 +11,9 @@ import { migrationFiles, migrationJob } from "../../../src/domain/branch/migrati
 import { asObjects, asString, asStrings, at } from "../../../src/domain/json.ts"
 import { subnetOf } from "../../address-plan.ts"
 import { bareBranchSpec } from "../../support/branch-spec.ts"
+import { describeWith } from "../../support/describe-with.ts"
 import { fromEnv } from "./branch-containers.ts"
-import { archiveOf, describeMigratedPostgresql } from "./flyway.ts"
+import { archiveOf } from "./flyway.ts"
 import { type MysqlEngine, mysqlEngines, startMysqlSource } from "./mysql-server.ts"
 import { engineFolder, nobody, resolvedEnv, run, type Server, startSource } from "./postgresql-server.ts"
 
@@ -118,7 +119,7 @@ const useServer = ({ block, create, start }: MigratedEngine) => {
   }
 }
 
-describeMigratedPostgresql("migrations by Flyway", () => {
+describeWith(["PostgreSQL", "Flyway"], "migrations by Flyway", () => {
   describe.each(engines)("of $name", (engine) => {
     const databaseOf = useServer(engine)
 

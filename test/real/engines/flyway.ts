@@ -6,12 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { ContainerProgram } from "../../../lab/cluster/node/container-program.ts"
 import type { PodAddresses } from "../../../lab/cluster/node/pod-addresses.ts"
-import { describeEngine } from "./describe-engine.ts"
-import { describePostgresql, postgresqlImage } from "./postgresql-server.ts"
-
-/** Tests with PostgreSQL and Flyway of this machine. */
-export const describeMigratedPostgresql = (name: string, body: () => void): void =>
-  describePostgresql(name, () => describeEngine("and Flyway", ["flyway"], body))
+import { postgresqlImage } from "./postgresql-server.ts"
 
 /** The images of PostgreSQL and of Flyway. */
 export const postgresqlImages = (addresses: PodAddresses): ReadonlyMap<string, ContainerProgram> =>

@@ -59,8 +59,6 @@ PATH=\${PATH#*:}
 exec mongorestore --noIndexRestore "$@"
 `
 
-export const mongodbPrograms = ["ferretdb", "mongodump", "mongorestore", "mongosh"]
-
 /** The search path of the programs, of which two are made in a folder. */
 export const mongodbPath = (folder: string): string => {
   const own = join(folder, "bin")

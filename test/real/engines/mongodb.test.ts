@@ -8,9 +8,9 @@ import { Long, MongoClient } from "mongodb"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
+import { describeWith } from "../../support/describe-with.ts"
 import { branchPassword, copyFailure, fromEnv, withBranch, type BranchPlace } from "./branch-containers.ts"
-import { describeEngine } from "./describe-engine.ts"
-import { mongodbPath, mongodbPrograms, startMongodb, type MongodbServer } from "./mongodb-server.ts"
+import { mongodbPath, startMongodb, type MongodbServer } from "./mongodb-server.ts"
 import { engineFolder } from "./postgresql-server.ts"
 
 const password = "p w$(HOME)'\"%\\ü/?#@:"
@@ -29,7 +29,7 @@ const asked = (options: Options, more: Partial<BranchDatabaseSpec> = {}) => ({
 
 const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
-describeEngine("a branch of MongoDB", mongodbPrograms, () => {
+describeWith(["MongoDB"], "a branch of MongoDB", () => {
   let source: MongodbServer
   const folder = engineFolder()
   const path = mongodbPath(folder.path)

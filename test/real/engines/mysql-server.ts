@@ -2,9 +2,8 @@
 
 import { spawn } from "node:child_process"
 import { join } from "node:path"
-import { engineProgram, furtherEngine } from "../../../lab/playground/engine-programs.ts"
-import { isProgram } from "../../../lab/playground/kubernetes/programs.ts"
 import { eventually } from "../../support/eventually.ts"
+import { mysqlFolder } from "../../support/outside-programs.ts"
 import type { Command } from "./branch-containers.ts"
 import { nobody, run, type Server } from "./postgresql-server.ts"
 
@@ -18,12 +17,9 @@ export interface MysqlEngine {
   readonly client: string
   /** Makes the data folder `$DATA`, for `sh -c`. */
   readonly install: string
-  /** Programs of the engine that this machine lacks. */
-  readonly missing: ReadonlyArray<string>
 }
 
 const usualPath = `${process.env["PATH"] ?? ""}:/usr/sbin`
-const mysqlFolder = process.env["MYSQL_BIN"] ?? furtherEngine("mysql", process.env)
 
 const mariadb: MysqlEngine = {
   name: "MariaDB",
@@ -32,10 +28,7 @@ const mariadb: MysqlEngine = {
   server: "mariadbd",
   client: "mariadb",
   install: `mariadb-install-db --no-defaults --datadir="$DATA" --auth-root-authentication-method=normal \
-    --skip-test-db --skip-name-resolve > "$DATA.log" 2>&1`,
-  missing: ["mariadbd", "mariadb-install-db", "mariadb-dump", "mariadb"].filter(
-    (name) => engineProgram(name, process.env) === undefined
-  )
+    --skip-test-db --skip-name-resolve > "$DATA.log" 2>&1`
 }
 
 // MariaDB has programs of the same names.
@@ -45,8 +38,7 @@ const mysql: MysqlEngine = {
   path: `${mysqlFolder}:${usualPath}`,
   server: "mysqld",
   client: "mysql",
-  install: `mysqld --no-defaults --datadir="$DATA" --initialize-insecure > "$DATA.log" 2>&1`,
-  missing: ["mysqld", "mysql", "mysqldump"].map((name) => join(mysqlFolder, name)).filter((path) => !isProgram(path))
+  install: `mysqld --no-defaults --datadir="$DATA" --initialize-insecure > "$DATA.log" 2>&1`
 }
 
 export const mysqlEngines: readonly [mariadb: MysqlEngine, mysql: MysqlEngine] = [mariadb, mysql]

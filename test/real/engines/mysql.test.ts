@@ -5,8 +5,8 @@ import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
+import { describeWith } from "../../support/describe-with.ts"
 import { branchPassword, copyFailure, fromEnv, withBranch, type BranchPlace } from "./branch-containers.ts"
-import { describeWithout } from "./describe-engine.ts"
 import { askAs, type MysqlEngine, mysqlEngines, serveMysqlBranch, startMysqlSource } from "./mysql-server.ts"
 import { engineFolder, quickFolder, type Server } from "./postgresql-server.ts"
 
@@ -306,7 +306,7 @@ const further = ({
 // A server of MySQL takes several times as long to be made as one of MariaDB, whose scripts it shares.
 const isLong = process.env["BRAID_TEST_LONG"] === "true"
 for (const engine of mysqlEngines) {
-  describeWithout(engine.missing, `a branch of ${engine.name}`, () => {
+  describeWith([engine.name], `a branch of ${engine.name}`, () => {
     const tried = branches(engine)
     decisive(tried)
     if (engine.name === "MariaDB" || isLong) further(tried)

@@ -5,18 +5,9 @@ import { randomBytes } from "node:crypto"
 import { chownSync, mkdirSync, rmSync, statfsSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import {
-  connectedTo,
-  nobody,
-  postgresqlFolder,
-  programEnv,
-  run,
-  type Server
-} from "../../../lab/playground/branches/postgresql.ts"
+import { connectedTo, nobody, programEnv, run, type Server } from "../../../lab/playground/branches/postgresql.ts"
 import { enginePath, furtherEngine } from "../../../lab/playground/engine-programs.ts"
-import { isProgram } from "../../../lab/playground/kubernetes/programs.ts"
 import { asObject, asObjects, asString, at, type JsonObject } from "../../../src/domain/json.ts"
-import { describeWithout } from "./describe-engine.ts"
 
 export {
   connectedTo,
@@ -29,22 +20,8 @@ export {
   startSource
 } from "../../../lab/playground/branches/postgresql.ts"
 
-/** Tests with the engine of this machine. */
-export const describePostgresql = (name: string, body: () => void): void =>
-  describeWithout(postgresqlFolder === undefined ? ["initdb"] : [], name, body)
-
 /** Search path with the programs of a further, newer version first. */
 export const furtherPath = `${furtherEngine("postgresql", process.env)}:${enginePath(process.env)}`
-
-/** Tests with the engine of this machine, and with the further one. */
-export const describePostgresqls = (name: string, body: () => void): void => {
-  const further = join(furtherEngine("postgresql", process.env), "initdb")
-  describeWithout(
-    [...(postgresqlFolder === undefined ? ["initdb"] : []), ...(isProgram(further) ? [] : [further])],
-    name,
-    body
-  )
-}
 
 /**
  * A folder for data: in memory where that has room for some servers, of which those of MySQL write 200 MB to begin

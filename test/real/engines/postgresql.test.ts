@@ -12,9 +12,8 @@ import { everyVariable, rewriteEnvironment } from "../../../src/domain/branch/en
 import { asObjects, asStrings, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { bareBranchSpec } from "../../support/branch-spec.ts"
+import { describeWith } from "../../support/describe-with.ts"
 import {
-  describePostgresql,
-  describePostgresqls,
   engineFolder,
   furtherPath,
   podFolders,
@@ -344,7 +343,7 @@ const everyVersion = ({ branch, failure, query }: ReturnType<typeof branches>): 
   })
 }
 
-describePostgresql("a branch of PostgreSQL", () => {
+describeWith(["PostgreSQL"], "a branch of PostgreSQL", () => {
   const tried = branches(programPath)
   const { branch, failure, query } = tried
   everyVersion(tried)
@@ -467,7 +466,7 @@ describePostgresql("a branch of PostgreSQL", () => {
   })
 })
 
-describePostgresqls("a branch of a newer PostgreSQL", () => {
+describeWith(["PostgreSQL", "PostgreSQL 17"], "a branch of a newer PostgreSQL", () => {
   const tried = branches(furtherPath)
   const { branch, failure } = tried
   everyVersion(tried)

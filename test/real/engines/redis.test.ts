@@ -7,9 +7,9 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import { redis } from "../../../src/domain/branch/dialects/redis.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
+import { describeWith } from "../../support/describe-with.ts"
 import { eventually } from "../../support/eventually.ts"
 import { branchPassword, copyFailure, fromEnv, withBranch, type BranchPlace } from "./branch-containers.ts"
-import { describeEngine } from "./describe-engine.ts"
 import { engineFolder, run } from "./postgresql-server.ts"
 import { startRedis, type RedisServer } from "./redis-server.ts"
 
@@ -50,7 +50,7 @@ const branch = (wanted: ReturnType<typeof asked>, ask: (server: RedisServer) => 
     }
   })
 
-describeEngine("a branch of Redis", ["redis-server", "redis-cli"], () => {
+describeWith(["Redis"], "a branch of Redis", () => {
   let source: RedisServer
   const folder = engineFolder()
   /** Keys and values that are hard to pass on, and of more bytes than one call reads; all of database 5. */

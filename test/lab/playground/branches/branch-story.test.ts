@@ -2,8 +2,8 @@
 
 import { expect, it } from "vitest"
 import { subnetOf } from "../../../address-plan.ts"
-import { describePostgresql } from "../../../real/engines/postgresql-server.ts"
 import { describeReal } from "../../../real/harness.ts"
+import { describeWith } from "../../../support/describe-with.ts"
 import { folders, operatorsIn, play } from "../play.ts"
 
 const steps = [
@@ -19,7 +19,7 @@ const steps = [
   "ready"
 ]
 
-describePostgresql("npm start -- --branches --once --json", () => {
+describeWith(["PostgreSQL"], "npm start -- --branches --once --json", () => {
   describeReal("with the real client", ["mirrord"], () => {
     it.each(["management", "primary-default"])(
       "tells the whole story of topology %s, every step true, and leaves nothing behind",

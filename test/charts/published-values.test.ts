@@ -1,0 +1,35 @@
+/** The values with which the published chart is tested: each renders, lints and installs with ours as it is. */
+
+import { execFile } from "node:child_process"
+import { readdirSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
+import type { ControlPlane } from "../kubernetes/control-plane.ts"
+import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
+import { describeWith } from "../support/describe-with.ts"
+import { publishedValues } from "../support/outside-programs.ts"
+import { chartFolder } from "./chart.ts"
+import { installAndUninstall, startChartPlane } from "./installing.ts"
+
+describeWith(["published values"], "values of the published chart", () => {
+  describeKubernetes("on a real control plane", (assets) => {
+    const programs = programsIn(assets)
+    let plane: ControlPlane
+    beforeAll(async () => {
+      plane = await startChartPlane(assets)
+    })
+    afterAll(() => plane.close())
+
+    const files = readdirSync(publishedValues)
+    it("are many", () => expect(files.length).toBeGreaterThan(30))
+
+    it.each(files)("%s renders, lints and installs", async (file) => {
+      const values = join(publishedValues, file)
+      const { stdout } = await promisify(execFile)(programs.helm, ["lint", chartFolder, "--values", values])
+      expect(stdout).toContain("1 chart(s) linted, 0 chart(s) failed")
+      await installAndUninstall(plane, programs, values)
+    })
+  })
+})

@@ -1,0 +1,191 @@
+/**
+ * The suites that need programs from outside of `npm ci`: what each needs, when it runs, and the mistake that it alone
+ * finds. All other tests need nothing and are what `npm test` runs.
+ */
+
+/** A program, or an ability of the machine, that a suite needs; `support/outside-programs.ts` finds them. */
+export type Need =
+  | "mirrord"
+  | "mirrord-agent"
+  | "layer-app"
+  | "control plane"
+  | "helm"
+  | "published values"
+  | "promtool"
+  | "PostgreSQL"
+  | "PostgreSQL 17"
+  | "Flyway"
+  | "MariaDB"
+  | "MySQL"
+  | "MongoDB"
+  | "Redis"
+  | "ClickHouse"
+  | "DynamoDB"
+  | "mounts"
+  | "pod networks"
+  | "memory groups"
+
+export interface Suite {
+  readonly needs: ReadonlyArray<Need>
+  /** The mistake that no other suite finds. */
+  readonly finds: string
+  /** Whether only `npm run test:long` runs the suite, because another one of each landing proves the same behaviour. */
+  readonly long?: true
+}
+
+const client: ReadonlyArray<Need> = ["mirrord", "layer-app"]
+const clientOnKubernetes: ReadonlyArray<Need> = [...client, "control plane"]
+const migrated: ReadonlyArray<Need> = ["PostgreSQL", "Flyway"]
+
+/** By the test file below `test/`, without `.test.ts`. */
+export const suites = {
+  "charts/agents": { needs: ["helm"], finds: "agents' pull secrets, accounts and policies do not follow the values" },
+  "charts/agreement": { needs: ["helm"], finds: "the chart installs what the operator refuses, or the reverse" },
+  "charts/alerts": { needs: ["promtool"], finds: "an alert that Prometheus cannot read, or that never fires" },
+  "charts/crds": { needs: ["helm"], finds: "a custom resource is installed without its flag, or not with it" },
+  "charts/environment": { needs: ["helm"], finds: "an administrator's variable is lost or reordered" },
+  "charts/hooks": { needs: ["helm"], finds: "a hook's Job starts before what it runs with" },
+  "charts/installed": { needs: ["helm", "control plane"], finds: "the API server refuses the chart, or upgrades lose" },
+  "charts/join-values": { needs: ["helm"], finds: "`braid join` prints values that the chart does not take" },
+  "charts/limits-hold": { needs: ["memory groups"], finds: "an operator outgrows the chart's memory limit" },
+  "charts/monitoring": { needs: ["helm"], finds: "a dashboard or an alert names a metric that does not exist" },
+  "charts/needed-rights": { needs: ["helm"], finds: "`braid doctor` asks for rights that the chart does not grant" },
+  "charts/notes": { needs: ["helm"], finds: "NOTES are silent about a value without effect" },
+  "charts/null-values": { needs: ["helm"], finds: "a null value removes a default that is needed" },
+  "charts/published-values": {
+    needs: ["published values", "control plane"],
+    finds: "values that the published chart takes do not install"
+  },
+  "charts/rbac": { needs: ["helm"], finds: "a role grants more, or less, than its list" },
+  "charts/refusals": { needs: ["helm"], finds: "a mistake in the values installs" },
+  "charts/rights-are-used": { needs: ["helm"], finds: "the chart grants a right that no code uses" },
+  "charts/rights-suffice": { needs: ["helm"], finds: "the operator lacks a right of the chart in a whole session" },
+  "charts/rollout": { needs: ["helm"], finds: "a change that operators read at their start makes no new pods" },
+  "charts/samples": { needs: ["helm"], finds: "a sample of values renders something else than it should" },
+  "charts/values-act": { needs: ["helm"], finds: "a value of the chart has no effect" },
+  "check/image": { needs: ["mounts"], finds: "the image lacks a file that the operator needs" },
+  "check/release-script": { needs: ["helm"], finds: "a release has two versions, or a chart without a file" },
+  "kubernetes/aggregation": { needs: ["control plane"], finds: "the embedded aggregation differs from kube-apiserver" },
+  "kubernetes/aks": { needs: ["control plane"], finds: "tokens of Entra are refused by a real API server" },
+  "kubernetes/api-conformance": { needs: ["control plane"], finds: "the embedded API server differs" },
+  "kubernetes/branch-sync": { needs: ["control plane"], finds: "mirrored branches rely on an embedded API server" },
+  "kubernetes/branches": {
+    needs: [...migrated, "control plane"],
+    finds: "controllers of branches rely on an embedded API server"
+  },
+  "kubernetes/cluster-api": { needs: ["control plane"], finds: "Cluster API's kubeconfig Secrets are misread" },
+  "kubernetes/cluster-profile": { needs: ["control plane"], finds: "ClusterProfiles are misread" },
+  "kubernetes/custom-resources": { needs: ["control plane"], finds: "kube-apiserver refuses a CRD or takes bad input" },
+  "kubernetes/described-sessions": { needs: ["control plane"], finds: "`kubectl describe` shows no Events" },
+  "kubernetes/doctor": { needs: ["control plane"], finds: "`braid doctor` misjudges a real API server's answers" },
+  "kubernetes/eks": { needs: ["control plane"], finds: "presigned tokens are refused behind a token webhook" },
+  "kubernetes/failover": {
+    needs: clientOnKubernetes,
+    long: true,
+    finds: "a failover relies on an embedded API server"
+  },
+  "kubernetes/front-proxy": { needs: ["control plane"], finds: "a caller gets past the front proxy's certificate" },
+  "kubernetes/join": { needs: ["control plane"], finds: "the documented commands to join and renew do not work" },
+  "kubernetes/kube-api": { needs: ["control plane"], finds: "our API client misreads a real API server" },
+  "kubernetes/member-away": {
+    needs: ["control plane"],
+    long: true,
+    finds: "a member that is away for three minutes needs a restart"
+  },
+  "kubernetes/member-credentials": { needs: ["control plane"], finds: "a renewed or replaced credential is not used" },
+  "kubernetes/node": { needs: ["control plane"], finds: "pods of the stand-in kubelet have no identity that counts" },
+  "kubernetes/own-certificate": { needs: ["control plane"], finds: "kube-apiserver refuses our serving certificate" },
+  "kubernetes/playground": { needs: ["control plane"], finds: "`npm start -- --kubernetes` does not tell its story" },
+  "kubernetes/real-agent": {
+    needs: [...clientOnKubernetes, "mirrord-agent", "pod networks"],
+    long: true,
+    finds: "agents' pods rely on an embedded API server"
+  },
+  "kubernetes/real-client": { needs: clientOnKubernetes, finds: "the client relies on answers of a real API server" },
+  "kubernetes/real-client-branches": {
+    needs: [...clientOnKubernetes, ...migrated],
+    long: true,
+    finds: "orders of branches by the client rely on an embedded API server"
+  },
+  "kubernetes/real-client-copies": {
+    needs: clientOnKubernetes,
+    long: true,
+    finds: "copies of targets rely on an embedded API server"
+  },
+  "kubernetes/real-client-features": {
+    needs: clientOnKubernetes,
+    long: true,
+    finds: "kinds of targets and policies rely on an embedded API server"
+  },
+  "kubernetes/real-client-management": {
+    needs: clientOnKubernetes,
+    long: true,
+    finds: "a primary that only manages relies on an embedded API server"
+  },
+  "kubernetes/real-client-sessions": {
+    needs: clientOnKubernetes,
+    long: true,
+    finds: "ends of sessions rely on an embedded API server"
+  },
+  "kubernetes/reflector": { needs: ["control plane"], finds: "a watch of a real API server loses or repeats objects" },
+  "kubernetes/release": { needs: ["control plane", "helm"], finds: "an upgrade or a rollback ends a live session" },
+  "lab/playground/branches/branch-story": {
+    needs: ["mirrord", "PostgreSQL"],
+    finds: "`npm start -- --branches` does not tell its story"
+  },
+  "real/agent-incoming": {
+    needs: ["mirrord-agent", "pod networks"],
+    finds: "the reference agent differs from the real one in incoming traffic"
+  },
+  "real/bad-input": { needs: client, finds: "the client's bad settings get no sentence" },
+  "real/branches": { needs: [...client, ...migrated], finds: "the client's orders of branches are misread" },
+  "real/branches-of-engines": {
+    needs: ["mirrord", "MariaDB", "MySQL", "Redis", "DynamoDB"],
+    finds: "another engine's connection is not what the program reads"
+  },
+  "real/client-behaviour": { needs: client, finds: "the client does something else when a part goes or comes back" },
+  "real/client-certificates": { needs: client, finds: "the client's certificate is refused, or lives on" },
+  "real/client-ends": { needs: client, finds: "a session does not end with the client, or the reverse" },
+  "real/client-features": { needs: client, finds: "a kind of target or a feature fails for the client" },
+  "real/copy-targets": { needs: client, finds: "copies of targets fail for the client" },
+  "real/earlier-agents": {
+    needs: [...client, "mirrord-agent", "pod networks"],
+    finds: "earlier agents are not served"
+  },
+  "real/engines/branches": { needs: migrated, finds: "a branch's pod, life or status is wrong with a real server" },
+  "real/engines/clickhouse": { needs: ["ClickHouse"], finds: "ClickHouse's copy differs from its source" },
+  "real/engines/dynamodb": { needs: ["DynamoDB"], finds: "DynamoDB's copy differs from its source" },
+  "real/engines/flyway": { needs: migrated, finds: "migrations by Flyway end without their reason" },
+  "real/engines/mongodb": { needs: ["MongoDB"], finds: "MongoDB's copy differs from its source" },
+  "real/engines/mysql": { needs: ["MariaDB", "MySQL"], finds: "MariaDB's or MySQL's copy differs from its source" },
+  "real/engines/postgresql": {
+    needs: ["PostgreSQL", "PostgreSQL 17"],
+    finds: "PostgreSQL's copy differs from its source"
+  },
+  "real/engines/redis": { needs: ["Redis"], finds: "Redis' copy differs from its source" },
+  "real/failover": { needs: client, finds: "the client's session ends when a leader does" },
+  "real/failures": { needs: client, finds: "the client waits for ever for a part that is not there" },
+  "real/fleet-copy-targets": { needs: client, finds: "copies over many clusters fail for the client" },
+  "real/further-commands": { needs: client, finds: "a further command of the client fails" },
+  "real/label-targets": { needs: client, finds: "label targets fail for the client" },
+  "real/management": { needs: client, finds: "a primary that only manages does not serve the client" },
+  "real/pod-networks": { needs: ["mirrord-agent", "pod networks"], finds: "a pod's rules reach the machine's network" },
+  "real/policies": { needs: client, finds: "the client gets round a policy, or no sentence" },
+  "real/primary-default": {
+    needs: client,
+    long: true,
+    finds: "a primary that is its own default does not serve the client on embedded clusters"
+  },
+  "real/real-agent": { needs: [...client, "mirrord-agent"], finds: "the targetless agent is not understood" },
+  "real/real-agent-ephemeral": {
+    needs: [...client, "mirrord-agent", "pod networks"],
+    finds: "the real agent does not steal as an ephemeral container"
+  },
+  "real/real-agent-steals": {
+    needs: [...client, "mirrord-agent", "pod networks"],
+    finds: "the real agent does not steal as a Job"
+  }
+} as const satisfies Readonly<Record<string, Suite>>
+
+/** The suites by name, for those who look for one that may not be there. */
+export const suiteOf = (name: string): Suite | undefined => new Map<string, Suite>(Object.entries(suites)).get(name)
