@@ -10,6 +10,7 @@ import { makeKubeApi } from "../../src/adapters/kubernetes/kube-api-http.ts"
 import { clientMessage, type ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { protocolVersion } from "../../src/domain/protocol/version.ts"
+import { boundMinutes } from "./bound.ts"
 import { requestUserCertificate } from "./request-user-certificate.ts"
 import { openSessionSocket } from "./session-client.ts"
 
@@ -83,11 +84,12 @@ const wrap = (socket: WebSocket): RawSession => {
   }
 }
 
-/** Connects to the demo workload and agrees on the protocol's version. On a machine that stalls it takes some tries. */
+/** Connects to the demo workload and agrees on the protocol's version. On a loaded machine it takes some tries. */
 export const openRawSession = (user: User, sessionId: bigint): Effect.Effect<RawSession, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const where = { ...user, namespace: "default", target: "deployment.myapp", sessionId }
-    const socket = yield* Effect.retry(openSessionSocket(where), { times: 20, schedule: Schedule.spaced("1 second") })
+    const everySecond = Schedule.spaced("1 second")
+    const socket = yield* Effect.retry(openSessionSocket(where), { times: boundMinutes * 60, schedule: everySecond })
     const session = wrap(socket)
     session.say({ _tag: "SwitchProtocolVersion", value: protocolVersion })
     yield* Effect.promise(() =>

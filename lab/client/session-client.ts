@@ -7,13 +7,11 @@ import type { RequestOptions } from "node:https"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Clock, Effect, Fiber, FiberMap, type Scope } from "effect"
 import WebSocket from "ws"
+import { boundMinutes } from "./bound.ts"
 import { ClientFailed } from "./client-failed.ts"
 import type { ClientInput, ClientOptions, ClientRequest } from "./client-input.ts"
 import type { ClientEvent, ClientOutput } from "./client-output.ts"
 import { makeClient, step } from "./client.ts"
-
-/** How long a single answer may take, ms. */
-const patience = 30_000
 
 export interface SessionClientOptions {
   readonly kubeconfigPath: string
@@ -34,7 +32,7 @@ export interface SessionClient {
     pick: (event: ClientEvent) => A | undefined
   ) => Effect.Effect<A, ClientFailed>
   readonly tell: (request: ClientRequest) => void
-  /** Waits for the next event that `pick` recognises. */
+  /** Waits for the next event that `pick` recognises, or for the end of the client. */
   readonly expect: <A>(what: string, pick: (event: ClientEvent) => A | undefined) => Effect.Effect<A, ClientFailed>
   /** Calls `listener` for every event until the scope ends. */
   readonly listen: (listener: (event: ClientEvent) => void) => Effect.Effect<void, never, Scope.Scope>
@@ -122,8 +120,8 @@ export const openSessionClient = (
         return Effect.sync(stop)
       }).pipe(
         Effect.timeoutOrElse({
-          duration: patience,
-          orElse: () => Effect.fail(new ClientFailed({ detail: `${what} did not come within ${patience / 1000} s` }))
+          duration: { minutes: boundMinutes },
+          orElse: () => Effect.fail(new ClientFailed({ detail: `${what} did not come within ${boundMinutes} minutes` }))
         })
       )
 

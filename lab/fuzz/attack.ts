@@ -1,6 +1,6 @@
 /**
- * One attacker of a fuzzing round: inputs of one surface, one after the other, for a time. Each input is judged, also
- * the last, which may outlast the time.
+ * One attacker of a fuzzing round: inputs of one surface, one after the other, for a time or up to a number. Each input
+ * is judged, also the last, which may outlast the time.
  */
 
 import * as fc from "fast-check"
@@ -44,12 +44,15 @@ interface Tried {
   readonly problem: Promise<string | undefined>
 }
 
+/** How long an attacker works: for so many ms, or until it has tried so many inputs. */
+export type Limit = { readonly ms: number } | { readonly inputs: number }
+
 /** Runs one attacker. `checked`: looks at the arena after each input. */
 export const attack = async (
   { arena, base, live }: Place,
   { seed, surface }: Lane,
   tally: Tally,
-  options: { readonly ms: number; readonly path?: string; readonly checked?: boolean; readonly shrinks?: boolean }
+  options: Limit & { readonly path?: string; readonly checked?: boolean; readonly shrinks?: boolean }
 ): Promise<Finding> => {
   const tried: { count: number; last?: Tried } = { count: 0 }
   const problemOf = async (one: Attack): Promise<string | undefined> => {
@@ -66,9 +69,8 @@ export const attack = async (
   })
   const details = await fc.check(property, {
     seed,
-    numRuns: options.path === undefined ? 1_000_000 : 1,
-    interruptAfterTimeLimit: options.ms,
-    markInterruptAsFailure: false,
+    numRuns: options.path !== undefined ? 1 : "inputs" in options ? options.inputs : 1_000_000,
+    ...("ms" in options ? { interruptAfterTimeLimit: options.ms, markInterruptAsFailure: false } : {}),
     endOnFailure: options.shrinks !== true,
     ...(options.path === undefined ? {} : { path: options.path })
   })

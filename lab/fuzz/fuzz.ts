@@ -13,6 +13,11 @@ import { surfaces, Tally } from "./surfaces.ts"
 export interface FuzzOptions {
   readonly seed: number
   readonly seconds: number
+  /**
+   * So many rounds instead, in which each attacker tries so many inputs, however long that takes: what is tried does
+   * not depend on the machine then.
+   */
+  readonly rounds?: { readonly count: number; readonly inputs: number }
   /** Only this surface; `seed` is then that of its first attacker, as a failure names it. */
   readonly surface: string | undefined
   /** Only the input with this path of fast-check, below the seed. */
@@ -90,8 +95,8 @@ export const fuzz = async (
     const found = await Promise.all(
       lanes.map(async (lane) => {
         const path = options.path === undefined ? {} : { path: options.path }
-        const ms = Math.min(roundMs, options.seconds * 1000)
-        const finding = await attack(place, lane, tallies.get(lane.surface.name) ?? new Tally(), { ms, ...path })
+        const limit = options.rounds ?? { ms: Math.min(roundMs, options.seconds * 1000) }
+        const finding = await attack(place, lane, tallies.get(lane.surface.name) ?? new Tally(), { ...limit, ...path })
         inputs += finding.inputs
         return { lane, failure: finding.failure }
       })
@@ -105,7 +110,10 @@ export const fuzz = async (
       return result(blame.surface === undefined ? { ...blame, seed: options.seed } : blame)
     }
     progress(result())
-  } while (performance.now() < end && options.path === undefined)
+  } while (
+    options.path === undefined &&
+    (options.rounds === undefined ? performance.now() < end : rounds < options.rounds.count)
+  )
   const problems = await growthOf(arena, place.base)
   return problems.length === 0
     ? result()

@@ -6,13 +6,14 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { operatorApiRoot } from "../../src/domain/resources/operator-api.ts"
+import { boundMinutes } from "../client/bound.ts"
 import type { Arena, Operator } from "./arena.ts"
 import { answerProblem, readAnswers } from "./http-answer.ts"
 import type { LiveSessions } from "./live-sessions.ts"
 import { growth, leftovers, type Vitals } from "./vitals.ts"
 
-/** How long things may take to end, in ms: far longer than every time-out of an operator's connections. */
-const patience = 150_000
+/** How long things may take to end, in ms. */
+const patience = boundMinutes * 60_000
 
 /** Makes a request as a person who may do everything. */
 const ask = async ({ address, peers }: Operator, method: "GET" | "DELETE", path: string): Promise<unknown> => {

@@ -7,10 +7,11 @@ import { once } from "node:events"
 import { createServer } from "node:net"
 import { setTimeout as pause } from "node:timers/promises"
 import { Effect, type Scope } from "effect"
+import { boundMinutes } from "../client/bound.ts"
 import { connectOut, openRawSession, type RawSession, type User } from "../client/raw-session.ts"
 
-/** How long an answer may take before the session counts as disturbed, in ms; the real client gives up earlier. */
-const patience = 60_000
+/** How long an answer may take before the session counts as disturbed, in ms. */
+const patience = boundMinutes * 60_000
 const lineBytes = 8
 
 const echoServer: Effect.Effect<number, never, Scope.Scope> = Effect.map(

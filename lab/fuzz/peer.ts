@@ -6,6 +6,7 @@
 import { once } from "node:events"
 import { setImmediate as turn, setTimeout as pause } from "node:timers/promises"
 import { connect, type TLSSocket } from "node:tls"
+import { boundMinutes } from "../client/bound.ts"
 import type { KeyPair } from "../cluster/http/pki.ts"
 import { hostileAddress } from "./vitals.ts"
 
@@ -20,8 +21,11 @@ export interface Address {
 /** The end when all is sent: half-close, cut, or leave it open until the peer's owner cuts it. */
 export type Ending = "half-close" | "cut" | "stall"
 
-/** After this time without an end a connection hangs, in ms: longer than every bound of an operator's connections. */
-const hangs = 100_000
+/**
+ * After this time without an end a connection hangs, in ms. Half of the usual bound, so that the input that hangs can
+ * be tried again before a test is over.
+ */
+const hangs = (boundMinutes / 2) * 60_000
 
 export class Peers {
   readonly #keys: Readonly<Record<Identity, KeyPair | undefined>>

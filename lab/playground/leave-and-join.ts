@@ -4,6 +4,7 @@ import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { Effect } from "effect"
+import { boundMinutes } from "../client/bound.ts"
 import { ClientFailed } from "../client/client-failed.ts"
 
 const program = fileURLToPath(new URL("../../src/app/braid.ts", import.meta.url))
@@ -32,4 +33,8 @@ const braid = ({ kubeconfig, primary }: Membership, args: ReadonlyArray<string>)
 export const leaveFleet = (membership: Membership) =>
   braid(membership, ["leave", membership.member, "--apply", "--force"])
 
-export const joinFleet = (membership: Membership) => braid(membership, ["join", membership.member, "--apply", "--wait"])
+/** The command's own bounds are those of a person at a machine that is not loaded. */
+const bounds = ["--timeout-secs", "--wait-secs"].flatMap((flag) => [flag, String(boundMinutes * 60)])
+
+export const joinFleet = (membership: Membership) =>
+  braid(membership, ["join", membership.member, "--apply", "--wait", ...bounds])

@@ -255,7 +255,9 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
                 ports: [{ name: "https", containerPort: operatorPort }],
                 readinessProbe: {
                   httpGet: { path: "/readyz/serving", port: operatorPort, scheme: "HTTPS" },
-                  periodSeconds: 1
+                  periodSeconds: 1,
+                  // On a loaded machine an operator may be slow to answer, and serves all the same.
+                  timeoutSeconds: 60
                 }
               }
             ]

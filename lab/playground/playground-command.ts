@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { Effect, FileSystem, Logger } from "effect"
 import type { ImageRegistry } from "../cluster/node/container-program.ts"
 import { loopbackAddresses } from "../cluster/node/pod-addresses.ts"
+import { TellOfWait } from "./awaited.ts"
 import { findMirrord, missingForBranches } from "./branches/branch-programs.ts"
 import { orderNamespace, playBranchStory } from "./branches/branch-story.ts"
 import { makeMirrord } from "./branches/mirrord.ts"
@@ -178,6 +179,7 @@ export const runPlayground = (
     yield* play(options, directory, reporter)
   }).pipe(
     Effect.scoped,
+    Effect.provideService(TellOfWait, reporter.say),
     Effect.catch((error) => reporter.step("playground", false, { problem: error.message })),
     // The clusters' own logs are in their pods' logs.
     Effect.provide(Logger.layer([])),

@@ -25,7 +25,7 @@ const sentences: Readonly<Record<string, string>> = {
   file: "a file comes from the default cluster",
   outgoing: "an outgoing connection leaves from the default cluster",
   incoming: "requests that enter at every cluster are answered by one local process",
-  ping: "three pings, one pong each",
+  ping: "pings are answered by one pong each",
   "member-lost": "a member is gone, the session goes on",
   "member-returned": "the member is back and takes part again",
   "member-left": "a member leaves the fleet by `braid leave`, the session goes on",

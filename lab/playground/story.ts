@@ -11,15 +11,17 @@ import { protocolVersion } from "../../src/domain/protocol/version.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
 import { parentName } from "../../src/domain/session/names.ts"
 import { sessionId, type SessionId } from "../../src/domain/session/session-id.ts"
+import { boundMinutes } from "../client/bound.ts"
 import type { ClientFailed } from "../client/client-failed.ts"
 import type { ClientEvent } from "../client/client-output.ts"
 import { requestUserCertificate } from "../client/request-user-certificate.ts"
 import { openSessionClient, type SessionClient } from "../client/session-client.ts"
+import { awaited, type Hangs, seen } from "./awaited.ts"
 import { joinFleet, leaveFleet, type Membership } from "./leave-and-join.ts"
 import type { AnyPlayground, AnyRunningCluster } from "./local-cluster.ts"
 import { operatorNamespace, workloadNamespace } from "./manifests.ts"
 import type { Reporter } from "./reporter.ts"
-import { demand, eventually, failed, reportedStep } from "./story-steps.ts"
+import { demand, failed, reportedStep } from "./story-steps.ts"
 
 /** The one session of the story, as its client sees it. */
 interface Story {
@@ -37,21 +39,27 @@ const httpPort = 80
 const utf8 = new TextEncoder()
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
 
-/**
- * Real clients ping every 30 s. The interval is also the time that a client allows for the answer, and a loaded machine
- * may need it.
- */
+const boundMs = boundMinutes * 60_000
+/** Real clients ping every 30 s, and wait as long for an answer; here a loaded machine is no lost connection. */
 const clientOptions = (kind: "cli" | "intproxy") =>
-  ({ kind, version: protocolVersion, pingInterval: 5_000, reconnect: true }) as const
+  ({
+    kind,
+    version: protocolVersion,
+    pingInterval: 10_000,
+    longestSilence: boundMs,
+    startIdleTimeout: boundMs,
+    reconnect: true
+  }) as const
 
-const request = (url: string, headers: Readonly<Record<string, string>> = {}): Effect.Effect<string, ClientFailed> =>
-  Effect.tryPromise({
-    try: async (signal) => (await fetch(url, { signal, headers: { ...headers, connection: "close" } })).text(),
-    catch: (cause) => failed(`the request to ${url} failed: ${String(cause)}`)
-  }).pipe(
-    Effect.timeoutOrElse({
-      duration: "1 minute",
-      orElse: () => Effect.fail(failed(`the request to ${url} was not answered within a minute`))
+const request = (
+  url: string,
+  headers: Readonly<Record<string, string>> = {}
+): Effect.Effect<string, ClientFailed | Hangs> =>
+  awaited(
+    `the answer to a request to ${url}`,
+    Effect.tryPromise({
+      try: async (signal) => (await fetch(url, { signal, headers: { ...headers, connection: "close" } })).text(),
+      catch: (cause) => failed(`the request to ${url} failed: ${String(cause)}`)
     })
   )
 
@@ -174,27 +182,26 @@ const steal = (story: Story) =>
     return yield* enterEverywhere(story)
   })
 
-const pings = ({ client }: Story) =>
+/** `count`: of pongs since the session is open. */
+const pings = ({ client }: Story, count: () => number) =>
   Effect.gen(function* () {
-    let pongs = 0
-    yield* client.listen((event) => {
-      if (event._tag === "Pong") pongs++
-    })
-    for (let round = 0; round < 3; round++) {
-      yield* client.expect("a pong", (event) => (event._tag === "Pong" ? event : undefined))
-    }
+    while (count() < 3) yield* client.expect("a pong", (event) => (event._tag === "Pong" ? event : undefined))
     // A surplus Pong kills the strict client, so a living client proves that there was none.
     const { failure } = client
     yield* demand(failure() === undefined, failure() ?? "")
-    return { pongs }
-  }).pipe(Effect.scoped)
+    return { pongs: count() }
+  })
 
+/** Waits for the operator's word about a cluster, while something happens to that cluster. */
 const warningAbout = ({ client }: Story, { description: { name } }: AnyRunningCluster) =>
-  Effect.forkChild(
-    client.expect(`a warning about ${name}`, (event) =>
-      event._tag === "Log" && event.message.includes(name) ? event.message : undefined
+  Effect.map(
+    Effect.forkChild(
+      client.expect(`a warning about ${name}`, (event) =>
+        event._tag === "Log" && event.message.includes(name) ? event.message : undefined
+      ),
+      { startImmediately: true }
     ),
-    { startImmediately: true }
+    (warning) => awaited(`a warning about ${name}`, Fiber.join(warning))
   )
 
 const without = (story: Story, member: AnyRunningCluster): Story => ({
@@ -206,12 +213,12 @@ const loseMember = (story: Story, member: AnyRunningCluster) =>
   Effect.gen(function* () {
     const warned = yield* warningAbout(story, member)
     yield* member.cluster.stop()
-    return { warning: yield* Fiber.join(warned), ...(yield* enterEverywhere(without(story, member))) }
+    return { warning: yield* warned, ...(yield* enterEverywhere(without(story, member))) }
   })
 
 /** Waits until the local process answers a request that enters at the member. */
 const takesPart = ({ description, entry = "" }: AnyRunningCluster) =>
-  eventually(
+  seen(
     `the return of ${description.name}`,
     request(`${entry}/back`).pipe(
       Effect.map((said) => (isLocal(said) ? said : undefined)),
@@ -229,7 +236,7 @@ const leaveWith = (story: Story, member: AnyRunningCluster, membership: Membersh
   Effect.gen(function* () {
     const warned = yield* warningAbout(story, member)
     const left = yield* leaveFleet(membership)
-    return { ...left, warning: yield* Fiber.join(warned), ...(yield* enterEverywhere(without(story, member))) }
+    return { ...left, warning: yield* warned, ...(yield* enterEverywhere(without(story, member))) }
   })
 
 const joinWith = (member: AnyRunningCluster, membership: Membership) =>
@@ -271,14 +278,12 @@ const endSession = ({ id, playground }: Story) =>
     yield* api
       .delete({ ...sessions, scope: "Cluster" }, id.toString())
       .pipe(Effect.mapError((error) => failed(error.message)))
-    let left: ReadonlyArray<string> = []
-    yield* eventually(
+    const left = () => playground.clusters.flatMap(leftovers)
+    yield* seen(
       "the end of everything that the session made",
-      Effect.sync(() => {
-        left = playground.clusters.flatMap(leftovers)
-        return left.length === 0 ? left : undefined
-      })
-    ).pipe(Effect.mapError((error) => failed(`${error.message}; left: ${left.join(", ")}`)))
+      Effect.sync(() => (left().length === 0 ? true : undefined)),
+      () => `left: ${left().join(", ")}`
+    )
     return { session: parentName(id) }
   }).pipe(Effect.scoped)
 
@@ -313,13 +318,20 @@ export const playStory = (playground: AnyPlayground, kubeconfig: string, reporte
       return { certificate: issued, client: opened }
     }).pipe(Effect.tapError((error) => reporter.step("session", false, { problem: error.message })))
     yield* reporter.step("session", true, { session: parentName(id) })
+    let pongs = 0
+    yield* client.listen(({ _tag }) => {
+      if (_tag === "Pong") pongs++
+    })
     const story: Story = { playground, client, id, defaultCluster, workloads }
     yield* step("env", readEnvironment(story, certificate))
     yield* step("file", readFile(story))
     yield* step("outgoing", connectOut(story))
     yield* answerRequests(story.client)
     yield* step("incoming", steal(story))
-    yield* step("ping", pings(story))
+    yield* step(
+      "ping",
+      pings(story, () => pongs)
+    )
     if (member !== undefined) {
       yield* step("member-lost", loseMember(story, member))
       yield* step("member-returned", regainMember(member))

@@ -10,10 +10,11 @@ import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
 import { at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { pods, secrets } from "../../cluster/store/resource-refs.ts"
+import { seen } from "../awaited.ts"
 import type { AnyPlayground, AnyRunningCluster } from "../local-cluster.ts"
 import { operatorNamespace, workloadNamespace, workloadTarget } from "../manifests.ts"
 import type { Reporter } from "../reporter.ts"
-import { demand, eventually, failed, reportedStep } from "../story-steps.ts"
+import { demand, failed, reportedStep } from "../story-steps.ts"
 import type { Mirrord } from "./mirrord.ts"
 import { databaseName, type ShopDatabase } from "./shop-database.ts"
 
@@ -144,14 +145,15 @@ const endBranch = ({ mirrord, playground }: BranchStory) =>
     const command = ["db-branches", "-n", orderNamespace(playground), "destroy", "--all"]
     yield* mirrord(command)
     let left: ReadonlyArray<string> = []
-    yield* eventually(
+    yield* seen(
       "the end of the branch",
       Effect.gen(function* () {
         const resources = yield* Effect.forEach(playground.clusters, branchesOf)
         left = [...resources.flat(), ...playground.clusters.flatMap((cluster) => objectsOfBranches(cluster, named))]
         return left.length === 0 ? left : undefined
-      }).pipe(Effect.catch(() => Effect.succeed(undefined)))
-    ).pipe(Effect.mapError((error) => failed(`${error.message}; left: ${left.join(", ")}`)))
+      }).pipe(Effect.catch(() => Effect.succeed(undefined))),
+      () => `left: ${left.join(", ")}`
+    )
     return { command: ["mirrord", ...command].join(" ") }
   })
 

@@ -15,7 +15,7 @@ import { demoApp } from "../demo-app.ts"
 import type { Playground } from "../local-cluster.ts"
 import { images, operatorNamespace, workloadManifests, workloadNamespace } from "../manifests.ts"
 import { openEntries } from "../open-entries.ts"
-import { PlaygroundError, tooLong, waitForClusters } from "../readiness.ts"
+import { PlaygroundError, waitForClusters, waitForView } from "../readiness.ts"
 import type { PlaygroundCluster, Topology } from "../topology.ts"
 import { braidImage, braidSources } from "./braid-image.ts"
 import { installChart } from "./helm-release.ts"
@@ -219,9 +219,7 @@ export const startKubernetesPlayground = (
 
     yield* waitForClusters(started, primary.cluster, progress)
     for (const { cluster, description } of started)
-      yield* cluster
-        .awaitSessions(description.isPrimary)
-        .pipe(Effect.timeoutOrElse(tooLong(`the first view of the sessions in ${cluster.name}`)))
+      yield* waitForView(cluster.name, cluster.awaitSessions(description.isPrimary))
     return {
       ...(yield* openEntries(started)),
       setMembers: (names) => installPrimary(members.filter(({ description: { name } }) => names.includes(name)))

@@ -5,14 +5,15 @@ import { fuzz } from "../../../lab/fuzz/fuzz.ts"
 import { surfaces } from "../../../lab/fuzz/surfaces.ts"
 import { subnetOf } from "../../address-plan.ts"
 
-it("operators bear a minute of hostile input from all sides, with live sessions beside it", async () => {
+it("operators bear hostile input from all sides, with live sessions beside it", async () => {
   // Always the same inputs: new ones are for `npm run fuzz`, where a rare failure holds up nobody.
   const seed = 1
+  const rounds = { count: 2, inputs: 10 }
   const result = await Effect.runPromise(
     runArena(
       subnetOf("fuzz"),
       () => {},
-      (arena, live) => fuzz(arena, live, { seed, seconds: 60, surface: undefined, path: undefined }, () => {})
+      (arena, live) => fuzz(arena, live, { seed, seconds: 0, rounds, surface: undefined, path: undefined }, () => {})
     )
   )
   expect(result.failure === undefined ? [] : findingText(result.failure)).toEqual([])

@@ -24,13 +24,12 @@ describe("npm start -- --once --json", () => {
       expect(ready).toMatchObject({ target: "deployment/myapp", namespace: "default" })
       expect(Object.keys(ready?.["kubeconfig"] as object)).toEqual(["primary", "cluster-a", "cluster-b"])
       expect(Object.keys(ready?.["entry"] as object)).toEqual(["cluster-a", "cluster-b"])
-      expect(lines.find(({ step }) => step === "ping")).toMatchObject({ pongs: 3 })
+      expect(lines.find(({ step }) => step === "ping")?.["pongs"]).toBeGreaterThanOrEqual(3)
       const mine = Object.values(ready?.["kubeconfig"] as Readonly<Record<string, string>>).map(
         (path) => path.split("/").at(-2) ?? ""
       )
       expect(folders().filter((folder) => !before.has(folder) && mine.includes(folder))).toEqual([])
       expect(operatorsIn(mine)).toEqual([])
-    },
-    600_000
+    }
   )
 })

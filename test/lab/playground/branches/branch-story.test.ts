@@ -40,8 +40,7 @@ describeWith(["PostgreSQL"], "npm start -- --branches --once --json", () => {
         const mine = paths.map((path) => path.split("/").at(-2) ?? "")
         expect(folders().filter((folder) => !before.has(folder) && mine.includes(folder))).toEqual([])
         expect(operatorsIn(mine)).toEqual([])
-      },
-      600_000
+      }
     )
   })
 })
