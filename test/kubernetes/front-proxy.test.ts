@@ -4,7 +4,7 @@ import { startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 describeKubernetes("the front proxy, behind kube-apiserver", (assets) => {
-  describe("with every way past it", { timeout: 600_000 }, () => {
+  describe("with every way past it", () => {
     frontProxySuite(async () => {
       const plane = await startControlPlane({ name: "front-proxy", assets })
       return { cluster: plane, close: plane.close }

@@ -30,11 +30,8 @@ const documented = (heading: string): string => {
   return commands
 }
 
-/** A test that takes longer has failed, even on the slowest machine. */
-const longestMs = 900_000
-
 describeKubernetes("releases of the chart on kube-apiservers", (assets) => {
-  describe("of which one is to join a fleet", { timeout: longestMs }, () => {
+  describe("of which one is to join a fleet", () => {
     const real = useKubernetesPlayground(assets, {
       topology: "management",
       subnet: subnetOf("clusters that join, kubernetes"),
@@ -78,7 +75,7 @@ describeKubernetes("releases of the chart on kube-apiservers", (assets) => {
       const program = join(repository, "src/app/braid.ts")
       writeFileSync(join(folder, "braid"), `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`, { mode: 0o755 })
       await Effect.runPromise(real.playground().setMembers(["cluster-a"]))
-    }, longestMs)
+    })
     afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
     it("joins in one command, which the next upgrade takes back unless the values have the entry", async () => {

@@ -15,10 +15,8 @@ import { type RealCluster, startRealCluster } from "../../lab/playground/kuberne
 import { asNumber, asObjects, asString, at } from "../../src/domain/json.ts"
 import { subnetOf } from "../address-plan.ts"
 import { ApiClient } from "../lab/cluster/api-client.ts"
-import { eventually } from "../real/harness.ts"
+import { eventually } from "../support/eventually.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
-
-const longestMs = 900_000
 
 /** The state that a test shares with the containers of an image. */
 interface Seen {
@@ -55,7 +53,7 @@ const task =
     })
 
 describeKubernetes("a node and a service proxy of ours on a real control plane", (assets) => {
-  describe("run pods", { timeout: longestMs }, () => {
+  describe("run pods", () => {
     const scope = Scope.makeUnsafe()
     const seen: Seen = { contexts: new Map(), healthy: new Map(), ended: [] }
     let directory = ""
@@ -79,7 +77,7 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
       )
       cluster = started.cluster
       kubelet = started.kubelet
-    }, longestMs)
+    })
     afterAll(async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
       rmSync(directory, { recursive: true, force: true })
@@ -95,14 +93,10 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
     })
     const found = (name: string): KubeObject | undefined => cluster.store.get(pods, "default", name)
     const until = <A>(what: string, find: () => A | undefined): Promise<A> =>
-      eventually(
-        what,
-        () => {
-          const value = find()
-          return value === undefined ? Promise.reject(new Error(`not yet: ${what}`)) : Promise.resolve(value)
-        },
-        100_000
-      )
+      eventually(what, () => {
+        const value = find()
+        return value === undefined ? Promise.reject(new Error(`not yet: ${what}`)) : Promise.resolve(value)
+      })
     const ready = (name: string): Promise<KubeObject> =>
       until(`${name} is ready`, () => {
         const object = found(name)
@@ -192,14 +186,12 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
       expect(podIpOf(object)).toMatch(/^10\./u)
       const ip = asString(at(cluster.store.get(services, "default", "web"), "spec", "clusterIP")) ?? ""
       const url = `http://${ip}:8000/`
-      await eventually("an answer of the Service", async () => expect(await get(url)).toBe("web-1"), 100_000)
+      await eventually("an answer of the Service", async () => expect(await get(url)).toBe("web-1"))
       expect(kubelet.resolve("default", "web")).toEqual([ip])
       expect(await get(`http://${kubelet.reach({ ip: podIpOf(object) ?? "", port: 8080 }).ip}:8080/`)).toBe("web-1")
       seen.healthy.set("web-1", false)
-      await eventually(
-        "a Service without a ready pod refuses",
-        async () => expect(await get(url)).toContain("ECONNREFUSED"),
-        100_000
+      await eventually("a Service without a ready pod refuses", async () =>
+        expect(await get(url)).toContain("ECONNREFUSED")
       )
       expect(
         cluster.store
@@ -207,7 +199,7 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
           .items.some(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === "web")
       ).toBe(true)
       seen.healthy.set("web-1", true)
-      await eventually("an answer of the Service again", async () => expect(await get(url)).toBe("web-1"), 100_000)
+      await eventually("an answer of the Service again", async () => expect(await get(url)).toBe("web-1"))
     })
 
     it("and starts a container anew whose livenessProbe fails", async () => {

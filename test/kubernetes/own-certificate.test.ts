@@ -4,7 +4,7 @@ import { startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 describeKubernetes("the operator's own certificate, behind kube-apiserver", (assets) => {
-  describe("which checks it", { timeout: 600_000 }, () => {
+  describe("which checks it", () => {
     ownCertificateSuite(async () => {
       const plane = await startControlPlane({ name: "own-certificate", assets })
       return { cluster: plane, close: plane.close }

@@ -36,5 +36,5 @@ describeKubernetes("npm start -- --kubernetes --once --json", () => {
     expect(planes.filter((folder) => existsSync(folder))).toEqual([])
     expect(planes.flatMap(programsOf)).toEqual([])
     expect(operatorsIn(planes)).toEqual([])
-  }, 900_000)
+  })
 })

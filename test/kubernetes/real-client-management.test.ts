@@ -12,7 +12,6 @@ import { describeReal, useKubernetesPlayground, type UsePlayground } from "../re
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 const subnet = subnetOf("real client, kubernetes, management")
-const pingSeconds = 20
 const where = "real control planes"
 
 describeKubernetes("on real control planes", (assets) => {
@@ -20,7 +19,7 @@ describeKubernetes("on real control planes", (assets) => {
     const shared = useKubernetesPlayground(assets, { topology: "management", subnet })
     const use: UsePlayground = () => shared
 
-    realClientCases("topology management", () => shared, pingSeconds)
+    realClientCases("topology management", () => shared)
     badInput(where, use)
     clientCertificates(where, use)
     // The last suite: its last test leaves a primary that has just started.

@@ -11,14 +11,13 @@ import { describeKubernetes } from "./describe-kubernetes.ts"
 import { printedClusters } from "./printed-clusters.ts"
 
 const subnet = subnetOf("real client, kubernetes")
-const pingSeconds = 20
 const where = "real control planes"
 
 describeKubernetes("on real control planes", (assets) => {
   describeReal("with a primary that is the default", ["mirrord", "layerApp"], () => {
     const shared = useKubernetesPlayground(assets, { topology: "primary-default", subnet })
 
-    realClientCases("topology primary-default", () => shared, pingSeconds)
+    realClientCases("topology primary-default", () => shared)
     furtherCommands(where, () => shared)
     printedClusters(assets, shared)
   })

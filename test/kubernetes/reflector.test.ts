@@ -19,7 +19,7 @@ describeKubernetes("a reflector over HTTP, against kube-apiserver", (assets) => 
     await plane.close()
   })
 
-  describe("with every trouble", { timeout: 600_000 }, () => {
+  describe("with every trouble", () => {
     reflectorSuite(() => reflected)
   })
 })

@@ -19,11 +19,10 @@ import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-
 import { parentName } from "../../src/domain/session/names.ts"
 import { sessionId } from "../../src/domain/session/session-id.ts"
 import { subnetOf } from "../address-plan.ts"
-import { eventually, useKubernetesPlayground } from "../real/harness.ts"
+import { useKubernetesPlayground } from "../real/harness.ts"
+import { eventually } from "../support/eventually.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
-/** A test that takes longer has failed, even on the slowest machine. */
-const longestMs = 900_000
 /** No session of these tests ends by its TTL. */
 const sessionTtlSecs = 3_600
 
@@ -40,7 +39,7 @@ const testPod = (name: string, args: ReadonlyArray<string>): object => ({
 })
 
 describeKubernetes("a release of the chart, with operators that run", (assets) => {
-  describe("and a live session", { timeout: longestMs }, () => {
+  describe("and a live session", () => {
     const real = useKubernetesPlayground(assets, {
       topology: "primary-default",
       subnet: subnetOf("release on kubernetes"),
@@ -59,48 +58,40 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
 
     /** Connects to the session as its client, or reconnects, and waits for an answer. */
     const connect = async (): Promise<SessionClient> => {
-      return eventually(
-        "the session answers its client",
-        async () => {
-          // Closes the connection of an earlier attempt.
-          await Effect.runPromise(Scope.close(connection, Exit.void))
-          connection = Scope.makeUnsafe()
-          return Effect.runPromise(
-            Effect.gen(function* () {
-              const client = yield* openSessionClient({
-                kubeconfigPath: primary().kubeconfigPath,
-                namespace: "default",
-                target: "deployment.myapp",
-                sessionId: id,
-                certificate,
-                client: { kind: "intproxy", version: protocolVersion, pingInterval: 5_000, reconnect: true }
-              })
-              yield* client.expect("a pong", (event) => (event._tag === "Pong" ? event : undefined))
-              return client
-            }).pipe(Scope.provide(connection), Effect.provide(NodeServices.layer))
-          )
-        },
-        100_000
-      )
+      return eventually("the session answers its client", async () => {
+        // Closes the connection of an earlier attempt.
+        await Effect.runPromise(Scope.close(connection, Exit.void))
+        connection = Scope.makeUnsafe()
+        return Effect.runPromise(
+          Effect.gen(function* () {
+            const client = yield* openSessionClient({
+              kubeconfigPath: primary().kubeconfigPath,
+              namespace: "default",
+              target: "deployment.myapp",
+              sessionId: id,
+              certificate,
+              client: { kind: "intproxy", version: protocolVersion, pingInterval: 5_000, reconnect: true }
+            })
+            yield* client.expect("a pong", (event) => (event._tag === "Pong" ? event : undefined))
+            return client
+          }).pipe(Scope.provide(connection), Effect.provide(NodeServices.layer))
+        )
+      })
     }
     const uid = async (): Promise<string | undefined> =>
       (await Effect.runPromise(primary().api.get(mirrordMultiClusterSessions, parentName(id)))).metadata.uid
     /** Waits until all operators have this version and are ready. */
     const runs = (version: string): Promise<void> =>
-      eventually(
-        `the operator ${version} alone`,
-        () => {
-          const operators = primary().store.list(pods, {
-            namespace: "mirrord",
-            labelSelector: "app=mirrord-operator"
-          }).items
-          const images = operators.map((pod) => at(asObjects(at(pod, "spec", "containers"))[0], "image"))
-          expect(images).toEqual([`${operatorImage}:${version}`])
-          expect(operators.every(isPodReady)).toBe(true)
-          return Promise.resolve()
-        },
-        100_000
-      )
+      eventually(`the operator ${version} alone`, () => {
+        const operators = primary().store.list(pods, {
+          namespace: "mirrord",
+          labelSelector: "app=mirrord-operator"
+        }).items
+        const images = operators.map((pod) => at(asObjects(at(pod, "spec", "containers"))[0], "image"))
+        expect(images).toEqual([`${operatorImage}:${version}`])
+        expect(operators.every(isPodReady)).toBe(true)
+        return Promise.resolve()
+      })
     const version = (parse(readFileSync(join(chartFolder, "Chart.yaml"), "utf8")) as { readonly version: string })
       .version
     let before: string | undefined
@@ -113,7 +104,7 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
       certificate = await Effect.runPromise(requestUserCertificate(primary().api, "release"))
       await connect()
       before = await uid()
-    }, longestMs)
+    })
     afterAll(async () => {
       await Effect.runPromise(Scope.close(connection, Exit.void))
       rmSync(folder, { recursive: true, force: true })
@@ -171,19 +162,15 @@ describeKubernetes("a release of the chart, with operators that run", (assets) =
       ])
       expect(hook.filter(({ status }) => status === 403)).toEqual([])
       // Everything that the chart does not keep goes, with the pods of the operator and of its agents.
-      await eventually(
-        "the end of the operator's namespace",
-        async () => {
-          expect(
-            (
-              await Effect.runPromise(
-                primary().api.list({ group: "", version: "v1", plural: "namespaces", scope: "Cluster" })
-              )
-            ).items.map(({ metadata }) => metadata.name)
-          ).not.toContain("mirrord")
-        },
-        100_000
-      )
+      await eventually("the end of the operator's namespace", async () => {
+        expect(
+          (
+            await Effect.runPromise(
+              primary().api.list({ group: "", version: "v1", plural: "namespaces", scope: "Cluster" })
+            )
+          ).items.map(({ metadata }) => metadata.name)
+        ).not.toContain("mirrord")
+      })
     })
 
     it("is uninstalled from a member too, which then has no session either", async () => {

@@ -58,18 +58,14 @@ export const apiClient = (kubeconfigPath: string): ApiClient => {
   return {
     call: (method, path, body, headers = {}) =>
       new Promise((resolve, reject) => {
-        const request = https.request(
-          new URL(path, server),
-          { ...tls, method, headers, agent: false, timeout: 120_000 },
-          (answer) => {
-            let text = ""
-            answer.setEncoding("utf8").on("data", (part: string) => {
-              text += part
-            })
-            answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: parsed(text) })).on("error", reject)
-          }
-        )
-        request.on("timeout", () => request.destroy(new Error(`no answer to ${method} ${path}`))).on("error", reject)
+        const request = https.request(new URL(path, server), { ...tls, method, headers, agent: false }, (answer) => {
+          let text = ""
+          answer.setEncoding("utf8").on("data", (part: string) => {
+            text += part
+          })
+          answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: parsed(text) })).on("error", reject)
+        })
+        request.on("error", reject)
         request.end(body)
       }),
     upgrade: (path, headers) =>

@@ -10,18 +10,12 @@ import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/dae
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { startingReason } from "../../src/domain/session/child-observation.ts"
+import { eventually } from "../support/eventually.ts"
+import { until } from "../support/until.ts"
 import { type ApiAnswer, type ApiClient, apiClient } from "./api-client.ts"
 import { developers } from "./developers.ts"
 import { fleetIs } from "./fleet-health.ts"
-import {
-  describeReal,
-  eventually,
-  request,
-  runClient,
-  type RunningCommand,
-  until,
-  type UsePlayground
-} from "./harness.ts"
+import { describeReal, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
 import { parentNames, parents, readySession } from "./sessions.ts"
 import { userCertificate } from "./user-certificate.ts"
 
@@ -101,8 +95,7 @@ export const badInput = (where: string, use: UsePlayground): void =>
             "bystander"
           ],
           home: real.home("bystander"),
-          kubeconfig: real.kubeconfig(),
-          deadlineMs: 120_000
+          kubeconfig: real.kubeconfig()
         })
         await readySession(real, known)
         await bystander.waitForEvent("subscribed")
@@ -268,7 +261,7 @@ export const badInput = (where: string, use: UsePlayground): void =>
         talk.socket.send(new Uint8Array(129 * 1024 * 1024))
         await talk.isClosed()
         // An API server calls an operator unavailable that such a message has kept busy for seconds, on a slow machine.
-        const again = await eventually("the next connection", () => open(ann, talk.id, certificates.ann), 30_000)
+        const again = await eventually("the next connection", () => open(ann, talk.id, certificates.ann))
         again.say({ _tag: "Ping" })
         await again.hears("a pong", (message) => (message._tag === "Pong" ? true : undefined))
       })

@@ -5,8 +5,9 @@ import { Effect } from "effect"
 import { expect, it } from "vitest"
 import { workloadNamespace } from "../../lab/playground/manifests.ts"
 import { branchDatabases } from "../../src/domain/resources/branches/branch-database.ts"
+import { eventually } from "../support/eventually.ts"
 import { type BranchClient, shop, workload } from "./branches.ts"
-import { eventually, type RunningCommand } from "./harness.ts"
+import { type RunningCommand } from "./harness.ts"
 
 /** The variables that a program prints. */
 const variablesOf = async (ran: RunningCommand): Promise<Readonly<Record<string, string>>> => {

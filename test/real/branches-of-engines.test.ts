@@ -6,6 +6,7 @@ import { engineImage } from "../../lab/playground/branches/postgresql.ts"
 import { workloadNamespace } from "../../lab/playground/manifests.ts"
 import { subnetOf } from "../address-plan.ts"
 import { describeWith } from "../support/describe-with.ts"
+import { eventually } from "../support/eventually.ts"
 import { branchSessions, workload } from "./branches.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { createTable, dynamodbClient, dynamodbImage, tablesOf } from "./engines/dynamodb-server.ts"
@@ -13,7 +14,7 @@ import { type MysqlEngine, mysqlEngines, startMysqlSource } from "./engines/mysq
 import { engineFolder, quickFolder, type Server } from "./engines/postgresql-server.ts"
 import { type RedisServer, startRedis } from "./engines/redis-server.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { describeReal, eventually, usePlayground } from "./harness.ts"
+import { describeReal, usePlayground } from "./harness.ts"
 
 const password = "p'a s/%"
 const [mariadb, mysql] = mysqlEngines

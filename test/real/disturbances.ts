@@ -9,9 +9,10 @@ import { deployments, pods } from "../../lab/cluster/store/resource-refs.ts"
 import { processesWith } from "../../lab/playground/branches/home-processes.ts"
 import { operatorNamespace, workloadNamespace } from "../../lab/playground/manifests.ts"
 import { asObjects, at, asString } from "../../src/domain/json.ts"
+import { until } from "../support/until.ts"
 import { deleteObject, patchObject } from "./cluster-writes.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { type AnyRealPlayground, until } from "./harness.ts"
+import { type AnyRealPlayground } from "./harness.ts"
 import { processOf } from "./replicas.ts"
 
 /** The names of a cluster's operator pods, by UID. */

@@ -9,10 +9,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { deployments } from "../../lab/cluster/store/resource-refs.ts"
 import { images, operatorNamespace } from "../../lab/playground/manifests.ts"
 import { asNumber, at } from "../../src/domain/json.ts"
+import { eventually } from "../support/eventually.ts"
 import { freePort } from "../support/free-port.ts"
+import { until } from "../support/until.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { eventually, request, runClient, type RunningCommand, until, type UsePlayground } from "./harness.ts"
+import { request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { usePodNode } from "./namespaces/pod-node.ts"
 import { podApp, realAgent } from "./namespaces/pod-programs.ts"
@@ -163,7 +165,7 @@ export const earlierAgents = (where: string, use: UsePlayground): void =>
 
         it("a filter that the agent cannot read is refused to the client with the versions", async () => {
           const refused = run(["port-forward", "-R", "80:80"], { mode: "steal", http_filter: { method_filter: "GET" } })
-          expect(await refused.ended(20_000)).toBe(1)
+          expect(await refused.ended()).toBe(1)
           const told = refused.stderr().replaceAll(/\s+│?\s*/g, " ")
           expect(told).toContain("the target's agent speaks protocol 1.19.4, and the filter needs 1.20.0")
           expect(told).not.toContain("stolen")
@@ -176,7 +178,7 @@ export const earlierAgents = (where: string, use: UsePlayground): void =>
           await eventually("the port is open, and the connection is not", () =>
             expect(request(`http://127.0.0.1:${port}`, "/")).rejects.toThrow(/hang up|ECONNRESET/)
           )
-          expect(await forward.ended(20_000)).toBe(1)
+          expect(await forward.ended()).toBe(1)
           const told = forward.stderr().replaceAll(/\s+│?\s*/g, " ")
           expect(told).toContain("port-forward -L needs protocol 1.22.0")
           expect(told).toContain("speaks 1.19.4; upgrade the operator there")

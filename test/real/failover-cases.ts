@@ -4,16 +4,10 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
+import { eventually } from "../support/eventually.ts"
+import { until } from "../support/until.ts"
 import { fleetIs } from "./fleet-health.ts"
-import {
-  type AnyRealPlayground,
-  describeReal,
-  eventually,
-  request,
-  runClient,
-  type RunningCommand,
-  until
-} from "./harness.ts"
+import { type AnyRealPlayground, describeReal, request, runClient, type RunningCommand } from "./harness.ts"
 import {
   callsOf,
   isAct,
@@ -48,9 +42,6 @@ const uids = (
 /** Clients whose requests are under way all the time; those of all would leave two cores for nothing else. */
 const busyCount = 3
 
-/** After so long a test has failed, on the slowest machine. */
-const longestMs = 900_000
-
 export interface FailoverOptions<Real extends AnyRealPlayground> {
   /** Two replicas of the primary's operator, and sessions that live for half a minute without a client. */
   readonly use: () => Real
@@ -66,216 +57,205 @@ export const failoverCases = <Real extends AnyRealPlayground>(
   where: string,
   { removePod, use }: FailoverOptions<Real>
 ): void =>
-  describeReal(
-    `two replicas of the primary's operator, ${where}`,
-    ["mirrord", "layerApp"],
-    ({ layerApp, mirrord }) => {
-      const real = use()
-      const clients: Array<{ readonly user: string; readonly app: RunningCommand }> = []
-      const former: Array<Replica> = []
+  describeReal(`two replicas of the primary's operator, ${where}`, ["mirrord", "layerApp"], ({ layerApp, mirrord }) => {
+    const real = use()
+    const clients: Array<{ readonly user: string; readonly app: RunningCommand }> = []
+    const former: Array<Replica> = []
 
-      beforeAll(async () => {
-        await fleetIs(real.playground())
-        for (let first = 0; first < clientCount; first += startedAtOnce) {
-          const started = Array.from({ length: Math.min(startedAtOnce, clientCount - first) }, (_, index) => {
-            const user = `c${first + index}`
-            const home = real.home(user)
-            const config = join(home, "mirrord.json")
-            writeFileSync(config, JSON.stringify({ internal_proxy: { ping_interval: pingInterval } }))
-            const args = [
-              "exec",
-              "--target",
-              "deployment/myapp",
-              "-f",
-              config,
-              "--",
-              layerApp,
-              "--steal",
-              `80:^x-user: ${user}$`,
-              "--respond",
-              user
-            ]
-            return {
-              user,
-              app: runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig(), deadlineMs: 600_000 })
-            }
-          })
-          clients.push(...started)
-          for (const { app } of started)
-            expect(await app.waitForEvent("subscribed")).toMatchObject({ port: 80, ok: true })
-        }
-      }, longestMs)
-      afterAll(() => {
-        for (const { app } of clients) app.stop()
-      })
-      /** The replica that leads now, as soon as another replica stands by. */
-      const leaderToFail = async (): Promise<Replica> => {
-        await until("two replicas that are ready", () =>
-          readyReplicas(real.playground()).length === 2 ? true : undefined
-        )
-        const leader = await leaderBeside(real, former)
-        former.push(leader)
-        return leader
+    beforeAll(async () => {
+      await fleetIs(real.playground())
+      for (let first = 0; first < clientCount; first += startedAtOnce) {
+        const started = Array.from({ length: Math.min(startedAtOnce, clientCount - first) }, (_, index) => {
+          const user = `c${first + index}`
+          const home = real.home(user)
+          const config = join(home, "mirrord.json")
+          writeFileSync(config, JSON.stringify({ internal_proxy: { ping_interval: pingInterval } }))
+          const args = [
+            "exec",
+            "--target",
+            "deployment/myapp",
+            "-f",
+            config,
+            "--",
+            layerApp,
+            "--steal",
+            `80:^x-user: ${user}$`,
+            "--respond",
+            user
+          ]
+          return {
+            user,
+            app: runClient({ file: mirrord, args, home, kubeconfig: real.kubeconfig() })
+          }
+        })
+        clients.push(...started)
+        for (const { app } of started)
+          expect(await app.waitForEvent("subscribed")).toMatchObject({ port: 80, ok: true })
       }
+    })
+    afterAll(() => {
+      for (const { app } of clients) app.stop()
+    })
+    /** The replica that leads now, as soon as another replica stands by. */
+    const leaderToFail = async (): Promise<Replica> => {
+      await until("two replicas that are ready", () =>
+        readyReplicas(real.playground()).length === 2 ? true : undefined
+      )
+      const leader = await leaderBeside(real, former)
+      former.push(leader)
+      return leader
+    }
 
-      /** Sessions, their children and the agents, by name and uid: none may be lost or doubled. */
-      const whatIsThere = () => ({
-        parents: uids(parents(real.playground())),
-        members: workloadClusters(real.playground()).map((cluster) => ({
-          cluster: cluster.description.name,
-          children: uids(children(cluster)),
-          agents: uids(agents(cluster))
-        }))
-      })
-      /** Each client gets the requests of its user from either cluster, and no other requests. */
-      const allWork = (round: string): Promise<unknown> =>
-        Promise.all(
-          clients.flatMap(({ app, user }) =>
-            workloadClusters(real.playground()).map(({ description, entry = "" }) =>
-              eventually(
-                `${user} answers a request in ${description.name}, ${round}\n${app.stderr()}`,
-                async () => {
-                  const path = `/${round}/${description.name}`
-                  expect(await request(entry, path, { "x-user": user })).toBe(`${user} ${path}\n`)
-                },
-                60_000
-              )
-            )
+    /** Sessions, their children and the agents, by name and uid: none may be lost or doubled. */
+    const whatIsThere = () => ({
+      parents: uids(parents(real.playground())),
+      members: workloadClusters(real.playground()).map((cluster) => ({
+        cluster: cluster.description.name,
+        children: uids(children(cluster)),
+        agents: uids(agents(cluster))
+      }))
+    })
+    /** Each client gets the requests of its user from either cluster, and no other requests. */
+    const allWork = (round: string): Promise<unknown> =>
+      Promise.all(
+        clients.flatMap(({ app, user }) =>
+          workloadClusters(real.playground()).map(({ description, entry = "" }) =>
+            eventually(`${user} answers a request in ${description.name}, ${round}\n${app.stderr()}`, async () => {
+              const path = `/${round}/${description.name}`
+              expect(await request(entry, path, { "x-user": user })).toBe(`${user} ${path}\n`)
+            })
           )
         )
-      /** No client has ended, and each has come back so often. */
-      const reconnects = (): ReadonlyArray<number> =>
-        clients.map(({ app, user }) => {
-          const names = app.events().map(({ event }) => event)
-          expect(
-            names.filter((name) => name === "closed" || name === "exit"),
-            user
-          ).toEqual([])
-          return names.filter((name) => name === "resubscribed").length
-        })
-      const cameBack = (before: ReadonlyArray<number>): Promise<unknown> =>
-        until(
-          "every client's return",
-          () => (reconnects().every((count, index) => count > (before[index] ?? 0)) ? true : undefined),
-          60_000
-        )
+      )
+    /** No client has ended, and each has come back so often. */
+    const reconnects = (): ReadonlyArray<number> =>
+      clients.map(({ app, user }) => {
+        const names = app.events().map(({ event }) => event)
+        expect(
+          names.filter((name) => name === "closed" || name === "exit"),
+          user
+        ).toEqual([])
+        return names.filter((name) => name === "resubscribed").length
+      })
+    const cameBack = (before: ReadonlyArray<number>): Promise<unknown> =>
+      until("every client's return", () =>
+        reconnects().every((count, index) => count > (before[index] ?? 0)) ? true : undefined
+      )
 
-      /** Requests of some clients, from now until they are told to have been served again. */
-      const underWay = () => {
-        const all = clients.slice(0, busyCount).map((client) => traffic(real, client))
-        onTestFinished(() => Promise.all(all.map(({ stop }) => stop())).then(() => undefined))
-        return {
-          /**
-           * Nobody was answered wrongly, and until the client was back there were only such answers: the workload's, or
-           * none to a request that had waited.
-           */
-          servedAgain: async (meanwhile: ReadonlyArray<"workload" | "none">): Promise<void> => {
-            for (const { answers, stop } of all) {
-              for (const { description } of workloadClusters(real.playground())) {
-                const seen = () => answers(description.name)
-                await eventually(`requests are served again in ${description.name}`, () =>
-                  expect(seen().at(-1)).toBe("application")
-                )
-                expect(
-                  meanwhile.some((answer) => seen().includes(answer)),
-                  seen().join(" ")
-                ).toBe(true)
-              }
-              await stop()
+    /** Requests of some clients, from now until they are told to have been served again. */
+    const underWay = () => {
+      const all = clients.slice(0, busyCount).map((client) => traffic(real, client))
+      onTestFinished(() => Promise.all(all.map(({ stop }) => stop())).then(() => undefined))
+      return {
+        /**
+         * Nobody was answered wrongly, and until the client was back there were only such answers: the workload's, or
+         * none to a request that had waited.
+         */
+        servedAgain: async (meanwhile: ReadonlyArray<"workload" | "none">): Promise<void> => {
+          for (const { answers, stop } of all) {
+            for (const { description } of workloadClusters(real.playground())) {
+              const seen = () => answers(description.name)
+              await eventually(`requests are served again in ${description.name}`, () =>
+                expect(seen().at(-1)).toBe("application")
+              )
+              expect(
+                meanwhile.some((answer) => seen().includes(answer)),
+                seen().join(" ")
+              ).toBe(true)
             }
+            await stop()
           }
         }
       }
+    }
 
-      it(`serve ${clientCount} sessions of real clients`, async () => {
-        await allWork("before")
-        // Objects of a real cluster are seen with some delay.
-        const seen = await until("every session", () => {
-          const there = whatIsThere()
-          return there.parents.size === clientCount &&
-            there.members.every(({ children: { size } }) => size === clientCount)
-            ? there
-            : undefined
-        })
-        expect(seen.members).toHaveLength(2)
-        for (const member of seen.members) expect(member.agents.size).toBeGreaterThan(0)
-        expect(labelledReplicas(real.playground())).toEqual([leaseHolder(real.playground())])
+    it(`serve ${clientCount} sessions of real clients`, async () => {
+      await allWork("before")
+      // Objects of a real cluster are seen with some delay.
+      const seen = await until("every session", () => {
+        const there = whatIsThere()
+        return there.parents.size === clientCount &&
+          there.members.every(({ children: { size } }) => size === clientCount)
+          ? there
+          : undefined
       })
+      expect(seen.members).toHaveLength(2)
+      for (const member of seen.members) expect(member.agents.size).toBeGreaterThan(0)
+      expect(labelledReplicas(real.playground())).toEqual([leaseHolder(real.playground())])
+    })
 
-      it("the leader is killed and its pod is gone as with its node: the other takes over every session", async () => {
-        const killed = await leaderToFail()
-        const before = { there: whatIsThere(), reconnects: reconnects() }
-        const requests = underWay()
-        process.kill(processOf(killed), "SIGKILL")
-        // Otherwise its own next container might lead again.
-        await removePod(real, killed.name)
-        await leaderBeside(real, former)
+    it("the leader is killed and its pod is gone as with its node: the other takes over every session", async () => {
+      const killed = await leaderToFail()
+      const before = { there: whatIsThere(), reconnects: reconnects() }
+      const requests = underWay()
+      process.kill(processOf(killed), "SIGKILL")
+      // Otherwise its own next container might lead again.
+      await removePod(real, killed.name)
+      await leaderBeside(real, former)
+      await cameBack(before.reconnects)
+      await allWork("after-kill")
+      await requests.servedAgain(["workload"])
+      expect(whatIsThere()).toEqual(before.there)
+      await fleetIs(real.playground())
+    })
+
+    it("the next leader is stopped until another one leads: what it wakes up with, it does not write", async () => {
+      const stopped = await leaderToFail()
+      const before = { there: whatIsThere(), reconnects: reconnects() }
+      const pid = processOf(stopped)
+      const log = await logOf(real.playground(), stopped)
+      // Nobody can call back requests that are under way when the leader stops (docs/decisions.md), and heartbeats
+      // carry no version.
+      await until("a moment without a heartbeat", () =>
+        callsOf(real.playground(), stopped, Date.now() - 500).every((call) => isOfLease(call) || !isAct(call))
+          ? true
+          : undefined
+      )
+      const requests = underWay()
+      process.kill(pid, "SIGSTOP")
+      let woken = 0
+      let leader: Replica
+      try {
+        leader = await leaderBeside(real, former)
         await cameBack(before.reconnects)
-        await allWork("after-kill")
-        await requests.servedAgain(["workload"])
+        await allWork("while-stopped")
+        await requests.servedAgain(["workload", "none"])
         expect(whatIsThere()).toEqual(before.there)
-        await fleetIs(real.playground())
+      } finally {
+        woken = Date.now()
+        process.kill(pid, "SIGCONT")
+      }
+      await eventually("the end of its term", async () => {
+        const since = (await logOf(real.playground(), stopped)).slice(log.length).join("\n")
+        expect(since).toContain("the operator does not lead any more")
+        expect(since).toContain("the operator stands by")
       })
-
-      it("the next leader is stopped until another one leads: what it wakes up with, it does not write", async () => {
-        const stopped = await leaderToFail()
-        const before = { there: whatIsThere(), reconnects: reconnects() }
-        const pid = processOf(stopped)
-        const log = await logOf(real.playground(), stopped)
-        // Nobody can call back requests that are under way when the leader stops (docs/decisions.md), and heartbeats
-        // carry no version.
-        await until("a moment without a heartbeat", () =>
-          callsOf(real.playground(), stopped, Date.now() - 500).every((call) => isOfLease(call) || !isAct(call))
-            ? true
-            : undefined
-        )
-        const requests = underWay()
-        process.kill(pid, "SIGSTOP")
-        let woken = 0
-        let leader: Replica
-        try {
-          leader = await leaderBeside(real, former)
-          await cameBack(before.reconnects)
-          await allWork("while-stopped")
-          await requests.servedAgain(["workload", "none"])
-          expect(whatIsThere()).toEqual(before.there)
-        } finally {
-          woken = Date.now()
-          process.kill(pid, "SIGCONT")
+      await until("the stopped replica's readiness", () =>
+        readyReplicas(real.playground()).find(({ uid }) => uid === stopped.uid)
+      )
+      const calls = () => callsOf(real.playground(), stopped, woken)
+      await until("its looks at the Lease", () =>
+        calls().filter((call) => isOfLease(call) && call.method === "GET").length > 2 ? true : undefined
+      )
+      await allWork("after-waking")
+      // A leader whose term is over removes only its own label.
+      expect(calls().filter(isAct)).toEqual([
+        {
+          cluster: "primary",
+          method: "PATCH",
+          path: `/api/v1/namespaces/${operatorNamespace}/pods/${stopped.name}`,
+          status: 200
         }
-        await eventually("the end of its term", async () => {
-          const since = (await logOf(real.playground(), stopped)).slice(log.length).join("\n")
-          expect(since).toContain("the operator does not lead any more")
-          expect(since).toContain("the operator stands by")
-        })
-        await until("the stopped replica's readiness", () =>
-          readyReplicas(real.playground()).find(({ uid }) => uid === stopped.uid)
-        )
-        const calls = () => callsOf(real.playground(), stopped, woken)
-        await until("its looks at the Lease", () =>
-          calls().filter((call) => isOfLease(call) && call.method === "GET").length > 2 ? true : undefined
-        )
-        await allWork("after-waking")
-        // A leader whose term is over removes only its own label.
-        expect(calls().filter(isAct)).toEqual([
-          {
-            cluster: "primary",
-            method: "PATCH",
-            path: `/api/v1/namespaces/${operatorNamespace}/pods/${stopped.name}`,
-            status: 200
-          }
-        ])
-        expect(processOf(stopped)).toBe(pid)
-        expect(leaseHolder(real.playground())).toEqual(leader)
-        expect(labelledReplicas(real.playground())).toEqual([leader])
-        expect(whatIsThere()).toEqual(before.there)
-        reconnects()
-      })
+      ])
+      expect(processOf(stopped)).toBe(pid)
+      expect(leaseHolder(real.playground())).toEqual(leader)
+      expect(labelledReplicas(real.playground())).toEqual([leader])
+      expect(whatIsThere()).toEqual(before.there)
+      reconnects()
+    })
 
-      it("leave nothing when the clients have gone", async () => {
-        for (const { app } of clients) app.stop()
-        await nothingLeft(real)
-      })
-    },
-    { timeout: longestMs }
-  )
+    it("leave nothing when the clients have gone", async () => {
+      for (const { app } of clients) app.stop()
+      await nothingLeft(real)
+    })
+  })

@@ -6,9 +6,10 @@ import { Effect } from "effect"
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { deployments } from "../../lab/cluster/store/resource-refs.ts"
 import { operatorNamespace } from "../../lab/playground/manifests.ts"
+import { until } from "../support/until.ts"
 import { patchObject } from "./cluster-writes.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { describeReal, runClient, type RunningCommand, until, type UsePlayground } from "./harness.ts"
+import { describeReal, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
 import { refusalText, statusCode } from "./refusal.ts"
 import { newParent, nothingLeft, parentNames, readySession } from "./sessions.ts"
 import { singleUser } from "./single-user.ts"
@@ -45,7 +46,7 @@ export const failures = (where: string, use: UsePlayground): void =>
     const isRefused = async (cluster: string): Promise<string> => {
       const known = parentNames(real.playground())
       const command = env()
-      expect(await command.ended(10_000), command.stdout()).toBe(1)
+      expect(await command.ended(), command.stdout()).toBe(1)
       const text = refusalText(command)
       expect(retried).not.toContain(statusCode(text))
       expect(statusCode(text), text).toBe(500)
@@ -57,7 +58,7 @@ export const failures = (where: string, use: UsePlayground): void =>
     }
     const works = async (): Promise<RunningCommand> => {
       const command = env()
-      expect(await command.ended(20_000), command.stderr()).toBe(0)
+      expect(await command.ended(), command.stderr()).toBe(0)
       expect(command.stdout()).toContain("CLUSTER=cluster-a")
       return command
     }
@@ -66,22 +67,18 @@ export const failures = (where: string, use: UsePlayground): void =>
       const { cluster: server } = real.cluster(cluster)
       const served = replicas > 0
       await patchObject(server, deployments, operatorNamespace, "mirrord-operator", { spec: { replicas } })
-      await until(
-        `the API of ${cluster}'s operator being ${served ? "served" : "unserved"}`,
-        () => {
-          const object = server.store.get(apiServices, undefined, "v1.operator.metalbear.co")
-          const { conditions = [] } = (object?.["status"] ?? {}) as {
-            readonly conditions?: ReadonlyArray<{ type: string; status: string }>
-          }
-          return conditions.some(
-            ({ status, type }) =>
-              type === "Available" && status === String(served).replace(/^./, (first) => first.toUpperCase())
-          )
-            ? true
-            : undefined
-        },
-        40_000
-      )
+      await until(`the API of ${cluster}'s operator being ${served ? "served" : "unserved"}`, () => {
+        const object = server.store.get(apiServices, undefined, "v1.operator.metalbear.co")
+        const { conditions = [] } = (object?.["status"] ?? {}) as {
+          readonly conditions?: ReadonlyArray<{ type: string; status: string }>
+        }
+        return conditions.some(
+          ({ status, type }) =>
+            type === "Available" && status === String(served).replace(/^./, (first) => first.toUpperCase())
+        )
+          ? true
+          : undefined
+      })
     }
 
     it("multi_cluster: false on a primary that only manages: one sentence with cause and cure", async () => {
@@ -91,7 +88,7 @@ export const failures = (where: string, use: UsePlayground): void =>
       const args = ["exec", "--target", "targetless", "-f", config, "--", "env"]
       const command = runClient({ file: mirrord, args, home, kubeconfig })
       commands.push(command)
-      expect(await command.ended(20_000)).toBe(1)
+      expect(await command.ended()).toBe(1)
       const text = refusalText(command)
       expect(text).toContain("This cluster only manages sessions and runs no workloads; leave multi_cluster unset")
       expect(statusCode(text)).toBe(400)
@@ -159,10 +156,10 @@ export const failures = (where: string, use: UsePlayground): void =>
       const early = env()
       await scaleOperator("primary", 1)
       const prompt = env()
-      const code = await prompt.ended(10_000)
+      const code = await prompt.ended()
       if (code !== 0) expect(retried).not.toContain(statusCode(refusalText(prompt)) ?? 503)
       // The API server itself answered 503 for a missing operator, so the client retries with growing pauses.
-      expect(await early.ended(40_000), early.stderr()).toBe(0)
+      expect(await early.ended(), early.stderr()).toBe(0)
       expect(early.stdout()).toContain("CLUSTER=cluster-a")
       await fleetIs(real.playground())
       await works()

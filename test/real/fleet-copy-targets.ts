@@ -11,18 +11,12 @@ import { images } from "../../lab/playground/manifests.ts"
 import { copyLabel } from "../../src/domain/copy-target/copy-record.ts"
 import { scaledDownFrom } from "../../src/domain/copy-target/scaled-down.ts"
 import { asObject } from "../../src/domain/json.ts"
+import { eventually } from "../support/eventually.ts"
+import { until } from "../support/until.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { whileKilled } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
-import {
-  describeReal,
-  eventually,
-  request,
-  runClient,
-  type RunningCommand,
-  until,
-  type UsePlayground
-} from "./harness.ts"
+import { describeReal, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
 import { refusalText } from "./refusal.ts"
 import { nothingLeft, parentNames, readySession } from "./sessions.ts"
 
@@ -86,24 +80,20 @@ export const fleetCopyTargets = (where: string, use: UsePlayground): void =>
         return { replicas: asObject(object?.["spec"])["replicas"], from: object?.metadata.labels?.[scaledDownFrom] }
       }
       const entry = (cluster: string): string => real.cluster(cluster).entry ?? ""
-      const allIsBack = async (withinMs = 120_000): Promise<void> => {
+      const allIsBack = async (): Promise<void> => {
         for (const cluster of both) {
-          await until(`the copy's end in ${cluster}`, () => (copies(cluster).length === 0 ? true : undefined), withinMs)
+          await until(`the copy's end in ${cluster}`, () => (copies(cluster).length === 0 ? true : undefined))
           await until(`the workload's pods in ${cluster}`, () => (workload(cluster).replicas === 1 ? true : undefined))
           expect(workload(cluster)).toEqual({ replicas: 1, from: undefined })
-          await eventually(
-            `the workload answers in ${cluster}`,
-            async () => expect(await request(entry(cluster), "/")).toContain("hello"),
-            30_000
+          await eventually(`the workload answers in ${cluster}`, async () =>
+            expect(await request(entry(cluster), "/")).toContain("hello")
           )
         }
       }
       const servedByLaptop = async (path: string): Promise<void> => {
         for (const cluster of both)
-          await eventually(
-            `the Service of ${cluster} leads to the copy`,
-            async () => expect(await request(entry(cluster), path)).toBe(`laptop ${path}\n`),
-            60_000
+          await eventually(`the Service of ${cluster} leads to the copy`, async () =>
+            expect(await request(entry(cluster), path)).toBe(`laptop ${path}\n`)
           )
       }
 
@@ -111,7 +101,7 @@ export const fleetCopyTargets = (where: string, use: UsePlayground): void =>
         await fleetIs(real.playground())
         home = real.home("fleet")
         for (const cluster of both) await applyObjects(real.cluster(cluster).cluster, cronJob(cluster))
-      }, 600_000)
+      })
       afterEach(() => {
         for (const command of commands.splice(0)) command.stop()
       })
@@ -119,7 +109,7 @@ export const fleetCopyTargets = (where: string, use: UsePlayground): void =>
       it("a deployment has no pods anywhere while the program serves its Services, then has them again", async () => {
         const known = parentNames(real.playground())
         const app = exec("deployment/myapp", { scale_down: true }, layerApp, "--steal", "80", "--respond", "laptop")
-        expect(await app.waitForEvent("subscribed", undefined, 90_000)).toMatchObject({ port: 80, ok: true })
+        expect(await app.waitForEvent("subscribed")).toMatchObject({ port: 80, ok: true })
         const [name = ""] = copies(primary)
         for (const cluster of both) {
           expect(copies(cluster)).toEqual([name])
@@ -131,7 +121,7 @@ export const fleetCopyTargets = (where: string, use: UsePlayground): void =>
         })
         await servedByLaptop("/one")
         const status = run("operator", "status")
-        expect(await status.ended(20_000), status.stderr()).toBe(0)
+        expect(await status.ended(), status.stderr()).toBe(0)
         expect(status.stdout()).toContain("deployment/myapp")
         app.stop()
         await allIsBack()
@@ -139,33 +129,32 @@ export const fleetCopyTargets = (where: string, use: UsePlayground): void =>
 
       it("operators are killed in the middle, the primary's and the member's: the copies go on, and end", async () => {
         const app = exec("deployment/myapp", { scale_down: true }, layerApp, "--steal", "80", "--respond", "laptop")
-        await app.waitForEvent("subscribed", undefined, 90_000)
+        await app.waitForEvent("subscribed")
         for (const cluster of both) await whileKilled(real, cluster, async () => {})
         await fleetIs(real.playground())
         await servedByLaptop("/two")
         for (const cluster of both) expect(workload(cluster)).toEqual({ replicas: 0, from: "1" })
         app.stop()
-        await allIsBack(300_000)
+        await allIsBack()
       })
 
       it("exec on a cronjob has the variables of the default cluster's template", async () => {
         const env = exec("cronjob/nightly", {}, "env")
-        expect(await env.ended(90_000), env.stderr()).toBe(0)
+        expect(await env.ended(), env.stderr()).toBe(0)
         expect(env.stdout()).toContain(`REPORT=${primary}\n`)
         for (const cluster of both) expect(copies(cluster)).toHaveLength(1)
       })
 
       it("a target that the default cluster has not is refused before the program starts", async () => {
         const env = exec("deployment/nowhere", {}, "env")
-        expect(await env.ended(30_000)).toBe(1)
+        expect(await env.ended()).toBe(1)
         expect(refusalText(env)).toContain("In the default cluster cluster-a")
         expect(refusalText(env)).toContain("there is no deployment/nowhere in namespace default")
       })
 
       it("leaves nothing", async () => {
-        await nothingLeft(real, 180_000)
+        await nothingLeft(real)
         await allIsBack()
       })
-    },
-    { timeout: 900_000 }
+    }
   )

@@ -1,8 +1,8 @@
 /** The fleet's health as the primary's operator reports it. */
 
 import type { AnyPlayground, LocalCluster } from "../../lab/playground/local-cluster.ts"
+import { eventually } from "../support/eventually.ts"
 import { apiClient } from "./api-client.ts"
-import { eventually } from "./harness.ts"
 
 interface ConnectedCluster {
   readonly name: string
@@ -23,14 +23,10 @@ export const connectedClusters = async ({ kubeconfigPath }: LocalCluster): Promi
 
 /** Waits until the primary's operator reports every cluster as connected, except for those given. */
 export const fleetIs = ({ primary }: AnyPlayground, disconnected: ReadonlyArray<string> = []): Promise<void> =>
-  eventually(
-    `the primary's view of its clusters: ${disconnected.join(", ") || "none"} lost`,
-    async () => {
-      const clusters = await connectedClusters(primary.cluster)
-      const asExpected = clusters.every(
-        ({ connected, name }) => (connected === undefined) === disconnected.includes(name)
-      )
-      if (clusters.length === 0 || !asExpected) throw new Error(JSON.stringify(clusters))
-    },
-    40_000
-  )
+  eventually(`the primary's view of its clusters: ${disconnected.join(", ") || "none"} lost`, async () => {
+    const clusters = await connectedClusters(primary.cluster)
+    const asExpected = clusters.every(
+      ({ connected, name }) => (connected === undefined) === disconnected.includes(name)
+    )
+    if (clusters.length === 0 || !asExpected) throw new Error(JSON.stringify(clusters))
+  })

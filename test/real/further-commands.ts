@@ -3,9 +3,10 @@
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
+import { eventually } from "../support/eventually.ts"
 import { freePort } from "../support/free-port.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { describeReal, eventually, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
+import { describeReal, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
 import { startLocalServer } from "./namespaces/pod-world.ts"
 import { refusalText } from "./refusal.ts"
 import { children, nothingLeft, parents } from "./sessions.ts"
@@ -53,7 +54,7 @@ export const furtherCommands = (where: string, use: UsePlayground): void =>
       return ["-f", file]
     }
     const ends = async (command: RunningCommand, code: number): Promise<string> => {
-      expect(await command.ended(20_000), command.stderr()).toBe(code)
+      expect(await command.ended(), command.stderr()).toBe(code)
       return command.stdout() + refusalText(command)
     }
     const entry = (cluster: string): string => real.cluster(cluster).entry ?? ""

@@ -24,10 +24,9 @@ import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import type { Need } from "../suites.ts"
 import { describeWith } from "../support/describe-with.ts"
-import { eventually as untilItWorks } from "../support/eventually.ts"
 import { mirrordVariables } from "../support/outside-programs.ts"
 import { stagedProgram } from "../support/staged-image.ts"
-import { until as untilSeen } from "../support/until.ts"
+import { until } from "../support/until.ts"
 import { developers, developersBindings, developersRoles } from "./developers.ts"
 
 /** The user of every client here; the members' API servers must never see it. */
@@ -49,16 +48,6 @@ export const describeReal = <const Needed extends Binary>(
   const needs = [...also, ...needed.map((binary) => needOf[binary])]
   describeWith(needs, name, () => body(Object.fromEntries(paths) as Binaries<Needed>), options)
 }
-
-/**
- * How many times longer than on an idle machine waits may take. A longer limit slows nothing while all is well, and a
- * loaded machine is no failure.
- */
-const patience = 6
-
-/** Waits until `look` gives a value. `withinMs`: how long that takes at most on an idle machine. */
-export const until = <A>(what: string, look: () => A | undefined, withinMs = 15_000): Promise<A> =>
-  untilSeen(what, look, withinMs * patience)
 
 export interface RealPlayground<Cluster extends LocalCluster = EmbeddedCluster> {
   readonly playground: () => Playground<Cluster>
@@ -158,10 +147,7 @@ export const usePlayground = (options: RealPlaygroundOptions): RealPlayground =>
       Promise.resolve(apply(`${developersRoles(options.hasBranches === true)}---\n${developersBindings}`))
   })
 
-/**
- * A playground on real control planes, with the programs of a folder. It needs six /16 networks below 127.0.0.0/8, and
- * the time in which a loaded machine starts three control planes.
- */
+/** A playground on real control planes, with the programs of a folder. It needs six /16 networks below 127.0.0.0/8. */
 export const useKubernetesPlayground = (assets: string, options: RealPlaygroundOptions): RealPlayground<RealCluster> =>
   useStarted(options, {
     start: (directory) =>
@@ -177,8 +163,7 @@ export const useKubernetesPlayground = (assets: string, options: RealPlaygroundO
           programs: programsIn(assets)
         })
       ),
-    giveDevelopersRights: ({ plane }) => plane.apply(developersBindings),
-    startLimitMs: 900_000
+    giveDevelopersRights: ({ plane }) => plane.apply(developersBindings)
   })
 
 interface Start<Cluster extends LocalCluster> {
@@ -186,7 +171,6 @@ interface Start<Cluster extends LocalCluster> {
     directory: string
   ) => Effect.Effect<Playground<Cluster>, { readonly message: string }, Scope.Scope | FileSystem.FileSystem>
   readonly giveDevelopersRights: (cluster: Cluster) => Promise<void>
-  readonly startLimitMs?: number
 }
 
 const useStarted = <Cluster extends LocalCluster>(
@@ -197,7 +181,7 @@ const useStarted = <Cluster extends LocalCluster>(
     refusesSessions = false,
     runsDoctor = false
   }: RealPlaygroundOptions,
-  { giveDevelopersRights, start, startLimitMs }: Start<Cluster>
+  { giveDevelopersRights, start }: Start<Cluster>
 ): RealPlayground<Cluster> => {
   let directory = ""
   const kubeconfigOf = (cluster: string): string => join(directory, `${cluster}-client.kubeconfig`)
@@ -222,7 +206,7 @@ const useStarted = <Cluster extends LocalCluster>(
         Effect.provide(NodeServices.layer)
       )
     )
-  }, startLimitMs)
+  })
   const homes: Array<string> = []
   const rightsEnded = new Map<string, number>()
   const starts = new Map<string, ReadonlyArray<StartTime>>()
@@ -294,12 +278,12 @@ export interface RunningCommand {
   readonly stderr: () => string
   /** Events of layer-app so far. */
   readonly events: () => ReadonlyArray<LayerEvent>
-  readonly waitForEvent: (name: string, fits?: (event: LayerEvent) => boolean, withinMs?: number) => Promise<LayerEvent>
-  readonly waitForOutput: (pattern: RegExp, withinMs?: number) => Promise<RegExpExecArray>
+  readonly waitForEvent: (name: string, fits?: (event: LayerEvent) => boolean) => Promise<LayerEvent>
+  readonly waitForOutput: (pattern: RegExp) => Promise<RegExpExecArray>
   /** The exit code, or 128 + n after signal n. */
-  readonly ended: (withinMs?: number) => Promise<number>
-  /** ms from the start to the end; undefined while it runs. */
-  readonly took: () => number | undefined
+  readonly ended: () => Promise<number>
+  /** The same, as soon as there is one; undefined while the command runs. */
+  readonly code: () => number | undefined
   /** Signals the process group; `SIGKILL` (the default) ends every process of the home. */
   readonly stop: (signal?: "SIGTERM" | "SIGKILL" | "SIGINT") => void
 }
@@ -309,8 +293,6 @@ export interface CommandOptions {
   readonly args: ReadonlyArray<string>
   readonly home: string
   readonly kubeconfig: string
-  /** After so long, on an idle machine, the command is killed. */
-  readonly deadlineMs?: number
   /** Whether the client prints its progress, as lines of JSON; some commands tell their result only there. */
   readonly progress?: "off" | "json"
   /** More variables of the command. */
@@ -328,7 +310,7 @@ export const request = (
     const given = signal === undefined ? {} : { signal }
     const outgoing = http.get(
       new URL(path, url),
-      { agent: false, headers: { connection: "close", ...headers }, timeout: 10_000 * patience, ...given },
+      { agent: false, headers: { connection: "close", ...headers }, ...given },
       (answer) => {
         let body = ""
         answer.setEncoding("utf8").on("data", (text: string) => {
@@ -337,16 +319,8 @@ export const request = (
         answer.on("end", () => resolve(body)).on("error", reject)
       }
     )
-    outgoing
-      .on("timeout", () => outgoing.destroy(new Error(`no answer from ${url}${path} within a minute`)))
-      .on("error", reject)
+    outgoing.on("error", reject)
   })
-
-/**
- * Tries again until it works, because a listener or a subscription may take a moment. `withinMs` as in {@link until}.
- */
-export const eventually = <A>(what: string, attempt: () => A | Promise<A>, withinMs = 10_000): Promise<A> =>
-  untilItWorks(what, attempt, withinMs * patience)
 
 const running = new Set<ChildProcess>()
 
@@ -369,7 +343,6 @@ process.once("exit", () => {
  */
 export const runClient = ({
   args,
-  deadlineMs = 50_000,
   environment = {},
   file,
   home,
@@ -379,7 +352,6 @@ export const runClient = ({
   const temporary = join(home, "tmp")
   // The client requires this folder to exist.
   mkdirSync(join(temporary, "mirrord"), { recursive: true })
-  const start = performance.now()
   const child = spawn(file, args, {
     cwd: home,
     detached: true,
@@ -406,37 +378,25 @@ export const runClient = ({
   }
   follow(child.stdout, "stdout")
   follow(child.stderr, "stderr")
-  const deadline = setTimeout(() => {
-    output.stderr += `killed after ${(deadlineMs * patience) / 1000} s\n`
-    kill(child, "SIGKILL")
-  }, deadlineMs * patience)
   let code: number | undefined
-  let took: number | undefined
   child.once("error", (error) => {
     output.stderr += `${error.message}\n`
     code = 127
   })
   child.once("exit", (exitCode, signal) => {
-    clearTimeout(deadline)
-    took = performance.now() - start
     code = exitCode ?? 128 + (signal === null ? 0 : constants.signals[signal])
   })
   child.once("close", () => running.delete(child))
 
   const describeOutput = (): string => `\n— standard output\n${output.stdout}— standard error\n${output.stderr}`
   /** Like `until`, but gives up as soon as the command has ended, and shows its output. */
-  const expectSoon = async <A>(what: string, look: () => A | undefined, withinMs: number): Promise<A> => {
+  const expectFirst = async <A>(what: string, look: () => A | undefined): Promise<A> => {
     try {
-      return await until(
-        what,
-        () => {
-          const seen = look()
-          if (seen === undefined && code !== undefined)
-            throw new Error(`the command ended with ${code} before: ${what}`)
-          return seen
-        },
-        withinMs
-      )
+      return await until(what, () => {
+        const seen = look()
+        if (seen === undefined && code !== undefined) throw new Error(`the command ended with ${code} before: ${what}`)
+        return seen
+      })
     } catch (error) {
       throw new Error(`${error instanceof Error ? error.message : String(error)}${describeOutput()}`, { cause: error })
     }
@@ -445,18 +405,18 @@ export const runClient = ({
     stdout: () => output.stdout,
     stderr: () => output.stderr,
     events: () => events,
-    waitForEvent: (name, fits = () => true, withinMs = 20_000) =>
-      expectSoon(`event ${name}`, () => events.find((event) => event.event === name && fits(event)), withinMs),
-    waitForOutput: (pattern, withinMs = 20_000) =>
-      expectSoon(`output ${String(pattern)}`, () => pattern.exec(output.stdout) ?? undefined, withinMs),
-    ended: async (withinMs = deadlineMs) => {
+    waitForEvent: (name, fits = () => true) =>
+      expectFirst(`event ${name}`, () => events.find((event) => event.event === name && fits(event))),
+    waitForOutput: (pattern) =>
+      expectFirst(`output ${String(pattern)}`, () => pattern.exec(output.stdout) ?? undefined),
+    ended: async () => {
       try {
-        return await until("the command's end", () => code, withinMs)
+        return await until("the command's end", () => code)
       } catch (error) {
         throw new Error(`the command did not end${describeOutput()}`, { cause: error })
       }
     },
-    took: () => took,
+    code: () => code,
     stop: (signal = "SIGKILL") => {
       kill(child, signal)
       if (signal === "SIGKILL") killProcessesOf(home)

@@ -8,7 +8,8 @@ import { operatorNamespace } from "../../lab/playground/manifests.ts"
 import { leaseName } from "../../src/app/leadership/elector.ts"
 import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { labelledPods } from "../../src/domain/leadership/leader-label.ts"
-import { type AnyRealPlayground, until } from "./harness.ts"
+import { until } from "../support/until.ts"
+import { type AnyRealPlayground } from "./harness.ts"
 
 /** A replica: a pod, and the process of its container. */
 export interface Replica {
@@ -43,16 +44,12 @@ export const leaseHolder = (playground: AnyPlayground): Replica | undefined => {
 
 /** Waits until a replica other than these has the Lease, and it alone the label. */
 export const leaderBeside = ({ playground }: AnyRealPlayground, former: ReadonlyArray<Replica>): Promise<Replica> =>
-  until(
-    "a leader that alone has the label",
-    () => {
-      const leader = leaseHolder(playground())
-      const labelled = labelledReplicas(playground())
-      const isNew = leader !== undefined && former.every(({ uid }) => uid !== leader.uid)
-      return isNew && labelled.length === 1 && labelled[0]?.uid === leader.uid ? leader : undefined
-    },
-    60_000
-  )
+  until("a leader that alone has the label", () => {
+    const leader = leaseHolder(playground())
+    const labelled = labelledReplicas(playground())
+    const isNew = leader !== undefined && former.every(({ uid }) => uid !== leader.uid)
+    return isNew && labelled.length === 1 && labelled[0]?.uid === leader.uid ? leader : undefined
+  })
 
 /** The process of a replica; it changes when the container is restarted. */
 export const processOf = ({ name, uid }: Replica): number => {

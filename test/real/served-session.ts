@@ -3,15 +3,9 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect } from "vitest"
-import {
-  type AnyRealPlayground,
-  type Binaries,
-  eventually,
-  request,
-  runClient,
-  type RunningCommand,
-  until
-} from "./harness.ts"
+import { eventually } from "../support/eventually.ts"
+import { until } from "../support/until.ts"
+import { type AnyRealPlayground, type Binaries, request, runClient, type RunningCommand } from "./harness.ts"
 import { parentNames, readySession } from "./sessions.ts"
 
 /** An application under `mirrord exec` that answers the requests of its own user, in every workload cluster. */
@@ -60,10 +54,9 @@ export const serve = async (
     file: mirrord,
     args: ["exec", "--target", "deployment/myapp", "-f", config, "--", layerApp, ...steal, ...actions],
     home,
-    kubeconfig,
-    deadlineMs: 600_000
+    kubeconfig
   })
-  expect(await app.waitForEvent("subscribed", undefined, 60_000)).toMatchObject({ port: 80, ok: true })
+  expect(await app.waitForEvent("subscribed")).toMatchObject({ port: 80, ok: true })
   const { metadata } = await readySession(real, known)
   return {
     user,
@@ -83,30 +76,22 @@ export const serve = async (
 
 /** Waits until a request of the session's user that enters at this cluster is answered by the application. */
 export const serves = (real: AnyRealPlayground, { app, user }: ServedSession, cluster: string): Promise<void> =>
-  eventually(
-    `${user} answers a request in ${cluster}`,
-    async () => {
-      expect(app.took(), app.stderr()).toBeUndefined()
-      expect(await request(real.cluster(cluster).entry ?? "", "/served", { "x-user": user })).toBe(`${user} /served\n`)
-    },
-    60_000
-  )
+  eventually(`${user} answers a request in ${cluster}`, async () => {
+    expect(app.code(), app.stderr()).toBeUndefined()
+    expect(await request(real.cluster(cluster).entry ?? "", "/served", { "x-user": user })).toBe(`${user} /served\n`)
+  })
 
 /** Waits until the client has connected again, more often than `before`. */
 export const comesBack = ({ app, returns, user }: ServedSession, before: number): Promise<number> =>
-  until(
-    `the return of ${user}`,
-    () => {
-      expect(app.took(), app.stderr()).toBeUndefined()
-      return returns() > before ? returns() : undefined
-    },
-    60_000
-  )
+  until(`the return of ${user}`, () => {
+    expect(app.code(), app.stderr()).toBeUndefined()
+    return returns() > before ? returns() : undefined
+  })
 
 /** Waits until the client has ended its application, and finds the sentence in the log of its internal proxy. */
 export const endsWith = async ({ app, log }: ServedSession, sentence: RegExp): Promise<void> => {
   // layer-app ends with 3 when its session is lost.
-  expect(await app.ended(120_000), app.stderr()).toBe(3)
+  expect(await app.ended(), app.stderr()).toBe(3)
   await eventually("the reason in the internal proxy's log", () => expect(log()).toMatch(sentence))
 }
 

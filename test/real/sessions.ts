@@ -15,7 +15,8 @@ import {
   type SessionPhase
 } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { readResource, type ResourceDescriptor } from "../../src/domain/resources/resource-descriptor.ts"
-import { clientUser, type AnyRealPlayground, until } from "./harness.ts"
+import { until } from "../support/until.ts"
+import { clientUser, type AnyRealPlayground } from "./harness.ts"
 
 const ref = ({ group, plural, version }: ResourceDescriptor<unknown>): ResourceRef => ({
   group,
@@ -113,13 +114,9 @@ const operatorLog = async ({ primary }: AnyPlayground): Promise<string> => {
  * Waits until the sessions of clients that have left are gone with all they made. Heartbeats go on for 15 s after the
  * last socket, then the TTL runs.
  */
-export const nothingLeft = async ({ playground }: AnyRealPlayground, withinMs = 60_000): Promise<void> => {
+export const nothingLeft = async ({ playground }: AnyRealPlayground): Promise<void> => {
   try {
-    await until(
-      "no session, agent Job or agent pod",
-      () => (leftovers(playground()).length === 0 ? true : undefined),
-      withinMs
-    )
+    await until("no session, agent Job or agent pod", () => (leftovers(playground()).length === 0 ? true : undefined))
   } catch (error) {
     const statuses = parents(playground()).map(({ metadata, status }) => `${metadata.name}: ${JSON.stringify(status)}`)
     const log = await operatorLog(playground())

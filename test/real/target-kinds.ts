@@ -3,18 +3,12 @@
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { images } from "../../lab/playground/manifests.ts"
+import { eventually } from "../support/eventually.ts"
+import { until } from "../support/until.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { podDoors } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
-import {
-  describeReal,
-  eventually,
-  request,
-  runClient,
-  type RunningCommand,
-  until,
-  type UsePlayground
-} from "./harness.ts"
+import { describeReal, request, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
 import { singleUser } from "./single-user.ts"
 
 const workloads = ["cluster-a", "cluster-b", "cluster-c"] as const
@@ -99,7 +93,7 @@ export const targetKinds = (where: string, use: UsePlayground): void =>
       }
       const { kubeconfig } = await singleUser(real, "cluster-b", "kim")
       alone = kubeconfig
-    }, 600_000)
+    })
     afterEach(() => {
       for (const command of running.splice(0)) command.stop()
     })

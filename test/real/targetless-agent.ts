@@ -12,8 +12,9 @@ import { at } from "../../src/domain/json.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { listenLocally } from "../support/listen-locally.ts"
+import { until } from "../support/until.ts"
 import { fleetIs } from "./fleet-health.ts"
-import { describeReal, runClient, type RunningCommand, until, type UsePlayground } from "./harness.ts"
+import { describeReal, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
 import { children, nothingLeft, parentNames, readySession } from "./sessions.ts"
 
 /** The first byte of a record of a TLS handshake. */
@@ -120,7 +121,7 @@ const suite = (name: string, agentTls: boolean, use: UsePlayground): void =>
         port: ports.udp,
         reply: "udp saw ping\n"
       })
-      expect(await app.ended(20_000), app.stderr()).toBe(0)
+      expect(await app.ended(), app.stderr()).toBe(0)
       expect(app.events().at(-1)).toMatchObject({ event: "exit", why: "seconds", failed: 0 })
       const written = readFileSync(log, "utf8")
       expect(written.split("Agent responded to ping").length - 1).toBeGreaterThanOrEqual(2)
@@ -142,7 +143,7 @@ const suite = (name: string, agentTls: boolean, use: UsePlayground): void =>
         kubeconfig: real.kubeconfig("cluster-b")
       })
       commands.push(stop)
-      expect(await stop.ended(10_000), stop.stderr()).toBe(0)
+      expect(await stop.ended(), stop.stderr()).toBe(0)
       await until("the end of the stopped session", () => (children(member).length === 0 ? true : undefined))
     })
 

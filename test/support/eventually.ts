@@ -4,7 +4,7 @@ import { until } from "./until.ts"
  * Tries again until it works, see {@link until}: a listener or a subscription may take a moment. Otherwise the last
  * failure is the cause.
  */
-export const eventually = async <A>(what: string, attempt: () => A | Promise<A>, longerMs = 0): Promise<A> => {
+export const eventually = async <A>(what: string, attempt: () => A | Promise<A>): Promise<A> => {
   let failure: unknown
   try {
     const look = async (): Promise<{ readonly value: A } | undefined> => {
@@ -15,7 +15,7 @@ export const eventually = async <A>(what: string, attempt: () => A | Promise<A>,
         return undefined
       }
     }
-    const { value } = await until(what, look, longerMs)
+    const { value } = await until(what, look)
     return value
   } catch (error) {
     throw new Error(error instanceof Error ? error.message : String(error), { cause: failure })

@@ -139,7 +139,7 @@ export class Operators {
   /** Closes all sessions, and waits until nothing of them is left in any cluster. */
   async end(): Promise<void> {
     for (const { socket } of this.sessions.splice(0)) socket.terminate()
-    await until("the end of all sessions and agents", () => (this.objects() === 0 ? true : undefined), 600_000)
+    await until("the end of all sessions and agents", () => (this.objects() === 0 ? true : undefined))
   }
 
   /** Sessions' objects and agents' Jobs, in all clusters. */

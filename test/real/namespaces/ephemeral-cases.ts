@@ -2,7 +2,8 @@
 
 import { afterEach, expect, it } from "vitest"
 import { asNumber, asObjects, asString, asStrings, at } from "../../../src/domain/json.ts"
-import { type RunningCommand, until } from "../harness.ts"
+import { until } from "../../support/until.ts"
+import { type RunningCommand } from "../harness.ts"
 import { nothingLeft } from "../sessions.ts"
 import { agentRules } from "./pod-rules.ts"
 import { allGivenBack, answerOf, answers, beginSession, visit } from "./pod-sessions.ts"

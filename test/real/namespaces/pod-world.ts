@@ -8,11 +8,11 @@ import type { TopologyName } from "../../../lab/playground/topology.ts"
 import { type NetworkUser, subnetOf } from "../../address-plan.ts"
 import { selfSigned } from "../../lab/cluster/node/self-signed.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
+import { until } from "../../support/until.ts"
 import { fleetIs } from "../fleet-health.ts"
 import {
   type AnyRealPlayground,
   type RealPlaygroundOptions,
-  until,
   useKubernetesPlayground,
   usePlayground
 } from "../harness.ts"
