@@ -1,0 +1,153 @@
+// @ts-check
+/**
+ * Runs each suite that starts programs many times beside busy loops, one run at a time, and says how often it passed. A
+ * suite that does not pass every time depends on the speed of the machine. Nothing is tried a second time.
+ */
+
+import { spawn, spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import { suites } from "../test/suites.ts"
+import { unrunnable } from "../test/support/outside-programs.ts"
+
+const help = `npm run steady -- [OPTION…]
+
+Runs each suite that starts programs again and again, beside busy loops, and prints a table: suite, passes, longest run
+in seconds. The exit code is 0 only if every suite passed every time. A suite whose programs are missing is named as not
+run. The words of a suite's first failure are in coverage/steady/.
+
+  --passes N   runs of each suite (20)
+  --busy N     busy loops beside them (2)
+  --only TEXT  only suites with this text in their path; more than one --only is possible
+  --help       this text`
+
+const root = fileURLToPath(new URL("..", import.meta.url))
+const found = join(root, "coverage", "steady")
+const temporary = mkdtempSync(join(tmpdir(), "braid-steady-"))
+const vitest = join(root, "node_modules", "vitest", "vitest.mjs")
+const isTerminal = process.stderr.isTTY
+
+/** @type {Set<import("node:child_process").ChildProcess>} */
+const children = new Set()
+const end = () => {
+  for (const child of children) {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL")
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  rmSync(temporary, { recursive: true, force: true })
+}
+process.once("exit", end)
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130))
+
+/** @param {string} command @param {ReadonlyArray<string>} args @param {Readonly<Record<string, string>>} env */
+const start = (command, args, env = {}) => {
+  const { CI: _, ...own } = process.env
+  const options = { cwd: root, detached: true, env: { ...own, ...env } }
+  const child = spawn(command, args, { ...options, stdio: ["ignore", "pipe", "pipe"] })
+  children.add(child)
+  child.once("close", () => children.delete(child))
+  return child
+}
+
+/** A loop that ends with this process, however that ends. */
+const loop = `const parent = ${process.pid}; while (process.ppid === parent) for (let i = 0; i < 1e8; i++);`
+
+/** Suites that start programs although they need none from outside. */
+const others = ["lab/playground/playground", "lab/fuzz/fuzz", "lab/playground/demo-app"]
+
+/** In a network of its own, where that can be made: no run meets the addresses and ports of another. */
+const isolated = spawnSync("unshare", ["--net", "ip", "link", "set", "lo", "up"]).status === 0
+const inNetwork = ["--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", process.execPath]
+
+/**
+ * The output of vitest's JSON reporter, as far as it is used here.
+ *
+ * @typedef {{ status: string; fullName: string; failureMessages: string[] }} Test
+ *
+ * @typedef {{ testResults: { message?: string; assertionResults: Test[] }[] }} Report
+ */
+
+/**
+ * One run; `failure`: the words of what failed.
+ *
+ * @param {string} suite
+ * @returns {Promise<{ readonly seconds: number; readonly failure: string | undefined }>}
+ */
+const run = (suite) =>
+  new Promise((resolve) => {
+    const report = join(temporary, "report.json")
+    rmSync(report, { force: true })
+    const args = [vitest, "run", `test/${suite}.test.ts`, "--reporter=json", `--outputFile.json=${report}`]
+    const env = { GOGC: process.env["GOGC"] ?? "400", NODE_COMPILE_CACHE: join(temporary, "compiled") }
+    const [command, rest] = isolated ? ["unshare", [...inNetwork, ...args]] : [process.execPath, args]
+    const begun = performance.now()
+    const child = start(command, rest, env)
+    let output = ""
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (output += String(part)))
+    child.once("error", (error) => (output += error.message))
+    child.once("close", (code) => {
+      const seconds = (performance.now() - begun) / 1000
+      try {
+        /** @type {Report} */
+        const { testResults } = JSON.parse(readFileSync(report, "utf8"))
+        const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
+        const words = [
+          ...testResults.map(({ message }) => message ?? ""),
+          ...tests.flatMap(({ failureMessages, fullName }) => failureMessages.map((text) => `${fullName}\n${text}`))
+        ].filter((text) => text !== "")
+        resolve({ seconds, failure: code === 0 ? undefined : [...words, output].join("\n\n") })
+      } catch {
+        resolve({ seconds, failure: output })
+      }
+    })
+  })
+
+const main = async () => {
+  const { values } = parseArgs({
+    options: {
+      passes: { type: "string", default: "20" },
+      busy: { type: "string", default: "2" },
+      only: { type: "string", multiple: true, default: [] },
+      help: { type: "boolean", default: false }
+    }
+  })
+  if (values.help) return console.log(help)
+  const [passes, busy] = [Number(values.passes), Number(values.busy)]
+  const lacking = new Map(unrunnable().map(({ lacks, suite }) => [suite, lacks.join(", ")]))
+  const chosen = [...Object.keys(suites), ...others].filter(
+    (suite) => values.only.length === 0 || values.only.some((text) => `test/${suite}.test.ts`.includes(text))
+  )
+  for (let number = 0; number < busy; number++) start(process.execPath, ["-e", loop])
+  console.log(`${chosen.length} suites, ${passes} runs each, beside ${busy} busy loops`)
+  console.log("passes  longest  suite")
+  for (const suite of chosen) {
+    const lacks = lacking.get(suite)
+    if (lacks !== undefined) {
+      console.log(`not run           ${suite}, for want of ${lacks}`)
+      continue
+    }
+    let [passed, longest, first] = [0, 0, ""]
+    for (let pass = 1; pass <= passes; pass++) {
+      if (isTerminal) process.stderr.write(`\r\u001b[2K${suite}: run ${pass}, ${passed} passed`)
+      const { failure, seconds } = await run(suite)
+      longest = Math.max(longest, seconds)
+      if (failure === undefined) passed++
+      else first ||= failure
+    }
+    if (isTerminal) process.stderr.write("\r\u001b[2K")
+    console.log(`${`${passed} of ${passes}`.padEnd(8)}${longest.toFixed(0).padStart(5)} s   ${suite}`)
+    if (passed < passes) process.exitCode = 1
+    if (first === "") continue
+    mkdirSync(found, { recursive: true })
+    writeFileSync(join(found, `${suite.replaceAll("/", "-")}.txt`), first)
+  }
+  process.exit()
+}
+
+await main()
