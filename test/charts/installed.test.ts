@@ -375,9 +375,8 @@ describeKubernetes("a release of the chart", (assets) => {
           .join("---\n")
       )
       const kubectl = join(assets, "kubectl")
-      // Objects that the release before has kept belong to that release; the namespace goes slowly. The second try
-      // begins with what is left of the first.
-      await run(helm, ["uninstall", "operator", "--no-hooks", "--ignore-not-found"])
+      // Objects that the release before has kept belong to that release; the namespace goes slowly.
+
       await run(kubectl, [
         "delete",
         "crd",

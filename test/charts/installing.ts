@@ -61,13 +61,13 @@ export const startChartPlane = async (assets: string): Promise<ControlPlane> => 
 
 /** Runs a program with the plane's kubeconfig; its standard output. */
 export const execute = async (
-  { kubeconfigPath }: ControlPlane,
+  { directory, kubeconfigPath }: ControlPlane,
   program: string,
   ...args: ReadonlyArray<string>
 ): Promise<string> =>
   (
     await promisify(execFile)(program, [...args], {
-      env: { ...process.env, KUBECONFIG: kubeconfigPath },
+      env: { ...process.env, KUBECONFIG: kubeconfigPath, KUBECACHEDIR: join(directory, "kube-cache") },
       maxBuffer: 16 * 1024 * 1024
     })
   ).stdout

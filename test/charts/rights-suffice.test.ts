@@ -177,11 +177,7 @@ describeHelm("the chart's rights", (helm) => {
               }),
               ...unexpectedOfDeveloper(playground)
             ]
-          }).pipe(
-            Effect.scoped,
-            Effect.timeout("350 seconds"),
-            Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([])))
-          )
+          }).pipe(Effect.scoped, Effect.provide(Layer.merge(NodeServices.layer, Logger.layer([]))))
         )
         expect(steps.filter(([, ok]) => !ok)).toEqual([])
         expect(steps.map(([step]) => step)).toContain("ended")

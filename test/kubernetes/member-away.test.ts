@@ -1,6 +1,7 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Exit, Fiber, Scope } from "effect"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { boundMinutes } from "../../lab/client/bound.ts"
 import { requestUserCertificate } from "../../lab/client/request-user-certificate.ts"
 import { openSessionClient, type SessionClient } from "../../lab/client/session-client.ts"
 import { chartFolder, releaseName, runHelm } from "../../lab/playground/kubernetes/helm-release.ts"
@@ -113,7 +114,14 @@ describeKubernetes("a member whose API server is away", (assets) => {
             target: "deployment.myapp",
             sessionId: id,
             certificate,
-            client: { kind: "intproxy", version: protocolVersion, pingInterval: 5_000, reconnect: true }
+            client: {
+              kind: "intproxy",
+              version: protocolVersion,
+              pingInterval: 10_000,
+              // A loaded machine is no lost connection.
+              longestSilence: boundMinutes * 60_000,
+              reconnect: true
+            }
           }).pipe(Scope.provide(connection), Effect.provide(NodeServices.layer))
         )
       )

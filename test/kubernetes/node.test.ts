@@ -261,11 +261,13 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
         })
       expect(await condition("good")).toBe("Complete")
       expect(await condition("bad")).toBe("Failed")
-      const phases = cluster.store
-        .list(pods, { namespace: "default" })
-        .items.filter(({ metadata }) => metadata.labels?.["job-name"] !== undefined)
-        .map(podPhase)
-      expect(phases.toSorted()).toEqual(["Failed", "Succeeded"])
+      const phases = () =>
+        cluster.store
+          .list(pods, { namespace: "default" })
+          .items.filter(({ metadata }) => metadata.labels?.["job-name"] !== undefined)
+          .map(podPhase)
+      // The view of pods may be a moment behind that of Jobs.
+      await eventually("the phases of their pods", () => expect(phases().toSorted()).toEqual(["Failed", "Succeeded"]))
     })
 
     it("and says of one that it cannot run why", async () => {

@@ -99,6 +99,12 @@ export const badInput = (where: string, use: UsePlayground): void =>
         })
         await readySession(real, known)
         await bystander.waitForEvent("subscribed")
+        for (const name of ["cluster-a", "cluster-b"])
+          await eventually(`the bystander answers in ${name}`, async () =>
+            expect(await request(real.cluster(name).entry ?? "", "/there", { "x-user": "bystander" })).toBe(
+              "bystander /there\n"
+            )
+          )
       })
       afterEach(async () => {
         for (const socket of sockets.splice(0)) socket.terminate()

@@ -23,17 +23,33 @@ const piece = (at: number, size: number): Buffer => {
   return bytes
 }
 
-/** Sends so many bytes, as fast as the socket takes them; then calls back with their SHA-256. */
+/** The second half of transfers waits until this is over. */
+export type Gate = () => Promise<void>
+
+/**
+ * Sends so many bytes, as fast as the socket takes them, with a pause in the middle for the gate; then calls back with
+ * their SHA-256.
+ */
 const sendAll = (
   socket: net.Socket,
-  size: number,
+  { gate, size }: { readonly size: number; readonly gate: Gate },
   progress: (sent: number) => void,
   done: (digest: string) => void
 ): void => {
   const hash = createHash("sha256")
   let sent = 0
+  let isOpen = false
   const send = (): void => {
     while (sent < size) {
+      if (!isOpen && sent >= size / 2) {
+        socket.off("drain", send)
+        void gate().then(() => {
+          isOpen = true
+          socket.on("drain", send)
+          send()
+        })
+        return
+      }
       const bytes = piece(sent, size)
       hash.update(bytes)
       sent += bytes.length
@@ -51,7 +67,10 @@ const sendAll = (
  * A server on 127.0.0.1 for transfers of so many bytes, or none. It answers an upload with the SHA-256 of the bytes
  * that came, and ends a download with that of those it has sent.
  */
-export const bulkServer = async (size: number): Promise<{ readonly port: number; readonly close: () => void }> => {
+export const bulkServer = async (
+  size: number,
+  gate: Gate
+): Promise<{ readonly port: number; readonly close: () => void }> => {
   const server = net.createServer((socket) => {
     socket.on("error", () => undefined)
     socket.once("data", (head) => {
@@ -59,7 +78,7 @@ export const bulkServer = async (size: number): Promise<{ readonly port: number;
       if (head[0] === directions.down)
         return sendAll(
           socket,
-          length,
+          { size: length, gate },
           () => undefined,
           (digest) => socket.end(digest)
         )
@@ -84,7 +103,7 @@ const opened = (port: number, size: number, direction: keyof typeof directions):
 }
 
 /** Sends bytes through a port to a {@link bulkServer} of the same size; with size 0 only asks whether it is there. */
-export const upload = (port: number, size: number): Transfer => {
+export const upload = (port: number, size: number, gate: Gate = () => Promise.resolve()): Transfer => {
   let bytes = 0
   const done = new Promise<{ readonly sent: string; readonly received: string }>((resolve, reject) => {
     let [sent, received] = ["", ""]
@@ -92,7 +111,7 @@ export const upload = (port: number, size: number): Transfer => {
     socket.once("connect", () =>
       sendAll(
         socket,
-        size,
+        { size, gate },
         (count) => {
           bytes = count
         },

@@ -81,7 +81,7 @@ export const changingFleet = (where: string, use: UsePlayground): void =>
     it("a cluster is removed, added and found again: the client stays, and the session takes it in", async () => {
       const { primary } = real.playground()
       const operators = [...operatorPods(primary.cluster.store).keys()]
-      session = await serve(real, binaries, { user: "fleet" })
+      session = await serve(real, binaries, { user: "fleet", stays: true })
       for (const cluster of ["cluster-a", "cluster-b", "cluster-c"]) await serves(real, session, cluster)
       requests = traffic(real, session)
 
@@ -113,9 +113,12 @@ export const changingFleet = (where: string, use: UsePlayground): void =>
       for (const name of ["cluster-a", "cluster-b"]) {
         expect(new Set(requests.answers(name)), name).toEqual(new Set(["application"]))
         const { cluster } = real.cluster(name)
-        const calls = primaries.flatMap((user) => auditedCalls(cluster, user, changedAt))
-        expect(calls.map(rowOf), name).toContain("get mirrordoperators of operator.metalbear.co")
-        expect(calls.filter(({ verb }) => verb === "list").map(rowOf), name).toEqual([])
+        const calls = () => primaries.flatMap((user) => auditedCalls(cluster, user, changedAt))
+        await eventually(`a probe of ${name}`, () =>
+          expect(calls().map(rowOf)).toContain("get mirrordoperators of operator.metalbear.co")
+        )
+        const lists = calls().filter(({ verb }) => verb === "list")
+        expect(lists.map(rowOf), name).toEqual([])
       }
       expect(session.returns()).toBe(0)
       expect([...operatorPods(primary.cluster.store).keys()]).toEqual(operators)

@@ -109,16 +109,20 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
       for (const port of [80, 7000])
         expect(await app.waitForEvent("subscribed", (event) => event["port"] === port)).toMatchObject({ ok: true })
       for (const cluster of workloads) {
-        expect(await request(entry(cluster), "/http", { "x-user": "ann" })).toBe("ann /http\n")
+        await eventually(`the application answers in ${cluster}`, async () =>
+          expect(await request(entry(cluster), "/http", { "x-user": "ann" })).toBe("ann /http\n")
+        )
         expect(await request(entry(cluster), "/own")).toContain(`hello from ${cluster}`)
         // layer-app echoes what is not HTTP, where the workload would greet first.
-        expect(await firstLine(real, cluster, `bytes for ${cluster}`)).toBe(`bytes for ${cluster}`)
+        await eventually(`the application has port 7000 of ${cluster}`, async () =>
+          expect(await firstLine(real, cluster, `bytes for ${cluster}`)).toBe(`bytes for ${cluster}`)
+        )
       }
     })
 
     it("two users share a port by header in three clusters, and one leaves", async () => {
-      const ann = kept(await serve(real, binaries, { user: "ann" }))
-      const other = kept(await serve(real, binaries, { user: "bob", ...bob }))
+      const ann = kept(await serve(real, binaries, { user: "ann", stays: true }))
+      const other = kept(await serve(real, binaries, { user: "bob", stays: true, ...bob }))
       for (const cluster of workloads) for (const session of [ann, other]) await serves(real, session, cluster)
       expect(
         parents(real.playground())
@@ -160,7 +164,9 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
         )
         for (const cluster of workloads) {
           const said = `${choice} ${cluster}`
-          expect(await firstLine(real, cluster, said)).toBe(said)
+          await eventually(`the ${winner} has port 7000 of ${cluster}`, async () =>
+            expect(await firstLine(real, cluster, said)).toBe(said)
+          )
           const { waitForEvent } = winner === "first" ? first : second
           await waitForEvent("data", ({ text }) => String(text).includes(said))
         }
@@ -324,7 +330,10 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
       ["a member's operator is killed", whileKilled]
     ] as const)("200 MB go up, and 200 MB come down, whole through port-forward while %s", async (_what, disturbed) => {
       const size = 200 * 1024 * 1024
-      const { close, port: remote } = await bulkServer(size)
+      // The second half waits until the disturbance has begun, however fast the first half is.
+      let begun = Promise.withResolvers<void>()
+      const gate = (): Promise<void> => begun.promise
+      const { close, port: remote } = await bulkServer(size, gate)
       const port = await freePort()
       const known = parentNames(real.playground())
       run(["port-forward", ...target, "-L", `${port}:127.0.0.1:${remote}`])
@@ -333,11 +342,13 @@ export const clientFeatures = (where: string, use: UsePlayground): void =>
         await eventually("the way is open", () => upload(port, 0).done)
         // One after the other: the client reads nothing while it waits to send, and neither does an agent.
         for (const transfer of [upload, download]) {
-          const { bytes, done } = transfer(port, size)
+          begun = Promise.withResolvers()
+          const { bytes, done } = transfer(port, size, gate)
           const outcome = done.catch((error: unknown) => error)
           await until("an eighth of the bytes", () => (bytes() > size / 8 ? true : undefined))
           await disturbed(real, "cluster-c", async () => {
             expect(bytes()).toBeLessThan(size)
+            begun.resolve()
             const { received, sent } = await done
             expect(received).toBe(sent)
           })

@@ -92,8 +92,11 @@ export const copyTargets = (where: string, use: UsePlayground): void =>
       const steal = [layerApp, "--steal", "80", "--respond", "laptop"]
       const app = exec("deployment/myapp", { scale_down: true }, ...steal)
       expect(await app.waitForEvent("subscribed")).toMatchObject({ port: 80, ok: true })
-      expect(copies()).toHaveLength(1)
-      expect(workload()).toEqual({ replicas: 0, from: "2" })
+      // The objects of a real cluster are seen a moment later.
+      await eventually("the copy and its workload", () => {
+        expect(copies()).toHaveLength(1)
+        expect(workload()).toEqual({ replicas: 0, from: "2" })
+      })
       const [session] = children(real.cluster(single))
       expect(session?.spec).toMatchObject({ copyTarget: { scaledown: true }, target: { kind: "Pod" } })
       await eventually("the Service leads to the copy", async () =>
@@ -111,7 +114,10 @@ export const copyTargets = (where: string, use: UsePlayground): void =>
     it("the next operator gives the pods back, if the copy has gone without the one before", async () => {
       const app = exec("deployment/myapp", { scale_down: true }, layerApp, "--mirror", "80")
       await app.waitForEvent("subscribed")
-      expect(workload()).toEqual({ replicas: 0, from: "1" })
+      await eventually("the copy and its workload", () => {
+        expect(copies()).toHaveLength(1)
+        expect(workload()).toEqual({ replicas: 0, from: "1" })
+      })
       const names = copies().map(({ metadata }) => metadata.name ?? "")
       app.stop()
       await restartOperator(real, single)
@@ -120,11 +126,12 @@ export const copyTargets = (where: string, use: UsePlayground): void =>
     })
 
     it("exec on a cronjob has the variables of its template, without the container that is left out", async () => {
-      const env = exec("cronjob/nightly/container/report", { exclude_containers: ["helper"] }, "env")
-      expect(await env.ended(), env.stderr()).toBe(0)
-      env.stop()
-      expect(env.stdout()).toContain("REPORT=nightly\n")
+      // The copy lasts as long as its program, and some seconds more.
+      const program = ["sh", "-c", "env && exec sleep 3600"]
+      const env = exec("cronjob/nightly/container/report", { exclude_containers: ["helper"] }, ...program)
+      await env.waitForOutput(/^REPORT=nightly$/mu)
       expect(copies().map(({ spec }) => asObject(spec)["containers"])).toMatchObject([[{ name: "report" }]])
+      env.stop()
     })
 
     it("a cronjob cannot be scaled down, which the client is told", async () => {

@@ -18,7 +18,7 @@ import { request, runClient, type RunningCommand, type UsePlayground } from "./h
 import { describePodNetworks } from "./namespaces/describe-pod-networks.ts"
 import { usePodNode } from "./namespaces/pod-node.ts"
 import { podApp, realAgent } from "./namespaces/pod-programs.ts"
-import { beginSession } from "./namespaces/pod-sessions.ts"
+import { answers, attempts, beginSession } from "./namespaces/pod-sessions.ts"
 import { podImage, startLocalServer, webManifest } from "./namespaces/pod-world.ts"
 import { nothingLeft } from "./sessions.ts"
 import { singleUser } from "./single-user.ts"
@@ -72,11 +72,11 @@ export const earlierAgents = (where: string, use: UsePlayground): void =>
         cleanUp.push(() => command.stop())
         return command
       }
-      const visit = (cluster: string, path: string, user: string): Promise<string> => {
+      const visit = (cluster: string, path: string, user: string, signal?: AbortSignal): Promise<string> => {
         const { kubelet } = real.cluster(cluster)
         const web = kubelet.containers().find(({ container }) => container === "web")
         const { ip, port } = kubelet.reach({ ip: web?.podIp ?? "", port: 80 })
-        return request(`http://${ip}:${port}`, path, { "x-user": user }, AbortSignal.timeout(5_000))
+        return request(`http://${ip}:${port}`, path, { "x-user": user }, signal)
       }
       const operatorLog = async (cluster: string): Promise<string> => {
         const { kubelet } = real.cluster(cluster)
@@ -94,7 +94,7 @@ export const earlierAgents = (where: string, use: UsePlayground): void =>
         expect(await app.waitForEvent("file")).toMatchObject({ text: expect.stringMatching(/^a file of web-/) })
         expect(await app.waitForEvent("subscribed")).toMatchObject({ port: 80, ok: true })
         for (const cluster of workloads) {
-          expect(await visit(cluster, "/match", "ann")).toBe("for ann /match\n")
+          await answers({ name: cluster }, "for ann /match\n", (signal) => visit(cluster, "/match", "ann", signal))
           expect(await visit(cluster, "/other", "bob")).toContain(`${cluster}: GET /other`)
         }
       })
@@ -116,14 +116,16 @@ export const earlierAgents = (where: string, use: UsePlayground): void =>
         await begin(["port-forward", "-R", `80:${server.port}`], incoming)
         // Its request comes last, so it had as long as the others to get to the local server.
         for (const cluster of ["cluster-a", "cluster-c", "cluster-b"]) {
+          const next = attempts()
           await eventually(`a request to ${cluster} is seen`, async () => {
-            const answer = await visit(cluster, `/in-${cluster}`, "ann")
+            const answer = await visit(cluster, `/in-${cluster}`, "ann", next())
             if (cluster === "cluster-b") expect(answer).toContain("hello from cluster-b: GET /in-cluster-b")
             else expect(server.received).toContain(`GET /in-${cluster}`)
           })
         }
+        const next = attempts()
         await eventually("one more request is seen", async () => {
-          await visit("cluster-c", "/after", "ann")
+          await visit("cluster-c", "/after", "ann", next())
           expect(server.received).toContain("GET /after")
         })
         expect(server.received).not.toContain("GET /in-cluster-b")
@@ -159,7 +161,9 @@ export const earlierAgents = (where: string, use: UsePlayground): void =>
           expect(await app.waitForEvent("env")).toMatchObject({ value: "cluster-b" })
           expect(await app.waitForEvent("file")).toMatchObject({ path: "/etc/hostname" })
           expect(await app.waitForEvent("subscribed")).toMatchObject({ port: 80, ok: true })
-          expect(await visit("cluster-b", "/match", "ann")).toBe("for ann /match\n")
+          await answers({ name: "cluster-b" }, "for ann /match\n", (signal) =>
+            visit("cluster-b", "/match", "ann", signal)
+          )
           expect(await visit("cluster-b", "/other", "bob")).toContain("hello from cluster-b: GET /other")
         })
 

@@ -32,10 +32,10 @@ export const failures = (where: string, use: UsePlayground): void =>
     afterEach(() => {
       for (const command of commands.splice(0)) command.stop()
     })
-    const env = (): RunningCommand => {
+    const env = (program: ReadonlyArray<string> = ["env"]): RunningCommand => {
       const command = runClient({
         file: mirrord,
-        args: ["exec", "--target", "deployment/myapp", "--", "env"],
+        args: ["exec", "--target", "deployment/myapp", "--", ...program],
         home: real.home("test"),
         kubeconfig: real.kubeconfig()
       })
@@ -134,15 +134,14 @@ export const failures = (where: string, use: UsePlayground): void =>
       const known = parentNames(real.playground())
       try {
         await fleetIs(real.playground(), ["cluster-b"])
-        await works()
-        const parent = await newParent(real, known, "Ready")
+        const [parent] = await Promise.all([newParent(real, known, "Ready"), works()])
         expect(parent.status?.clusterSessions?.["cluster-b"]).toMatchObject({ ready: false, error: expect.any(String) })
       } finally {
         await real.restart("cluster-b")
       }
       await fleetIs(real.playground())
       const later = parentNames(real.playground())
-      await works()
+      env(["sleep", "3600"])
       await readySession(real, later)
     })
 

@@ -32,6 +32,8 @@ import { developers, developersBindings, developersRoles } from "./developers.ts
 /** The user of every client here; the members' API servers must never see it. */
 export const clientUser = "ann"
 const sessionTtlSecs = 5
+/** The chart's default, so that no cluster of a loaded machine ends a session by being slow. */
+const remoteSessionTimeoutSecs = 300
 
 const needOf = { mirrord: "mirrord", agent: "mirrord-agent", layerApp: "layer-app" } as const
 export type Binary = keyof typeof needOf
@@ -85,6 +87,7 @@ export interface RealPlaygroundOptions {
   readonly images?: ImageRegistry
   /** Default containerd. */
   readonly containerRuntime?: ContainerRuntime
+  /** Default {@link remoteSessionTimeoutSecs}. */
   readonly remoteSessionTimeoutSecs?: number
   /** Replicas of the primary's operator; one unless given. */
   readonly primaryReplicas?: number
@@ -111,7 +114,7 @@ const settings = (options: RealPlaygroundOptions, directory: string) => ({
   topology: topology(options.topology, options.subnet),
   directory,
   sessionTtlSecs: options.sessionTtlSecs ?? sessionTtlSecs,
-  remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? 60,
+  remoteSessionTimeoutSecs: options.remoteSessionTimeoutSecs ?? remoteSessionTimeoutSecs,
   ...(options.agent === undefined ? {} : { agent: options.agent }),
   ...(options.agentProtocols === undefined ? {} : { agentProtocols: options.agentProtocols }),
   ...(options.images === undefined ? {} : { images: options.images }),

@@ -61,9 +61,9 @@ export const labelTargets = (where: string, use: UsePlayground): void =>
       ["a single cluster's", "cluster-b"],
       ["a primary's", "cluster-a"]
     ])("exec has the variables of the pod, in %s session", async (_whose, cluster) => {
-      const env = run(cluster, ["exec", ...target, "--", "env"])
-      expect(await env.ended(), env.stderr()).toBe(0)
-      expect(env.stdout()).toContain(`CLUSTER=${cluster}\n`)
+      // The session lasts as long as its program.
+      const env = run(cluster, ["exec", ...target, "--", "sh", "-c", "env && exec sleep 3600"])
+      await env.waitForOutput(new RegExp(`^CLUSTER=${cluster}$`, "mu"))
       const child = await until("the command's session", () => children(real.cluster(cluster))[0])
       expect(child.spec.target).toMatchObject({ kind: "LabelSelector", name: "app=myapp" })
       expect(child.spec.multiClusterParentName ?? undefined).toBeUndefined()

@@ -28,24 +28,34 @@ export interface ServedSessionOptions {
   readonly home?: string
   /** The playground's unless given. */
   readonly kubeconfig?: string
+  /** Whether the client is to stay connected, whatever happens. Otherwise it notices soon that nobody answers. */
+  readonly stays?: boolean
   /** More options of `layer-app`. */
   readonly actions?: ReadonlyArray<string>
 }
 
 /**
- * Seconds between two pings of the client, which so notices within ten seconds that nobody answers. By default it pings
- * every 30 s.
+ * Seconds between two pings of a client that is to notice soon that nobody answers, and of one that is to stay: the
+ * client's default, because it takes its connection for lost after as long, and a loaded machine may be slow to
+ * answer.
  */
-const pingInterval = 5
+const pingIntervals = { notices: 5, stays: 30 }
 
 /** Starts a session, ready in every workload cluster. */
 export const serve = async (
   real: AnyRealPlayground,
   { layerApp, mirrord }: Binaries<"layerApp" | "mirrord">,
-  { actions = [], home = real.home("served"), kubeconfig = real.kubeconfig(), user }: ServedSessionOptions
+  {
+    actions = [],
+    home = real.home("served"),
+    kubeconfig = real.kubeconfig(),
+    stays = false,
+    user
+  }: ServedSessionOptions
 ): Promise<ServedSession> => {
   const logFile = join(home, `${user}.log`)
   const config = join(home, `${user}.json`)
+  const pingInterval = stays ? pingIntervals.stays : pingIntervals.notices
   const internalProxy = { ping_interval: pingInterval, log_level: "mirrord_intproxy=info", log_destination: logFile }
   writeFileSync(config, JSON.stringify({ internal_proxy: internalProxy }))
   const known = parentNames(real.playground())

@@ -45,7 +45,10 @@ const isReady = (child: MirrordClusterSession): boolean =>
 export const parentNames = (playground: AnyPlayground): ReadonlySet<string> =>
   new Set(parents(playground).map(({ metadata }) => metadata.name))
 
-/** The first parent that is not among the known ones, once it is in the given phase. */
+/**
+ * The first parent that is not among the known ones, once it is in the given phase. The session of a command that ends
+ * is looked for beside the command: soon after it the session is gone.
+ */
 export const newParent = ({ playground }: AnyRealPlayground, known: ReadonlySet<string>, phase: SessionPhase) =>
   until(`a new parent session that is ${phase}`, () =>
     parents(playground()).find(({ metadata, status }) => !known.has(metadata.name) && status?.phase === phase)

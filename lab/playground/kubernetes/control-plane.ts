@@ -350,7 +350,9 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     throw error
   }
   const kubectl = async (args: ReadonlyArray<string>, input = ""): Promise<string> => {
-    const running = promisify(execFile)(programs.kubectl, [`--kubeconfig=${kubeconfigPath}`, ...args])
+    // Otherwise what a server of an earlier cluster at the same port serves would be taken for what this one does.
+    const env = { ...process.env, KUBECACHEDIR: join(directory, "kube-cache") }
+    const running = promisify(execFile)(programs.kubectl, [`--kubeconfig=${kubeconfigPath}`, ...args], { env })
     running.child.stdin?.end(input)
     return (await running).stdout
   }

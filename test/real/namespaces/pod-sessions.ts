@@ -25,18 +25,30 @@ export const visitOverHttp2 = (
 ): Promise<string> => getOverHttp2(`http://${pod.ip}:8080`, path, headers, { signal })
 
 /**
- * Tries until the pod answers so. When its rules are made, the agent ends the open sockets of the port (`ss --kill`),
- * also those of connections that the rules have just redirected. Their peers never learn of it: such a request hangs
- * for ever. So each attempt ends, and another begins.
+ * Ends of attempts, each after twice as long as the one before. When its rules are made, an agent ends the open sockets
+ * of the port (`ss --kill`), also those of connections that the rules have just redirected. Their peers never learn of
+ * it: such a request hangs for ever, and cannot be told from one to a loaded machine. So each attempt ends, and another
+ * begins.
  */
+export const attempts = (): (() => AbortSignal) => {
+  let ms = 2_500
+  return () => {
+    ms *= 2
+    return AbortSignal.timeout(ms)
+  }
+}
+
+/** Tries until the pod answers so, see {@link attempts}. */
 export const answers = (
-  pod: WebPod,
+  pod: Pick<WebPod, "name">,
   wanted: string,
   attempt: (signal: AbortSignal) => Promise<string>
-): Promise<void> =>
-  eventually(`${pod.name} answers ${wanted}`, async () => {
-    expect(await attempt(AbortSignal.timeout(5_000))).toBe(wanted)
+): Promise<void> => {
+  const next = attempts()
+  return eventually(`${pod.name} answers ${wanted}`, async () => {
+    expect(await attempt(next())).toBe(wanted)
   })
+}
 
 /** The answer of the workload itself. */
 export const answerOf = ({ cluster, name }: WebPod, path: string): string => `${name} in ${cluster}: GET ${path} `
