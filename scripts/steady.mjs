@@ -5,7 +5,7 @@
  */
 
 import { spawn, spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -66,46 +66,24 @@ const isolated = spawnSync("unshare", ["--net", "ip", "link", "set", "lo", "up"]
 const inNetwork = ["--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", process.execPath]
 
 /**
- * The output of vitest's JSON reporter, as far as it is used here.
- *
- * @typedef {{ status: string; fullName: string; failureMessages: string[] }} Test
- *
- * @typedef {{ testResults: { message?: string; assertionResults: Test[] }[] }} Report
- */
-
-/**
- * One run; `failure`: the words of what failed.
+ * One run; `failure`: what vitest says of a run that failed.
  *
  * @param {string} suite
  * @returns {Promise<{ readonly seconds: number; readonly failure: string | undefined }>}
  */
 const run = (suite) =>
   new Promise((resolve) => {
-    const report = join(temporary, "report.json")
-    rmSync(report, { force: true })
-    const args = [vitest, "run", `test/${suite}.test.ts`, "--reporter=json", `--outputFile.json=${report}`]
-    const env = { GOGC: process.env["GOGC"] ?? "400", NODE_COMPILE_CACHE: join(temporary, "compiled") }
+    const args = [vitest, "run", `test/${suite}.test.ts`]
+    const env = { NO_COLOR: "1", GOGC: process.env["GOGC"] ?? "400", NODE_COMPILE_CACHE: join(temporary, "compiled") }
     const [command, rest] = isolated ? ["unshare", [...inNetwork, ...args]] : [process.execPath, args]
     const begun = performance.now()
     const child = start(command, rest, env)
     let output = ""
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (output += String(part)))
     child.once("error", (error) => (output += error.message))
-    child.once("close", (code) => {
-      const seconds = (performance.now() - begun) / 1000
-      try {
-        /** @type {Report} */
-        const { testResults } = JSON.parse(readFileSync(report, "utf8"))
-        const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
-        const words = [
-          ...testResults.map(({ message }) => message ?? ""),
-          ...tests.flatMap(({ failureMessages, fullName }) => failureMessages.map((text) => `${fullName}\n${text}`))
-        ].filter((text) => text !== "")
-        resolve({ seconds, failure: code === 0 ? undefined : [...words, output].join("\n\n") })
-      } catch {
-        resolve({ seconds, failure: output })
-      }
-    })
+    child.once("close", (code) =>
+      resolve({ seconds: (performance.now() - begun) / 1000, failure: code === 0 ? undefined : output })
+    )
   })
 
 const main = async () => {

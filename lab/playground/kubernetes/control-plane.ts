@@ -287,6 +287,8 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
   const apiServer = new Program("kube-apiserver", programs, directory, [
     `--etcd-servers=${etcdUrl}`,
     "--bind-address=127.0.0.1",
+    // An address for documentation (RFC 5737), which nobody dials: a machine without a network has none of its own.
+    "--advertise-address=192.0.2.1",
     `--secure-port=${port}`,
     `--tls-cert-file=${serving.cert}`,
     `--tls-private-key-file=${serving.key}`,
