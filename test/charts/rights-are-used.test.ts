@@ -172,7 +172,7 @@ describeHelm("rights and calls", (helm) => {
   let calls: Readonly<Record<ApiUser, ReadonlyArray<ApiCall>>>
   beforeAll(async () => {
     calls = await operatorCalls()
-  }, 600_000)
+  })
 
   it.each(callers)("of %s are those of its table", async (user) => {
     await expect(tableOf(calls[user])).toMatchFileSnapshot(`calls/${user}.txt`)

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest"
 
 const tests = fileURLToPath(new URL("..", import.meta.url))
 
-type Habit = "sleep" | "timer" | "impatient helper" | "clock" | "hasty virtual time"
+type Habit = "sleep" | "timer" | "impatient helper" | "clock" | "bound of its own" | "hasty virtual time"
 
 /** Habits that make a test depend on how fast the machine is, and what to write instead. */
 const habits: Readonly<
@@ -31,6 +31,12 @@ const habits: Readonly<
   clock: {
     found: (text) => /\bDate\.now\(\)|\bperformance\.now\(\)|\bprocess\.hrtime\b/u.exec(text)?.[0],
     instead: "assert no time that passes: let virtual time pass (test/support/effect-it.ts) or wait for what happens"
+  },
+  "bound of its own": {
+    found: (text) =>
+      (/\btimeout: [\d_]{4,}|^\s*\}, [\d_]{5,}\)/mu.exec(text) ??
+        /\bAbortSignal\.timeout\(|\.setTimeout\(|\bEffect\.timeout(?:OrElse)?\(/u.exec(text))?.[0],
+    instead: "the bounds of test/support/until.ts and vitest.config.ts end what hangs, and are enough"
   },
   "hasty virtual time": {
     found: (text) =>
@@ -80,6 +86,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "real/client-certificates.ts": { clock: "when certificates end" },
   "real/failover-cases.ts": { clock: "from when on an audit log is read" },
   "real/namespaces/application-program.ts": { timer: "a process that stays" },
+  "real/namespaces/pod-sessions.ts": { "bound of its own": "attempts that may hang for ever, each longer" },
   "real/harness.ts": { clock: "from when on an API server starts again" },
   "real/served-session.ts": { sleep: "between two requests under way", timer: "the same" },
   "support/agent-tls.ts": { clock: "a certificate that is valid now" },
@@ -91,6 +98,11 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
 
 /** A benchmark measures time and lets some pass on purpose, but waits for what is to happen as any test does. */
 const ofBenchmarks: ReadonlySet<Habit> = new Set(["sleep", "impatient helper"])
+/** Suites that start programs: what these do takes as long as the machine lets it. */
+const ofPrograms = /^(?:real|kubernetes|charts|lab\/(?:playground|fuzz))\//u
+
+const concerns = (habit: Habit, file: string): boolean =>
+  habit === "bound of its own" ? ofPrograms.test(file) : !file.startsWith("bench/") || ofBenchmarks.has(habit)
 
 const files = readdirSync(tests, { recursive: true, encoding: "utf8" })
   .filter((file) => /\.(?:ts|mjs)$/u.test(file))
@@ -100,7 +112,7 @@ describe("tests wait for what is to happen, and not for a time", () => {
   const seen = files.flatMap((file) => {
     const text = readFileSync(join(tests, file), "utf8")
     return named.flatMap((habit) => {
-      const found = file.startsWith("bench/") && !ofBenchmarks.has(habit) ? undefined : habits[habit].found(text)
+      const found = concerns(habit, file) ? habits[habit].found(text) : undefined
       return found === undefined
         ? []
         : [{ file, habit, told: `test/${file}: ${found.replace(/\s+/gu, " ").slice(-60)}: ${habits[habit].instead}` }]
