@@ -11,13 +11,13 @@ let drawn = 0
 /**
  * Ports for programs that must be told theirs, each another one, free now and drawn once in this process. Below those
  * that Linux gives to outgoing connections (from 32768 on), so that none of these takes one before its program listens,
- * and where no embedded cluster looks.
+ * and where neither an embedded cluster nor a real one looks.
  */
 export const freePorts = async (count: number): Promise<ReadonlyArray<number>> => {
   const ports: Array<number> = []
   while (ports.length < count) {
     // Test processes that run at the same time begin apart.
-    const port = 22_000 + ((process.pid * 16 + drawn++) % 10_000)
+    const port = 26_000 + ((process.pid * 16 + drawn++) % 6_000)
     if (await isFree(port)) ports.push(port)
   }
   return ports

@@ -68,9 +68,12 @@ export interface ControlPlaneOptions {
   readonly apiServerFlags?: ReadonlyArray<string>
 }
 
-/** Below the ports of outgoing connections, which nobody can reserve between two starts. */
+/**
+ * Below the ports of outgoing connections, which nobody can reserve between two starts, and below those of tests
+ * (test/support/free-ports.ts), whose programs are not started again with others.
+ */
 const firstPort = 20_000
-const lastPort = 32_000
+const lastPort = 26_000
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
