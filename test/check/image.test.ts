@@ -53,10 +53,7 @@ const copies = (stage: ReadonlyArray<Instruction>) =>
     return { sources: words.slice(0, -1), target: words.at(-1) ?? "" }
   })
 
-// Programs start here that take a second or so each; on a busy machine that may be minutes.
-const patience = 600_000
-
-describe("the image", { timeout: patience }, () => {
+describe("the image", () => {
   let folder = ""
   /** The working folder of the build stage. */
   let workshop = ""
@@ -84,7 +81,7 @@ describe("the image", { timeout: patience }, () => {
         renameSync(join(workshop, source.slice(place.length)), join(system, target))
       }
     }
-  }, patience)
+  })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   it("is built in two stages, the second without a shell, for a user who is not root", () => {
@@ -178,7 +175,7 @@ describe("the image", { timeout: patience }, () => {
         join(system, "mirrord-config", "clusters-config.yaml"),
         "clusters:\n  - name: cluster-a\n    server: https://a.example.com:6443\n    authType: token\n"
       )
-    }, patience)
+    })
 
     const mounts = [
       'mount --bind "$0" "$0"',

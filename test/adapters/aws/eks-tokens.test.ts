@@ -226,7 +226,7 @@ describe("a token for an EKS cluster", () => {
     expect(await problem(makeEksTokens(none))).toMatch(/AccessDeniedException: No association .*pods\.eks\.amazonaws/u)
     vi.stubEnv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/v1/credentials")
     expect(await problem(makeEksTokens(none))).toMatch(/ECONNREFUSED .*eks-pod-identity-agent/u)
-  }, 20_000)
+  })
 
   it.effect("is not waited for without end, and the identity is asked for anew", () =>
     Effect.gen(function* () {
@@ -266,7 +266,7 @@ describe("a token for an EKS cluster", () => {
     standIn.answer = { code: "AccessDeniedException", text: "No association" }
     const asked = Effect.flip(make({ ...cluster(), isRefused: true }))
     expect(await Effect.runPromise(asked)).toMatch(/AccessDeniedException: No association.*pods\.eks\.amazonaws/u)
-  }, 20_000)
+  })
 
   it("names a token file that is missing", async () => {
     useWebIdentity()

@@ -4,7 +4,7 @@ import { connectKubeApi } from "../../adapters/kubernetes/kube-api-server.ts"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
 import { type ReflectedCluster, reflectorSuite } from "./reflector-suite.ts"
 
-describe("a reflector over HTTP, against the embedded cluster", { timeout: 600_000 }, () => {
+describe("a reflector over HTTP, against the embedded cluster", () => {
   let running: RunningCluster
   let close: () => Promise<void>
   let reflected: ReflectedCluster

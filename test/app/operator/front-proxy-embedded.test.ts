@@ -4,6 +4,6 @@ import { describe } from "vitest"
 import { startEmbedded } from "./embedded-aggregation.ts"
 import { frontProxySuite } from "./front-proxy-suite.ts"
 
-describe("the front proxy, behind the embedded cluster", { timeout: 600_000 }, () => {
+describe("the front proxy, behind the embedded cluster", () => {
   frontProxySuite(startEmbedded)
 })

@@ -7,6 +7,6 @@ import { describe } from "vitest"
 import { startEmbedded } from "./embedded-aggregation.ts"
 import { ownCertificateSuite } from "./own-certificate-suite.ts"
 
-describe("the operator's own certificate, behind the embedded cluster", { timeout: 600_000 }, () => {
+describe("the operator's own certificate, behind the embedded cluster", () => {
   ownCertificateSuite(startEmbedded)
 })

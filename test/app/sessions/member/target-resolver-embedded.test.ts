@@ -13,7 +13,7 @@ import { type RunningCluster, runCluster } from "../../../lab/cluster/running-cl
 const keys = ["a", "b", "c", "d", "e"].map((letter) => `shop.io/${letter.repeat(60)}`)
 const labels = { app: "web", ...Object.fromEntries(keys.map((key) => [key, "x".repeat(20)])) }
 
-describe("label targets on the embedded cluster", { timeout: 600_000 }, () => {
+describe("label targets on the embedded cluster", () => {
   let running: RunningCluster
   let api: Awaited<ReturnType<typeof connectKubeApi>>
 

@@ -29,4 +29,4 @@ it("processes do not outlive one that was killed, except those that it has let g
   } finally {
     for (const pid of [reaped, released]) if (lives(pid)) process.kill(pid, "SIGKILL")
   }
-}, 300_000)
+})
