@@ -25,16 +25,18 @@ export const visitOverHttp2 = (
 ): Promise<string> => getOverHttp2(`http://${pod.ip}:8080`, path, headers, { signal })
 
 /**
- * Ends of attempts, each after twice as long as the one before. When its rules are made, an agent ends the open sockets
- * of the port (`ss --kill`), also those of connections that the rules have just redirected. Their peers never learn of
- * it: such a request hangs for ever, and cannot be told from one to a loaded machine. So each attempt ends, and another
- * begins.
+ * Ends of attempts, after 5 s, and after twice as long as the one before if that was in vain. When its rules are made,
+ * an agent ends the open sockets of the port (`ss --kill`), also those of connections that the rules have just
+ * redirected. Their peers never learn of it: such a request hangs for ever, and cannot be told from one to a loaded
+ * machine. So each attempt ends, and another begins.
  */
 export const attempts = (): (() => AbortSignal) => {
-  let ms = 2_500
+  let ms = 5_000
+  let last: AbortSignal | undefined
   return () => {
-    ms *= 2
-    return AbortSignal.timeout(ms)
+    if (last?.aborted === true) ms *= 2
+    last = AbortSignal.timeout(ms)
+    return last
   }
 }
 
