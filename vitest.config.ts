@@ -65,7 +65,7 @@ export default defineConfig({
     // Five at least: with fewer, a small machine is idle for much of the time, in which tests wait for programs.
     maxWorkers: Math.max(5, availableParallelism() - 1),
     setupFiles: ["test/support/seed-properties.ts"],
-    provide: { propertySeed: propertySeed() ?? null },
+    provide: { propertySeed: propertySeed() },
     coverage: { provider: "v8", include: ["src/**/*.ts"], reporter: ["text", "lcov"] },
     // No time here is an expectation: a test that hangs is to end some day, and one on a slow machine is to pass.
     testTimeout: 900_000,
@@ -84,7 +84,12 @@ export default defineConfig({
       { extends: true, test: { name: "real", include: runnable(false) } },
       {
         extends: true,
-        test: { name: "long", include: ["test/long/**/*.test.ts", ...runnable(true)] }
+        test: {
+          name: "long",
+          include: ["test/long/**/*.test.ts", ...runnable(true)],
+          testTimeout: 7_200_000,
+          hookTimeout: 7_200_000
+        }
       }
     ]
   }

@@ -14,6 +14,7 @@ import { runs, teardown } from "../src/app/commands/run-command.ts"
 import { version } from "../src/app/kernel/version.ts"
 import { fuzzFlags } from "./fuzz/fuzz-flags.ts"
 import { simulateFlags } from "./simulation/command/simulate-flags.ts"
+import { exploreFlags } from "./simulation/explore/explore-flags.ts"
 
 const playground = Command.make(
   "playground",
@@ -75,6 +76,18 @@ const simulate = Command.make("simulate", simulateFlags, (flags) =>
   )
 )
 
+const explore = Command.make("explore", exploreFlags, (options) =>
+  runs(
+    () => import("./simulation/explore/explore-command.ts"),
+    ({ runExplore }) => runExplore(options)
+  )
+).pipe(
+  Command.withDescription(
+    "Runs properties and random stories with fresh seeds for some minutes, tells what fails, and proposes what " +
+      "`npm test` draws from then on."
+  )
+)
+
 const fuzz = Command.make("fuzz", fuzzFlags, (flags) =>
   runs(
     () => import("./fuzz/fuzz-command.ts"),
@@ -109,7 +122,7 @@ const lab = Command.make("braid-lab").pipe(
   Command.withDescription(
     "The workshop of braid: clusters to play with, a simulation, a stand-in for mirrord's agent."
   ),
-  Command.withSubcommands([playground, simulate, fuzz, agent])
+  Command.withSubcommands([playground, simulate, explore, fuzz, agent])
 )
 
 const [command, ...rest] = process.argv.slice(2)

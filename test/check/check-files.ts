@@ -33,6 +33,7 @@ const files = [
   "src/domain/fleet/configuration-fields.ts",
   "src/domain/json.ts",
   "src/domain/resources",
+  "test/seeds.json",
   "test/support/property-seed.ts",
   "test/support/seed-properties.ts",
   "test/support/tested-commit.ts",

@@ -2,7 +2,7 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { compareFastWay } from "../domain/routing/support/fast-way.ts"
 
-describe("the fast way of bulk", { timeout: 7_200_000 }, () => {
+describe("the fast way of bulk", () => {
   it("is what step would decide, whatever comes: ten million messages", () => {
     let messages = 0
     fc.assert(

@@ -23,9 +23,9 @@ describe(`Kubernetes ${version}`, () => {
     const { code, stdout } = await run(["scripts/kubernetes.mjs", "--version", version])
     expect(code, stdout).toBe(0)
     assets = stdout.trimEnd().split("\n").at(-1) ?? ""
-  }, 3_600_000)
+  })
 
-  it.each(["test/kubernetes", "test/charts"])("%s passes", { timeout: 3_600_000 }, async (folder) => {
+  it.each(["test/kubernetes", "test/charts"])("%s passes", async (folder) => {
     const { code, stdout } = await run(["scripts/test.mjs", "--real", folder], { KUBEBUILDER_ASSETS: assets })
     expect(code, stdout.slice(-20_000)).toBe(0)
   })

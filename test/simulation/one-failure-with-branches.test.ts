@@ -1,48 +1,9 @@
-/**
- * One failing call while a branch of a database is ordered, made and used: every call of the example with branches, one
- * failure each. The invariants hold, and no user is told more than the truth.
- */
+/** One failing call in the life of a branch of a database: the invariants hold. */
 
-import { Result } from "effect"
-import { describe, expect, it } from "vitest"
-import { readScenario } from "../../lab/simulation/command/scenario-file.ts"
-import { runStory } from "../../lab/simulation/story/run-story.ts"
-import { errorKinds, type FaultPlan } from "../../lab/simulation/world/call-faults.ts"
-import type { PortCall } from "../../lab/simulation/world/world-event.ts"
-import { explain } from "./failing-story.ts"
+import { describe } from "vitest"
+import { testOneFailureWithBranches } from "./failing-with-branches.ts"
 
-/** Ways in which one call fails, and an operator that dies with it. */
-const kinds = ["unreachable", "answer-lost", "server-error", "conflict", "crash"] as const
-
-const story = (() => {
-  const read = readScenario("branches-swept", undefined)
-  if (Result.isFailure(read)) throw new Error(read.failure.join("\n"))
-  return read.success.story
-})()
-
-/** Calls about branches, their parts and their sessions: all others are swept by the example without branches. */
-const isAbout = ({ resource, verb }: PortCall): boolean =>
-  ["branchdatabases", "pods", "secrets", "deployments"].includes(resource) || verb === "link"
-
-const calls: Array<PortCall> = []
-runStory(story, { faults: (call) => void (isAbout(call) && calls.push(call)) })
-
+// Each call once. `npm run test:long` fails each call in each way.
 describe("one call that fails in the life of a branch", () => {
-  it("may be any of many", () => expect(calls.length).toBeGreaterThan(40))
-
-  for (const kind of kinds) {
-    it(`breaks no invariant: ${kind}`, { timeout: 600_000 }, () => {
-      const broken = calls.flatMap(({ index, name, operator, resource, to, verb }) => {
-        const fault = kind === "crash" ? ({ _tag: "Crash", when: "after" } as const) : errorKinds[kind]
-        const faults: FaultPlan = (call) => (call.operator === operator && call.index === index ? fault : undefined)
-        const result = runStory(story, { faults })
-        const name_ = `${operator} call ${index} (${verb} ${resource} ${name} to ${to})`
-        const sweepRun = { name: name_, faults: () => faults }
-        return result.violations.length === 0
-          ? []
-          : [explain({ story, sweepRun, replay: "npm run simulate -- --sweep branches-swept" }, result)]
-      })
-      expect(broken).toEqual([])
-    })
-  }
+  testOneFailureWithBranches(false)
 })

@@ -3,14 +3,12 @@
 import { it } from "vitest"
 import { expectRandomToHold } from "./failing-story.ts"
 
-const perTest = 100
+const perTest = 50
 
-/** Tests of 100 random stories each, so that progress is visible. Story n of a series has the seed `<series><n>`. */
-export const testRandomStories = (series: string, count: number): void => {
-  for (let from = 1; from <= count; from += perTest) {
-    const to = Math.min(count, from + perTest - 1)
-    it(`stories ${series}${from} to ${series}${to}`, { timeout: 600_000 }, () => {
-      for (let number = from; number <= to; number++) expectRandomToHold(`${series}${number}`)
-    })
+/** Tests of some stories each, so that progress is visible. */
+export const testRandomStories = (seeds: ReadonlyArray<string>): void => {
+  for (let from = 0; from < seeds.length; from += perTest) {
+    const some = seeds.slice(from, from + perTest)
+    it(`stories ${some[0]} to ${some.at(-1)}`, () => some.forEach(expectRandomToHold))
   }
 }

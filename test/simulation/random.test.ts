@@ -1,11 +1,9 @@
-/** Random stories: the same in every local run, others for each commit in CI. */
+/** Random stories of all kinds of worlds, the same for every commit (`npm run explore` draws others). */
 
 import { describe } from "vitest"
-import { isCi, testedCommit } from "../support/tested-commit.ts"
+import seeds from "../seeds.json" with { type: "json" }
 import { testRandomStories } from "./random-stories.ts"
 
 describe("random stories", () => {
-  // Each commit sees other stories, and the same stories when it is tested again.
-  if (isCi) testRandomStories(`${testedCommit().slice(0, 12)}-`, 1_000)
-  else testRandomStories("", 500)
+  testRandomStories(seeds.stories.usual)
 })

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest"
 import { membersOf, ownedClusters, runningOwner } from "../../lab/simulation/invariants/shards.ts"
-import { runStory } from "../../lab/simulation/story/run-story.ts"
+import { sharingReplicas } from "../../lab/simulation/story/sharded-story.ts"
 import type { TimedEvent } from "../../lab/simulation/world/world-event.ts"
 import { usualPlan, World } from "../../lab/simulation/world/world.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
@@ -10,17 +10,11 @@ import { clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import { leases } from "../../src/domain/resources/core-kinds.ts"
 import { rendezvousOwner } from "../../src/domain/sharding/rendezvous.ts"
 import { movesAtOnce } from "../../src/domain/sharding/shard-plan.ts"
-import { explain } from "./failing-story.ts"
-import { replicas, shardedStory } from "./sharded-story.ts"
+import seeds from "../seeds.json" with { type: "json" }
+import { testRandomStories } from "./random-stories.ts"
 
 describe("random stories of shared members", () => {
-  it.each([1, 2])("of the series %i hold", { timeout: 600_000 }, (series) => {
-    for (let number = 1; number <= 10; number++) {
-      const story = shardedStory(`${series}-${number}`)
-      const result = runStory(story)
-      if (result.violations.length > 0) throw new Error(explain({ story, replay: "this test" }, result))
-    }
-  })
+  testRandomStories(seeds.stories.sharded)
 })
 
 const fleetSize = 200
@@ -43,7 +37,7 @@ class LargeFleet {
         seed: "large fleet",
         clusters: Array.from({ length: fleetSize }, (_, i) => ({ name: `c${i}`, pods: 1 })),
         defaultCluster: "c0",
-        replicas: { primary: replicas },
+        replicas: { primary: sharingReplicas },
         sharding: true
       },
       [(event) => this.#on(event)]
@@ -102,8 +96,8 @@ class LargeFleet {
 const moved = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): ReadonlyArray<string> =>
   [...before].filter(([member, owner]) => after.get(member) !== owner).map(([member]) => member)
 
-describe(`${replicas} replicas and ${fleetSize} members`, () => {
-  it("share them without two owners, take over within 30 s, and move no more than needed", { timeout: 600_000 }, () => {
+describe(`${sharingReplicas} replicas and ${fleetSize} members`, () => {
+  it("share them without two owners, take over within 30 s, and move no more than needed", () => {
     const fleet = new LargeFleet()
     const { host } = fleet.world.primary
     fleet.pass(30_000)
@@ -136,7 +130,7 @@ describe(`${replicas} replicas and ${fleetSize} members`, () => {
     expect(third.size).toBe(fleetSize)
     expect(moved(second, third)).toEqual([...third].filter(([, owner]) => owner === newcomer).map(([member]) => member))
     for (const [member, owner] of third) expect(owner).toBe(rendezvousOwner(clusterName(member), all, sha256Hex))
-    expect(fleet.mostOwnerless).toBeLessThanOrEqual(replicas * movesAtOnce)
+    expect(fleet.mostOwnerless).toBeLessThanOrEqual(sharingReplicas * movesAtOnce)
 
     // A replica is stopped for longer than its Leases last: others have its members, and it gives them up.
     fleet.forget()

@@ -38,7 +38,7 @@ export const rotationRuns = (): ReadonlyArray<SweepRun> => {
 export const testRotationSweep = (runs: ReadonlyArray<SweepRun>): void => {
   const kinds = Map.groupBy(runs, ({ name }) => name.split(": ").at(-1) ?? "")
   for (const [kind, some] of kinds) {
-    it(`${kind}: ${some.length} runs`, { timeout: 1_800_000 }, () => {
+    it(`${kind}: ${some.length} runs`, () => {
       const failed = some.flatMap((run) => {
         const [broken] = runStory(story, { faults: run.faults() }).violations
         return broken === undefined ? [] : [`${run.name}: ${broken.id}: ${broken.sentence} ${broken.detail}`]

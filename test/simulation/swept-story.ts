@@ -24,13 +24,20 @@ const swept = (name: string): Swept => {
 export const sweptExample = swept("rfc-example")
 export const sweptBranch = swept("branches-rfc")
 
+/**
+ * One of so many runs. The runs of a call are its 11 or 12 ways to fail, so a number without a common divisor meets all
+ * ways in turn.
+ */
+export const sampleOf = (runs: ReadonlyArray<SweepRun>, oneOf: number): ReadonlyArray<SweepRun> =>
+  runs.filter((_, i) => i % oneOf === 0)
+
 const perTest = 200
 
 /** Tests of 200 runs of a sweep each. A test lists all its failures, the first one in full. */
 export const testSweep = ({ name: scenario, story }: Swept, runs: ReadonlyArray<SweepRun> = sweepRuns(story)): void => {
   for (let from = 0; from < runs.length; from += perTest) {
     const some = runs.slice(from, from + perTest)
-    it(`runs ${from + 1} to ${from + some.length} of ${runs.length}`, { timeout: 600_000 }, () => {
+    it(`runs ${from + 1} to ${from + some.length} of ${runs.length}`, () => {
       const failed = some.flatMap((run) => {
         const result = runStory(story, { faults: run.faults() })
         return result.violations.length === 0 ? [] : [{ run, result }]

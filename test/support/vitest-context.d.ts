@@ -1,6 +1,6 @@
 declare module "vitest" {
   interface ProvidedContext {
-    readonly propertySeed: number | null
+    readonly propertySeed: number
   }
 }
 export {}

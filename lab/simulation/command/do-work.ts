@@ -79,14 +79,15 @@ const writeTrace = (file: string, heading: object, { events }: StoryResult): voi
 
 const outcome = (
   story: Story,
-  { faults, transcript, violations: [violation], virtualMs }: StoryResult,
+  { faults, steps, transcript, violations: [violation], virtualMs }: StoryResult,
   wanted: boolean
 ): Outcome => ({
   story,
   violation,
   transcript: wanted || violation !== undefined ? transcript : [],
   faults,
-  virtualMs
+  virtualMs,
+  steps
 })
 
 const runOne = (work: Extract<Work, { readonly _tag: "Run" }>): Answer => {

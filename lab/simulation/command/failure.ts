@@ -44,8 +44,8 @@ const fileName = (title: string): string => title.replaceAll(/[^A-Za-z0-9.+-]+/g
 const sentenceOf = ({ violation }: Outcome): string =>
   violation === undefined ? "nothing broke" : `${violation.id}: ${violation.sentence}`
 
-/** Writes the shortest story to a file that `--scenario` plays. */
-export const writeFailure = (failure: Omit<Failure, "file" | "replay">): Failure => {
+/** Writes the shortest story to a file that `--scenario` plays. `more`: lines for its head. */
+export const writeFailure = (failure: Omit<Failure, "file" | "replay">, more: ReadonlyArray<string> = []): Failure => {
   const { choice, found, shortest, title } = failure
   const file = `${failuresFolder}/${fileName(`${found.violation?.id ?? "none"}-${title}`)}.txt`
   const replay =
@@ -54,7 +54,8 @@ export const writeFailure = (failure: Omit<Failure, "file" | "replay">): Failure
     sentenceOf(shortest),
     ...(shortest.violation === undefined ? [] : [shortest.violation.detail]),
     `found by ${title}`,
-    replay
+    replay,
+    ...more
   ]
   mkdirSync(failuresFolder, { recursive: true })
   writeFileSync(file, scenarioText(shortest.story, remarks, sweepRunOf(choice)))

@@ -15,6 +15,12 @@ export interface Streams {
   readonly columns: () => number | undefined
 }
 
+export const standardStreams: Streams = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+  columns: () => (process.stderr.isTTY ? process.stderr.columns : undefined)
+}
+
 /** Tells people or programs how the stories go. */
 export interface Output {
   readonly passed: (number: number, title: string, outcome: Outcome) => void

@@ -3,6 +3,7 @@
 import type { Violation } from "../invariants/invariant.ts"
 import type { Story } from "../story/story.ts"
 import type { StorySize } from "./simulate-flags.ts"
+import type { NotDone } from "./worker-pool.ts"
 
 /** The story that a worker runs. */
 export type StoryChoice =
@@ -43,10 +44,16 @@ export interface Outcome {
   readonly transcript: ReadonlyArray<string>
   readonly faults: Readonly<Record<string, number>>
   readonly virtualMs: number
+  /** Steps of the kernel; a measure of the story's cost that does not depend on the machine. */
+  readonly steps: number
 }
 
 export type Answer =
-  | { readonly _tag: "Ran"; readonly outcome: Outcome }
+  | {
+      readonly _tag: "Ran"
+      readonly outcome: Outcome
+      /** Each function that ran, and how often its parts did (`../explore/part-counts.ts`), if the worker counts it. */
+      readonly functions?: ReadonlyArray<string>
+    }
   | { readonly _tag: "SweepPlanned"; readonly runs: ReadonlyArray<string> }
-  /** The work could not be done at all. */
-  | { readonly _tag: "Failed"; readonly message: string }
+  | NotDone

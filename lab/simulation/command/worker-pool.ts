@@ -1,33 +1,40 @@
 /**
- * Starts worker processes, gives work to free ones, and replaces workers that die or hang. The work itself is in
- * `do-work.ts`.
+ * Starts worker processes, gives work to free ones, and replaces workers that die or hang. A worker is a program that
+ * serves work ({@link serveWork}); work and answers are plain data, which cross a process boundary as JSON.
  */
 
 import { type ChildProcess, fork } from "node:child_process"
-import { fileURLToPath } from "node:url"
-import { Effect, Queue, type Scope } from "effect"
-import type { Answer, Work } from "./work.ts"
+import { Effect, type Scope } from "effect"
 
-/** Worker processes; each piece of work is done by a free worker. */
-export interface WorkerPool {
-  /**
-   * Waits for a free worker and lets it work. If the worker dies, or is silent for too long, the answer is `Failed` and
-   * the worker is replaced.
-   */
-  readonly run: (work: Work) => Effect.Effect<Answer>
+/** The work could not be done at all. */
+export interface NotDone {
+  readonly _tag: "Failed"
+  readonly message: string
 }
 
-const program = fileURLToPath(new URL("worker.ts", import.meta.url))
+/** Worker processes; each piece of work is done by a free worker. */
+export interface WorkerPool<Work, Answer> {
+  /**
+   * Waits for a free worker, in turn, and lets it work. If the worker dies, or is silent for too long, the answer is
+   * `Failed` and the worker is replaced.
+   */
+  readonly run: (work: Work) => Effect.Effect<Answer | NotDone>
+}
 
 /** Real ms after which a worker counts as stuck; a story of usual size takes less than a thousandth of it. */
 const patience = 900_000
 
-class Worker {
+class Worker<Work extends object, Answer> {
+  readonly #program: string
   #child: ChildProcess | undefined
+
+  constructor(program: string) {
+    this.#program = program
+  }
 
   #living(): ChildProcess {
     if (this.#child !== undefined) return this.#child
-    const child = fork(program, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] })
+    const child = fork(this.#program, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] })
     // The exit of a child may be told before, with or after the closing of its channel; the first of these ends its
     // use.
     const forget = (): void => {
@@ -39,15 +46,15 @@ class Worker {
     return child
   }
 
-  readonly run = (work: Work): Effect.Effect<Answer> =>
-    Effect.callback<Answer>((resume) => {
+  readonly run = (work: Work): Effect.Effect<Answer | NotDone> =>
+    Effect.callback<Answer | NotDone>((resume) => {
       const child = this.#living()
-      const over = (answer: Answer): void => {
+      const over = (answer: Answer | NotDone): void => {
         clearTimeout(timer)
         child.off("message", told).off("exit", exited).off("error", broken)
         resume(Effect.succeed(answer))
       }
-      // Messages come only from worker.ts, which sends answers.
+      // Messages come only from the worker's program, which sends answers.
       const told = (answer: unknown): void => over(answer as Answer)
       const exited = (code: number | null, signal: string | null): void =>
         over({ _tag: "Failed", message: `its process ended with ${signal ?? `exit code ${code}`}` })
@@ -67,15 +74,27 @@ class Worker {
   }
 }
 
-/** Starts so many workers, each when there is work for it, and ends them with the scope. */
-export const makeWorkerPool = (count: number): Effect.Effect<WorkerPool, never, Scope.Scope> =>
+/** Starts so many workers, each when there is work for it, and ends them with the scope. `program` is a file. */
+export const makeWorkerPool = <Work extends object, Answer>(
+  program: string,
+  count: number
+): Effect.Effect<WorkerPool<Work, Answer>, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const free = yield* Queue.unbounded<Worker>()
-    const workers = Array.from({ length: count }, () => new Worker())
+    const workers = Array.from({ length: count }, () => new Worker<Work, Answer>(program))
     yield* Effect.addFinalizer(() => Effect.sync(() => workers.forEach(({ end }) => end())))
-    yield* Queue.offerAll(free, workers)
-    return {
-      run: (work) =>
-        Effect.flatMap(Queue.take(free), (worker) => Effect.ensuring(worker.run(work), Queue.offer(free, worker)))
-    }
+    const free = [...workers]
+    // No Queue: a newcomer would take what is meant for those who have waited longer.
+    const waiting: Array<(worker: Worker<Work, Answer>) => void> = []
+    const take = Effect.callback<Worker<Work, Answer>>((resume) => {
+      const worker = free.pop()
+      if (worker === undefined) waiting.push((worker) => resume(Effect.succeed(worker)))
+      else resume(Effect.succeed(worker))
+    })
+    const giveBack = (worker: Worker<Work, Answer>): Effect.Effect<void> =>
+      Effect.sync(() => {
+        const next = waiting.shift()
+        if (next === undefined) free.push(worker)
+        else next(worker)
+      })
+    return { run: (work) => Effect.acquireUseRelease(take, (worker) => worker.run(work), giveBack) }
   })

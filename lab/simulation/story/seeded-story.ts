@@ -2,11 +2,18 @@
 
 import { branchStory } from "./branch-story.ts"
 import { randomStory, type RandomStoryOptions } from "./random-story.ts"
+import { shardedStory } from "./sharded-story.ts"
 import type { Story } from "./story.ts"
 
-/** Seeds of stories of branches of databases begin with this. */
-export const branchSeeds = "branches"
+/** The kinds of random stories: of all, of branches of databases, of replicas that share their members. */
+export const storyKinds = ["usual", "branches", "sharded"] as const
+export type StoryKind = (typeof storyKinds)[number]
 
-/** `size` is of usual stories; those of branches have a size of their own. */
-export const seededStory = (seed: string, size: RandomStoryOptions): Story =>
-  seed.startsWith(branchSeeds) ? branchStory(seed) : randomStory(seed, size)
+/** A seed whose story is of this kind. `rest` is any text, which for a usual story names no other kind. */
+export const seedOf = (kind: StoryKind, rest: string): string => (kind === "usual" ? rest : `${kind}-${rest}`)
+
+/** `size` is of all stories but those of branches, which have a size of their own. */
+export const seededStory = (seed: string, size: RandomStoryOptions): Story => {
+  if (seed.startsWith("branches")) return branchStory(seed)
+  return seed.startsWith("sharded") ? shardedStory(seed, size) : randomStory(seed, size)
+}

@@ -75,7 +75,8 @@ describe("a row filter", () => {
       fc.property(fc.array(fc.constantFrom(...signs), { maxLength: 12 }), (list) => {
         const filter = list.join("")
         if (filterProblem(filter, form) !== undefined) return
-        const outside = filter.replace(texts, "")
+        // Not the empty text: what stands beside a text in quotes makes no comment together, as in -[]-.
+        const outside = filter.replace(texts, " ")
         expect(outside).not.toMatch(
           form === "PostgreSQL" || form === "SQL Server" ? /[;'"\\$]|--|\/\*/u : /[;'"`#\\$]|--|\/\*/u
         )

@@ -1,23 +1,12 @@
-/**
- * Planted mistakes: reads their files, plants one in a copy of the program, and tells stories until an invariant
- * notices.
- */
+/** Planted mistakes: reads their files, and tells stories to the program with one until an invariant notices. */
 
-import { spawn } from "node:child_process"
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync
-} from "node:fs"
-import { tmpdir } from "node:os"
+import { readdirSync, readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { Effect, type Scope } from "effect"
 import { parse } from "yaml"
+import { makeWorkerPool } from "../../../lab/simulation/command/worker-pool.ts"
+import type { StoryKind } from "../../../lab/simulation/story/seeded-story.ts"
 
 /** A place of the program and the mistake in it. */
 export interface Edit {
@@ -34,7 +23,7 @@ export interface Mutant {
   /** The mistake as a sentence, for the table. */
   readonly mistake: string
   /** The series of stories that is told; the usual one unless given. */
-  readonly series?: "sharded" | "branches"
+  readonly series?: StoryKind
   /** Invariants that describe this mistake. A story that breaks other invariants has found something else. */
   readonly invariants: ReadonlyArray<string>
   /** The first story from 1 on that breaks one of them, and the invariant; written by `search.ts`. */
@@ -48,14 +37,6 @@ export type Finding =
   | undefined
 
 const here = fileURLToPath(new URL(".", import.meta.url))
-const root = fileURLToPath(new URL("../../..", import.meta.url))
-
-/** The program that runs in the copy, from the repository's root. */
-const teller = "test/simulation/mutants/tell-stories.ts"
-
-/** The files of the series of stories. */
-const seriesFiles = ["test/simulation/mutants/story-of-series.ts", "test/simulation/sharded-story.ts"]
-
 /** A mutant must be found within so many stories. */
 export const mostStories = 2_000
 
@@ -81,49 +62,28 @@ export const mutated = ({ file, find, replace }: Edit, text: string): string => 
   return text.replace(pattern(find), () => replace)
 }
 
-/** A copy of the program with the mistake in it, and the function that removes the copy. */
-const copyWith = ({ edits, name }: Mutant): { readonly folder: string; readonly remove: () => void } => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), `braid-mutant-${name}-`)))
-  const remove = (): void => rmSync(folder, { recursive: true, force: true })
-  try {
-    for (const part of ["src", "lab", "package.json"]) cpSync(join(root, part), join(folder, part), { recursive: true })
-    for (const part of [teller, ...seriesFiles]) cpSync(join(root, part), join(folder, part))
-    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"))
-    for (const edit of edits) {
-      const path = join(folder, edit.file)
-      writeFileSync(path, mutated(edit, readFileSync(path, "utf8")))
-    }
-  } catch (error) {
-    remove()
-    throw error
-  }
-  return { folder, remove }
+/** The stories of these numbers, up to the first that breaks an expected invariant. */
+export interface Telling {
+  readonly mutant: Mutant
+  readonly from: number
+  readonly to: number
 }
 
-/**
- * Plants the mistake in a copy of the program and tells it the stories of these numbers, up to the first that breaks an
- * expected invariant.
- */
-export const findMistake = async (
-  mutant: Mutant,
-  numbers: { readonly from: number; readonly to: number }
-): Promise<Finding> => {
-  const { folder, remove } = copyWith(mutant)
-  try {
-    const { from, to } = numbers
-    const { invariants, series = "usual" } = mutant
-    const stories = spawn(process.execPath, [join(folder, teller), series, String(from), String(to), ...invariants], {
-      cwd: folder,
-      stdio: ["ignore", "pipe", "pipe"]
-    })
-    const output = { out: "", err: "" }
-    stories.stdout.setEncoding("utf8").on("data", (data) => (output.out += data))
-    stories.stderr.setEncoding("utf8").on("data", (data) => (output.err += data))
-    const code = await new Promise((resolve, reject) => stories.on("error", reject).on("close", resolve))
-    if (code !== 0) throw new Error(`${mutant.name}: the stories could not be told:\n${output.err}`)
-    const found: Finding | null = JSON.parse(output.out)
-    return found ?? undefined
-  } finally {
-    remove()
-  }
-}
+/** Plants the mistake in the program and tells it stories. */
+export type FindMistake = (telling: Telling) => Effect.Effect<Finding>
+
+/** Starts so many processes that tell stories, each when there is work for it, and ends them with the scope. */
+export const makeTellers = (count: number): Effect.Effect<FindMistake, never, Scope.Scope> =>
+  Effect.map(
+    makeWorkerPool<Telling, { readonly _tag?: undefined; readonly found?: Finding }>(
+      join(here, "tell-stories.ts"),
+      count
+    ),
+    ({ run }) =>
+      (telling) =>
+        Effect.flatMap(run(telling), (answer) =>
+          answer._tag === "Failed"
+            ? Effect.die(new Error(`${telling.mutant.name}: the stories could not be told: ${answer.message}`))
+            : Effect.succeed(answer.found)
+        )
+  )

@@ -1,20 +1,21 @@
-/**
- * `node tell-stories.ts <usual|sharded|branches> <from> <to> <invariant>…`: tells random stories in a copy of the
- * program, and prints the first that breaks one of the invariants as JSON.
- */
+/** The program of a process that tells random stories to planted mistakes, one mistake after the other. */
 
-import { runStory } from "../../../lab/simulation/story/run-story.ts"
-import { storyOfSeries } from "./story-of-series.ts"
+import { serveWork } from "../../../lab/simulation/command/serve-work.ts"
+import { type Finding, mutants, type Telling } from "./mutant.ts"
+import { plant } from "./plant.ts"
 
-const [series, from, to, ...invariants] = process.argv.slice(2)
+plant(mutants)
+await import("../../../lab/simulation/story/run-story.ts")
+const { storyOfSeries } = await import("./story-of-series.ts")
 
-const tell = () => {
-  for (let story = Number(from); story <= Number(to); story++) {
-    const [broken] = runStory(storyOfSeries(series, story)).violations
+type Program = typeof import("../../../lab/simulation/story/run-story.ts")
+
+serveWork(async ({ mutant: { invariants, name, series }, from, to }: Telling): Promise<{ readonly found: Finding }> => {
+  const program: Program = await import(`../../../lab/simulation/story/run-story.ts?planted=${name}`)
+  for (let story = from; story <= to; story++) {
+    const [broken] = program.runStory(storyOfSeries(series, story)).violations
     if (broken !== undefined && invariants.includes(broken.id))
-      return { story, id: broken.id, sentence: broken.sentence, detail: broken.detail }
+      return { found: { story, id: broken.id, sentence: broken.sentence, detail: broken.detail } }
   }
-  return null
-}
-
-process.stdout.write(JSON.stringify(tell()))
+  return { found: undefined }
+})

@@ -102,7 +102,7 @@ const copied = (variables: Readonly<Record<string, string>>, missing: ReadonlyAr
     const { status, stderr, stdout } = spawnSync("sh", ["-c", sqlServer.copyScript], {
       env,
       encoding: "utf8",
-      timeout: 120_000
+      timeout: 600_000
     })
     const plain = (text: string) => text.replaceAll(folder, "")
     const calls = plain(readFileSync(env.LOG, "utf8"))

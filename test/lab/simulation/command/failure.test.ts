@@ -1,37 +1,20 @@
 /** How a failure is told: its seed, its whole story, and a command that plays it again. */
 
 import { execFileSync } from "node:child_process"
-import { Option, Result } from "effect"
+import { Result } from "effect"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { type Failure, failureText, replayOfRandom } from "../../../../lab/simulation/command/failure.ts"
-import { readOptions, type SimulateFlags } from "../../../../lab/simulation/command/simulate-flags.ts"
+import { readOptions } from "../../../../lab/simulation/command/simulate-flags.ts"
 import type { Outcome } from "../../../../lab/simulation/command/work.ts"
+import { givenFlags } from "./given-flags.ts"
 
 const usualSize = { clusters: 3, sessions: 3, minutes: 5 }
 
 /** The subject that the command line names. */
 const subjectOf = (args: ReadonlyArray<string>) => {
-  const given = (name: string): Option.Option<string> => {
-    const at = args.indexOf(`--${name}`)
-    return Option.fromUndefinedOr(at < 0 ? undefined : args[at + 1])
-  }
-  const flags: SimulateFlags = {
-    seed: given("seed"),
-    stories: given("stories"),
-    story: given("story"),
-    scenario: given("scenario"),
-    sweep: given("sweep"),
-    clusters: given("clusters"),
-    sessions: given("sessions"),
-    hours: given("hours"),
-    workers: given("workers"),
-    trace: given("trace"),
-    report: given("report"),
-    forever: false,
-    json: false
-  }
-  return Result.getOrThrow(readOptions(flags, 1)).subject
+  const pairs = args.flatMap((name, i) => (i % 2 === 0 ? [[name.replace("--", ""), args[i + 1]]] : []))
+  return Result.getOrThrow(readOptions(givenFlags(Object.fromEntries(pairs)), 1)).subject
 }
 
 const outcome: Outcome = {
@@ -39,7 +22,8 @@ const outcome: Outcome = {
   violation: { id: "expect", sentence: "What the story expects holds.", detail: "s1 lives", at: 0, line: 4 },
   transcript: ["session s1", "  0.0s s1 connects", "tick 1s"],
   faults: {},
-  virtualMs: 1000
+  virtualMs: 1000,
+  steps: 0
 }
 
 const failure = (choice: Failure["choice"]): Failure => ({

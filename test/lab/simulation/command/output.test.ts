@@ -10,7 +10,8 @@ const passed: Outcome = {
   violation: undefined,
   transcript: ["tick 1s"],
   faults: { cut: 2 },
-  virtualMs: 3_600_000
+  virtualMs: 3_600_000,
+  steps: 0
 }
 const tally = [passed, { ...passed, faults: { crash: 3, cut: 1, skew: 1 } }].reduce(counted, emptyTally)
 

@@ -1,7 +1,10 @@
-/** Runs the command `simulate` in a folder, for tests. */
+/** Runs the command `simulate`, for tests. */
 
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { Effect } from "effect"
+import { runSimulate } from "../../../../lab/simulation/command/simulate-command.ts"
+import { type Given, givenFlags } from "./given-flags.ts"
 
 const program = fileURLToPath(new URL("../../../../lab/lab.ts", import.meta.url))
 
@@ -13,7 +16,19 @@ export interface SimulateRun {
   readonly lines: ReadonlyArray<string>
 }
 
-/** Runs the command. `interruptAt`: sends SIGINT as soon as standard output matches. */
+/** Runs the command in this process, which takes a fraction of the time. Failures would be written to its folder. */
+export const simulateHere = async (given: Given): Promise<SimulateRun> => {
+  let [out, err] = ["", ""]
+  const streams = {
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
+    columns: () => undefined
+  }
+  const code = await Effect.runPromise(runSimulate(givenFlags({ workers: "1", ...given }), streams))
+  return { code, out, err, lines: out.trimEnd().split("\n") }
+}
+
+/** Runs the program in a folder. `interruptAt`: sends SIGINT as soon as standard output matches. */
 export const simulate = (cwd: string, args: ReadonlyArray<string>, interruptAt?: RegExp): Promise<SimulateRun> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, "simulate", ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] })

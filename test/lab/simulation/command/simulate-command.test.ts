@@ -1,11 +1,11 @@
-/** The command `simulate` as a whole, in processes: exit codes, failures, traces, reports. */
+/** The command `simulate` as a whole: exit codes, failures, traces. */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { gunzipSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { randomStory, usualRandomStory } from "../../../../lab/simulation/story/random-story.ts"
-import { simulate } from "./run-simulate.ts"
+import { randomStory } from "../../../../lab/simulation/story/random-story.ts"
+import { simulate, simulateHere } from "./run-simulate.ts"
 
 let folder: string
 beforeEach(() => {
@@ -21,6 +21,9 @@ const read = (name: string): string => readFileSync(`${folder}/${name}`, "utf8")
 const json = (lines: ReadonlyArray<string>) =>
   lines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
 
+/** Random stories that are quick. */
+const small = { clusters: "1", sessions: "1" }
+
 /** A story that surely fails, because its session does not end. */
 const wrong = ["cluster a default", "cluster b", "session s1", "tick 5s", "request a", "tick 3s", "expect s1 ended"]
 /** The shrunk story. Without the tick the session would not serve yet, which is another failure. */
@@ -28,65 +31,44 @@ const shortest = ["cluster a default", "session s1", expect.stringMatching(/^tic
 const right = ["cluster a default", "session s1", "tick 5s", "expect s1 serving"]
 
 describe("npm run simulate", () => {
-  it("gives the same output and the same trace, however many workers there are", async () => {
+  it("gives the same output and the same trace, however many workers there are, and for one story alone", async () => {
     const withWorkers = (workers: string) =>
-      simulate(folder, ["--seed", "5", "--stories", "12", "--workers", workers, "--trace", `${workers}.jsonl`])
+      simulateHere({ ...small, seed: "5", stories: "4", workers, trace: `${folder}/${workers}.jsonl` })
     const [one, two] = [await withWorkers("1"), await withWorkers("2")]
     expect(two.out).toBe(one.out)
     expect(two.code).toBe(one.code)
-    expect(one.lines.at(-1)).toMatch(/^\d+ passed, \d+ failed$/)
+    expect(one.lines.at(-1)).toBe("4 passed, 0 failed")
     const [firstTrace, secondTrace] = [read("1.jsonl"), read("2.jsonl")]
     expect(firstTrace === secondTrace).toBe(true)
     const headings = firstTrace.split("\n").filter((line) => line.startsWith('{"_tag":"Story"'))
-    expect(json(headings).map(({ number, seed }) => [number, seed])).toEqual(
-      Array.from({ length: 12 }, (_, i) => [i + 1, `5/${i + 1}`])
+    expect(json(headings).map(({ lines, number, seed }) => [number, seed, lines])).toEqual(
+      [1, 2, 3, 4].map((i) => [i, `5/${i}`, randomStory(`5/${i}`, { clusters: 1, sessions: 1, minutes: 5 }).lines])
     )
     expect(readdirSync(folder).filter((name) => name.includes(".parts-"))).toEqual([])
-  })
 
-  it("draws other stories from another seed", async () => {
-    const traceOf = async (seed: string) => {
-      await simulate(folder, ["--seed", seed, "--stories", "1", "--trace", `${seed}.jsonl`])
-      return read(`${seed}.jsonl`)
-    }
-    expect((await traceOf("1")) === (await traceOf("2"))).toBe(false)
-  })
-
-  it("plays one story of a series by its own seed, byte for byte", async () => {
-    await simulate(folder, ["--seed", "5", "--stories", "1", "--trace", "series.jsonl"])
-    const { code, lines } = await simulate(folder, ["--story", "5/1", "--trace", "one.jsonl"])
-    expect(read("one.jsonl") === read("series.jsonl")).toBe(true)
+    const { code, lines } = await simulateHere({ ...small, story: "5/1", trace: `${folder}/one.jsonl` })
+    expect(firstTrace.startsWith(read("one.jsonl"))).toBe(true)
     expect([code, lines.at(-1)]).toEqual([0, "1 passed, 0 failed"])
     // Its transcript is shown although it passed.
     expect(lines.some((line) => line.startsWith("session s1"))).toBe(true)
   })
 
-  it("plays a story of the tests, whose seed is no part of a series", async () => {
-    const seed = "0123456789ab-17"
-    await simulate(folder, ["--story", seed, "--trace", "one.jsonl"])
-    const [heading = ""] = read("one.jsonl").split("\n")
-    expect(json([heading])[0]).toMatchObject({ seed, lines: randomStory(seed, usualRandomStory).lines })
-  })
-
   it("writes JSON lines only, one per story in their order, and the counts last", async () => {
-    const { err, lines } = await simulate(folder, ["--seed", "1", "--stories", "5", "--json", "--trace", "t.jsonl.gz"])
+    const trace = `${folder}/t.jsonl.gz`
+    const { err, lines } = await simulateHere({ ...small, seed: "1", stories: "2", json: true, trace })
     expect(err).toBe("")
     const values = json(lines)
-    expect(values.slice(0, -1).map(({ seed, story }) => [story, seed])).toEqual(
-      [1, 2, 3, 4, 5].map((i) => [i, `1/${i}`])
-    )
-    const last = values.at(-1)
-    expect(Number(last?.["passed"]) + Number(last?.["failed"])).toBe(5)
-    const trace = gunzipSync(readFileSync(`${folder}/t.jsonl.gz`))
-      .toString("utf8")
-      .trimEnd()
-      .split("\n")
-    expect(json(trace).filter(({ _tag }) => _tag === "Story")).toHaveLength(5)
+    expect(values.slice(0, -1).map(({ seed, story }) => [story, seed])).toEqual([
+      [1, "1/1"],
+      [2, "1/2"]
+    ])
+    expect(values.at(-1)).toMatchObject({ passed: 2, failed: 0 })
+    const events = gunzipSync(readFileSync(trace)).toString("utf8").trimEnd().split("\n")
+    expect(json(events).filter(({ _tag }) => _tag === "Story")).toHaveLength(2)
   })
 
   it("shows a scenario's transcript and ends with 0", async () => {
-    const file = write("right.txt", ...right)
-    const { code, lines } = await simulate(folder, ["--scenario", file])
+    const { code, lines } = await simulateHere({ scenario: `${folder}/${write("right.txt", ...right)}` })
     expect(lines).toContain("expect s1 serving")
     expect(lines.some((line) => line.endsWith("s1 connected"))).toBe(true)
     expect(lines.at(-1)).toBe("1 passed, 0 failed")
@@ -109,9 +91,12 @@ describe("npm run simulate", () => {
     expect(story.filter((line) => line !== "" && !line.startsWith("#"))).toEqual(shortest)
     // The whole transcript comes first.
     expect(out.indexOf("request a")).toBeLessThan(out.indexOf("✗ scenario"))
-    const replayed = await simulate(folder, ["--scenario", saved])
-    expect(replayed.out).toMatch(/BROKEN expect: /)
+    const replayed = await simulate(folder, ["--scenario", saved, "--json"])
     expect(replayed.code).toBe(1)
+    const [failure, last] = json(replayed.lines)
+    expect(failure).toMatchObject({ story: 1, ok: false, seed: "abc", violation: { id: "expect" }, lines: shortest })
+    expect(failure?.["replay"]).toBe(`npm run simulate -- --scenario ${String(failure?.["file"])}`)
+    expect(last).toMatchObject({ passed: 0, failed: 1 })
   })
 
   it("does not take another broken expectation for a shorter form of the first one", async () => {
@@ -131,18 +116,9 @@ describe("npm run simulate", () => {
     expect(read("simulation-failures/expect-scenario-cut.txt.txt")).toMatch(/^session s1$/m)
   })
 
-  it("tells a failure in JSON", async () => {
-    const { code, lines } = await simulate(folder, ["--scenario", write("wrong.txt", ...wrong), "--json"])
-    expect(code).toBe(1)
-    const [failure, last] = json(lines)
-    expect(failure).toMatchObject({ story: 1, ok: false, seed: "1", violation: { id: "expect" }, lines: shortest })
-    expect(failure?.["replay"]).toBe(`npm run simulate -- --scenario ${String(failure?.["file"])}`)
-    expect(last).toMatchObject({ passed: 0, failed: 1 })
-  })
-
   it("sweeps over every call of a story, and replays one run of the sweep", async () => {
     const file = write("short.txt", "cluster a default primary", "tick 1s")
-    const { lines } = await simulate(folder, ["--sweep", file, "--json"])
+    const { lines } = await simulateHere({ sweep: `${folder}/${file}`, json: true })
     const values = json(lines)
     const runs = values.slice(0, -1)
     expect(runs.length).toBeGreaterThan(50)
@@ -151,17 +127,17 @@ describe("npm run simulate", () => {
     expect(crash).toMatchObject({ faults: { "call crash before": 1 } })
     const saved = write(
       "one.txt",
-      `# sweep: ${String(crash?.["name"]).replace("scenario short.txt, ", "")}`,
+      `# sweep: ${String(crash?.["name"]).replace(/^.*short\.txt, /, "")}`,
       ...read(file).trimEnd().split("\n")
     )
-    const { out } = await simulate(folder, ["--scenario", saved])
+    const { out } = await simulateHere({ scenario: `${folder}/${saved}` })
     expect(out).toMatch(/operator a crashed/)
   })
 
   it("goes on for ever until Ctrl-C, with new seeds, and then sums up", async () => {
     const { code, lines } = await simulate(
       folder,
-      ["--forever", "--seed", "8", "--stories", "2", "--json"],
+      ["--forever", "--seed", "8", "--stories", "2", "--clusters", "1", "--sessions", "1", "--json"],
       /"seed":"10\/1"/
     )
     const values = json(lines)
@@ -184,29 +160,20 @@ describe("npm run simulate", () => {
   })
 
   it.each([
-    [["--stories", "0"], 'simulate: --stories: "0" is not a whole number from 1 to 1000000000\n'],
-    [["--scenario", "no-such"], 'simulate: there is no scenario and no file "no-such"'],
-    [
-      ["--stories", "1", "--trace", "no/such/folder.jsonl"],
-      "simulate: --trace: no/such/folder.jsonl cannot be written"
-    ],
-    [
-      ["--stories", "1", "--report", "no/such/folder.html"],
-      "simulate: --report: no/such/folder.html cannot be written"
-    ],
-    [["--bogus"], "Unrecognized flag: --bogus"]
-  ])("refuses %j", async (args, message) => {
-    const { code, err } = await simulate(folder, args)
+    [{ stories: "0" }, 'simulate: --stories: "0" is not a whole number from 1 to 1000000000\n'],
+    [{ scenario: "no-such" }, 'simulate: there is no scenario and no file "no-such"'],
+    [{ stories: "1", trace: "no/such/folder.jsonl" }, "simulate: --trace: no/such/folder.jsonl cannot be written"],
+    [{ stories: "1", report: "no/such/folder.html" }, "simulate: --report: no/such/folder.html cannot be written"]
+  ])("refuses %j", async (given, message) => {
+    const { code, err } = await simulateHere(given)
     expect(err).toContain(message)
     expect(code).toBe(1)
   })
 
   it("refuses a scenario with mistakes: line, verb, nearest verb", async () => {
-    const { code, err, out } = await simulate(folder, [
-      "--scenario",
-      write("bad.txt", "cluster a default", "sesion s1")
-    ])
-    expect(err).toBe('simulate: bad.txt: line 2: there is no verb "sesion"; the nearest is session\n')
+    const scenario = `${folder}/${write("bad.txt", "cluster a default", "sesion s1")}`
+    const { code, err, out } = await simulateHere({ scenario })
+    expect(err).toBe(`simulate: ${scenario}: line 2: there is no verb "sesion"; the nearest is session\n`)
     expect([code, out]).toEqual([1, ""])
   })
 })

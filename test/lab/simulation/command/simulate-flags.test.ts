@@ -1,30 +1,11 @@
 /** The flags of `simulate`: values, defaults, and the sentences about mistakes. */
 
-import { Option, Result } from "effect"
+import { Result } from "effect"
 import { describe, expect, it } from "vitest"
-import { readOptions, type SimulateFlags } from "../../../../lab/simulation/command/simulate-flags.ts"
+import { readOptions } from "../../../../lab/simulation/command/simulate-flags.ts"
+import { type Given, givenFlags } from "./given-flags.ts"
 
-type Given = Partial<Record<Exclude<keyof SimulateFlags, "forever" | "json">, string>> & {
-  readonly forever?: boolean
-  readonly json?: boolean
-}
-
-const flags = ({ forever = false, json = false, ...texts }: Given): SimulateFlags => ({
-  seed: Option.fromUndefinedOr(texts.seed),
-  stories: Option.fromUndefinedOr(texts.stories),
-  story: Option.fromUndefinedOr(texts.story),
-  scenario: Option.fromUndefinedOr(texts.scenario),
-  sweep: Option.fromUndefinedOr(texts.sweep),
-  clusters: Option.fromUndefinedOr(texts.clusters),
-  sessions: Option.fromUndefinedOr(texts.sessions),
-  hours: Option.fromUndefinedOr(texts.hours),
-  workers: Option.fromUndefinedOr(texts.workers),
-  trace: Option.fromUndefinedOr(texts.trace),
-  report: Option.fromUndefinedOr(texts.report),
-  forever,
-  json
-})
-const read = (given: Given) => readOptions(flags(given), 2)
+const read = (given: Given) => readOptions(givenFlags(given), 2)
 const usualSize = { clusters: 3, sessions: 3, minutes: 5 }
 const random = { _tag: "Random", seed: undefined, stories: 100, forever: false, size: usualSize }
 

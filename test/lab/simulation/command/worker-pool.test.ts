@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
+import { makeStoryPool } from "../../../../lab/simulation/command/story-pool.ts"
 import type { Answer, Work } from "../../../../lab/simulation/command/work.ts"
-import { makeWorkerPool } from "../../../../lab/simulation/command/worker-pool.ts"
 import { untilTrue } from "../../../support/until-true.ts"
 
 const story = (...lines: ReadonlyArray<string>): Work => ({
@@ -44,7 +44,7 @@ describe("worker processes", () => {
     const answers = await Effect.runPromise(
       Effect.scoped(
         Effect.gen(function* () {
-          const pool = yield* makeWorkerPool(2)
+          const pool = yield* makeStoryPool(2)
           const told = yield* Effect.all([pool.run(story("tick 1s")), pool.run(story("tick 2s"))], { concurrency: 2 })
           expect(workers()).toHaveLength(2)
           return told
@@ -63,7 +63,7 @@ describe("worker processes", () => {
     const [lost, next] = await Effect.runPromise(
       Effect.scoped(
         Effect.gen(function* () {
-          const pool = yield* makeWorkerPool(1)
+          const pool = yield* makeStoryPool(1)
           const kill = Effect.promise(async () => {
             await untilTrue("a worker", () => workers().length === 1)
             workers().forEach((pid) => process.kill(pid, "SIGKILL"))
@@ -77,9 +77,28 @@ describe("worker processes", () => {
     expect(next).toMatchObject({ _tag: "Ran", outcome: { virtualMs: 1_003_000 } })
   })
 
+  it("are given in turn: work that comes later does not pass by", async () => {
+    const ended: Array<number> = []
+    await Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { run } = yield* makeStoryPool(1)
+          const one = (number: number): Effect.Effect<void> =>
+            Effect.andThen(
+              run(story("tick 1s")),
+              Effect.sync(() => void ended.push(number))
+            )
+          // The first one asks again as soon as it has its answer, while the second waits.
+          yield* Effect.all([Effect.andThen(one(1), one(3)), one(2)], { concurrency: 2 })
+        })
+      )
+    )
+    expect(ended).toEqual([1, 2, 3])
+  })
+
   it("tell of a random story that cannot be read as of one that failed", async () => {
     const answer = await Effect.runPromise(
-      Effect.scoped(Effect.flatMap(makeWorkerPool(1), ({ run }) => run(story("sesion s1"))))
+      Effect.scoped(Effect.flatMap(makeStoryPool(1), ({ run }) => run(story("sesion s1"))))
     )
     expect(answer._tag === "Ran" && answer.outcome.violation).toMatchObject({
       id: "story",

@@ -25,7 +25,7 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
         `"fonts.dtd"><fontconfig><dir>${folder}/fonts</dir><cachedir>${folder}/cache</cachedir></fontconfig>`
     )
     const env = { ...process.env, FONTCONFIG_PATH: `${folder}/fonts` }
-    const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], env, timeout: 250_000 })
+    const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"], env, timeout: 600_000 })
     return {
       browser,
       stop: async () => {
