@@ -153,6 +153,26 @@ describeWith(["Redis"], "a branch of Redis", () => {
     })
   })
 
+  it("has all keys where an answer takes half a second, behind which redis-cli writes how long it took", async () => {
+    const programs = engineFolder()
+    try {
+      const script = '#!/bin/sh\nPATH=${PATH#*:} redis-cli "$@" | sed "s/^(integer) -1$/&\\n(0.86s)/"\n'
+      writeFileSync(join(programs.path, "redis-cli"), script, { mode: 0o755 })
+      const url = `redis://slow:of-the-slow@${sourceAddress}:6379/2`
+      const changed = { ...place, path: `${programs.path}:${usualPath}`, secrets: { app: { url } } }
+      await withBranch(changed, asked({ copy: { mode: "all" } }), async (serve) => {
+        const server = await startRedis(serve, branchAddress, branchPassword)
+        try {
+          expect(await server.ask(2, "dbsize")).toBe("(integer) 12007")
+        } finally {
+          await server.stop()
+        }
+      })
+    } finally {
+      programs.remove()
+    }
+  })
+
   it("has all keys where reading many at once fails", async () => {
     const programs = engineFolder()
     try {

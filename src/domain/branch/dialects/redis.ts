@@ -82,6 +82,8 @@ refuse_errors() {
   [ -z "$told" ] || fail "$2: $told"
 }
 lines() { wc -l < "$1" | tr -d ' '; }
+# Answers to commands that redis-cli reads: behind an answer that took half a second it writes how long, as (0.86s).
+answers_only() { sed '/^([0-9]*\\.[0-9]*s)$/d'; }
 # The commands that run a script ($1) with all keys, 100 at a time.
 with_keys() {
   ten="- - - - - - - - - -"
@@ -168,7 +170,7 @@ if [ "$reads_source" != 0 ]; then
     [ -f "$part" ] || continue
     sed 's/.*/pttl &\\
 dump &/' "$part" > "$STAGING/commands"
-    from_source < "$STAGING/commands" > "$STAGING/answers"
+    from_source < "$STAGING/commands" | answers_only > "$STAGING/answers"
     refuse_errors "$STAGING/answers" "the source's keys could not be read"
     [ "$(lines "$STAGING/answers")" = "$(lines "$STAGING/commands")" ] ||
       fail "the source's keys could not be read: the connection was lost"
@@ -178,7 +180,7 @@ dump &/' "$part" > "$STAGING/commands"
       s/^(integer) 0 "/1 "/
       s/^(integer) \\([0-9]* "\\)/\\1/' |
       paste -d ' ' "$part" - | sed '/ (nil)$/d; s/^/restore /; s/$/ replace/' > "$STAGING/commands"
-    into_branch < "$STAGING/commands" > "$STAGING/answers"
+    into_branch < "$STAGING/commands" | answers_only > "$STAGING/answers"
     refuse_errors "$STAGING/answers" "the branch does not take a key"
     [ "$(lines "$STAGING/answers")" = "$(lines "$STAGING/commands")" ] || fail "the branch's server was lost"
     rm "$part"
