@@ -136,7 +136,7 @@ const seedsFrom = (properties: number, explored: number, { chosen, counts, parts
     chosen
       .filter((story) => story.kind === kind)
       .map(({ seed }) => seed)
-      .toSorted()
+      .toSorted(new Intl.Collator("en", { numeric: true }).compare)
   return {
     properties,
     stories: { usual: seeds("usual"), branches: seeds("branches"), sharded: seeds("sharded") },
