@@ -36,7 +36,6 @@ const files = [
   "test/seeds.json",
   "test/support/property-seed.ts",
   "test/support/seed-properties.ts",
-  "test/support/tested-commit.ts",
   "test/support/vitest-context.d.ts"
 ]
 
