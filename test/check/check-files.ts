@@ -34,6 +34,7 @@ const files = [
   "src/domain/json.ts",
   "src/domain/resources",
   "test/seeds.json",
+  "test/suites.ts",
   "test/support/property-seed.ts",
   "test/support/seed-properties.ts",
   "test/support/vitest-context.d.ts"
