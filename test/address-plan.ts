@@ -9,6 +9,8 @@ const networks = {
   "playground, branches": [46, 4],
   "real client, agents of earlier releases": [28, 4],
   "real client, further commands": [34, 2],
+  "recorded client": [93, 3],
+  "recorded client, played": [187, 3],
   "playground, kubernetes": [50, 6],
   "fuzz, unless told otherwise": [60, 2],
   fuzz: [64, 2],

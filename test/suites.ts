@@ -176,6 +176,7 @@ export const suites = {
     long: true,
     finds: "a primary that is its own default does not serve the client on embedded clusters"
   },
+  "real/recorded-client": { needs: client, finds: "what `npm test` asks as the client is not what the client asks" },
   "real/real-agent": { needs: [...client, "mirrord-agent"], finds: "the targetless agent is not understood" },
   "real/real-agent-ephemeral": {
     needs: [...client, "mirrord-agent", "pod networks"],
