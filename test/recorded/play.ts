@@ -74,6 +74,9 @@ const converse = async (
   return socket
 }
 
+/** Has letters, by which its forms differ, and a leading zero, which some of them leave out. */
+const newId = (): bigint => BigInt(`0x0abc${randomBytes(6).toString("hex")}`)
+
 /** Whether an answer tells of a copy that is still being made, of which the client asks again. */
 const isInProgress = (answer = ""): boolean => answer.includes('"phase":"InProgress"')
 
@@ -87,7 +90,7 @@ export const playRecorded = async (
   for (const exchange of exchanges) {
     const { answer, messages = [], request } = exchange
     const session = request.headers[sessionHeader] ?? ""
-    if (session !== "" && by.fill(session) === session) by.addSession(randomBytes(8).readBigUInt64BE())
+    if (session !== "" && by.fill(session) === session) by.addSession(newId())
     const headers = Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, sentHeader(name, value, by)])
     )

@@ -131,7 +131,11 @@ export class Placeholders {
   hide(value: string): string {
     const person = `${this.#values.get("<x-client-name>") ?? ""}/ann@${this.#values.get("<x-client-hostname>") ?? ""}`
     let hidden = value.replaceAll(person, "<x-client-name>/ann@<x-client-hostname>")
-    for (const [name, known] of this.#values) if (!name.startsWith("<x-")) hidden = hidden.replaceAll(known, name)
+    for (const [name, known] of this.#values) {
+      if (name.startsWith("<x-")) continue
+      // Names of objects hold an id without its leading zeros.
+      hidden = hidden.replaceAll(known, name).replaceAll(known.replace(/^0+/u, ""), name)
+    }
     for (const [pattern, as] of variants) hidden = hidden.replaceAll(pattern, as)
     return hidden
   }
