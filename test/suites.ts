@@ -133,6 +133,7 @@ export const suites = {
     needs: ["mirrord", "PostgreSQL"],
     finds: "`npm start -- --branches` does not tell its story"
   },
+  "real/agent-conformance": { needs: ["mirrord-agent"], finds: "the reference agent answers unlike the real one" },
   "real/agent-incoming": {
     needs: ["mirrord-agent", "pod networks"],
     finds: "the reference agent differs from the real one in incoming traffic"
