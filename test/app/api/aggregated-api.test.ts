@@ -90,7 +90,7 @@ interface StartOptions {
   readonly requireFrontProxy?: boolean
   readonly frontProxy?: ReturnType<typeof proxySource>
   readonly certificate?: ServingCertificateSource
-  readonly longestLinkSilence?: number
+  readonly maxLinkSilence?: number
   readonly listenOn?: Pick<ApiServerOptions, "host" | "port" | "fallback">
 }
 
@@ -140,7 +140,7 @@ const start = async (options: StartOptions = {}) => {
       certificate: options.certificate ?? unchanging(certificateOf(serving)),
       frontProxy: options.frontProxy ?? proxySource(knownProxy(front.caPem)),
       requireFrontProxy: options.requireFrontProxy ?? true,
-      ...(options.longestLinkSilence === undefined ? {} : { longestLinkSilence: options.longestLinkSilence })
+      ...(options.maxLinkSilence === undefined ? {} : { maxLinkSilence: options.maxLinkSilence })
     }).pipe(Effect.provideService(OperatorFacade, facade), Scope.provide(scope))
   )
   const stop = () => Effect.runPromise(Scope.close(scope, Exit.void))
@@ -857,7 +857,7 @@ describe("an upgrade", () => {
   })
 
   it("of a primary ends when its pings stop; without any pings, or of a user, it stays", async () => {
-    const { connect, fake } = await start({ longestLinkSilence: 40 })
+    const { connect, fake } = await start({ maxLinkSilence: 40 })
     const ended: Array<string> = []
     fake.connect = ({ clientName }) =>
       Effect.succeed({
