@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { events } from "../../../src/domain/events/event-object.ts"
 import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
-import { deployments, pods, replicaSets, services } from "../../../src/domain/resources/core-kinds.ts"
+import { deployments, pods, replicaSets, rollouts, services } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
@@ -129,6 +129,30 @@ describe("a target that is a workload", () => {
       yield* say(variables)
       const answer = got.find(({ _tag }) => _tag === "GetEnvVarsResponse")
       assert.deepStrictEqual(answer, { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map() } })
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("that refers to another one has the pods of both, and is held to the policies of either", () =>
+    Effect.gen(function* () {
+      const { cluster, join } = yield* start
+      const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "myapp" }
+      cluster.api.write(rollouts, "next", { spec: { workloadRef } }, "default")
+      cluster.api.erase(pods, "myapp-1", "default")
+      const sets = [
+        ["next-1", { ...owner("Rollout", "next"), apiVersion: "argoproj.io/v1alpha1" }],
+        ["myapp-old", owner("Deployment", "myapp")],
+        ["other-1", owner("Deployment", "other")]
+      ] as const
+      for (const [name, of] of sets) {
+        cluster.api.write(replicaSets, name, { metadata: { ownerReferences: [of] } }, "default")
+        addPod(cluster, `${name}-a`, { app: "myapp" }, name)
+      }
+      allow(cluster, "guard", { block: ["steal"], targetPath: "deployment/myapp" }, "default")
+      yield* pass("1 second")
+      const { got, say } = yield* join("rollout.next")
+      assert.deepStrictEqual(cluster.agentPods, ["next-1-a", "myapp-old-a"])
+      yield* say(steal)
+      assert.deepInclude(refusalOf(got), { policyName: "guard" })
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
