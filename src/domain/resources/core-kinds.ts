@@ -6,6 +6,7 @@
 
 import * as Schema from "effect/Schema"
 import { ObjectMeta } from "./object-meta.ts"
+import { LabelSelector } from "./policies/label-selector.ts"
 import type { ResourceDescriptor } from "./resource-descriptor.ts"
 
 const StringMap = Schema.Record(Schema.String, Schema.String)
@@ -31,8 +32,6 @@ const PodTemplate = Schema.Struct({
   metadata: Schema.optionalKey(Schema.NullOr(Schema.Struct({ labels: Schema.optionalKey(Schema.NullOr(StringMap)) }))),
   spec: Schema.optionalKey(Schema.Struct({ containers: Schema.optionalKey(Schema.NullOr(Schema.Array(Container))) }))
 })
-
-const LabelSelector = Schema.Struct({ matchLabels: Schema.optionalKey(Schema.NullOr(StringMap)) })
 
 export const Pod = Schema.Struct({
   metadata: ObjectMeta,
