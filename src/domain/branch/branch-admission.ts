@@ -14,6 +14,7 @@ import { imageProblem } from "./branch-image.ts"
 import { type BranchRequest, readBranchRequest } from "./branch-request.ts"
 import type { BranchProfile, BranchSettings, EngineSettings } from "./branch-settings.ts"
 import { engines } from "./engines.ts"
+import { sidesProblem } from "./source-sides.ts"
 
 /** The rules of a cluster for branches. */
 export interface BranchRules {
@@ -70,7 +71,7 @@ const licenceProblem = (
 export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Result.Result<AdmittedBranch, string> =>
   Result.gen(function* () {
     const request = yield* readBranchRequest(branch.spec)
-    const { engine, image, migrations, profile } = request
+    const { connection, engine, image, migrations, profile } = request
     const settings = rules.settings[engine]
     if (settings === undefined) {
       return yield* Result.fail(
@@ -82,6 +83,7 @@ export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Resu
     const problem =
       placeProblem(rules, branch) ??
       licenceProblem(request, found) ??
+      sidesProblem(connection) ??
       (image._tag === "Named" ? imageProblem("spec.image", image.image, found.allowedImages) : undefined) ??
       (migrations?.image === undefined
         ? undefined

@@ -14,6 +14,7 @@ import { readsSource, type BranchRequest } from "./branch-request.ts"
 import type { Dialect } from "./dialect.ts"
 import { requestAnnotation } from "./request-digest.ts"
 import { literalValue, sourceEnvironment, type Environment, type SourceTarget } from "./source-environment.ts"
+import { secretProblem } from "./source-secrets.ts"
 
 /** The pods of branches in this cluster. */
 export interface BranchPodSettings {
@@ -150,11 +151,13 @@ const noSource: Environment = { env: [], envFrom: [] }
 
 /** The variables of the source. An empty branch is made without those that the target does not declare. */
 const environmentOf = ({ request, ...target }: BranchPodOptions): Result.Result<Environment, string> => {
+  const problem = secretProblem(request.connection, target.template)
+  if (problem !== undefined) return Result.fail(problem)
   const environment = sourceEnvironment(request.connection, target)
   return Result.isFailure(environment) && !readsSource(request) ? Result.succeed(noSource) : environment
 }
 
-/** The pod of a branch; the failure is a sentence for the user, about a source that the target does not declare. */
+/** The pod of a branch; the failure is a sentence for the user, about a source that the target does not have. */
 export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions): Result.Result<object, string> =>
   Result.map(environmentOf(options), ({ env, envFrom }) => {
     const { digest, name, namespace, owner, request } = options
