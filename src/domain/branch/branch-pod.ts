@@ -12,6 +12,7 @@ import type { OwnerReference } from "../resources/object-meta.ts"
 import { ownerLabel } from "../session/names.ts"
 import { readsSource, type BranchRequest } from "./branch-request.ts"
 import type { Dialect } from "./dialect.ts"
+import { hidingValues } from "./hidden-values.ts"
 import { requestAnnotation } from "./request-digest.ts"
 import { literalValue, sourceEnvironment, type Environment, type SourceTarget } from "./source-environment.ts"
 import { secretProblem } from "./source-secrets.ts"
@@ -111,10 +112,14 @@ const securityContext = ({ needs }: Dialect): object => ({
   capabilities: { drop: ["ALL"], ...(needs === undefined ? {} : { add: needs.capabilities }) }
 })
 
-const container = (settings: BranchPodSettings, request: BranchRequest, script: string): JsonObject => ({
+const container = (
+  settings: BranchPodSettings,
+  request: BranchRequest,
+  command: ReadonlyArray<string>
+): JsonObject => ({
   image: branchImage(settings, request),
   ...(settings.imagePullPolicy === undefined ? {} : { imagePullPolicy: settings.imagePullPolicy }),
-  command: ["sh", "-c", script],
+  command,
   // The last lines of a tool that fails are the reason that the user reads.
   terminationMessagePolicy: "FallbackToLogsOnError",
   resources: branchResources(settings, request.dialect.needs?.resources),
@@ -194,7 +199,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         volumes: volumesOf(settings),
         initContainers: [
           {
-            ...container(settings, request, copyScript),
+            ...container(settings, request, hidingValues(copyScript)),
             name: "copy",
             env: [...env, ...copyVariables(request), ...variables],
             envFrom
@@ -202,7 +207,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         ],
         containers: [
           {
-            ...container(settings, request, serveScript),
+            ...container(settings, request, ["sh", "-c", serveScript]),
             name: "database",
             ...serverArguments(settings),
             env: [{ name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }, ...variables],
