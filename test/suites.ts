@@ -39,6 +39,10 @@ const migrated: ReadonlyArray<Need> = ["PostgreSQL", "Flyway"]
 
 /** By the test file below `test/`, without `.test.ts`. */
 export const suites = {
+  "charts/admission-policies": {
+    needs: ["helm", "control plane"],
+    finds: "the API server lets somebody order a branch of a target that they may not connect to"
+  },
   "charts/agents": { needs: ["helm"], finds: "agents' pull secrets, accounts and policies do not follow the values" },
   "charts/agreement": { needs: ["helm"], finds: "the chart installs what the operator refuses, or the reverse" },
   "charts/alerts": { needs: ["promtool"], finds: "an alert that Prometheus cannot read, or that never fires" },
