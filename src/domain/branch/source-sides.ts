@@ -13,22 +13,24 @@ const firstOf = (connection: Connection, part: string): ValueSource | undefined 
 
 const isOwn = (source: ValueSource): boolean => source._tag === "Secret" && isCredentialsSecret(source.name)
 
-/** The parts that say where the server is. The name of a database is looked up there, and sends nothing elsewhere. */
+/**
+ * The parts that say where the server is. All others are sent there, the name of the database as well. A server of the
+ * target's may get any value of the user's.
+ */
 const places = ["host", "port"]
-const logins = ["user", "password"]
 
 /** Why the parts of a connection may not be used together; nothing: they may. A sentence for the user. */
 export const sidesProblem = (connection: Connection): string | undefined => {
-  const partOf = (parts: ReadonlyArray<string>, own: boolean): string | undefined =>
-    parts.find((part) => {
+  const find = (parts: Iterable<string>, own: boolean): string | undefined =>
+    [...parts].find((part) => {
       const source = firstOf(connection, part)
       return source !== undefined && isOwn(source) === own
     })
-  const place = partOf(places, true)
-  const login = partOf(logins, false)
-  if (place === undefined || login === undefined) return undefined
+  const place = find(places, true)
+  const other = find(connection.keys(), false)
+  if (place === undefined || other === undefined) return undefined
   return (
-    `${fieldOf(place)} is a value of your own, and the ${login} is the target's, which a server of your choice would ` +
-    `get: take the ${place} from the target as well, or bring user and password as values of your own.`
+    `${fieldOf(place)} is a value of your own, and the ${other} is the target's, which a server of your choice would ` +
+    `get: take the ${place} from the target as well, or bring all parts as values of your own.`
   )
 }

@@ -34,7 +34,7 @@ const admitted = (engine: (typeof served)[number], params: object) =>
   })
 
 describe("the parts of a connection", () => {
-  it("never lead a login of the target's to a server of the user's choice, whatever the engine", () => {
+  it("never lead a value of the target's to a server of the user's choice, whatever the engine", () => {
     const kind = fc.constantFrom(...kinds)
     const part = fc.option(fc.array(kind, { minLength: 1, maxLength: 2 }), { nil: undefined })
     const parts = fc.record({ host: fc.tuple(kind), port: part, user: part, password: part, database: part })
@@ -44,19 +44,18 @@ describe("the parts of a connection", () => {
         const params = Object.fromEntries(lists.map(([name, all]) => [name, all.map((one) => sources[one])]))
         const first = (name: keyof typeof chosen): Kind | undefined => chosen[name]?.[0]
         const isOwnPlace = first("host") === "own" || first("port") === "own"
-        const hasTargetsLogin = (["user", "password"] as const).some((name) => (first(name) ?? "own") !== "own")
-        const result = admitted(engine, params)
-        expect(Result.isFailure(result)).toBe(isOwnPlace && hasTargetsLogin)
+        const names = ["host", "port", "user", "password", "database"] as const
+        const hasTargets = names.some((name) => (first(name) ?? "own") !== "own")
+        expect(Result.isFailure(admitted(engine, params))).toBe(isOwnPlace && hasTargets)
       })
     )
   })
 
   it("are refused by the field that names the server, with what to do", () => {
-    const refused = admitted("pg", { host: sources.own, port: sources.variable, password: sources.secret })
+    const refused = admitted("pg", { host: sources.own, user: sources.own, database: sources.secret })
     expect(Result.getOrThrow(Result.flip(refused))).toBe(
-      "spec.connectionSource.params.host is a value of your own, and the password is the target's, which a server " +
-        "of your choice would get: take the host from the target as well, or bring user and password as values of " +
-        "your own."
+      "spec.connectionSource.params.host is a value of your own, and the database is the target's, which a server " +
+        "of your choice would get: take the host from the target as well, or bring all parts as values of your own."
     )
   })
 
