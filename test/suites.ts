@@ -47,6 +47,10 @@ export const suites = {
     finds: "`braid join` and `braid leave` write half of what a fleet needs"
   },
   "app/commands/operator-command": { needs: [], finds: "the operator opens a port, or shows a token, unasked" },
+  "charts/admission-policies": {
+    needs: ["helm", "control plane"],
+    finds: "the API server lets somebody order a branch of a target that they may not connect to"
+  },
   "charts/agents": { needs: ["helm"], finds: "agents' pull secrets, accounts and policies do not follow the values" },
   "charts/agreement": { needs: ["helm"], finds: "the chart installs what the operator refuses, or the reverse" },
   "charts/alerts": { needs: ["promtool"], finds: "an alert that Prometheus cannot read, or that never fires" },

@@ -35,7 +35,15 @@ const rules = {
   settings: {
     pg: readEngineSettings(
       "pg",
-      { _tag: "Parsed", value: { dbPod: { dbServerArgs: ["-c", "max_connections=17"] } } },
+      {
+        _tag: "Parsed",
+        value: {
+          dbPod: {
+            dbServerArgs: ["-c", "max_connections=17"],
+            allowedImages: ["docker.io/*", "registry.example.com/*"]
+          }
+        }
+      },
       {}
     )
   },
