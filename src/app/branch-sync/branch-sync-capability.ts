@@ -6,9 +6,9 @@
  */
 
 import { Deferred, Effect, type Scope } from "effect"
-import { syncedKinds } from "../../domain/branch-sync/synced-branch.ts"
 import { branchFeatures } from "../../domain/branch/branch-features.ts"
 import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
+import { watchedOrders } from "../../domain/branch/watched-branches.ts"
 import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { roleOf } from "../../domain/fleet/roles.ts"
@@ -107,7 +107,7 @@ export const makeBranchSyncCapability = (
         clusters,
         events
       }
-      const states = yield* Effect.forEach(syncedKinds(branchSettings), (resource) =>
+      const states = yield* Effect.forEach(watchedOrders(branchSettings, sha256Hex), (resource) =>
         makeOriginController({ ...options, resource })
       )
       const looks = yield* Effect.forEach(states, keepEngaged)

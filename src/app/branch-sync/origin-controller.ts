@@ -6,7 +6,8 @@
  * Not here: copies whose origin is gone (cluster-copies.ts), and making branches (app/branches).
  */
 
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect, type Scope, Semaphore } from "effect"
+import { lacksArchive, withArchive } from "../../domain/branch-sync/copy-object.ts"
 import {
   type ObservedOrigin,
   type OriginAction,
@@ -14,6 +15,7 @@ import {
   type SeenCluster
 } from "../../domain/branch-sync/origin-plan.ts"
 import {
+  type BranchAddress,
   copyOf,
   type CopyReference,
   originOf,
@@ -41,6 +43,7 @@ import {
   type BranchSyncOptions,
   changedMeanwhile,
   copyAddress,
+  type CopiesOfCluster,
   isAlive,
   keyOf,
   type KnownOrigin,
@@ -109,6 +112,52 @@ const copiesFor = (state: SyncState, { known, view }: OriginTurn) => {
   return cluster === undefined ? undefined : state.engaged.get(cluster)
 }
 
+/** How many archives of migrations are sent on at a time: each takes some MB. */
+const mostArchives = 4
+
+/** Uses an object, or a patch of one, with the archive of the origin's migrations, which no cache has. */
+const withItsArchive = (
+  { archives, options: { api, resource } }: SyncState,
+  { view: { metadata } }: OriginTurn,
+  part: object,
+  use: (whole: object) => Effect.Effect<void, KubeError>
+): Effect.Effect<void, KubeError> => {
+  const { generation, name, namespace = "", uid } = metadata
+  if (!lacksArchive(part)) return use(part)
+  const changed = changedMeanwhile(api, "get", { name, namespace })
+  const origin = api
+    .get(resource, name, namespace)
+    .pipe(Effect.mapError((error) => (error.reason === "NotFound" ? changed : error)))
+  const isSame = ({ metadata: found }: KubeObject): boolean => found.uid === uid && found.generation === generation
+  return archives.withPermit(
+    Effect.flatMap(origin, (found) => (isSame(found) ? use(withArchive(part, found)) : Effect.fail(changed)))
+  )
+}
+
+/** Tells people once that a branch waits. `why`: a clause. */
+const tellWaiting = ({ options: { events, resource } }: SyncState, { known, view }: OriginTurn, why: string): void => {
+  if (known.toldWaiting === why) return
+  known.toldWaiting = why
+  events.record(resource, view, orderWaitsEvent(why))
+}
+
+/** The name is taken: an earlier try was carried out, somebody else was faster, or a finalizer keeps an old branch. */
+const nameTaken = (
+  state: SyncState,
+  turn: OriginTurn,
+  { api, cluster, controller }: CopiesOfCluster,
+  address: BranchAddress
+): Effect.Effect<never, KubeError> =>
+  Effect.gen(function* () {
+    const behind = changedMeanwhile(api, "create", address)
+    const found = yield* api
+      .get(state.options.resource, address.name, address.namespace)
+      .pipe(Effect.mapError((error) => (error.reason === "NotFound" ? behind : error)))
+    if (isAlive(found)) controller.cache.wrote(found)
+    else tellWaiting(state, turn, `the branch ${keyOf(address)} is still being deleted in cluster ${cluster}`)
+    return yield* behind
+  })
+
 const performCreate = (
   state: SyncState,
   turn: OriginTurn,
@@ -119,26 +168,24 @@ const performCreate = (
     if (copies === undefined) return Effect.void
     const { api, cluster, controller } = copies
     const { key, known, view } = turn
-    return api.create(state.options.resource, object, address.namespace).pipe(
-      Effect.flatMap((made) => {
-        known.copy = { cluster, namespace: address.namespace, uid: made.metadata.uid ?? "" }
-        known.written = { origin: view.metadata.generation, copy: made.metadata.generation }
-        controller.cache.wrote(made)
-        state.origins.enqueue(key)
-        return audit({ act: "branched", branch: address.name, namespace: address.namespace, clusters: [cluster] })
-      }),
-      Effect.catch((error) => {
-        if (error.reason === "AlreadyExists") {
-          // An earlier try was carried out, or somebody else was faster.
-          const behind = changedMeanwhile(api, "create", address)
-          return Effect.andThen(controller.cache.reread(address.name, address.namespace), Effect.fail(behind))
-        }
-        known.refusal = createRefusal(cluster, address, error)
-        if (known.refusal === undefined) return Effect.fail(error)
-        state.origins.enqueue(key)
-        return Effect.void
-      })
-    )
+    const create = (whole: object): Effect.Effect<void, KubeError> =>
+      api.create(state.options.resource, whole, address.namespace).pipe(
+        Effect.flatMap((made) => {
+          known.copy = { cluster, namespace: address.namespace, uid: made.metadata.uid ?? "" }
+          known.written = { origin: view.metadata.generation, copy: made.metadata.generation }
+          controller.cache.wrote(made)
+          state.origins.enqueue(key)
+          return audit({ act: "branched", branch: address.name, namespace: address.namespace, clusters: [cluster] })
+        }),
+        Effect.catch((error) => {
+          if (error.reason === "AlreadyExists") return nameTaken(state, turn, copies, address)
+          known.refusal = createRefusal(cluster, address, error)
+          if (known.refusal === undefined) return Effect.fail(error)
+          state.origins.enqueue(key)
+          return Effect.void
+        })
+      )
+    return withItsArchive(state, turn, object, create)
   })
 
 const performPatchCopy = (
@@ -152,15 +199,17 @@ const performPatchCopy = (
     const { api, controller } = copies
     const { name, namespace } = address
     const metadata = { ...(patch["metadata"] as object | undefined), ...precondition }
-    return api.mergePatch(state.options.resource, name, { ...patch, metadata }, { namespace }).pipe(
-      Effect.map((after) => {
-        turn.known.written = { origin: generation, copy: after.metadata.generation }
-        controller.cache.wrote(after)
-      }),
-      Effect.catch((error) =>
-        error.reason === "NotFound" || error.reason === "Conflict"
-          ? controller.cache.reread(name, namespace)
-          : Effect.fail(error)
+    return withItsArchive(state, turn, { ...patch, metadata }, (whole) =>
+      api.mergePatch(state.options.resource, name, whole, { namespace }).pipe(
+        Effect.map((after) => {
+          turn.known.written = { origin: generation, copy: after.metadata.generation }
+          controller.cache.wrote(after)
+        }),
+        Effect.catch((error) =>
+          error.reason === "NotFound" || error.reason === "Conflict"
+            ? controller.cache.reread(name, namespace)
+            : Effect.fail(error)
+        )
       )
     )
   })
@@ -228,11 +277,7 @@ const perform = (state: SyncState, turn: OriginTurn, action: Performed): Effect.
     case "DeleteOrigin":
       return performDelete(state, turn, action)
     case "TellWaiting":
-      return Effect.sync(() => {
-        if (turn.known.toldWaiting === action.why) return
-        turn.known.toldWaiting = action.why
-        state.options.events.record(state.options.resource, turn.view, orderWaitsEvent(action.why))
-      })
+      return Effect.sync(() => tellWaiting(state, turn, action.why))
   }
 }
 
@@ -288,7 +333,8 @@ const turnsOf = (state: SyncState): PlannedTurns<SyncedBranch, KnownOrigin, Obse
 /** Runs the controller for as long as the scope lives. No cluster is engaged yet. */
 export const makeOriginController = (options: BranchSyncOptions): Effect.Effect<SyncState, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const parts = { options, known: new Map(), stopped: new Set<string>(), engaged: new Map() }
+    const archives = yield* Semaphore.make(mostArchives)
+    const parts = { options, known: new Map(), stopped: new Set<string>(), engaged: new Map(), archives }
     yield* countHolding("branches in two clusters", () => parts.known.size + parts.stopped.size)
     const stateOf = (origins: PlannedController<SyncedBranch>): SyncState => ({ ...parts, origins })
     return stateOf(

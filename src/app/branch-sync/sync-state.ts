@@ -5,7 +5,7 @@
  * Not here: what follows (domain/branch-sync).
  */
 
-import { Result } from "effect"
+import { Result, type Semaphore } from "effect"
 import type { PrimaryIdentity, WrittenGenerations } from "../../domain/branch-sync/copy-object.ts"
 import { copyNamespace } from "../../domain/branch-sync/copy-place.ts"
 import {
@@ -65,6 +65,8 @@ export interface SyncState {
   /** UIDs of origins that this process has seen deleted, and whose copies may be there still. */
   readonly stopped: Set<string>
   readonly engaged: Map<ClusterName, CopiesOfCluster>
+  /** For the archives of migrations that are in memory. */
+  readonly archives: Semaphore.Semaphore
   readonly origins: PlannedController<SyncedBranch>
 }
 

@@ -6,7 +6,7 @@
  * Not here: copies of resources between the clusters of a fleet.
  */
 
-import { Clock, Effect, Exit, Result, type Scope, Struct } from "effect"
+import { Clock, Effect, Exit, Result, type Scope, Semaphore, Struct } from "effect"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
 import type { BranchCredentials } from "../../domain/branch/branch-credentials.ts"
 import { type BranchKind, branchKinds } from "../../domain/branch/branch-kinds.ts"
@@ -22,14 +22,15 @@ import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
 import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
 import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
 import type { BranchAccess } from "../../domain/branch/dialect.ts"
+import { leftOutProblem } from "../../domain/branch/kept-branch.ts"
 import type { ObservedMigrations } from "../../domain/branch/migrations/migration-plan.ts"
 import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
+import { branchPods, watchedBranches } from "../../domain/branch/watched-branches.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { branchEvents, branchExpiredEvent, branchWaitsEvent } from "../../domain/events/branch-events.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
-import { pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import type { ApiError } from "../api/status.ts"
@@ -79,6 +80,8 @@ interface State {
   readonly memory: BranchMemory
   readonly podCache: Reflector
   readonly runs: MigrationRuns
+  /** For the archives of migrations that are in memory. */
+  readonly archives: Semaphore.Semaphore
   readonly self: PlannedController<BranchDatabase>
 }
 
@@ -94,7 +97,10 @@ const podOf = ({ podCache }: Pick<State, "podCache">, branch: BranchDatabase): K
 }
 
 /** Migrations that cannot be read fail alone, and do not make another branch of it. */
-const requestOf = ({ spec }: BranchDatabase) => readBranchRequest({ ...spec, migrations: null })
+const requestOf = ({ metadata, spec }: BranchDatabase): Result.Result<BranchRequest, string> => {
+  const leftOut = leftOutProblem(metadata)
+  return leftOut === undefined ? readBranchRequest({ ...spec, migrations: null }) : Result.fail(leftOut)
+}
 
 /** Whether a spec that can be read asks for another database than the pod was made for. */
 const isChanged = (branch: BranchDatabase, pod: KubeObject | undefined): boolean => {
@@ -175,6 +181,8 @@ const performReadPassword = (
     self.enqueue(key)
   })
 
+/** How many Jobs of migrations are made at a time: each takes some MB while its archive is read and sent. */
+const mostArchives = 4
 /** When migrations are tried again that the cluster did not take, in ms. */
 const tryMigrationsAgain = 60_000
 
@@ -186,7 +194,7 @@ const performMakeMigrations = (state: State, { key, known, now, view }: BranchTu
     self
   } = state
   const host = asString(at(podOf(state, view), "status", "podIP")) ?? ""
-  return makeMigrations({ api, kind, rules }, view, host).pipe(
+  return state.archives.withPermit(makeMigrations({ api, kind, rules }, view, host)).pipe(
     Effect.flatMap((job) => {
       known.obstacle = undefined
       runs.wrote(job)
@@ -410,12 +418,12 @@ const release = ({ memory, self }: State, branch: UsableBranch, sessionId: strin
 
 /** Runs the controller of a kind for as long as the scope lives. */
 const makeKind = (
-  parts: Pick<State, "options" | "offered" | "podCache" | "runs">,
+  parts: Pick<State, "options" | "offered" | "podCache" | "runs" | "archives">,
   kind: BranchKind
 ): Effect.Effect<State, never, Scope.Scope> =>
   Effect.gen(function* () {
     const memory: BranchMemory = new Map()
-    const { resource } = kind
+    const resource = watchedBranches(kind, sha256Hex)
     const self = yield* makePlannedController({ name: resource.kind, api: parts.options.api, resource }, (made) =>
       turnsOf({ ...parts, kind, memory, self: made })
     )
@@ -441,7 +449,7 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
     // The pods are there before the branches that ask for them.
     const podCache = yield* makeReflector(
       options.api,
-      pods,
+      branchPods,
       ({ metadata: { namespace, ownerReferences } }) => {
         for (const { kind: owner, name } of ownerReferences ?? [])
           kinds.find(({ kind }) => kind.resource.kind === owner)?.self.enqueue(keyOf(namespace, name))
@@ -452,8 +460,9 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
     const runs = yield* makeMigrationRuns(options.api, (namespace, name) =>
       kinds.find(({ kind: { engine } }) => engine === undefined)?.self.enqueue(keyOf(namespace, name))
     )
+    const archives = yield* Semaphore.make(mostArchives)
     kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>
-      makeKind({ options, offered, podCache, runs }, kind)
+      makeKind({ options, offered, podCache, runs, archives }, kind)
     )
     // A branch of another process's directory is one that no kind knows.
     const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>

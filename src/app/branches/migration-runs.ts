@@ -7,7 +7,7 @@
 import { Effect, type Scope } from "effect"
 import { branchAnnotation, isMigrationsName, migrationsLabel } from "../../domain/branch/migrations/migration-job.ts"
 import { type MigrationRun, migrationRun } from "../../domain/branch/migrations/migration-run.ts"
-import { jobs, pods } from "../../domain/resources/core-kinds.ts"
+import { migrationJobs, migrationPods } from "../../domain/branch/watched-branches.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
@@ -34,7 +34,7 @@ export const makeMigrationRuns = (
     const selection = { labelSelector: migrationsLabel }
     const jobCache = yield* makeReflector(
       api,
-      jobs,
+      migrationJobs,
       ({ metadata: { namespace, ownerReferences } }) => {
         for (const { name } of ownerReferences ?? []) changed(namespace, name)
       },
@@ -42,7 +42,7 @@ export const makeMigrationRuns = (
     )
     const podCache = yield* makeReflector(
       api,
-      pods,
+      migrationPods,
       ({ metadata: { annotations, namespace } }) => {
         const name = annotations?.[branchAnnotation]
         if (name !== undefined) changed(namespace, name)

@@ -36,7 +36,8 @@ export const branchRefusal = (name: string, namespace: string, obstacle: BranchO
   switch (obstacle._tag) {
     case "Unknown":
       return badRequest(
-        `There is no database branch ${branch} in namespace ${namespace}; run the command again, which makes a new one.`
+        `There is no database branch ${branch} in namespace ${namespace}, or it is being deleted; run the command ` +
+          "again in a moment, which makes a new one."
       )
     case "BeingDeleted":
       return badRequest(`The database branch ${branch} is being deleted; run the command again in a moment.`)

@@ -4,7 +4,15 @@
  */
 
 import { Cause, Effect, Latch, Metric, Queue, Random, type Scope, Stream } from "effect"
-import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection, WatchEvent } from "../../ports/kube-api.ts"
+import type { WatchedResource } from "../../domain/resources/resource-descriptor.ts"
+import {
+  type KubeApi,
+  type KubeError,
+  type KubeObject,
+  keptPart,
+  type Selection,
+  type WatchEvent
+} from "../../ports/kube-api.ts"
 import { logError } from "./log.ts"
 import { counter, countOne } from "./metrics.ts"
 import { hearWatch } from "./watch-lags.ts"
@@ -48,8 +56,11 @@ const keyOf = (name: string, namespace: string | undefined): string =>
  */
 type Changed = (object: KubeObject, deleted: boolean, before: KubeObject | undefined) => void
 
+/** A collection whose kind says what is kept of its objects. */
+type WatchedRef = Omit<WatchedResource<unknown>, "schema" | "kind">
+
 /** The counters of watches that begin anew, by cause; shown from the start. */
-const restartCounters = ({ plural }: ResourceRef) =>
+const restartCounters = ({ plural }: WatchedRef) =>
   Effect.gen(function* () {
     const of = (cause: string) => counter("braid_watch_restarts_total", { resource: plural, cause })
     const counters = { ended: of("ended"), failed: of("failed") }
@@ -59,7 +70,7 @@ const restartCounters = ({ plural }: ResourceRef) =>
 
 interface ReflectorState {
   readonly api: KubeApi
-  readonly ref: ResourceRef
+  readonly ref: WatchedRef
   readonly selection: Selection | undefined
   readonly changed: Changed
   /** By {@link keyOf}. */
@@ -87,10 +98,12 @@ const remove = (state: ReflectorState, object: KubeObject): void => {
   // The object was created again under its name: only its predecessor is gone.
   if (before === undefined || before.metadata.uid !== object.metadata.uid) return
   state.cache.delete(key)
-  state.changed(object, true, before)
+  state.changed(keptPart(state.ref, object) ?? before, true, before)
 }
 
-const put = (state: ReflectorState, object: KubeObject): void => {
+const put = (state: ReflectorState, whole: KubeObject): void => {
+  const object = keptPart(state.ref, whole)
+  if (object === undefined) return remove(state, whole)
   const key = keyOfObject(object)
   const known = state.cache.get(key)
   if (known !== undefined && known.metadata.uid !== object.metadata.uid) remove(state, known)
@@ -209,7 +222,7 @@ const reread = (state: ReflectorState, name: string, namespace: string | undefin
  */
 export const makeReflector = (
   api: KubeApi,
-  ref: ResourceRef,
+  ref: WatchedRef,
   changed: Changed,
   selection?: Selection
 ): Effect.Effect<Reflector, never, Scope.Scope> =>

@@ -14,6 +14,7 @@ import { imageProblem } from "./branch-image.ts"
 import { type BranchRequest, readBranchRequest } from "./branch-request.ts"
 import type { BranchProfile, BranchSettings, EngineSettings } from "./branch-settings.ts"
 import { engines } from "./engines.ts"
+import { leftOutProblem } from "./kept-branch.ts"
 
 /** The rules of a cluster for branches. */
 export interface BranchRules {
@@ -69,6 +70,8 @@ const licenceProblem = (
 /** The branch as this cluster makes it; the failure is a sentence for the user. */
 export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Result.Result<AdmittedBranch, string> =>
   Result.gen(function* () {
+    const leftOut = leftOutProblem(branch.metadata)
+    if (leftOut !== undefined) return yield* Result.fail(leftOut)
     const request = yield* readBranchRequest(branch.spec)
     const { engine, image, migrations, profile } = request
     const settings = rules.settings[engine]

@@ -239,7 +239,7 @@ describe("a branch", () => {
       const branch = branched.found()
       yield* branched.api.delete(branchDatabases, branchName, { namespace })
       yield* pass("1 second")
-      assert.deepInclude(branched.found(), { isBeingDeleted: true, access: undefined })
+      assert.isUndefined(branched.directory.find(namespace, branchName))
       assert.isTrue(Result.isFailure(yield* Effect.result(branched.directory.use(branch, session))))
     })
   )

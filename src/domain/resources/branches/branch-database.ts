@@ -4,7 +4,9 @@ import * as Schema from "effect/Schema"
 import { anyBranching } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
 import { literals, nullable, open, text, textMap, texts, uint16 } from "../field-schemas.ts"
+import { keptBy } from "../kept-fields.ts"
 import { ObjectMeta } from "../object-meta.ts"
+import type { WatchedResource } from "../resource-descriptor.ts"
 import { KubeResourceTarget } from "../session-shapes.ts"
 import {
   BranchStatus,
@@ -114,13 +116,14 @@ export const BranchDatabase = Schema.Struct({
 /** A database of its own for the sessions that name it, made from a workload's database. */
 export type BranchDatabase = typeof BranchDatabase.Type
 
-export const branchDatabases: CustomResource<BranchDatabase> = {
+export const branchDatabases: CustomResource<BranchDatabase> & WatchedResource<BranchDatabase> = {
   group: "dbs.mirrord.metalbear.co",
   version: "v1alpha1",
   kind: "BranchDatabase",
   plural: "branchdatabases",
   scope: "Namespaced",
   schema: BranchDatabase,
+  keeps: keptBy(BranchDatabase),
   description: "A branch of a workload's database, of any engine.",
   installedWith: anyBranching,
   columns: branchColumns,

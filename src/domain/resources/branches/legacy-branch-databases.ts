@@ -7,7 +7,9 @@ import * as Schema from "effect/Schema"
 import { branching, type BranchEngine } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
 import { eachNamed, exactlyOne, nullable, text, textMap } from "../field-schemas.ts"
+import { keptBy } from "../kept-fields.ts"
 import { ObjectMeta } from "../object-meta.ts"
+import type { WatchedResource } from "../resource-descriptor.ts"
 import {
   BranchStatus,
   CopiedParts,
@@ -75,29 +77,32 @@ const common = {
 } as const
 
 /** Branches as clients made them before {@link import("./branch-database.ts").BranchDatabase}. */
-export const pgBranchDatabases: CustomResource<PgBranchDatabase> = {
+export const pgBranchDatabases: CustomResource<PgBranchDatabase> & WatchedResource<PgBranchDatabase> = {
   ...common,
   kind: "PgBranchDatabase",
   plural: "pgbranchdatabases",
   schema: PgBranchDatabase,
+  keeps: keptBy(PgBranchDatabase),
   description: "A branch of a workload's PostgreSQL database, as older clients make it.",
   installedWith: [branching("pg")]
 }
 
-export const mysqlBranchDatabases: CustomResource<MysqlBranchDatabase> = {
+export const mysqlBranchDatabases: CustomResource<MysqlBranchDatabase> & WatchedResource<MysqlBranchDatabase> = {
   ...common,
   kind: "MysqlBranchDatabase",
   plural: "mysqlbranchdatabases",
   schema: MysqlBranchDatabase,
+  keeps: keptBy(MysqlBranchDatabase),
   description: "A branch of a workload's MySQL database, as older clients make it.",
   installedWith: [branching("mysql")]
 }
 
-export const mongodbBranchDatabases: CustomResource<MongodbBranchDatabase> = {
+export const mongodbBranchDatabases: CustomResource<MongodbBranchDatabase> & WatchedResource<MongodbBranchDatabase> = {
   ...common,
   kind: "MongodbBranchDatabase",
   plural: "mongodbbranchdatabases",
   schema: MongodbBranchDatabase,
+  keeps: keptBy(MongodbBranchDatabase),
   description: "A branch of a workload's MongoDB database, as older clients make it.",
   installedWith: [branching("mongodb")]
 }
