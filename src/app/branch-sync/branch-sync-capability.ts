@@ -21,6 +21,7 @@ import { clusterUid } from "../kernel/cluster-uid.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
+import type { Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { keepEngaged } from "./engaged-clusters.ts"
 import { awaitCopy, usableOrder } from "./ordered-branches.ts"
@@ -66,12 +67,13 @@ const admitBranches =
     const names = _tag === "MultiCluster" ? branchNames(params) : []
     const hasBegun = earlier.some(({ sessions }) => sessions?.find(sessions.nameOf(id)) !== undefined)
     if (names.length === 0 || hasBegun) return Effect.void
-    const read = Effect.flatMap(
-      Deferred.await(states),
-      Effect.forEach(({ origins }) => origins.cache.awaitSynced, { discard: true })
-    )
+    const caches: Array<Reflector> = []
+    const read = Effect.flatMap(Deferred.await(states), (known) => {
+      caches.push(...known.map(({ origins }) => origins.cache))
+      return Effect.forEach(caches, ({ awaitSynced }) => awaitSynced, { discard: true })
+    })
     return Effect.gen(function* () {
-      yield* onceRead(read)
+      yield* onceRead(read, caches)
       const known = yield* Deferred.await(states)
       const orders = yield* Effect.forEach(names, (named) =>
         Effect.flatMap(

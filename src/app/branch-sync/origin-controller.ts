@@ -79,8 +79,10 @@ const seenOf = (
   if (lost !== undefined || copies === undefined) return { _tag: "Away", why: lost }
   const { cache } = copies.controller
   if (!cache.synced()) {
-    const why = listRefusal(cluster, options.resource, cache.problem())
-    return why === undefined ? { _tag: "Away", why: undefined } : { _tag: "Refused", why }
+    const problem = cache.problem()
+    const why = listRefusal(cluster, options.resource, problem)
+    if (why !== undefined) return { _tag: "Refused", why }
+    return { _tag: "Away", why: problem && `the branches of cluster ${cluster} cannot be listed: ${problem.detail}` }
   }
   const address = copyAddress(view, known, options)
   const copy = address === undefined ? undefined : branchAt(cache, address)

@@ -285,6 +285,26 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
   }
 }
 
+/** How long a branch waits for a list that fails until people are told by an Event. */
+const tellUnlisted = "10 seconds"
+
+/** Waits until a collection has been read, for as long as that takes. `what`: the subject of a clause. */
+const onceListed = (
+  { kind, options: { events } }: State,
+  branch: BranchDatabase,
+  { awaitSynced, problem }: Pick<Reflector, "awaitSynced" | "problem">,
+  what: string
+): Effect.Effect<void> => {
+  const tell = Effect.sync(() =>
+    events.record(
+      kind.resource,
+      branch,
+      branchWaitsEvent(`${what} cannot be listed: ${problem()?.detail ?? "no answer yet"}`)
+    )
+  )
+  return Effect.timeoutOrElse(awaitSynced, { duration: tellUnlisted, orElse: () => Effect.andThen(tell, awaitSynced) })
+}
+
 const turnsOf = (state: State): PlannedTurns<BranchDatabase, KnownBranch, ObservedBranch, Performed> => {
   const { memory, podCache, runs, self } = state
   return {
@@ -293,10 +313,14 @@ const turnsOf = (state: State): PlannedTurns<BranchDatabase, KnownBranch, Observ
     unreadable: (key, problem) => logWarning("branch of a database ignored", { branch: key, problem }),
     isOver: ({ metadata }) => isBeingDeleted(metadata),
     // A pod or a run that has not been read would count as gone.
-    known: (key, { metadata, spec: { migrations } }) =>
-      podCache.awaitSynced.pipe(
-        Effect.andThen((migrations ?? undefined) === undefined ? Effect.void : runs.awaitSynced),
-        Effect.andThen(Effect.map(Clock.currentTimeMillis, (now) => knownBranch(memory, key, metadata, now)))
+    known: (key, view) =>
+      onceListed(state, view, podCache, "the pods of branches").pipe(
+        Effect.andThen(
+          (view.spec.migrations ?? undefined) === undefined
+            ? Effect.void
+            : onceListed(state, view, runs, "the Jobs of migrations")
+        ),
+        Effect.andThen(Effect.map(Clock.currentTimeMillis, (now) => knownBranch(memory, key, view.metadata, now)))
       ),
     observe: (turn) => observed(state, turn),
     plan: planBranch,
@@ -467,13 +491,8 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
     // A branch of another process's directory is one that no kind knows.
     const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>
       kinds.find(({ memory }) => memory.get(keyOf(namespace, name))?.uid === uid)
-    const started = Effect.forEach(
-      [podCache, ...kinds.map(({ self }) => self.cache)],
-      ({ awaitSynced }) => awaitSynced,
-      {
-        discard: true
-      }
-    )
+    const caches = [podCache, ...kinds.map(({ self }) => self.cache)]
+    const started = Effect.forEach(caches, ({ awaitSynced }) => awaitSynced, { discard: true })
     const ground = {
       api: options.awaited,
       offered,
@@ -481,7 +500,8 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
     }
     return {
       started,
-      takeCredentials: (...given) => Effect.andThen(onceRead(started), takeCredentials(ground, ...given)),
+      caches,
+      takeCredentials: (...given) => Effect.andThen(onceRead(started, caches), takeCredentials(ground, ...given)),
       find: (namespace, name, olderKind) =>
         kinds
           .filter(({ kind: { engine } }) => engine === undefined || engine === olderKind)

@@ -15,6 +15,8 @@ import { isOwnedBy } from "./make-branch-pod.ts"
 
 export interface MigrationRuns {
   readonly awaitSynced: Effect.Effect<void>
+  /** Why the Jobs or their pods cannot be read at the moment, if so. */
+  readonly problem: Reflector["problem"]
   /** The run of a branch's migrations. */
   readonly of: (branch: ObjectMeta) => MigrationRun
   /** Takes the Job that was made. */
@@ -51,6 +53,7 @@ export const makeMigrationRuns = (
     )
     return {
       awaitSynced: Effect.andThen(jobCache.awaitSynced, podCache.awaitSynced),
+      problem: () => jobCache.problem() ?? podCache.problem(),
       of: (branch) => {
         const made = ofBranch(jobCache, branch).filter(
           (job) => isMigrationsName(branch.uid ?? "", job.metadata.name) && isOwnedBy(job, { metadata: branch })

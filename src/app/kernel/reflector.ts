@@ -13,6 +13,7 @@ import {
   type Selection,
   type WatchEvent
 } from "../../ports/kube-api.ts"
+import { type ListHealth, watchList } from "./failing-lists.ts"
 import { logError } from "./log.ts"
 import { counter, countOne } from "./metrics.ts"
 import { hearWatch } from "./watch-lags.ts"
@@ -20,6 +21,8 @@ import { hearWatch } from "./watch-lags.ts"
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250
 const longestPause = 5_000
+/** Watches that may fail in a row, with a list in between, until the collection counts as one that cannot be read. */
+const mostWatchFailures = 5
 
 /** A cache of one collection in one cluster, kept by list and watch. */
 export interface Reflector {
@@ -82,7 +85,13 @@ interface ReflectorState {
   readonly restarts: Effect.Success<ReturnType<typeof restartCounters>>
   /** Called when list or watch has brought something. */
   readonly heard: () => void
+  /** Hears of each failure, and of each list. */
+  readonly health: ListHealth
   isSynced: boolean
+  /** Whether the last list has succeeded. */
+  isRead: boolean
+  /** Watches in a row that failed before they brought anything. */
+  watchFailures: number
   problem: KubeError | undefined
   /** The newest version that list and watch have brought. */
   newestVersion: string
@@ -159,6 +168,14 @@ const takeEvents = (state: ReflectorState, from: string, events: ReadonlyArray<W
   return version
 }
 
+/** A watch has brought something, or has ended as watches do. */
+const watchWorks = (state: ReflectorState): Effect.Effect<void> => {
+  const isNews = state.watchFailures > 0
+  state.failures = 0
+  state.watchFailures = 0
+  return isNews ? state.health.read : Effect.void
+}
+
 /** Watches from a version on, again and again, until a watch fails. */
 const follow = (state: ReflectorState, from: string): Effect.Effect<never, KubeError> =>
   Effect.suspend(() => {
@@ -166,26 +183,29 @@ const follow = (state: ReflectorState, from: string): Effect.Effect<never, KubeE
     let version = from
     const once = Effect.suspend(() =>
       Stream.runForEachArray(api.watch(ref, version, selection), (events) =>
-        Effect.sync(() => {
-          state.failures = 0
+        Effect.suspend(() => {
           state.heard()
           version = takeEvents(state, version, events)
+          return watchWorks(state)
         })
       )
     )
     // A server ends a watch whenever it likes; a short pause protects a server that ends every watch at once.
     return Effect.forever(
-      Effect.andThen(once, () => {
-        state.failures = 0
-        return Effect.andThen(countOne(state.restarts.ended), Effect.sleep(firstPause))
-      })
+      Effect.andThen(once, () =>
+        Effect.andThen(Effect.andThen(watchWorks(state), countOne(state.restarts.ended)), Effect.sleep(firstPause))
+      )
     )
   })
 
 const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* countOne(state.restarts.failed)
-    if (error.reason !== "Gone") state.problem = error
+    const isOfWatch = state.isRead
+    if (isOfWatch) state.watchFailures++
+    // A watch from a version that is forgotten is no trouble: a list comes next.
+    if (error.reason !== "Gone" || !isOfWatch) state.problem = error
+    if (!isOfWatch || state.watchFailures > mostWatchFailures) yield* state.health.failed(error)
     const jitter = yield* Random.nextBetween(0.8, 1.2)
     yield* Queue.clear(state.wake)
     const pause = Math.min(longestPause, firstPause * 2 ** Math.min(state.failures++, 20)) * jitter
@@ -195,9 +215,18 @@ const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void
 
 /** Lists and watches until either fails, then pauses. */
 const listAndWatch = (state: ReflectorState): Effect.Effect<void> =>
-  state.api.list(state.ref, state.selection).pipe(
+  Effect.suspend(() => {
+    state.isRead = false
+    return state.api.list(state.ref, state.selection)
+  }).pipe(
     Effect.map((list) => takeList(state, list)),
-    Effect.tap(() => Effect.sync(() => (state.problem = undefined))),
+    Effect.tap(() =>
+      Effect.suspend(() => {
+        state.problem = undefined
+        state.isRead = true
+        return state.watchFailures > mostWatchFailures ? Effect.void : state.health.read
+      })
+    ),
     // A list alone does not reset the failures: if every watch failed, listing over and over would be the heaviest load
     // of all.
     Effect.flatMap((version) => follow(state, version)),
@@ -245,7 +274,10 @@ export const makeReflector = (
       wake: yield* Queue.sliding<void>(1),
       restarts: yield* restartCounters(ref),
       heard: yield* hearWatch(api.cluster),
+      health: yield* watchList(api.cluster, ref),
       isSynced: false,
+      isRead: false,
+      watchFailures: 0,
       problem: undefined,
       newestVersion: "",
       failures: 0

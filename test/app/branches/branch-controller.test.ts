@@ -1,7 +1,7 @@
 /** The life of a branch at one API server: made, ready, used, expired; and what refuses or ends it. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect, Redacted, Result } from "effect"
+import { Effect, Fiber, Redacted, Result } from "effect"
 import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
 import { events } from "../../../src/domain/events/event-object.ts"
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
@@ -402,6 +402,28 @@ describe("a branch that cannot be", () => {
         "The copy was not complete after 30 minutes: its pod waits for a node: 0/3 nodes are available: pod has " +
           "unbound immediate PersistentVolumeClaims."
       )
+    })
+  )
+
+  it.effect("says why it waits, and why its values are not taken, while a list fails that it needs", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.kill
+      branched.api.before = ({ plural, verb }) =>
+        verb === "list" && plural === pods.plural
+          ? new KubeError({ cluster: "a", operation: "list pods", reason: "Other", detail: "etcd is full" })
+          : Effect.void
+      yield* branched.start()
+      yield* branched.order()
+      yield* pass("15 seconds")
+      const told = branched.api.peekAll(events).map(({ message }) => message)
+      assert.deepStrictEqual(told, ["The branch waits: the pods of branches cannot be listed: etcd is full."])
+      const values = { id: "b", namespace, values: new Map(), user: undefined }
+      const taking = yield* Effect.forkChild(
+        Effect.flip(branched.directory.takeCredentials(values, { user: "ann", groups: [], extra: {} }))
+      )
+      yield* pass("10 seconds")
+      assert.include((yield* Fiber.join(taking)).message, "have not been read yet: etcd is full; try again")
     })
   )
 
