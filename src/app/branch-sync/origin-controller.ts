@@ -27,6 +27,7 @@ import { branchSyncEvents, orderWaitsEvent } from "../../domain/events/branch-sy
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
+import type { CountedBranches } from "../branches/branch-places.ts"
 import { audit } from "../kernel/audit.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
@@ -90,8 +91,23 @@ const seenOf = (
   return { _tag: "Listed", found: copy && { copy, owner: ownerOf(copy, options.primary.uid, originAt) } }
 }
 
+/** An origin among those of all kinds. */
+const placeOf = ({ options: { resource } }: Pick<SyncState, "options">, key: string): string =>
+  `${resource.kind} ${key}`
+
+/** Why an origin without copy is beyond the bounds; nothing: it is not. Its copy's namespace counts. */
+const boundProblem = (state: SyncState, { key, known, view }: OriginTurn): string | undefined => {
+  const { places } = state.options
+  const place = placeOf(state, key)
+  if (phaseOf(view) === "Failed") places.giveBack(place)
+  const address = copyAddress(view, known, state.options)
+  const isNew = copyOf(view) === undefined && known.copy === undefined && phaseOf(view) === undefined
+  return isNew && address !== undefined ? places.take(place, address.namespace) : undefined
+}
+
 const observed = (state: SyncState, turn: OriginTurn): ObservedOrigin => {
   const { known, view } = turn
+  known.refusal ??= boundProblem(state, turn)
   const cluster = clusterOf(state.options, view, known)
   const { copy, failedSince, refusal, written } = known
   const { primary, resource } = state.options
@@ -322,7 +338,11 @@ const originChanged = (state: SyncState, object: KubeObject, deleted: boolean): 
 
 const turnsOf = (state: SyncState): PlannedTurns<SyncedBranch, KnownOrigin, ObservedOrigin, Performed> => ({
   changed: (object, deleted) => originChanged(state, object, deleted),
-  forget: (key) => Effect.sync(() => void state.known.delete(key)),
+  forget: (key) =>
+    Effect.sync(() => {
+      state.known.delete(key)
+      state.options.places.giveBack(placeOf(state, key))
+    }),
   unreadable: (key, problem) => logWarning("branch of a database ignored", { branch: key, problem }),
   isOver: ({ metadata }) => isBeingDeleted(metadata),
   known: (key, view) => Effect.map(Clock.currentTimeMillis, (now) => knownOrigin(state, key, view, now)),
@@ -331,6 +351,14 @@ const turnsOf = (state: SyncState): PlannedTurns<SyncedBranch, KnownOrigin, Obse
   perform: (turn, action) => perform(state, turn, action),
   order: "AllAtOnce"
 })
+
+/** The origins of a kind whose copies are made or being made. */
+export const begunOrigins = (state: SyncState): CountedBranches =>
+  state.origins.cache.all().flatMap((object) => {
+    const origin = viewOf(object)
+    const copy = origin === undefined || phaseOf(origin) === "Failed" ? undefined : copyOf(origin)
+    return copy === undefined ? [] : [[placeOf(state, keyOfObject(object)), copy.namespace] as const]
+  })
 
 /** Runs the controller for as long as the scope lives. No cluster is engaged yet. */
 export const makeOriginController = (options: BranchSyncOptions): Effect.Effect<SyncState, never, Scope.Scope> =>

@@ -21,6 +21,7 @@ import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import type { ReachedCluster } from "../api/capability.ts"
+import type { BranchPlaces } from "../branches/branch-places.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import type { PlannedController } from "../kernel/planned-controller.ts"
 import { readCached } from "../kernel/read-cached.ts"
@@ -37,6 +38,7 @@ export interface BranchSyncOptions {
   readonly ownCluster: ClusterName
   readonly clusters: () => ReadonlyArray<ReachedCluster>
   readonly events: EventRecorder
+  readonly places: BranchPlaces
 }
 
 /** One origin, until it is gone. Times are epoch ms. */

@@ -32,6 +32,7 @@ import { branchEvents, branchExpiredEvent, branchWaitsEvent } from "../../domain
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
+import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import type { ApiError } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
@@ -48,6 +49,7 @@ import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { BranchDirectory, BranchUse, UsableBranch } from "./branch-directory.ts"
 import { awaitedUntil, type BranchMemory, type KnownBranch, knownBranch } from "./branch-memory.ts"
+import { BranchPlaces, type CountedBranches } from "./branch-places.ts"
 import { isOwnedBy, makeBranchPod, readPassword } from "./make-branch-pod.ts"
 import { endMigrations, makeMigrations } from "./make-migrations.ts"
 import { makeMigrationRuns, type MigrationRuns } from "./migration-runs.ts"
@@ -61,6 +63,7 @@ export interface BranchesOptions {
   readonly awaited: KubeApi
   readonly rules: BranchRules
   readonly events: EventRecorder
+  readonly bounds: SessionBounds
 }
 
 type BranchTurn = Turn<BranchDatabase, KnownBranch>
@@ -80,6 +83,7 @@ interface State {
   readonly memory: BranchMemory
   readonly podCache: Reflector
   readonly runs: MigrationRuns
+  readonly places: BranchPlaces
   /** For the archives of migrations that are in memory. */
   readonly archives: Semaphore.Semaphore
   readonly self: PlannedController<BranchDatabase>
@@ -125,12 +129,23 @@ const observedMigrations = (
   return { digest, refusal: undefined, obstacle, run }
 }
 
+/** A branch among those of all kinds. */
+const placeOf = ({ kind }: Pick<State, "kind">, key: string): string => `${kind.resource.kind} ${key}`
+
+/** Why a branch is beyond the bounds that has not begun; nothing: it is not. */
+const boundProblem = (state: State, { key, view: { metadata, status } }: BranchTurn): string | undefined => {
+  const place = placeOf(state, key)
+  if (status?.phase === "Failed") state.places.giveBack(place)
+  return (status?.phase ?? "Init") === "Init" ? state.places.take(place, metadata.namespace ?? "") : undefined
+}
+
 const observed = (state: State, turn: BranchTurn): ObservedBranch => {
   const { known, now, view } = turn
   const { metadata, spec } = view
   const status = view.status ?? undefined
   const stored = status?.sessionInfo ?? {}
   const admitted = admittedBranch(state.options.rules, view)
+  if (Result.isSuccess(admitted) || status?.phase === "Failed") known.refusal ??= boundProblem(state, turn)
   const pod = podOf(state, view)
   return {
     metadata,
@@ -309,7 +324,11 @@ const turnsOf = (state: State): PlannedTurns<BranchDatabase, KnownBranch, Observ
   const { memory, podCache, runs, self } = state
   return {
     changed: ({ metadata }) => self.enqueue(keyOf(metadata.namespace, metadata.name)),
-    forget: (key) => Effect.sync(() => void memory.delete(key)),
+    forget: (key) =>
+      Effect.sync(() => {
+        memory.delete(key)
+        state.places.giveBack(placeOf(state, key))
+      }),
     unreadable: (key, problem) => logWarning("branch of a database ignored", { branch: key, problem }),
     isOver: ({ metadata }) => isBeingDeleted(metadata),
     // A pod or a run that has not been read would count as gone.
@@ -442,7 +461,7 @@ const release = ({ memory, self }: State, branch: UsableBranch, sessionId: strin
 
 /** Runs the controller of a kind for as long as the scope lives. */
 const makeKind = (
-  parts: Pick<State, "options" | "offered" | "podCache" | "runs" | "archives">,
+  parts: Omit<State, "kind" | "memory" | "self">,
   kind: BranchKind
 ): Effect.Effect<State, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -452,6 +471,14 @@ const makeKind = (
       turnsOf({ ...parts, kind, memory, self: made })
     )
     return { ...parts, kind, memory, self }
+  })
+
+/** The branches of a kind that are made or being made. */
+const begun = (state: State): CountedBranches =>
+  state.self.cache.all().flatMap(({ metadata: { name, namespace }, status }) => {
+    const phase = at(status, "phase")
+    const key = keyOf(namespace, name)
+    return phase === "Pending" || phase === "Ready" ? [[placeOf(state, key), namespace ?? ""] as const] : []
   })
 
 /** The branches of an id that live, as cached. */
@@ -485,8 +512,10 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
       kinds.find(({ kind: { engine } }) => engine === undefined)?.self.enqueue(keyOf(namespace, name))
     )
     const archives = yield* Semaphore.make(mostArchives)
+    const places = new BranchPlaces(options.bounds, () => kinds.flatMap(begun))
+    yield* countHolding("places of branches", () => places.size)
     kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>
-      makeKind({ options, offered, podCache, runs, archives }, kind)
+      makeKind({ options, offered, podCache, runs, places, archives }, kind)
     )
     // A branch of another process's directory is one that no kind knows.
     const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>

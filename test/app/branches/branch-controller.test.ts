@@ -7,6 +7,7 @@ import { events } from "../../../src/domain/events/event-object.ts"
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, pods, rollouts, secrets, services } from "../../../src/domain/resources/core-kinds.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
@@ -403,6 +404,34 @@ describe("a branch that cannot be", () => {
           "unbound immediate PersistentVolumeClaims."
       )
     })
+  )
+
+  it.effect(
+    "is refused beyond the bounds, which a new leader counts as well, and is let in when another has gone",
+    () =>
+      Effect.gen(function* () {
+        const branched = yield* begin()
+        yield* branched.kill
+        const bounds = { ...usualBounds, branchesPerNamespace: 2 }
+        yield* branched.start(usualRules, bounds)
+        yield* branched.order({ postgresOptions: { copy: { mode: "none" } } }, "wrong")
+        for (const name of ["a", "b", "c"]) yield* branched.order({}, name)
+        const phases = () => ["a", "b", "c", "d"].map((name) => branched.status(name)?.phase)
+        assert.deepStrictEqual(phases(), ["Pending", "Pending", "Failed", undefined])
+        assert.match(
+          branched.status("c")?.error ?? "",
+          /^The bound of branches of namespace shop .*: there are 2, and 2/u
+        )
+        yield* branched.kill
+        yield* branched.start(usualRules, bounds)
+        yield* branched.order({}, "d")
+        assert.deepStrictEqual(phases(), ["Pending", "Pending", "Failed", "Failed"])
+        yield* pass("25 seconds")
+        branched.api.erase(branchDatabases, "a", namespace)
+        yield* pass("1 second")
+        yield* branched.order({}, "c")
+        assert.deepStrictEqual(phases(), [undefined, "Pending", "Pending", undefined])
+      })
   )
 
   it.effect("says why it waits, and why its values are not taken, while a list fails that it needs", () =>
