@@ -31,11 +31,10 @@ export const leftOutProblem = ({ annotations }: Pick<ObjectMeta, "annotations">)
 
 const withMark = (spec: JsonObject, sha256Hex: Sha256Hex): JsonObject => {
   const { migrations } = spec
-  if (!isObject(migrations)) return spec
-  const archive = asString(migrations["archive"])
-  return archive === undefined
-    ? spec
-    : { ...spec, migrations: { ...migrations, archive: archiveMark(archive, sha256Hex) } }
+  if (!isObject(migrations) || (migrations["archive"] ?? undefined) === undefined) return spec
+  // A value that is no text is refused as no archive.
+  const archive = asString(migrations["archive"]) ?? ""
+  return { ...spec, migrations: { ...migrations, archive: archiveMark(archive, sha256Hex) } }
 }
 
 /** The spec that stands for one that is not kept: it can be read as a branch, and asks for none. */
