@@ -14,6 +14,7 @@ import { imageProblem, imagesOf } from "./branch-image.ts"
 import { type BranchRequest, readBranchRequest } from "./branch-request.ts"
 import type { BranchProfile, BranchSettings, EngineSettings } from "./branch-settings.ts"
 import { engines } from "./engines.ts"
+import { leftOutProblem } from "./kept-branch.ts"
 import { flywayRepository } from "./migrations/migration-job.ts"
 import { sidesProblem } from "./source-sides.ts"
 
@@ -91,6 +92,8 @@ const imagesProblem = (
 /** The branch as this cluster makes it; the failure is a sentence for the user. */
 export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Result.Result<AdmittedBranch, string> =>
   Result.gen(function* () {
+    const leftOut = leftOutProblem(branch.metadata)
+    if (leftOut !== undefined) return yield* Result.fail(leftOut)
     const request = yield* readBranchRequest(branch.spec)
     const { connection, engine, profile } = request
     const settings = rules.settings[engine]

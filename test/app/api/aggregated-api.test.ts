@@ -17,6 +17,7 @@ import {
   unchanging
 } from "../../../src/app/api/served-certificate.ts"
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
+import { CurrentFailingLists } from "../../../src/app/kernel/failing-lists.ts"
 import { orderedBy } from "../../../src/domain/copy-target/copy-order.ts"
 import { usualHeaders } from "../../../src/domain/credentials/front-proxy.ts"
 import { at } from "../../../src/domain/json.ts"
@@ -358,6 +359,21 @@ describe("who is let in", () => {
       status: 500,
       body: { text: "No cluster is configured.\n" }
     })
+    // A collection that cannot be read is told, and keeps nobody from being served.
+    const lists = await Effect.runPromise(CurrentFailingLists)
+    const list = { cluster: "a", resource: "things", failing: { why: "no", since: -1e6 } }
+    lists.add(list)
+    const sentence = "The things of cluster a cannot be listed and watched, so changes are seen late or never: no."
+    expect((await call("GET", "/readyz", { client: "none" })).body.text).toBe(
+      `No cluster is configured.\n${sentence}\n`
+    )
+    fake.problems = []
+    expect(await call("GET", "/readyz", { client: "none" })).toMatchObject({
+      status: 200,
+      body: { text: `ok, but: ${sentence}\n` }
+    })
+    lists.remove(list)
+    fake.problems = ["No cluster is configured."]
     // It goes on telling users so itself.
     for (const path of ["/livez", "/readyz/serving"])
       expect((await call("GET", path, { client: "none" })).status).toBe(200)
