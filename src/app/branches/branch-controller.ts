@@ -400,8 +400,11 @@ const recordUse = (
     const { resourceVersion } = current.metadata
     const expireTime = timestamp(expiryAfterUse(ttlMillisOf(current.spec), now))
     const sessionInfo = { [sessionId]: { id: sessionId, owner: user } }
+    const isNew = !Object.hasOwn(current.status.sessionInfo ?? {}, sessionId)
     const patch = { metadata: { uid: branch.uid, resourceVersion }, status: { expireTime, sessionInfo } }
+    const used = audit({ act: "branchUsed", session: sessionId, owner: user.k8sUsername, ...audited(current) })
     yield* patchStatus(state, state.options.awaited, current, patch).pipe(
+      Effect.andThen(isNew ? used : Effect.void),
       Effect.catch((error) =>
         error.reason === "Conflict" && tries > 1
           ? Effect.andThen(

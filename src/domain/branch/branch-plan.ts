@@ -13,6 +13,7 @@ import { mergePatch, type MergePatch } from "../session/merge-patch.ts"
 import type { Precondition } from "../session/session-action.ts"
 import type { BranchPodState } from "./branch-pod-state.ts"
 import type { BranchSessions } from "./branch-sessions.ts"
+import { maxCopyMillis } from "./dialects/copy-script.ts"
 import {
   type MigrationAction,
   type MigrationPlan,
@@ -61,7 +62,7 @@ export type BranchAction =
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
 /** How long it may take until a branch is ready. The client's own time-out stands in no resource. */
-const longestCopy = 1_800_000
+const longestCopy = maxCopyMillis
 /** A client that waits for the branch connects within this time after it is ready, whatever the TTL. */
 const shortestTtl = 60_000
 /** A session that names the branch uses it within this time: in a fleet it starts in all clusters before. */

@@ -7,7 +7,7 @@
 import { parseIp } from "../protocol/ip-address.ts"
 import type { SocketAddress } from "../protocol/network-messages.ts"
 import type { Forbidden } from "./incoming-rules.ts"
-import { isInBlock, loopbackOf, reachedAddress } from "./network-block.ts"
+import { loopbackOf, mayReach, reachedAddress, reachesOnly } from "./network-block.ts"
 import type { OutgoingRule, PolicyRules } from "./policy-rules.ts"
 import { type Effort, newEffort } from "./regex.ts"
 
@@ -86,11 +86,9 @@ const isInNetwork = ({ network }: OutgoingRule, { address }: Connection, isBlock
   if (network === undefined) return true
   const octets = address._tag === "Ip" ? parseIp(address.value.ip) : undefined
   if (octets === undefined) return false
-  const has = (form: Uint8Array): boolean =>
-    isInBlock(network.block, form) && !network.except.some((block) => isInBlock(block, form))
   const reached = loopbackOf(octets)
-  if (reached === undefined) return has(octets)
-  return isBlocking ? has(octets) || has(reached) : has(octets) && has(reached)
+  const forms = reached === undefined ? [octets] : [octets, reached]
+  return isBlocking ? forms.some((form) => mayReach(network, form)) : forms.every((form) => reachesOnly(network, form))
 }
 
 const isAtPort = ({ ports }: OutgoingRule, { address, protocol }: Connection): boolean =>

@@ -8,7 +8,7 @@
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
 import type { Policy } from "../resources/policies/mirrord-policies.ts"
-import { type NetworkBlock, parseNetworkBlock } from "./network-block.ts"
+import { type Network, type NetworkBlock, parseNetworkBlock } from "./network-block.ts"
 import { bounded, checkFields, type KnownFields, readRules, readTarget, refuse, short } from "./readable-rules.ts"
 import { compileRegex, type Regex } from "./regex.ts"
 import type { TargetPattern } from "./target-pattern.ts"
@@ -19,7 +19,7 @@ const mostSteps = 50_000
 /** A rule for outgoing connections: all parts that are there must match. */
 export interface OutgoingRule {
   readonly hostname: Regex | undefined
-  readonly network: { readonly block: NetworkBlock; readonly except: ReadonlyArray<NetworkBlock> } | undefined
+  readonly network: Network | undefined
   /** None: all ports of all protocols. */
   readonly ports: ReadonlyArray<{ readonly port: number; readonly protocol: "TCP" | "UDP" }>
 }

@@ -57,6 +57,7 @@ export const sessionActs = [
   "copied",
   "copyDeleted",
   "branched",
+  "branchUsed",
   "branchMigrated",
   "branchDeleted"
 ] as const satisfies ReadonlyArray<SessionAct["act"]>
@@ -92,6 +93,8 @@ export type SessionAct =
    * name of its resource, whose maker the API server knows.
    */
   | (AuditedSession & { readonly act: "branched"; readonly branch: string })
+  /** A session uses a branch from now on. `owner`: its user; `session`: its id, as sessions are listed. */
+  | (AuditedSession & { readonly act: "branchUsed"; readonly branch: string })
   /** A Job was made that runs a user's migrations in a branch. */
   | (AuditedSession & { readonly act: "branchMigrated"; readonly branch: string })
   /** The operator has deleted a branch that no session used, or that failed. */
@@ -110,7 +113,7 @@ const clean = (value: AuditValue): AuditValue => {
 type BranchAct = Extract<SessionAct, { readonly branch: string }>
 
 const isOfBranch = (act: SessionAct): act is BranchAct =>
-  act.act === "branched" || act.act === "branchMigrated" || act.act === "branchDeleted"
+  "branch" in act
 
 /** The request behind an act; empty if nobody asked this operator for it. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
@@ -146,6 +149,7 @@ const whyOf = (act: SessionAct): string | undefined => {
     case "reconnected":
     case "copied":
     case "branched":
+    case "branchUsed":
     case "branchMigrated":
       return undefined
     case "copyDeleted":

@@ -1,7 +1,7 @@
 /** The life of a branch at one API server: made, ready, used, expired; and what refuses or ends it. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect, Fiber, Redacted, Result } from "effect"
+import { Effect, Fiber, Logger, Redacted, Result } from "effect"
 import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
 import { events } from "../../../src/domain/events/event-object.ts"
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
@@ -141,6 +141,22 @@ describe("a branch", () => {
       yield* pass("4 seconds")
       yield* pass("1 second")
       assert.isUndefined(branched.object())
+    })
+  )
+
+  it.effect("says in the audit which user's session uses it, once for each session", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const branch = branched.found()
+      const lines: Array<string> = []
+      const log = Logger.layer([Logger.map(Logger.formatJson, (line) => void lines.push(line))])
+      for (const sessionId of ["a", "a", "b"]) {
+        yield* Effect.provide(branched.directory.use(branch, { sessionId, user }), log)
+      }
+      const about = { act: "branchUsed", owner: user.k8sUsername, branch: branchName, namespace }
+      assert.lengthOf(lines, 2)
+      assert.deepInclude(JSON.parse(lines[0] ?? "").annotations, { ...about, session: "a" })
+      assert.deepInclude(JSON.parse(lines[1] ?? "").annotations, { ...about, session: "b" })
     })
   )
 

@@ -54,12 +54,26 @@ describe("an outgoing connection", () => {
     seen.saw("db.internal", "10.0.0.7")
     seen.saw("queue.internal", "::ffff:10.0.0.8")
     const rules = [{ hostname: "internal$" }]
-    for (const ip of ["10.0.0.7", "::ffff:10.0.0.7", "10.0.0.8", "::ffff:10.0.0.8"]) {
+    for (const ip of ["10.0.0.7", "::ffff:10.0.0.7", "64:ff9b::10.0.0.7", "10.0.0.8", "::ffff:10.0.0.8"]) {
       const connection = { protocol: "TCP", address: to(ip, 80), names: seen } as const
       expect(forbiddenConnection([outgoing({ block: rules })], connection), ip).toBeDefined()
       expect(forbiddenConnection([outgoing({ allow: rules })], connection), ip).toBeUndefined()
     }
   })
+
+  it.each(["::ffff:10.1.2.3", "64:ff9b::10.1.2.3", "64:ff9b:1::10.1.2.3", "::10.1.2.3", "2002:a01:203::1"])(
+    "to %s may reach 10.1.2.3, so rules about that hold",
+    (ip) => {
+      const connection = { protocol: "TCP", address: to(ip, 80), names } as const
+      const block = [{ ipBlock: { cidr: "10.0.0.0/8" } }]
+      expect(forbiddenConnection([outgoing({ block })], connection)).toBeDefined()
+      const internet = [
+        { ipBlock: { cidr: "0.0.0.0/0", except: ["10.0.0.0/8"] } },
+        { ipBlock: { cidr: "::/0", except: ["fd00::/8"] } }
+      ]
+      expect(forbiddenConnection([outgoing({ allow: internet })], connection)).toBeDefined()
+    }
+  )
 
   it.each([
     ["0.0.0.0", "127.0.0.0/8"],

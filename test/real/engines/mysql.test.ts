@@ -210,6 +210,18 @@ const decisive = (tried: ReturnType<typeof branches>): void => {
     expect(told).toMatch(/doubled|privilege/u)
   })
 
+  it("tries a filter no longer than a copy may take, and with MySQL reads its rows so", async () => {
+    const limits = {
+      MariaDB: "@@max_statement_time = 1800 * @@tx_read_only",
+      MySQL: "@@max_execution_time * @@transaction_read_only = 1800000"
+    }
+    const change = { COPY_FILTER_0: `(select 1 union select ${limits[engine.name]})` }
+    const wanted = { ...asked({ copy: { mode: "schema", items: { orders: { filter: "true" } } } }), change }
+    await branch(wanted, async (server) => {
+      expect(await server.query("shop", "select count(*) from orders")).toBe("100")
+    })
+  })
+
   it("changes nothing in the source, even by a filter that calls a routine", async () => {
     await changesNothing(/read.only/iu, "spoil() = 1")
   })

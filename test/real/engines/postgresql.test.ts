@@ -13,6 +13,7 @@ import { asObjects, asStrings, at, type JsonObject } from "../../../src/domain/j
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { bareBranchSpec } from "../../support/branch-spec.ts"
 import { describeWith } from "../../support/describe-with.ts"
+import { eventually } from "../../support/eventually.ts"
 import {
   engineFolder,
   furtherPath,
@@ -333,6 +334,33 @@ const everyVersion = ({ branch, failure, query }: ReturnType<typeof branches>): 
     })
     await query("reports", "alter subscription of_shop set (slot_name = none)")
     await query("reports", "drop subscription of_shop")
+  })
+
+  it("stops the source's work on a filter when the copy would have failed, or at the source's own limit", async () => {
+    const items = { orders: { filter: "true" } }
+    const limited = async (limits: string) => {
+      const found = `select count(*) from pg_settings where name || '=' || setting in (${limits})`
+      const change = { COPY_FILTER_0: `(${found}) = 2` }
+      await branch({ options: { copy: { mode: "schema", items } }, change }, async (server) => {
+        expect(await server.query("shop", "select count(*) from orders")).toBe("100")
+      })
+    }
+    await limited("'statement_timeout=1800000', 'idle_in_transaction_session_timeout=60000'")
+    await query("shop", "alter database shop set statement_timeout = '5min'")
+    await limited("'statement_timeout=300000', 'idle_in_transaction_session_timeout=60000'")
+    await query("shop", "alter database shop reset statement_timeout")
+  })
+
+  it("is not made with a filter that would end other connections to the source", async () => {
+    const others = "pg_stat_activity where application_name = 'other'"
+    const other = query("shop", "set application_name = 'other'; select pg_sleep(86400)").catch(() => "ended")
+    const count = `select count(*) from ${others}`
+    await eventually("the other connection", async () => expect(await query("shop", count)).toBe("1"))
+    const filter = `(select count(pg_terminate_backend(pid)) from ${others}) >= 0`
+    const ordered = { options: { copy: { mode: "schema", items: { orders: { filter } } } } } as const
+    await expect(branch(ordered, () => Promise.resolve())).rejects.toContain("calls pg_terminate_backend")
+    expect(await query("shop", `select count(pg_terminate_backend(pid)) from ${others}`)).toBe("1")
+    expect(await other).toBe("ended")
   })
 
   it("changes nothing in the source, even by a filter that is no condition", async () => {

@@ -6,7 +6,7 @@
  */
 
 import type { AddressForm, Dialect } from "../dialect.ts"
-import { scriptStart, sourceParts } from "./copy-script.ts"
+import { maxCopyMillis, scriptStart, sourceParts } from "./copy-script.ts"
 import { backtickedName, filterProblem } from "./sql-text.ts"
 
 const port = 9000
@@ -140,7 +140,14 @@ if [ "$reads_source" != 0 ]; then
  from its profile, or copy as another user"
   # A user who only reads may not say so.
   zone=$(ask "select concat(value, timezone()) from system.settings where name = 'readonly'")
-  case $zone in 0*) reading=--readonly=1 ;; esac
+  case $zone in
+    0*)
+      reading=--readonly=1
+      limit=$(ask "select toFloat64OrZero(value) between 1 and ${maxCopyMillis / 1000} from system.settings
+        where name = 'max_execution_time'")
+      [ "$limit" = 1 ] || reading="$reading --max_execution_time=${maxCopyMillis / 1000}"
+      ;;
+  esac
   zone=\${zone#?}
   case $zone in *[!A-Za-z0-9/_+-]*) fail "the source's time zone has no name that can be read" ;; esac
   say "<timezone>$zone</timezone>" > "$DATA/timezone"

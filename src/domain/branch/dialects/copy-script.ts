@@ -6,6 +6,12 @@
  */
 
 /**
+ * How long a copy may take, in milliseconds: the branch fails then. A question with a user's filter may keep the source
+ * busy as long, unless the source's own limit is shorter: the end of the copying pod alone would not stop it.
+ */
+export const maxCopyMillis = 1_800_000
+
+/**
  * The first lines of a copy script: `say` and `fail`, whether the source is read, and the variables `SOURCE_…` of its
  * parts. A branch that begins empty needs no source. The kubelet leaves the name of a missing variable as it is.
  */

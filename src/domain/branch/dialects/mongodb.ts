@@ -150,8 +150,12 @@ const address: AddressForm = {
   isNamedAfterUser: false
 }
 
-/** Operators that run code in the source. */
-const code = ["$where", "$function", "$accumulator"]
+/**
+ * Operators that run code in the source. Those with an underscore are a server's own, and some of them run code in the
+ * versions that take them from clients (`$_internalJsEmit` in 4.4).
+ */
+const runsCode = (operator: string): boolean =>
+  ["where", "function", "accumulator"].includes(operator) || operator.startsWith("_")
 
 const escape = /\\u([0-9a-fA-F]{4})/gu
 
@@ -165,13 +169,13 @@ const filterProblem = (filter: string): string | undefined => {
     return 'has a filter that is no JSON object, such as {"age": {"$gt": 30}}'
   }
   const text = filter.replace(escape, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-  const operator = code.find((name) =>
-    text
-      .split(`"${name}"`)
-      .slice(1)
-      .some((after) => after.trimStart().startsWith(":"))
-  )
-  return operator === undefined ? undefined : `has a filter with ${operator}, which runs code in the source`
+  for (const piece of text.split('"$').slice(1)) {
+    const [operator = "", after = ""] = piece.split('"', 2)
+    if (after.trimStart().startsWith(":") && runsCode(operator)) {
+      return `has a filter with $${operator}, which runs code in the source`
+    }
+  }
+  return undefined
 }
 
 const collectionProblem = ({ filter, name }: CopiedPart): string | undefined => {

@@ -7,7 +7,7 @@
 
 import { encoded, urlHost } from "../branch-address.ts"
 import type { AddressForm, Dialect } from "../dialect.ts"
-import { scriptStart } from "./copy-script.ts"
+import { maxCopyMillis, scriptStart } from "./copy-script.ts"
 import { filterProblem, quotedName, tableName } from "./sql-text.ts"
 
 /**
@@ -173,8 +173,12 @@ while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
   eval "filter=\\\${COPY_FILTER_$number-}"
   {
     say 'begin transaction read only;'
-    # From the first query on, nothing can make the transaction write.
-    say 'select 1 as one \\gset ignored_'
+    # From the first query on, nothing can make the transaction write. Limits of the source's own stay where they are
+    # shorter.
+    say "select count(set_config(name, longest::text, true)) as one from pg_settings,
+      (values ('statement_timeout', ${maxCopyMillis}), ('idle_in_transaction_session_timeout', 60000))
+      as limits (limited, longest)
+      where case name when limited then setting::bigint not between 1 and longest end \\gset ignored_"
     say 'copy (select :columns from :name where (:filter'
     say ')) to stdout;'
   } | ask --set=name="$name" --set=columns="$columns" --set=filter="\${filter:-true}" > "$STAGING/rows" ||

@@ -2,15 +2,13 @@
  * Reads texts of SQL that users write where one expression or one name is meant. A text that could end the expression,
  * or that a server may read in another way, is refused.
  *
- * Not here: whether the expression is right, which the server says.
+ * Not here: what an expression may do (filter-effects.ts), and whether it is right, which the server says.
  */
 
-/**
- * The engines whose texts are read. Names of MySQL and ClickHouse are in backticks, and their comments may begin with
- * `#`; names of SQL Server may be in brackets.
- */
-type SqlForm = "PostgreSQL" | "MySQL" | "ClickHouse" | "SQL Server"
+import { effectProblem, type FilterPiece } from "./filter-effects.ts"
+import type { SqlForm } from "./filter-functions.ts"
 
+/** Names of MySQL and ClickHouse are in backticks, and those of SQL Server may be in brackets. */
 const quotes: Readonly<Record<SqlForm, string>> = {
   PostgreSQL: `'"`,
   MySQL: `'"\``,
@@ -36,7 +34,7 @@ const signProblem = (form: SqlForm, sign: string, next: string): string | undefi
 }
 
 /** The place of the sign that closes a text in quotes or a name in brackets, in which it is written twice; or -1. */
-export const closingQuote = (text: string, from: number): number => {
+const closingQuote = (text: string, from: number): number => {
   const open = text.charAt(from)
   // Of a sign that opens as well, a second one begins the next text, which comes to the same.
   if (open !== "[") return text.indexOf(open, from + 1)
@@ -53,28 +51,59 @@ const endOfQuotes = (filter: string, from: number): number | string => {
   return filter.slice(from, end).includes("\\") ? "has a filter with a backslash, which is not served" : end
 }
 
+const spaces = "\t\n\v\f\r "
+
+const word = /[^\t\n\v\f\r -/:-@[-^`{-~]+/uy
 /**
- * Why a row filter cannot stand in parentheses behind `where`; nothing if it can. Texts in quotes may hold anything but
- * a backslash, which older settings of a server read as an escape.
+ * Words. All signs beyond ASCII belong to them, as do control characters: engines do not agree on which of them are
+ * letters and which are spaces.
+ */
+const wordOf: Readonly<Record<SqlForm, RegExp>> = {
+  PostgreSQL: word,
+  MySQL: word,
+  ClickHouse: /[^\t\n\v\f\r -/:-@[-^`{-~‘’“”]+/uy,
+  "SQL Server": /[^\t\n\v\f\r -"$-/:-?[-^`{-~]+/uy
+}
+
+/** The piece of a filter that begins at a place, or why it cannot be there. */
+const pieceAt = (filter: string, at: number, form: SqlForm): FilterPiece | string => {
+  const sign = filter.charAt(at)
+  if (quotes[form].includes(sign)) {
+    const end = endOfQuotes(filter, at)
+    return typeof end === "string" ? end : { _tag: sign === "'" ? "Text" : "Name", text: filter.slice(at, end + 1) }
+  }
+  const words = wordOf[form]
+  words.lastIndex = at
+  const [text] = words.exec(filter) ?? []
+  if (text !== undefined) return { _tag: "Word", text }
+  if (filter.startsWith("::", at)) return { _tag: "Sign", text: "::" }
+  return signProblem(form, sign, filter.charAt(at + 1)) ?? { _tag: "Sign", text: sign }
+}
+
+/** The pieces of a filter that can stand in parentheses behind `where`, without spaces, or why it cannot. */
+const readFilter = (filter: string, form: SqlForm): ReadonlyArray<FilterPiece> | string => {
+  const pieces: Array<FilterPiece> = []
+  let depth = 0
+  for (let at = 0; at < filter.length;) {
+    const piece = pieceAt(filter, at, form)
+    if (typeof piece === "string") return piece
+    depth += piece.text === "(" ? 1 : piece.text === ")" ? -1 : 0
+    if (depth < 0) return "has a filter with a closing parenthesis too many"
+    at += piece.text.length
+    if (!spaces.includes(piece.text)) pieces.push(piece)
+  }
+  return depth > 0 ? "has a filter with an opening parenthesis too many" : pieces
+}
+
+/**
+ * Why a row filter is not served; nothing if it is: it is to be one condition in parentheses behind `where` that does
+ * nothing but read. Texts in quotes may hold anything but a backslash, which older settings of a server read as an
+ * escape.
  */
 export const filterProblem = (filter: string, form: SqlForm): string | undefined => {
   if (filter.trim() === "") return "has a filter without a condition: leave the filter out for all rows"
-  let depth = 0
-  for (let at = 0; at < filter.length; at++) {
-    const [sign, next] = [filter.charAt(at), filter.charAt(at + 1)]
-    if (quotes[form].includes(sign)) {
-      const end = endOfQuotes(filter, at)
-      if (typeof end === "string") return end
-      at = end
-    } else if (sign === ":" && next === ":") {
-      at++
-    } else {
-      depth += sign === "(" ? 1 : sign === ")" ? -1 : 0
-      const problem = depth < 0 ? "has a filter with a closing parenthesis too many" : signProblem(form, sign, next)
-      if (problem !== undefined) return problem
-    }
-  }
-  return depth > 0 ? "has a filter with an opening parenthesis too many" : undefined
+  const read = readFilter(filter, form)
+  return typeof read === "string" ? read : effectProblem(read, form)
 }
 
 /** A part of a name: bare, or in double quotes in which a quote is written twice. */
