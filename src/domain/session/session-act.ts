@@ -112,8 +112,7 @@ const clean = (value: AuditValue): AuditValue => {
 
 type BranchAct = Extract<SessionAct, { readonly branch: string }>
 
-const isOfBranch = (act: SessionAct): act is BranchAct =>
-  "branch" in act
+const isOfBranch = (act: SessionAct): act is BranchAct => "branch" in act
 
 /** The request behind an act; empty if nobody asked this operator for it. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
