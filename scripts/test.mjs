@@ -17,7 +17,7 @@ npm run test:real [-- VITEST ARGUMENT…]
 npm run test:long [-- VITEST ARGUMENT…]
 
 \`npm test\` runs \`npm run check\` and the tests that need nothing but \`npm ci\`. \`npm run test:real\` runs the
-suites of test/suites.ts, which need programs from outside, and \`npm run test:long\` everything, also test/long.
+suites of test/suites.ts, which start programs, many from outside, and \`npm run test:long\` everything, also test/long.
 
 First they name the programs that they found, and the suites that cannot run for want of a program. Such a suite counts
 as skipped; the last line but one names it. With CI=true that is a failure, unless mirrord's own programs are all that
@@ -56,7 +56,7 @@ const forVitest = args.filter((arg) => !own.has(arg))
 const ci = /^(1|true)$/i.test(process.env["CI"] ?? "")
 const isLong = asked.has("--long")
 const isReal = asked.has("--real")
-/** The command whose suites need programs from outside. */
+/** The command whose suites may need programs from outside. */
 const command = isLong ? "test:long" : "test:real"
 const projects = isLong ? ["tests", "real", "long"] : [isReal ? "real" : "tests"]
 

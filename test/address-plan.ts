@@ -47,6 +47,7 @@ const networks = {
   "real client, certificates": [174, 3],
   "braid doctor": [56, 3],
   branches: [88, 2],
+  "branches without end": [62, 2],
   "real client, branches": [66, 3],
   "real client, branches at a member": [76, 4],
   "real client, branches of other engines": [16, 3],

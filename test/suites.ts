@@ -1,6 +1,6 @@
 /**
- * The suites that need programs from outside of `npm ci`: what each needs, when it runs, and the mistake that it alone
- * finds. All other tests need nothing and are what `npm test` runs.
+ * The suites whose work programs do, of this repository or from outside of `npm ci`: what each needs from outside, when
+ * it runs, and the mistake that it alone finds. All other tests need nothing and are what `npm test` runs.
  */
 
 /** A program, or an ability of the machine, that a suite needs; `support/outside-programs.ts` finds them. */
@@ -39,6 +39,18 @@ const migrated: ReadonlyArray<Need> = ["PostgreSQL", "Flyway"]
 
 /** By the test file below `test/`, without `.test.ts`. */
 export const suites = {
+  "app/commands/crash-output": { needs: [], finds: "the operator's last words hold a credential" },
+  "app/commands/doctor/doctor-command": { needs: [], finds: "`braid doctor` ends with a wrong code, or never" },
+  "app/commands/join/join-playground": {
+    needs: [],
+    long: true,
+    finds: "`braid join` and `braid leave` write half of what a fleet needs"
+  },
+  "app/commands/operator-command": { needs: [], finds: "the operator opens a port, or shows a token, unasked" },
+  "charts/admission-policies": {
+    needs: ["helm", "control plane"],
+    finds: "the API server lets somebody order a branch of a target that they may not connect to"
+  },
   "charts/agents": { needs: ["helm"], finds: "agents' pull secrets, accounts and policies do not follow the values" },
   "charts/agreement": { needs: ["helm"], finds: "the chart installs what the operator refuses, or the reverse" },
   "charts/alerts": { needs: ["promtool"], finds: "an alert that Prometheus cannot read, or that never fires" },
@@ -63,6 +75,8 @@ export const suites = {
   "charts/rollout": { needs: ["helm"], finds: "a change that operators read at their start makes no new pods" },
   "charts/samples": { needs: ["helm"], finds: "a sample of values renders something else than it should" },
   "charts/values-act": { needs: ["helm"], finds: "a value of the chart has no effect" },
+  "check/test-script": { needs: [], finds: "`npm test` ends well though a test failed, or did not run" },
+  "check/walls": { needs: [], finds: "a part of `npm run check` finds nothing any more" },
   "check/image": { needs: ["mounts"], finds: "the image lacks a file that the operator needs" },
   "check/release-script": { needs: ["helm"], finds: "a release has two versions, or a chart without a file" },
   "kubernetes/aggregation": { needs: ["control plane"], finds: "the embedded aggregation differs from kube-apiserver" },
@@ -129,6 +143,10 @@ export const suites = {
   },
   "kubernetes/reflector": { needs: ["control plane"], finds: "a watch of a real API server loses or repeats objects" },
   "kubernetes/release": { needs: ["control plane", "helm"], finds: "an upgrade or a rollback ends a live session" },
+  "lab/fuzz/fuzz": { needs: [], finds: "hostile input stops an operator, or a session beside it" },
+  "lab/simulation/command/simulate-command": { needs: [], finds: "`npm run simulate` loses a failure" },
+  "lab/simulation/command/worker-pool": { needs: [], finds: "a story is lost with the process that ran it" },
+  "lab/playground/playground": { needs: [], finds: "`npm start` does not tell its story" },
   "lab/playground/branches/branch-story": {
     needs: ["mirrord", "PostgreSQL"],
     finds: "`npm start -- --branches` does not tell its story"

@@ -27,7 +27,7 @@ export interface ClientOptions {
    * The silence after which a client with an unanswered ping takes its connection for lost, ms; the interval if left
    * out, as for real clients. Where real time passes, a loaded machine may be silent for longer.
    */
-  readonly longestSilence?: number
+  readonly maxSilence?: number
   /** Whether the operator offers `LayerReconnect`. Only the intproxy ever reconnects (operator-api.md §8.7). */
   readonly reconnect: boolean
   /** `cli`: the variables that it asks for after the handshake; all if left out. */

@@ -22,7 +22,7 @@ export const pingTick = (turn: Turn): "Fine" | "Timeout" => {
   if (pings.nextAt === undefined || turn.now < pings.nextAt) return "Fine"
   const silent =
     options.kind === "intproxy"
-      ? turn.now - pings.lastOtherMessageAt >= (options.longestSilence ?? options.pingInterval)
+      ? turn.now - pings.lastOtherMessageAt >= (options.maxSilence ?? options.pingInterval)
       : options.kind !== "extproxy"
   if (pings.expected > 0 && silent) return "Timeout"
   update(turn, { pings: { ...pings, expected: pings.expected + 1, nextAt: turn.now + options.pingInterval } })

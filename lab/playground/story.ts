@@ -46,7 +46,7 @@ const clientOptions = (kind: "cli" | "intproxy") =>
     kind,
     version: protocolVersion,
     pingInterval: 10_000,
-    longestSilence: boundMs,
+    maxSilence: boundMs,
     startIdleTimeout: boundMs,
     reconnect: true
   }) as const

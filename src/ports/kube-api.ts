@@ -5,7 +5,7 @@
 
 import { Data, type Effect, type Stream } from "effect"
 import { isObject } from "../domain/json.ts"
-import type { ObjectMeta } from "../domain/resources/object-meta.ts"
+import type { Keeps, StoredObject } from "../domain/resources/kept-fields.ts"
 
 /** The collection of the API that a call is about. `plural` is the resource's name in URLs; the core group is `""`. */
 export interface ResourceRef {
@@ -13,18 +13,34 @@ export interface ResourceRef {
   readonly version: string
   readonly plural: string
   readonly scope: "Cluster" | "Namespaced"
+  /** The part of the objects that lists and watches give; nothing: all of it. */
+  readonly keeps?: Keeps
 }
 
 /**
- * An object as the API server sent it. Only the presence of its metadata is checked, and only the content of
- * `metadata.managedFields` is dropped, in lists and watches. Equal parts of several objects may be one value, so nobody
- * may change any part.
+ * An object as the API server sent it. Only the presence of its metadata is checked. Lists and watches give the part
+ * that its kind {@link ResourceRef.keeps}, and never the content of `metadata.managedFields`. Equal parts of several
+ * objects may be one value, so nobody may change any part.
  */
-export interface KubeObject {
-  readonly apiVersion?: string
-  readonly kind?: string
-  readonly metadata: ObjectMeta
-  readonly [field: string]: unknown
+export type KubeObject = StoredObject
+
+/** The part of an object that its kind keeps; nothing: the object counts as if it were not there. */
+export const keptPart = ({ keeps }: Pick<ResourceRef, "keeps">, object: KubeObject): KubeObject | undefined =>
+  keeps === undefined ? object : keeps(object)
+
+export const keptItems = (
+  ref: Pick<ResourceRef, "keeps">,
+  items: ReadonlyArray<KubeObject>
+): ReadonlyArray<KubeObject> => items.flatMap((item) => keptPart(ref, item) ?? [])
+
+/** A change as a watch tells it: an object of which nothing is kept counts as deleted. */
+export const keptEvent = (ref: Pick<ResourceRef, "keeps">, event: WatchEvent): WatchEvent => {
+  if (event._tag === "Bookmark") return event
+  const kept = keptPart(ref, event.object)
+  if (kept !== undefined) return kept === event.object ? event : { ...event, object: kept }
+  const { name, namespace, resourceVersion, uid } = event.object.metadata
+  const known = Object.entries({ namespace, resourceVersion, uid }).filter(([, value]) => value !== undefined)
+  return { _tag: "Deleted", object: { metadata: { name, ...Object.fromEntries(known) } } }
 }
 
 export const isKubeObject = (value: unknown): value is KubeObject => isObject(value) && isObject(value["metadata"])

@@ -86,6 +86,8 @@ const others: Readonly<Record<string, unknown>> = {
   "bounds.connectionsPerSession": 7,
   "bounds.agentsPerUser": 7,
   "bounds.agents": 7,
+  "bounds.branchesPerNamespace": 7,
+  "bounds.branches": 7,
   "operator.port": 8443,
   "operator.maxSessionTimeSeconds": 7200,
   "operator.noPodTargetsSessionTimeoutMillis": 90000,

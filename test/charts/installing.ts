@@ -68,9 +68,14 @@ export const execute = async (
   ).stdout
 
 /** Kinds of a release, of which nothing may stay. */
-const kinds = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"].map(
-  (kind) => `/apis/rbac.authorization.k8s.io/v1/${kind}`
-)
+const kinds = [
+  ...["clusterroles", "clusterrolebindings", "roles", "rolebindings"].map(
+    (kind) => `/apis/rbac.authorization.k8s.io/v1/${kind}`
+  ),
+  ...["validatingadmissionpolicies", "validatingadmissionpolicybindings"].map(
+    (kind) => `/apis/admissionregistration.k8s.io/v1/${kind}`
+  )
+]
 
 /** Installs a release with a file of values, has the server judge its hooks, and uninstalls it: nothing stays. */
 export const installAndUninstall = async (

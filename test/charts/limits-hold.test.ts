@@ -35,7 +35,7 @@ import { memoryLimit } from "./memory-limit.ts"
 
 const mebibyte = 1024 * 1024
 /** Size of each download: a gigabyte takes minutes, so only `npm run test:long` has it. */
-const usualMebibytes = process.env["BRAID_TEST_LONG"] === "true" ? "1024" : "300"
+const usualMebibytes = process.env["BRAID_TEST_LONG"] === "true" ? "1024" : "100"
 const downloadSize = Number(process.env["BRAID_LIMITS_MIB"] ?? usualMebibytes) * mebibyte
 /**
  * So long the real client waits for an answer to its ping before it gives the session up, in ms. Here this is processor

@@ -160,6 +160,18 @@ describeHelm("NOTES", (helm) => {
     ])
   })
 
+  it("say what an API server before Kubernetes 1.30 does not ask, where there are branches", async () => {
+    const multiCluster = { enabled: true, managementOnly: true }
+    const notes = (version: string, operator: object) =>
+      chart.notes({ args: ["--kube-version", version], values: { operator } })
+    const warning = "Before 1.30 an API server cannot ask whether a user who orders a branch"
+    expect(await notes("1.29.1", { pgBranching: true })).toContain(warning)
+    const ofPrimary = await notes("1.29.1", { pgBranching: true, multiCluster })
+    expect(ofPrimary).toContain("create branchdatabases in namespace mirrord can have one made of any workload of the")
+    expect(await notes("1.30.0", { pgBranching: true, multiCluster })).not.toContain(warning)
+    expect(await notes("1.29.1", {})).not.toContain(warning)
+  })
+
   it("say that no SQL Server has run its branches, where they are on", async () => {
     const warning = "No SQL Server has ever run branches of SQL Server"
     expect(await chart.notes({ values: { operator: { mssqlBranching: true } } })).toContain(warning)

@@ -328,7 +328,13 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
   const leader = <A, E>(then: (directory: BranchDirectory) => Effect.Effect<A, E>) =>
     Effect.gen(function* () {
       const events = yield* makeEventRecorder(recorded)
-      const directory = yield* makeBranches({ api: recorded, awaited: retryingApi(recorded), rules, events })
+      const directory = yield* makeBranches({
+        api: recorded,
+        awaited: retryingApi(recorded),
+        rules,
+        events,
+        bounds: usualBounds
+      })
       yield* TestClock.adjust("10 seconds")
       yield* then(directory)
     }).pipe(Effect.scoped)
@@ -395,6 +401,7 @@ const ofBranchSync = (): Promise<Readonly<Record<"own" | "atDefault", Array<ApiC
         namespace: operatorNamespace,
         fleet: configurationOf(["a"]),
         events: yield* makeEventRecorder(api),
+        bounds: usualBounds,
         branchSettings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }
       }
       const clusters = () => [{ name: clusterName("a"), isDefault: true, api: () => reached, lost: () => undefined }]

@@ -59,6 +59,15 @@ const longSample = (longest: JsonObject): ReadonlyArray<InvalidSample> =>
     field: path
   }))
 
+/** A list with one entry more than its field may have: `moreThan: { spec.args: 1000 }`. */
+const fullSample = (most: JsonObject): ReadonlyArray<InvalidSample> =>
+  Object.entries(most).map(([path, entries]) => ({
+    name: `${path} with more than ${String(entries)} entries`,
+    path,
+    value: Array.from({ length: Number(entries) + 1 }, () => "x"),
+    field: path
+  }))
+
 const invalidSample = (sample: JsonObject): InvalidSample => {
   const without = asString(sample["without"])
   const [[path, value] = ["", undefined]] = Object.entries(asObject(sample["set"]))
@@ -84,7 +93,11 @@ const publishedKind = (facts: JsonObject): PublishedKind => {
     installedWith: asStrings(facts["installedWith"]).map((path) => `operator.${path}`),
     columns: Object.entries(asObject(facts["columns"])),
     valid: asObjects(samples["valid"]).map(validSample),
-    invalid: [...asObjects(samples["invalid"]).map(invalidSample), ...longSample(asObject(samples["longerThan"]))]
+    invalid: [
+      ...asObjects(samples["invalid"]).map(invalidSample),
+      ...longSample(asObject(samples["longerThan"])),
+      ...fullSample(asObject(samples["moreThan"]))
+    ]
   }
 }
 

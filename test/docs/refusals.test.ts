@@ -101,6 +101,7 @@ describe("docs/refusals.md, failures and what is told", () => {
     { _tag: "AmbiguousTemplate", target: "…", problem: "…" },
     { _tag: "UnknownWorkloadRef", target: "…", apiVersion: "…", kind: "…" },
     { _tag: "NoPodMatches", target: "…", selector: "…" },
+    { _tag: "PodsOfOthers", target: "…", selector: "…", pod: "…" },
     { _tag: "NoPodUsable", target: "…", pods: 2 },
     { _tag: "LabelTargetNotReady", selector: "…" },
     { _tag: "CopyTargetRequired", target: "…" },

@@ -119,7 +119,7 @@ describeKubernetes("a member whose API server is away", (assets) => {
               version: protocolVersion,
               pingInterval: 10_000,
               // A loaded machine is no lost connection.
-              longestSilence: boundMinutes * 60_000,
+              maxSilence: boundMinutes * 60_000,
               reconnect: true
             }
           }).pipe(Scope.provide(connection), Effect.provide(NodeServices.layer))

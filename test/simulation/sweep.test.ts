@@ -14,7 +14,7 @@ describe("sweep of the step-by-step example", () => {
   })
 
   // `npm run test:long` does all runs.
-  const others = new Set(sampleOf(runs, 23))
+  const others = new Set(sampleOf(runs, 101))
   testSweep(
     sweptExample,
     runs.filter((run) => others.has(run) || isCrashAfterWrite.test(run.name))

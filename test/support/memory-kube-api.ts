@@ -6,6 +6,8 @@
 import { type Cause, Clock, Effect, Queue, Result, Stream } from "effect"
 import { type Answer, MemoryObjects } from "../../lab/memory/memory-objects.ts"
 import {
+  keptEvent,
+  keptItems,
   type KubeApi,
   KubeError,
   type KubeObject,
@@ -98,7 +100,10 @@ export class MemoryKubeApi implements KubeApi {
 
   readonly list: KubeApi["list"] = (ref, selection) =>
     this.#request({ verb: "list", plural: ref.plural, name: "", subresource: undefined, body: undefined }, () =>
-      Effect.succeed(this.objects.list(ref, selection))
+      Effect.sync(() => {
+        const { items, resourceVersion } = this.objects.list(ref, selection)
+        return { items: keptItems(ref, items), resourceVersion }
+      })
     )
 
   readonly watch: KubeApi["watch"] = (ref, resourceVersion, selection) =>
@@ -107,7 +112,7 @@ export class MemoryKubeApi implements KubeApi {
         Effect.gen({ self: this }, function* () {
           const queue = yield* Queue.unbounded<WatchEvent, KubeError | Cause.Done>()
           const started = this.objects.watch(ref, resourceVersion, selection, {
-            event: (event) => void Queue.offerUnsafe(queue, event),
+            event: (event) => void Queue.offerUnsafe(queue, keptEvent(ref, event)),
             ended: (error) =>
               void (error === undefined ? Queue.endUnsafe(queue) : Effect.runSync(Queue.fail(queue, error)))
           })

@@ -1,6 +1,7 @@
 /** Scrapes of operators, and an operator that has much to tell. */
 
 import { Clock, Effect, Logger, Metric } from "effect"
+import { CurrentFailingLists, FailingLists } from "../../src/app/kernel/failing-lists.ts"
 import { CurrentMeasurements, Measurements } from "../../src/app/kernel/metrics.ts"
 import { CurrentRelayCounts, RelayCounts } from "../../src/app/kernel/relay-counts.ts"
 import { CurrentWatchLags, WatchLags } from "../../src/app/kernel/watch-lags.ts"
@@ -43,7 +44,8 @@ export const separately = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effe
       Effect.provideService(Metric.MetricRegistry, new Map()),
       Effect.provideService(CurrentMeasurements, new Measurements()),
       Effect.provideService(CurrentRelayCounts, new RelayCounts()),
-      Effect.provideService(CurrentWatchLags, new WatchLags())
+      Effect.provideService(CurrentWatchLags, new WatchLags()),
+      Effect.provideService(CurrentFailingLists, new FailingLists())
     )
   )
 

@@ -1,6 +1,6 @@
 {{/* The variable of each value below `bounds`, as JSON. */}}
 {{- define "braid.boundVariables" -}}
-{{- dict "connections" "OPERATOR_CONNECTIONS" "requestsPerUser" "OPERATOR_REQUESTS_PER_USER" "sessionsPerUser" "OPERATOR_SESSIONS_PER_USER" "sessions" "OPERATOR_SESSIONS" "connectionsPerSession" "OPERATOR_CONNECTIONS_PER_SESSION" "agentsPerUser" "OPERATOR_AGENTS_PER_USER" "agents" "OPERATOR_AGENTS" | toJson -}}
+{{- dict "connections" "OPERATOR_CONNECTIONS" "requestsPerUser" "OPERATOR_REQUESTS_PER_USER" "sessionsPerUser" "OPERATOR_SESSIONS_PER_USER" "sessions" "OPERATOR_SESSIONS" "connectionsPerSession" "OPERATOR_CONNECTIONS_PER_SESSION" "agentsPerUser" "OPERATOR_AGENTS_PER_USER" "agents" "OPERATOR_AGENTS" "branchesPerNamespace" "OPERATOR_BRANCHES_PER_NAMESPACE" "branches" "OPERATOR_BRANCHES" | toJson -}}
 {{- end -}}
 
 {{/* Variables of the chart, in the published order, before those of the user. A list in YAML. */}}

@@ -258,6 +258,11 @@ branchdatabases
 {{- include "braid.makesBranches" . | default (include "braid.copiesBranches" .) -}}
 {{- end -}}
 
+{{/* "true" where the API server can ask for a right in an admission policy, which it does since Kubernetes 1.30. */}}
+{{- define "braid.hasAdmissionPolicies" -}}
+{{- if semverCompare ">=1.30-0" .Capabilities.KubeVersion.Version -}}true{{- end -}}
+{{- end -}}
+
 {{- define "braid.anySplitting" -}}
 {{- range $queue := splitList " " (include "braid.queues" .) -}}{{- include "braid.on" (index $.Values.operator (printf "%sSplitting" (splitList "=" $queue | first))) -}}{{- end -}}
 {{- end -}}

@@ -117,7 +117,7 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<MirroredCluster,
         const type = deleted ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED"
         for (const listener of watched.listeners) listener({ type, object: watched.complete(object) })
       }
-      watched.reflector = yield* makeReflector(api, portRef(watched.kind), changed)
+      watched.reflector = yield* makeReflector(api, { ...portRef(watched.kind), keeps: (object) => object }, changed)
     }
     const mirrored = (kinds: ReadonlyArray<Kind>): Effect.Effect<void> =>
       Effect.forEach(kinds, ({ ref }) => collection(ref).reflector?.awaitSynced ?? Effect.void, { discard: true })

@@ -7,8 +7,8 @@ import { makeWorkerPool, type WorkerPool } from "./worker-pool.ts"
 
 export type StoryPool = WorkerPool<Work, Answer>
 
-const usualProgram = fileURLToPath(new URL("worker.ts", import.meta.url))
+const defaultProgram = fileURLToPath(new URL("worker.ts", import.meta.url))
 
 /** Starts so many workers; `program` serves {@link Work}. */
-export const makeStoryPool = (count: number, program = usualProgram): Effect.Effect<StoryPool, never, Scope.Scope> =>
+export const makeStoryPool = (count: number, program = defaultProgram): Effect.Effect<StoryPool, never, Scope.Scope> =>
   makeWorkerPool<Work, Answer>(program, count)

@@ -26,6 +26,7 @@ import { namesReachTheDefault } from "./sb13-names-reach-the-default.ts"
 import { readyBranchesServe } from "./sb14-ready-branches-serve.ts"
 import { phasesGoForward } from "./sb15-phases-go-forward.ts"
 import { borrowedBranchesAreLeft } from "./sb16-borrowed-branches-are-left.ts"
+import { targetsSecretsAlone } from "./sb17-targets-secrets-alone.ts"
 
 export const branchInvariants: ReadonlyArray<Invariant> = [
   sourcesAreNotReached,
@@ -42,6 +43,7 @@ export const branchInvariants: ReadonlyArray<Invariant> = [
   readyBranchesServe,
   phasesGoForward,
   borrowedBranchesAreLeft,
+  targetsSecretsAlone,
   branchPartsAreOwned,
   branchesAreDecided,
   unusedBranchesGo,

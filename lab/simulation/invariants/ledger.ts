@@ -4,7 +4,8 @@
  * primary's ledger of debts, or a parent that waits for it, must say so. The debts themselves are read in `debts.ts`.
  */
 
-import { syncedKinds } from "../../../src/domain/branch-sync/synced-branch.ts"
+import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
+import { watchedOrders } from "../../../src/domain/branch/watched-branches.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { jobs, leases, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -109,7 +110,7 @@ const inMemory = (world: World, sleepers: ReadonlyMap<string, number>): Readonly
             [...world.clusters.keys()].filter((cluster) => isAway(world, cluster)).length
           : 0
         // A primary looks for clusters with copies of branches, for each kind of these.
-        const asSync = isPrimary && world.plan.branches ? syncedKinds(branchSettings).length : 0
+        const asSync = isPrimary && world.plan.branches ? watchedOrders(branchSettings, sha256Hex).length : 0
         // A primary reads files with kubeconfigs again and again, whether it leads or not.
         const asReader = name === world.primary.name ? world.authors.filesRead : 0
         // A leader renews its Lease and looks after its label; a standby only looks at the Lease.

@@ -1,10 +1,11 @@
 /**
  * N18 (failures.md §3.19, §4.34). Policies act within a moment of their making, change or end: looked at after a quiet
- * time in which nothing was wrong anywhere, so that each operator has heard of them. Policies for one target alone are
- * left to the tests of policies. Whether a refusal is answered at all is S4.
+ * time in which nothing was wrong anywhere, so that each operator has heard of them. Of policies for one target alone
+ * those are looked at that are for a workload which owns its pods here: they hold at each of these pods, whichever
+ * target leads to it. The others are left to the tests of policies. Whether a refusal is answered at all is S4.
  */
 
-import { at } from "../../../src/domain/json.ts"
+import { asString, at } from "../../../src/domain/json.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { clientTag } from "../../../src/domain/protocol/peek.ts"
 import { mirrordClusterPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
@@ -25,6 +26,8 @@ interface Known {
   readonly cluster: string
   readonly name: string
   readonly rules: ReadonlySet<Rule>
+  /** The only target that it is for, as `kind/name`. */
+  readonly target: string | undefined
   /** Whether it holds for sessions on copies. */
   readonly isForCopies: boolean
   /** Since when it is so, or since when it is deleted, ms. */
@@ -33,12 +36,10 @@ interface Known {
 }
 
 const rulesOf = (policy: KubeObject): ReadonlySet<Rule> => {
-  const { block, requireProfile, targetPath } = policy["spec"] as {
+  const { block, requireProfile } = policy["spec"] as {
     readonly block: ReadonlyArray<Rule>
     readonly requireProfile: boolean
-    readonly targetPath?: string | null
   }
-  if ((targetPath ?? undefined) !== undefined) return new Set()
   return new Set(requireProfile ? [...block, "profile"] : block)
 }
 
@@ -57,10 +58,22 @@ const askedFor = (bytes: Uint8Array): ReadonlyArray<Rule> => {
 /** The pod that an agent works on: of the target, or a copy that a user of its cluster or a primary has asked for. */
 type Site = "Target" | "Copy" | "FleetCopy"
 
+/** A place where an agent works. */
+interface Place {
+  readonly cluster: string
+  readonly site: Site
+  /** The owner of its pod, as `kind/name`. */
+  readonly owner: string | undefined
+}
+
 /** The policies of its own cluster hold for an agent, and those of the primary where it serves sessions over many. */
-const holdsFor = ({ cluster, isForCopies }: Known, world: World, agentCluster: string, site: Site): boolean =>
-  (site === "Target" || isForCopies) &&
-  (cluster === agentCluster || (site !== "Copy" && cluster === world.primary.name))
+const holdsAt = ({ cluster, isForCopies, target }: Known, world: World, place: Place): boolean => {
+  if (target !== undefined) return target === place.owner && cluster === place.cluster
+  return (
+    (place.site === "Target" || isForCopies) &&
+    (cluster === place.cluster || (place.site !== "Copy" && cluster === world.primary.name))
+  )
+}
 
 const siteOf = (world: World, { kubelet, name: cluster }: SimCluster, containerId: string | undefined): Site => {
   const copy = kubelet.copies.find(({ metadata }) => containerId?.startsWith(`${metadata.name}-`) === true)
@@ -74,29 +87,36 @@ const siteOf = (world: World, { kubelet, name: cluster }: SimCluster, containerI
   return isOrdered && !isShared ? "FleetCopy" : "Copy"
 }
 
+const placeOf = (world: World, cluster: SimCluster, containerId: string | undefined): Place => ({
+  cluster: cluster.name,
+  site: siteOf(world, cluster, containerId),
+  owner: cluster.kubelet.ownerOf(containerId)
+})
+
 /** Ports that the agents of a cluster give to clients, in the words of policies. */
 const given = (world: World, cluster: SimCluster) =>
   cluster.kubelet.agents.flatMap(({ agent: { subscriptions }, containerId, name }) => {
-    const site = siteOf(world, cluster, containerId)
+    const place = placeOf(world, cluster, containerId)
     const steals = [...subscriptions.steals].map(([port, { _tag }]) => ({
       name,
       port,
-      site,
+      place,
       rules: _tag === "Unfiltered" ? (["steal", "steal-without-filter"] as const) : (["steal"] as const)
     }))
     const mirrors = [...subscriptions.mirrors.keys()].map((port) => ({
       name,
       port,
-      site,
+      place,
       rules: ["mirror"] as const
     }))
     return [...steals, ...mirrors]
   })
 
 /** Whether a policy of the deciding cluster lets the session not be. */
-const refuses = ({ isForCopies, rules }: Known, { wish }: SimClient): boolean =>
-  (rules.has("profile") && (isForCopies || wish === undefined)) ||
-  (rules.has("copy-target-scale-down") && wish?.scaleDown === true)
+const refuses = ({ isForCopies, rules, target }: Known, { wish }: SimClient): boolean =>
+  target === undefined &&
+  ((rules.has("profile") && (isForCopies || wish === undefined)) ||
+    (rules.has("copy-target-scale-down") && wish?.scaleDown === true))
 
 /** Rules of the operator itself, which are no objects. */
 const ownRules: ReadonlySet<string> = new Set(["targetless", "ephemeral agents"])
@@ -135,9 +155,9 @@ export const policiesHold: Invariant = {
           if (rules.length === 0) return undefined
           const cluster = theWorld.cluster(event.cluster)
           const agent = cluster.kubelet.agents.find(({ name }) => name === event.agent)
-          const site = siteOf(theWorld, cluster, agent?.containerId)
+          const place = placeOf(theWorld, cluster, agent?.containerId)
           const broken = inForce(event.at).find(
-            (policy) => holdsFor(policy, theWorld, event.cluster, site) && rules.some((rule) => policy.rules.has(rule))
+            (policy) => holdsAt(policy, theWorld, place) && rules.some((rule) => policy.rules.has(rule))
           )
           return broken === undefined
             ? undefined
@@ -187,6 +207,7 @@ export const policiesHold: Invariant = {
               cluster: event.cluster,
               name,
               rules: rulesOf(object),
+              target: asString(at(object, "spec", "targetPath")),
               isForCopies: at(object, "spec", "appliesToCopyTargets") === true,
               since: event.at,
               isDeleted: after === undefined
@@ -216,9 +237,9 @@ export const policiesHold: Invariant = {
         const acting = inForce(theWorld.now).filter(({ cluster }) => !theWorld.cluster(cluster).host.isGone)
         if (acting.length === 0) return []
         return [...theWorld.clusters.values()].flatMap((cluster) =>
-          given(theWorld, cluster).flatMap(({ name, port, rules, site }) =>
+          given(theWorld, cluster).flatMap(({ name, place, port, rules }) =>
             acting.flatMap((policy) =>
-              holdsFor(policy, theWorld, cluster.name, site) && rules.some((rule) => policy.rules.has(rule))
+              holdsAt(policy, theWorld, place) && rules.some((rule) => policy.rules.has(rule))
                 ? [
                     `Agent ${name} in ${cluster.name} gives port ${port}, which policy ${policy.name} of ` +
                       `${policy.cluster} forbids.`

@@ -131,6 +131,12 @@ const withSecondPrimary = (lines: ReadonlyArray<string>, random: RandomStream): 
   return ["primary hub too", ...told]
 }
 
+/** The end of some stories: a user orders branches of Secrets that are not the target's. */
+const pryings = (places: ReadonlyArray<string>, random: RandomStream): ReadonlyArray<string> =>
+  random.chance(0.2)
+    ? ["heal all", "tick 40s", ...["p1", "p2"].map((id) => `database ${random.pick(places)} pry ${id}`), "tick 40s"]
+    : []
+
 /** The random story of branches of a seed, the same every time. The seed of its world is the same text. */
 export const branchStory = (seed: string): Story => {
   const random = new RandomStream(`story of branches ${seed}`)
@@ -145,6 +151,8 @@ export const branchStory = (seed: string): Story => {
   for (let i = 0; i < count && teller.time < longest; i++) teller.tellOf(candidates, random.split(`act ${i}`))
   const asked = withAnotherDefault(setup, teller.lines, new RandomStream(`another default in ${seed}`))
   const lines = withSecondPrimary(asked, new RandomStream(`second primary in ${seed}`))
-  const end = random.chance(0.3) ? calm([setup.primary, setup.defaultCluster], random) : []
-  return { seed, lines: [...setup.lines, ...lines, ...end] }
+  const places = [setup.primary, setup.defaultCluster]
+  const end = random.chance(0.3) ? calm(places, random) : []
+  const pried = pryings(places, new RandomStream(`secrets asked for in ${seed}`))
+  return { seed, lines: [...setup.lines, ...lines, ...end, ...pried] }
 }

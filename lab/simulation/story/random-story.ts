@@ -291,6 +291,22 @@ const calmPolicy = (home: string, primary: string, random: RandomStream): Readon
   return [...begin, ...made, ...(random.chance(0.5) ? gone : [])]
 }
 
+/**
+ * The end of a story with policies: a policy guards a workload whose pods the target of a session covers too, and they
+ * come later.
+ */
+const guardedPods = ({ clusters, primary }: Setup, random: RandomStream): ReadonlyArray<string> => {
+  const home = clusters.find((name) => name !== primary) ?? primary
+  const rule = random.pick(["steal", "steal-without-filter", "mirror"])
+  const subscribes = `${rule === "mirror" ? "mirror" : "steal"} g1 87`
+  const made = [
+    ...clusters.map((name) => `canary ${name} 0`),
+    `policy ${home} guard ${rule} on deployment/myapp-canary`
+  ]
+  const begin = ["heal all", "tick 40s", ...made, "tick 20s", "session g1 target service/web", "tick 8s", subscribes]
+  return [...begin, "tick 5s", `canary ${home} 1`, "tick 40s"]
+}
+
 /** The end of a strand of the fleet: a cluster goes and comes back, or moves, while nothing else is wrong. */
 const calmFleet = (cluster: string, random: RandomStream): ReadonlyArray<string> => {
   const begin = ["heal all", "tick 40s", `configure remove ${cluster}`, "tick 10s", "session f1", "tick 8s"]
@@ -448,7 +464,9 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
       const isFree = woven.tokens.length === 0 && woven.fleetCopies.length === 0
       const { lines, setup: members } = weave("members", withTokens.lines, setup, isFree ? woven.members : [])
       const workloads = new Set([...withCopies.setup, ...withFleetCopies.setup])
-      return { seed, lines: [...setup.lines, ...workloads, ...withTokens.setup, ...members, ...lines] }
+      const [policy] = woven.policies
+      const guarded = policy === undefined ? [] : guardedPods(setup, new RandomStream(`${policy.act} guarded`))
+      return { seed, lines: [...setup.lines, ...workloads, ...withTokens.setup, ...members, ...lines, ...guarded] }
     })
 
 /** The random story of a seed, the same every time. The seed of its world is the same text. */

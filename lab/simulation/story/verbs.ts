@@ -5,6 +5,7 @@ import { agents } from "./verbs/agents.ts"
 import { authenticate } from "./verbs/authenticate.ts"
 import { branch } from "./verbs/branch.ts"
 import { branches } from "./verbs/branches.ts"
+import { canary } from "./verbs/canary.ts"
 import { claim } from "./verbs/claim.ts"
 import { cluster } from "./verbs/cluster.ts"
 import { configure } from "./verbs/configure.ts"
@@ -128,6 +129,7 @@ export const verbs: ReadonlyArray<Verb> = [
   agents,
   images,
   pods,
+  canary,
   node,
   kubectl,
   meddle,

@@ -9,6 +9,7 @@ import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { findClusters } from "../../../src/app/fleet/cluster-providers.ts"
 import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
 import { makeProvidedSource } from "../../../src/app/fleet/provided-source.ts"
+import { CurrentFailingLists, FailingLists } from "../../../src/app/kernel/failing-lists.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
 import { CurrentMeasurements, Measurements } from "../../../src/app/kernel/metrics.ts"
 import { retryingApi } from "../../../src/app/kernel/retrying-api.ts"
@@ -225,6 +226,7 @@ export class OperatorReplica {
       // A process that dies takes them with it.
       Effect.provideService(CurrentMeasurements, new Measurements()),
       Effect.provideService(CurrentWatchLags, new WatchLags()),
+      Effect.provideService(CurrentFailingLists, new FailingLists()),
       Effect.provideService(CurrentTracing, traces ? this.#tracing(process) : undefined)
     )
     const fiber = process.run(operator, (exit) => {

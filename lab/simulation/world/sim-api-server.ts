@@ -14,6 +14,8 @@ import { namespaces, subjectAccessReviews } from "../../../src/domain/resources/
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordOperators } from "../../../src/domain/resources/mirrord-operator.ts"
 import {
+  keptEvent,
+  keptItems,
   type KubeApi,
   KubeError,
   type KubeObject,
@@ -225,7 +227,10 @@ export class ApiServer {
       list: (ref, selection) =>
         request(plain("list", ref, selection), (answer, staleBy) => {
           if (ref.plural === copyTargets.plural) this.#listCopies(selection, answer)
-          else answer(Result.succeed(objects.list(ref, selection, staleBy)))
+          else {
+            const { items, resourceVersion } = objects.list(ref, selection, staleBy)
+            answer(Result.succeed({ items: keptItems(ref, items), resourceVersion }))
+          }
         }),
       create: (ref, object, namespace) =>
         request(plain("create", ref, { name: (object as KubeObject).metadata?.name, namespace }, object), (answer) => {
@@ -266,7 +271,7 @@ export class ApiServer {
                 this.#late(event._tag === "Bookmark" ? undefined : event.object.metadata.uid, () =>
                   flow.send(0, () => {
                     heard()
-                    inbox.put(event)
+                    inbox.put(keptEvent(ref, event))
                   })
                 ),
               ended: (error) =>

@@ -5,7 +5,14 @@
  */
 
 import { isCopy } from "../../../src/domain/copy-target/copy-record.ts"
-import { deployments, jobs, pods, statefulSets } from "../../../src/domain/resources/core-kinds.ts"
+import {
+  deployments,
+  jobs,
+  pods,
+  replicaSets,
+  services,
+  statefulSets
+} from "../../../src/domain/resources/core-kinds.ts"
 import { kindAddress } from "../../../src/domain/target/target.ts"
 import type { KubeObject, ResourceRef } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
@@ -85,9 +92,19 @@ const isScalable = (kind: WorkloadPlan["kind"]): boolean => kind === "deployment
 
 const refOf = (kind: WorkloadPlan["kind"]): ResourceRef => ({ ...kindAddress(kind), scope: "Namespaced" })
 
+/** A deployment whose pods the selectors of `deployment/myapp` and `service/web` cover too. */
+const canary = "myapp-canary"
+const canaryLabels = { app: "myapp", track: "canary" }
+
+/** The workload of a pod. The canary's pods are told from others by their owner. */
+const workloadOf = ({ labels, ownerReferences }: KubeObject["metadata"]): string | undefined =>
+  ownerReferences?.some(({ kind, name }) => kind === "ReplicaSet" && name === canary) === true
+    ? canary
+    : labels?.["app"]
+
 /** A pod of a workload, and no copy: copies have their target's labels too. */
 const isOf = ({ metadata }: KubeObject, workload: string): boolean =>
-  metadata.labels?.["app"] === workload && !isCopy(metadata)
+  workloadOf(metadata) === workload && !isCopy(metadata)
 
 export class SimKubelet {
   readonly #options: KubeletOptions
@@ -137,9 +154,7 @@ export class SimKubelet {
    */
   get isWell(): boolean {
     const isReady =
-      this.#options.server.objects
-        .peekAll(pods)
-        .filter(({ metadata }) => metadata.labels?.["app"] === "myapp" && !isCopy(metadata)).length ===
+      this.#options.server.objects.peekAll(pods).filter((pod) => isOf(pod, "myapp")).length ===
       this.podsOf("myapp").length
     const isPulled = this.pullProblem === undefined && this.#unpulled.size === 0
     return (
@@ -283,11 +298,10 @@ export class SimKubelet {
   }
 
   #startPod(workload: string): void {
-    const name = `${workload}-${++this.#counter}`
-    this.#writePod(name, { app: workload })
+    this.#writePod(`${workload}-${++this.#counter}`, workload)
   }
 
-  #writePod(name: string, labels: Readonly<Record<string, string>>): void {
+  #writePod(name: string, workload: string): void {
     const { kernel, server } = this.#options
     const ip = `10.1.0.${++this.#counter}`
     const containerID = `containerd://${name}-${this.#counter}`
@@ -295,7 +309,7 @@ export class SimKubelet {
       pods,
       name,
       {
-        metadata: { labels },
+        metadata: workload === canary ? this.#ofCanary() : { labels: { app: workload } },
         spec: { nodeName: "node", containers: [{ name: "app" }] },
         status: {
           phase: "Running",
@@ -333,7 +347,7 @@ export class SimKubelet {
     const pod = this.#random.pick(this.podsOf(workload))
     if (pod === undefined) return
     this.#options.server.objects.erase(pods, pod.name, workloadNamespace)
-    this.#writePod(pod.name, { app: workload })
+    this.#writePod(pod.name, workload)
   }
 
   /** Somebody sets the number of pods of `deployment/<workload>`, and it has them at once. */
@@ -344,6 +358,33 @@ export class SimKubelet {
     objects.write(deployments, workload, { spec: { replicas } }, workloadNamespace)
     this.#isScaling = false
     this.#adjust(workload, replicas)
+  }
+
+  /** Somebody sets the number of pods of `deployment/myapp-canary`, which is made with a Service if it is not there. */
+  scaleCanary(replicas: number): void {
+    const { objects } = this.#options.server
+    const at = [workloadNamespace, this.#options.kernel.now] as const
+    if (objects.peek(deployments, canary, workloadNamespace) === undefined) {
+      const spec = { selector: { matchLabels: canaryLabels }, template: { spec: { containers: [this.#container] } } }
+      const { uid = "" } = objects.write(deployments, canary, { spec }, ...at).metadata
+      const ownerReferences = [{ apiVersion: "apps/v1", kind: "Deployment", name: canary, uid, controller: true }]
+      objects.write(replicaSets, canary, { metadata: { labels: canaryLabels, ownerReferences }, spec }, ...at)
+      objects.write(services, "web", { spec: { selector: { app: "myapp" } } }, ...at)
+    }
+    this.#adjust(canary, replicas)
+  }
+
+  /** The metadata of the canary's pods. */
+  #ofCanary(): object {
+    const uid = this.#options.server.objects.peek(replicaSets, canary, workloadNamespace)?.metadata.uid ?? ""
+    const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: canary, uid, controller: true }
+    return { labels: canaryLabels, ownerReferences: [owner] }
+  }
+
+  /** The owner of the pods of a container, as `kind/name`; `undefined` for pods without an owner. */
+  ownerOf(containerId: string | undefined): string | undefined {
+    const isCanarys = this.podsOf(canary).some((pod) => pod.containerId === containerId)
+    return isCanarys ? `deployment/${canary}` : undefined
   }
 
   setReady(workload: string, ready: boolean): void {
@@ -424,7 +465,8 @@ export class SimKubelet {
     })
     kernel.after(evictedAfter, () => {
       if (!isStillLost()) return
-      const workload = objects.peek(pods, name, workloadNamespace)?.metadata.labels?.["app"]
+      const pod = objects.peek(pods, name, workloadNamespace)
+      const workload = pod && workloadOf(pod.metadata)
       objects.erase(pods, name, workloadNamespace)
       if (workload !== undefined) this.#startPod(workload)
     })

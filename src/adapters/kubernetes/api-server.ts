@@ -9,6 +9,7 @@ import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect, type Scope } from "effect"
 import { Agent, type Dispatcher } from "undici"
 import { isObject } from "../../domain/json.ts"
+import { LargeBodies } from "./large-bodies.ts"
 
 /** How long a server may be silent. */
 export interface KubeApiTimes {
@@ -40,6 +41,7 @@ export interface ApiServer {
   readonly config: KubeConfig
   readonly times: KubeApiTimes
   readonly userAgent: string
+  readonly large: LargeBodies
   /** The connections of the current credentials; missing before the first request. */
   pool: { readonly credentials: string; readonly agent: Agent } | undefined
 }
@@ -59,7 +61,7 @@ export const makeApiServer = (
   userAgent: string
 ): Effect.Effect<ApiServer, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync((): ApiServer => ({ config, times, userAgent, pool: undefined })),
+    Effect.sync((): ApiServer => ({ config, times, userAgent, large: new LargeBodies(), pool: undefined })),
     (server) => Effect.promise(async () => server.pool?.agent.destroy())
   )
 

@@ -12,7 +12,7 @@ import { Effect, type Scope } from "effect"
 import type { Agent, Dispatcher } from "undici"
 import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
 import { authorizationOf, makeAgent } from "./api-server.ts"
-import { largestList, readBody } from "./bounded-body.ts"
+import { largestPage, readBody } from "./bounded-body.ts"
 
 const codeOf = (cause: unknown): string => {
   const code: unknown = cause instanceof Error && "code" in cause ? cause.code : undefined
@@ -115,7 +115,7 @@ const optionsOf = async (config: KubeConfig): Promise<RequestOptions> => {
 }
 
 const resultOf = async ({ body, headers, statusCode: code }: Dispatcher.ResponseData): Promise<ProbeResult> => {
-  const text = (await readBody(body, largestList)).toString("utf8")
+  const text = (await readBody(body, largestPage)).toString("utf8")
   const value = parsed(text)
   const date = Date.parse(String(headers["date"]))
   return {

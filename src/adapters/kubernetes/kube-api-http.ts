@@ -13,6 +13,7 @@ import { timestamp } from "../../domain/resources/object-meta.ts"
 import {
   type DeleteOptions,
   isKubeObject,
+  keptEvent,
   type KubeApi,
   type KubeError,
   type KubeObject,
@@ -23,9 +24,11 @@ import {
   type WatchEvent
 } from "../../ports/kube-api.ts"
 import { type ApiRequest, type ApiServer, defaultTimes, type KubeApiTimes, makeApiServer, send } from "./api-server.ts"
-import { largestList, largestObject, readBody } from "./bounded-body.ts"
+import { largestObject, largestPage, readBody, TooLong } from "./bounded-body.ts"
 import { InterningJsonParser } from "./interning-json-parser.ts"
 import { type Operation, refused, unexpected, unreachable, watchFailure } from "./kube-errors.ts"
+import type { LargeBodies } from "./large-bodies.ts"
+import { readPages } from "./paged-list.ts"
 import { wholeLines } from "./whole-lines.ts"
 
 /** One parser for all clusters, because the members of a fleet hold much the same. */
@@ -68,8 +71,8 @@ const answerOf = async (
 }
 
 /** Reads an answer that is to be JSON. Another server than an API server answers with a web page, and also with 200. */
-const readJson = async (body: Readable, most: number): Promise<Buffer> => {
-  const bytes = await readBody(body, most)
+const readJson = async (body: Readable, most: number, large: LargeBodies): Promise<Buffer> => {
+  const bytes = await readBody(body, most, large)
   if (bytes.subarray(0, 64).toString("utf8").trimStart().startsWith("<"))
     throw new Error(
       "the answer is a web page and not a Kubernetes API server's; look whether the cluster's address is right, and " +
@@ -78,17 +81,29 @@ const readJson = async (body: Readable, most: number): Promise<Buffer> => {
   return bytes
 }
 
-const readObject = async (body: Readable): Promise<unknown> =>
-  JSON.parse((await readJson(body, largestObject)).toString("utf8"))
+type Read = (body: Readable, large: LargeBodies) => Promise<unknown>
+
+const readObject: Read = async (body, large) =>
+  JSON.parse((await readJson(body, largestObject, large)).toString("utf8"))
+
+/** A page of a list, or the error that says that it is too long. */
+const readPage: Read = async (body, large) => {
+  try {
+    return parser.parse(await readJson(body, largestPage, large), "list")
+  } catch (error) {
+    if (error instanceof TooLong) return error
+    throw error
+  }
+}
 
 const call = (
   { name, server }: Cluster,
   asked: ApiRequest,
-  read: (body: Readable) => Promise<unknown> = readObject
+  read: Read = readObject
 ): Effect.Effect<unknown, KubeError> => {
   const operation = { cluster: name, operation: `${asked.method} ${asked.path}` }
   return Effect.tryPromise({
-    try: async (signal) => read((await answerOf(server, asked, operation, signal)).body),
+    try: async (signal) => read((await answerOf(server, asked, operation, signal)).body, server.large),
     catch: (cause) => unreachable(operation, cause)
   })
 }
@@ -103,25 +118,21 @@ const callForObject = (cluster: Cluster, asked: ApiRequest, operation: string): 
 
 const json = (value: object): NonNullable<ApiRequest["body"]> => ({ type: "application/json", value })
 
-const list = (cluster: Cluster, ref: ResourceRef, selection: Selection | undefined): ReturnType<KubeApi["list"]> => {
-  const path = `${pathOf(ref, selection?.namespace)}${queryOf(selection, {})}`
-  const read = async (body: Readable): Promise<unknown> => parser.parse(await readJson(body, largestList), "list")
-  return Effect.flatMap(call(cluster, { method: "GET", path }, read), (value) => {
-    const found = isObject(value) ? value : {}
-    const { metadata } = found
-    // An empty slice of Go is null in JSON.
-    const items = found["items"] === null ? [] : found["items"]
-    const version = isObject(metadata) ? metadata["resourceVersion"] : undefined
-    // A malformed list is never taken for an empty list: an object that is missing from a list counts as deleted.
-    if (Array.isArray(items) && items.every(isKubeObject) && typeof version === "string")
-      return Effect.succeed({ items, resourceVersion: version })
-    const operation = { cluster: cluster.name, operation: `list ${ref.plural}` }
-    return Effect.fail(unexpected(operation, "the answer is not a list of objects with a resourceVersion"))
+const list = (cluster: Cluster, ref: ResourceRef, selection: Selection | undefined): ReturnType<KubeApi["list"]> =>
+  readPages({ cluster: cluster.name, operation: `list ${ref.plural}` }, ref, (page) => {
+    const path = `${pathOf(ref, selection?.namespace)}${queryOf(selection, page)}`
+    return call(cluster, { method: "GET", path }, readPage)
   })
+
+/** The watch of a collection. `from`: the version that it began with. */
+interface Watch {
+  readonly operation: Operation
+  readonly ref: ResourceRef
+  readonly from: string
 }
 
-/** Reads an event of the server; throws if the event ends the watch. `from`: the version that the watch began with. */
-const toEvent = (operation: Operation, from: string, value: unknown): WatchEvent => {
+/** Reads an event of the server; throws if the event ends the watch. */
+const toEvent = ({ from, operation, ref }: Watch, value: unknown): WatchEvent => {
   const event = isObject(value) ? value : {}
   const changed = event["object"]
   if (event["type"] === "ERROR") throw watchFailure(operation, changed)
@@ -129,20 +140,17 @@ const toEvent = (operation: Operation, from: string, value: unknown): WatchEvent
   if (event["type"] === "BOOKMARK") {
     return { _tag: "Bookmark", resourceVersion: changed.metadata.resourceVersion ?? from }
   }
-  return { _tag: event["type"] === "DELETED" ? "Deleted" : "Changed", object: changed }
+  return keptEvent(ref, { _tag: event["type"] === "DELETED" ? "Deleted" : "Changed", object: changed })
 }
 
 /** Gives as many events at a time as have come; the events before a failure come first. */
-const watchEvents = (
-  body: Readable,
-  operation: Operation,
-  from: string
-): Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, KubeError> => {
+const watchEvents = (body: Readable, watched: Watch): Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, KubeError> => {
+  const { operation } = watched
   let failed: KubeError | undefined
   const next: Pull.Pull<Arr.NonEmptyReadonlyArray<WatchEvent>, unknown> = Effect.flatMap(wholeLines(body), (lines) => {
     const events: Array<WatchEvent> = []
     try {
-      parser.parseEach(lines, "event", (value) => events.push(toEvent(operation, from, value)))
+      parser.parseEach(lines, "event", (value) => events.push(toEvent(watched, value)))
     } catch (cause) {
       failed = unreachable(operation, cause)
     }
@@ -185,7 +193,7 @@ const watch = (
   const path = `${pathOf(ref, selection?.namespace)}${query}`
   const operation = { cluster: name, operation: `WATCH ${path}` }
   const asked: ApiRequest = { method: "GET", path, silence: server.times.watchTimeout }
-  return streamed(server, asked, operation, (body) => watchEvents(body, operation, from))
+  return streamed(server, asked, operation, (body) => watchEvents(body, { operation, ref, from }))
 }
 
 /** Gives as many lines at a time as have come. Every line of a log has an end, so that a rest is no line. */

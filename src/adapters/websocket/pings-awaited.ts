@@ -5,7 +5,7 @@
  */
 
 /** Silence after which a link that was pinged before is lost, ms: three missed pings (docs/member-link.md). */
-export const longestSilence = 100_000
+export const maxSilence = 100_000
 
 /** Checks within the longest silence. The socket is lost at the check after these. */
 const checksPerSilence = 4

@@ -24,7 +24,7 @@ export interface Upgrades {
   readonly webSockets: WebSocketAcceptor
   readonly taken: TakenByCallers
   /** Silence after which the link of a primary that used to ping counts as lost, in ms. */
-  readonly longestLinkSilence: number
+  readonly maxLinkSilence: number
   /** How long a client that was refused may take to read why and to close its side, in ms. */
   readonly patience: number
 }
@@ -75,12 +75,12 @@ const forgetHeaders = (request: IncomingMessage): void => {
 }
 
 const openChannel = (
-  { longestLinkSilence, webSockets }: Upgrades,
+  { maxLinkSilence, webSockets }: Upgrades,
   pending: PendingUpgrade,
   isLink: boolean
 ): Effect.Effect<FrameChannel> =>
   Effect.callback<FrameChannel>((resume) => {
-    webSockets.accept(pending, isLink ? longestLinkSilence : undefined, (channel) => {
+    webSockets.accept(pending, isLink ? maxLinkSilence : undefined, (channel) => {
       pending.isUpgraded = true
       forgetHeaders(pending.request)
       resume(Effect.succeed(channel))

@@ -11,7 +11,7 @@ import { Data, Effect, FiberSet, Redacted, type Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import type { MessageRoom } from "../../adapters/stream/message-room.ts"
 import { makeWebSocketAcceptor, type WebSocketAcceptor } from "../../adapters/websocket/accept-websocket.ts"
-import { longestSilence } from "../../adapters/websocket/pings-awaited.ts"
+import { maxSilence } from "../../adapters/websocket/pings-awaited.ts"
 import { acceptUpgrade } from "./accept-upgrade.ts"
 import { callerOf, type CallerResult, type FrontProxySource, isFrontProxy } from "./caller.ts"
 import { type ListenAddress, listenAtOneOf, portOf } from "./listen.ts"
@@ -57,10 +57,9 @@ export interface ApiServerOptions extends ListenAddress {
   /** The setting `requireFrontProxyClientCert`. */
   readonly requireFrontProxy: boolean
   /**
-   * Silence after which the link of a primary that used to ping counts as lost, in ms; {@link longestSilence} by
-   * default.
+   * Silence after which the link of a primary that used to ping counts as lost, in ms; {@link maxSilence} by default.
    */
-  readonly longestLinkSilence?: number
+  readonly maxLinkSilence?: number
   /** {@link usualRequestBounds} by default. */
   readonly bounds?: RequestBounds
   /** For unfinished messages of clients; without it they are bounded one by one only. */
@@ -158,7 +157,7 @@ export const serveApi = (
 ): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
   Effect.gen(function* () {
     const { bounds = usualRequestBounds, certificate, frontProxy, requireFrontProxy } = options
-    const { longestLinkSilence = longestSilence, patience = usualPatience, room } = options
+    const { maxLinkSilence = maxSilence, patience = usualPatience, room } = options
     const facade = yield* OperatorFacade
     const identify = (request: IncomingMessage) => callerOf(request, frontProxy.known(), requireFrontProxy)
     const taken = new TakenByCallers(bounds)
@@ -173,7 +172,7 @@ export const serveApi = (
     })
     const webSockets = makeWebSocketAcceptor({ room })
     const running: RunningServer = { server, strangers, webSockets, upgraded: new Set(), connections }
-    const upgrades = { facade, identify, taken, webSockets, longestLinkSilence, patience }
+    const upgrades = { facade, identify, taken, webSockets, maxLinkSilence, patience }
     const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
       adopt(running, socket)
       runConnection(acceptUpgrade(upgrades, request, socket, head))

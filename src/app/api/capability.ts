@@ -9,6 +9,7 @@ import type { BranchCredentials } from "../../domain/branch/branch-credentials.t
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
+import type { PolicyRules } from "../../domain/policy/policy-rules.ts"
 import type { SessionPolicies } from "../../domain/policy/session-policies.ts"
 import type { MirrordClusterSession } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { Feature, MirrordOperatorStatus } from "../../domain/resources/mirrord-operator.ts"
@@ -145,7 +146,12 @@ export interface LimitedSession {
   readonly tellsAgentVariables?: boolean
   /** Set for a session on a copy, whose pod is its target. `of`: the copied target; missing: the pod tells it. */
   readonly copy?: Pick<ConnectedCopy, "scaledown" | "of"> | undefined
+  /** The pods that have agents now, first that of environment and files; missing where there are none yet. */
+  readonly pods?: () => ReadonlyArray<LimitedPod>
 }
+
+/** A pod of a session's target, and the container that the session uses. */
+export type LimitedPod = Pick<AgentPlacement, "podName" | "podLabels" | "podOwners" | "containerName">
 
 /** A copy that is asked for. */
 export interface WantedCopy {
@@ -167,6 +173,11 @@ export interface SessionLimits {
   readonly policies: SessionPolicies
   /** Completes, with the reason, when others hold for the session: it has to be connected anew. */
   readonly outdated: Effect.Effect<{ readonly reason: string }>
+  /**
+   * The policies that hold for traffic at a pod beside {@link policies}, whichever way the target leads to it. Fails if
+   * the session may not be there, or if that cannot be told.
+   */
+  readonly atPod: (pod: LimitedPod) => Effect.Effect<ReadonlyArray<PolicyRules>, ApiError>
 }
 
 /** The status of the `MirrordOperator` object without sessions and statistics, which the operator makes by itself. */

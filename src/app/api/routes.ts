@@ -21,6 +21,7 @@ import { asObject, at } from "../../domain/json.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { printedTable, wantsTable } from "../../domain/resources/printed-table.ts"
 import { selectedKey } from "../../domain/session/session-selector.ts"
+import { failingLists } from "../kernel/failing-lists.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"
 import { apiGroup, apiResourceList } from "./discovery.ts"
@@ -270,11 +271,12 @@ const createBranchCredentials = Effect.gen(function* () {
   return yield* json(taken, 201)
 })
 
+/** A collection that cannot be read keeps no session from being served, so it is told and is no failure. */
 const ready = Effect.gen(function* () {
   const problems = yield* (yield* OperatorFacade).problems
-  return problems.length === 0
-    ? HttpServerResponse.text("ok")
-    : HttpServerResponse.text(sentences(problems), { status: 500 })
+  const { sentences: unread } = yield* failingLists
+  if (problems.length > 0) return HttpServerResponse.text(sentences([...problems, ...unread]), { status: 500 })
+  return HttpServerResponse.text(unread.length === 0 ? "ok" : `ok, but: ${sentences(unread)}`)
 })
 
 /** Every path of the aggregated API but the upgrades. */

@@ -6,25 +6,29 @@
  */
 
 import { Deferred, Effect, type Scope } from "effect"
-import { syncedKinds } from "../../domain/branch-sync/synced-branch.ts"
 import { branchFeatures } from "../../domain/branch/branch-features.ts"
 import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
+import { watchedOrders } from "../../domain/branch/watched-branches.ts"
 import { clusterSlug } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { roleOf } from "../../domain/fleet/roles.ts"
 import { branchNames } from "../../domain/session/connect-request.ts"
+import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import { sessionIdHex } from "../../domain/session/session-id.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability, ReachedCluster } from "../api/capability.ts"
+import { BranchPlaces } from "../branches/branch-places.ts"
 import { branchRefusal, onceRead, onceUsable } from "../branches/session-branch-refusal.ts"
 import { clusterUid } from "../kernel/cluster-uid.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
+import { countHolding } from "../kernel/holdings.ts"
 import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
+import type { Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { keepEngaged } from "./engaged-clusters.ts"
 import { awaitCopy, usableOrder } from "./ordered-branches.ts"
-import { makeOriginController } from "./origin-controller.ts"
+import { begunOrigins, makeOriginController } from "./origin-controller.ts"
 import { sendCredentials } from "./send-credentials.ts"
 import type { SyncState } from "./sync-state.ts"
 
@@ -37,6 +41,7 @@ export interface BranchSyncGround {
   readonly namespace: string
   readonly fleet: FleetConfiguration | undefined
   readonly events: EventRecorder
+  readonly bounds: SessionBounds
   /** The engines that are switched on; nothing: none. */
   readonly branchSettings?: BranchSettings | undefined
 }
@@ -66,12 +71,13 @@ const admitBranches =
     const names = _tag === "MultiCluster" ? branchNames(params) : []
     const hasBegun = earlier.some(({ sessions }) => sessions?.find(sessions.nameOf(id)) !== undefined)
     if (names.length === 0 || hasBegun) return Effect.void
-    const read = Effect.flatMap(
-      Deferred.await(states),
-      Effect.forEach(({ origins }) => origins.cache.awaitSynced, { discard: true })
-    )
+    const caches: Array<Reflector> = []
+    const read = Effect.flatMap(Deferred.await(states), (known) => {
+      caches.push(...known.map(({ origins }) => origins.cache))
+      return Effect.forEach(caches, ({ awaitSynced }) => awaitSynced, { discard: true })
+    })
     return Effect.gen(function* () {
-      yield* onceRead(read)
+      yield* onceRead(read, caches)
       const known = yield* Deferred.await(states)
       const orders = yield* Effect.forEach(names, (named) =>
         Effect.flatMap(
@@ -86,7 +92,7 @@ const admitBranches =
 
 /** `earlier`: the capability that knows the clusters of the primary is among them. */
 export const makeBranchSyncCapability = (
-  { api, branchSettings = {}, events, fleet, namespace }: BranchSyncGround,
+  { api, bounds, branchSettings = {}, events, fleet, namespace }: BranchSyncGround,
   earlier: ReadonlyArray<Capability>
 ): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -100,14 +106,18 @@ export const makeBranchSyncCapability = (
     const known = yield* Deferred.make<ReadonlyArray<SyncState>>()
     const start = Effect.gen(function* () {
       const uid = yield* ownUid(api)
+      let states: ReadonlyArray<SyncState> = []
+      const places = new BranchPlaces(bounds, () => states.flatMap(begunOrigins))
+      yield* countHolding("places of ordered branches", () => places.size)
       const options = {
         api,
         primary: { uid, cluster: clusterSlug(ownCluster, sha256Hex), namespace },
         ownCluster,
         clusters,
-        events
+        events,
+        places
       }
-      const states = yield* Effect.forEach(syncedKinds(branchSettings), (resource) =>
+      states = yield* Effect.forEach(watchedOrders(branchSettings, sha256Hex), (resource) =>
         makeOriginController({ ...options, resource })
       )
       const looks = yield* Effect.forEach(states, keepEngaged)

@@ -18,7 +18,7 @@ import type { BranchObstacle } from "../../domain/branch/usable-branch.ts"
 import { timestamp } from "../../domain/resources/object-meta.ts"
 import type { NamedBranch } from "../../domain/session/connect-request.ts"
 import { logWarning } from "../kernel/log.ts"
-import { branchAt, copyAddress, isAlive, type SyncState } from "./sync-state.ts"
+import { branchAt, copyAddress, type SyncState } from "./sync-state.ts"
 
 /** The origin of the branch of a name in a namespace of the default cluster; nothing: there is none. */
 const originFor = (
@@ -60,7 +60,6 @@ const orderObstacle = ({
     options: { clusters, ownCluster }
   }
 }: BranchOrder): BranchObstacle | undefined => {
-  if (!isAlive(origin)) return { _tag: "BeingDeleted" }
   const phase = phaseOf(origin)
   if (phase === "Failed") return { _tag: "Failed" }
   if (phase !== "Ready") return { _tag: "NotReady", phase: phase ?? "none" }

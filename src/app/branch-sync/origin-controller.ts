@@ -6,7 +6,8 @@
  * Not here: copies whose origin is gone (cluster-copies.ts), and making branches (app/branches).
  */
 
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Effect, type Scope, Semaphore } from "effect"
+import { lacksArchive, withArchive } from "../../domain/branch-sync/copy-object.ts"
 import {
   type ObservedOrigin,
   type OriginAction,
@@ -14,6 +15,7 @@ import {
   type SeenCluster
 } from "../../domain/branch-sync/origin-plan.ts"
 import {
+  type BranchAddress,
   copyOf,
   type CopyReference,
   originOf,
@@ -25,6 +27,7 @@ import { branchSyncEvents, orderWaitsEvent } from "../../domain/events/branch-sy
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
+import type { CountedBranches } from "../branches/branch-places.ts"
 import { audit } from "../kernel/audit.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
@@ -41,6 +44,7 @@ import {
   type BranchSyncOptions,
   changedMeanwhile,
   copyAddress,
+  type CopiesOfCluster,
   isAlive,
   keyOf,
   type KnownOrigin,
@@ -76,8 +80,10 @@ const seenOf = (
   if (lost !== undefined || copies === undefined) return { _tag: "Away", why: lost }
   const { cache } = copies.controller
   if (!cache.synced()) {
-    const why = listRefusal(cluster, options.resource, cache.problem())
-    return why === undefined ? { _tag: "Away", why: undefined } : { _tag: "Refused", why }
+    const problem = cache.problem()
+    const why = listRefusal(cluster, options.resource, problem)
+    if (why !== undefined) return { _tag: "Refused", why }
+    return { _tag: "Away", why: problem && `the branches of cluster ${cluster} cannot be listed: ${problem.detail}` }
   }
   const address = copyAddress(view, known, options)
   const copy = address === undefined ? undefined : branchAt(cache, address)
@@ -85,8 +91,23 @@ const seenOf = (
   return { _tag: "Listed", found: copy && { copy, owner: ownerOf(copy, options.primary.uid, originAt) } }
 }
 
+/** An origin among those of all kinds. */
+const placeOf = ({ options: { resource } }: Pick<SyncState, "options">, key: string): string =>
+  `${resource.kind} ${key}`
+
+/** Why an origin without copy is beyond the bounds; nothing: it is not. Its copy's namespace counts. */
+const boundProblem = (state: SyncState, { key, known, view }: OriginTurn): string | undefined => {
+  const { places } = state.options
+  const place = placeOf(state, key)
+  if (phaseOf(view) === "Failed") places.giveBack(place)
+  const address = copyAddress(view, known, state.options)
+  const isNew = copyOf(view) === undefined && known.copy === undefined && phaseOf(view) === undefined
+  return isNew && address !== undefined ? places.take(place, address.namespace) : undefined
+}
+
 const observed = (state: SyncState, turn: OriginTurn): ObservedOrigin => {
   const { known, view } = turn
+  known.refusal ??= boundProblem(state, turn)
   const cluster = clusterOf(state.options, view, known)
   const { copy, failedSince, refusal, written } = known
   const { primary, resource } = state.options
@@ -109,6 +130,52 @@ const copiesFor = (state: SyncState, { known, view }: OriginTurn) => {
   return cluster === undefined ? undefined : state.engaged.get(cluster)
 }
 
+/** How many archives of migrations are sent on at a time: each takes some MB. */
+const mostArchives = 4
+
+/** Uses an object, or a patch of one, with the archive of the origin's migrations, which no cache has. */
+const withItsArchive = (
+  { archives, options: { api, resource } }: SyncState,
+  { view: { metadata } }: OriginTurn,
+  part: object,
+  use: (whole: object) => Effect.Effect<void, KubeError>
+): Effect.Effect<void, KubeError> => {
+  const { generation, name, namespace = "", uid } = metadata
+  if (!lacksArchive(part)) return use(part)
+  const changed = changedMeanwhile(api, "get", { name, namespace })
+  const origin = api
+    .get(resource, name, namespace)
+    .pipe(Effect.mapError((error) => (error.reason === "NotFound" ? changed : error)))
+  const isSame = ({ metadata: found }: KubeObject): boolean => found.uid === uid && found.generation === generation
+  return archives.withPermit(
+    Effect.flatMap(origin, (found) => (isSame(found) ? use(withArchive(part, found)) : Effect.fail(changed)))
+  )
+}
+
+/** Tells people once that a branch waits. `why`: a clause. */
+const tellWaiting = ({ options: { events, resource } }: SyncState, { known, view }: OriginTurn, why: string): void => {
+  if (known.toldWaiting === why) return
+  known.toldWaiting = why
+  events.record(resource, view, orderWaitsEvent(why))
+}
+
+/** The name is taken: an earlier try was carried out, somebody else was faster, or a finalizer keeps an old branch. */
+const nameTaken = (
+  state: SyncState,
+  turn: OriginTurn,
+  { api, cluster, controller }: CopiesOfCluster,
+  address: BranchAddress
+): Effect.Effect<never, KubeError> =>
+  Effect.gen(function* () {
+    const behind = changedMeanwhile(api, "create", address)
+    const found = yield* api
+      .get(state.options.resource, address.name, address.namespace)
+      .pipe(Effect.mapError((error) => (error.reason === "NotFound" ? behind : error)))
+    if (isAlive(found)) controller.cache.wrote(found)
+    else tellWaiting(state, turn, `the branch ${keyOf(address)} is still being deleted in cluster ${cluster}`)
+    return yield* behind
+  })
+
 const performCreate = (
   state: SyncState,
   turn: OriginTurn,
@@ -119,26 +186,24 @@ const performCreate = (
     if (copies === undefined) return Effect.void
     const { api, cluster, controller } = copies
     const { key, known, view } = turn
-    return api.create(state.options.resource, object, address.namespace).pipe(
-      Effect.flatMap((made) => {
-        known.copy = { cluster, namespace: address.namespace, uid: made.metadata.uid ?? "" }
-        known.written = { origin: view.metadata.generation, copy: made.metadata.generation }
-        controller.cache.wrote(made)
-        state.origins.enqueue(key)
-        return audit({ act: "branched", branch: address.name, namespace: address.namespace, clusters: [cluster] })
-      }),
-      Effect.catch((error) => {
-        if (error.reason === "AlreadyExists") {
-          // An earlier try was carried out, or somebody else was faster.
-          const behind = changedMeanwhile(api, "create", address)
-          return Effect.andThen(controller.cache.reread(address.name, address.namespace), Effect.fail(behind))
-        }
-        known.refusal = createRefusal(cluster, address, error)
-        if (known.refusal === undefined) return Effect.fail(error)
-        state.origins.enqueue(key)
-        return Effect.void
-      })
-    )
+    const create = (whole: object): Effect.Effect<void, KubeError> =>
+      api.create(state.options.resource, whole, address.namespace).pipe(
+        Effect.flatMap((made) => {
+          known.copy = { cluster, namespace: address.namespace, uid: made.metadata.uid ?? "" }
+          known.written = { origin: view.metadata.generation, copy: made.metadata.generation }
+          controller.cache.wrote(made)
+          state.origins.enqueue(key)
+          return audit({ act: "branched", branch: address.name, namespace: address.namespace, clusters: [cluster] })
+        }),
+        Effect.catch((error) => {
+          if (error.reason === "AlreadyExists") return nameTaken(state, turn, copies, address)
+          known.refusal = createRefusal(cluster, address, error)
+          if (known.refusal === undefined) return Effect.fail(error)
+          state.origins.enqueue(key)
+          return Effect.void
+        })
+      )
+    return withItsArchive(state, turn, object, create)
   })
 
 const performPatchCopy = (
@@ -152,15 +217,17 @@ const performPatchCopy = (
     const { api, controller } = copies
     const { name, namespace } = address
     const metadata = { ...(patch["metadata"] as object | undefined), ...precondition }
-    return api.mergePatch(state.options.resource, name, { ...patch, metadata }, { namespace }).pipe(
-      Effect.map((after) => {
-        turn.known.written = { origin: generation, copy: after.metadata.generation }
-        controller.cache.wrote(after)
-      }),
-      Effect.catch((error) =>
-        error.reason === "NotFound" || error.reason === "Conflict"
-          ? controller.cache.reread(name, namespace)
-          : Effect.fail(error)
+    return withItsArchive(state, turn, { ...patch, metadata }, (whole) =>
+      api.mergePatch(state.options.resource, name, whole, { namespace }).pipe(
+        Effect.map((after) => {
+          turn.known.written = { origin: generation, copy: after.metadata.generation }
+          controller.cache.wrote(after)
+        }),
+        Effect.catch((error) =>
+          error.reason === "NotFound" || error.reason === "Conflict"
+            ? controller.cache.reread(name, namespace)
+            : Effect.fail(error)
+        )
       )
     )
   })
@@ -228,11 +295,7 @@ const perform = (state: SyncState, turn: OriginTurn, action: Performed): Effect.
     case "DeleteOrigin":
       return performDelete(state, turn, action)
     case "TellWaiting":
-      return Effect.sync(() => {
-        if (turn.known.toldWaiting === action.why) return
-        turn.known.toldWaiting = action.why
-        state.options.events.record(state.options.resource, turn.view, orderWaitsEvent(action.why))
-      })
+      return Effect.sync(() => tellWaiting(state, turn, action.why))
   }
 }
 
@@ -275,7 +338,11 @@ const originChanged = (state: SyncState, object: KubeObject, deleted: boolean): 
 
 const turnsOf = (state: SyncState): PlannedTurns<SyncedBranch, KnownOrigin, ObservedOrigin, Performed> => ({
   changed: (object, deleted) => originChanged(state, object, deleted),
-  forget: (key) => Effect.sync(() => void state.known.delete(key)),
+  forget: (key) =>
+    Effect.sync(() => {
+      state.known.delete(key)
+      state.options.places.giveBack(placeOf(state, key))
+    }),
   unreadable: (key, problem) => logWarning("branch of a database ignored", { branch: key, problem }),
   isOver: ({ metadata }) => isBeingDeleted(metadata),
   known: (key, view) => Effect.map(Clock.currentTimeMillis, (now) => knownOrigin(state, key, view, now)),
@@ -285,10 +352,19 @@ const turnsOf = (state: SyncState): PlannedTurns<SyncedBranch, KnownOrigin, Obse
   order: "AllAtOnce"
 })
 
+/** The origins of a kind whose copies are made or being made. */
+export const begunOrigins = (state: SyncState): CountedBranches =>
+  state.origins.cache.all().flatMap((object) => {
+    const origin = viewOf(object)
+    const copy = origin === undefined || phaseOf(origin) === "Failed" ? undefined : copyOf(origin)
+    return copy === undefined ? [] : [[placeOf(state, keyOfObject(object)), copy.namespace] as const]
+  })
+
 /** Runs the controller for as long as the scope lives. No cluster is engaged yet. */
 export const makeOriginController = (options: BranchSyncOptions): Effect.Effect<SyncState, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const parts = { options, known: new Map(), stopped: new Set<string>(), engaged: new Map() }
+    const archives = yield* Semaphore.make(mostArchives)
+    const parts = { options, known: new Map(), stopped: new Set<string>(), engaged: new Map(), archives }
     yield* countHolding("branches in two clusters", () => parts.known.size + parts.stopped.size)
     const stateOf = (origins: PlannedController<SyncedBranch>): SyncState => ({ ...parts, origins })
     return stateOf(

@@ -35,7 +35,8 @@ export const sendCredentials = (
   caller: Caller
 ): Effect.Effect<string, ApiError> =>
   Effect.gen(function* () {
-    yield* unlessStranger(api, caller, orderedIn(credentials.namespace))
+    const { namespace } = credentials
+    yield* unlessStranger(api, caller, { ordered: orderedIn(namespace), target: namespace })
     const cluster = clusters().find(({ isDefault }) => isDefault)
     if (cluster === undefined) return yield* internalError("There is no default cluster now. Try again in a moment.")
     const { lost, name } = cluster

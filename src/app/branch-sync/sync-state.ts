@@ -5,7 +5,7 @@
  * Not here: what follows (domain/branch-sync).
  */
 
-import { Result } from "effect"
+import { Result, type Semaphore } from "effect"
 import type { PrimaryIdentity, WrittenGenerations } from "../../domain/branch-sync/copy-object.ts"
 import { copyNamespace } from "../../domain/branch-sync/copy-place.ts"
 import {
@@ -21,6 +21,7 @@ import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import type { ReachedCluster } from "../api/capability.ts"
+import type { BranchPlaces } from "../branches/branch-places.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import type { PlannedController } from "../kernel/planned-controller.ts"
 import { readCached } from "../kernel/read-cached.ts"
@@ -37,6 +38,7 @@ export interface BranchSyncOptions {
   readonly ownCluster: ClusterName
   readonly clusters: () => ReadonlyArray<ReachedCluster>
   readonly events: EventRecorder
+  readonly places: BranchPlaces
 }
 
 /** One origin, until it is gone. Times are epoch ms. */
@@ -65,6 +67,8 @@ export interface SyncState {
   /** UIDs of origins that this process has seen deleted, and whose copies may be there still. */
   readonly stopped: Set<string>
   readonly engaged: Map<ClusterName, CopiesOfCluster>
+  /** For the archives of migrations that are in memory. */
+  readonly archives: Semaphore.Semaphore
   readonly origins: PlannedController<SyncedBranch>
 }
 

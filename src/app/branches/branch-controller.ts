@@ -6,7 +6,7 @@
  * Not here: copies of resources between the clusters of a fleet.
  */
 
-import { Clock, Effect, Exit, Result, type Scope, Struct } from "effect"
+import { Clock, Effect, Exit, Result, type Scope, Semaphore, Struct } from "effect"
 import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
 import type { BranchCredentials } from "../../domain/branch/branch-credentials.ts"
 import { type BranchKind, branchKinds } from "../../domain/branch/branch-kinds.ts"
@@ -22,15 +22,17 @@ import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
 import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
 import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
 import type { BranchAccess } from "../../domain/branch/dialect.ts"
+import { leftOutProblem } from "../../domain/branch/kept-branch.ts"
 import type { ObservedMigrations } from "../../domain/branch/migrations/migration-plan.ts"
 import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
+import { branchPods, watchedBranches } from "../../domain/branch/watched-branches.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import { branchEvents, branchExpiredEvent, branchWaitsEvent } from "../../domain/events/branch-events.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
-import { pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
+import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import type { ApiError } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
@@ -47,6 +49,7 @@ import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import type { BranchDirectory, BranchUse, UsableBranch } from "./branch-directory.ts"
 import { awaitedUntil, type BranchMemory, type KnownBranch, knownBranch } from "./branch-memory.ts"
+import { BranchPlaces, type CountedBranches } from "./branch-places.ts"
 import { isOwnedBy, makeBranchPod, readPassword } from "./make-branch-pod.ts"
 import { endMigrations, makeMigrations } from "./make-migrations.ts"
 import { makeMigrationRuns, type MigrationRuns } from "./migration-runs.ts"
@@ -60,6 +63,7 @@ export interface BranchesOptions {
   readonly awaited: KubeApi
   readonly rules: BranchRules
   readonly events: EventRecorder
+  readonly bounds: SessionBounds
 }
 
 type BranchTurn = Turn<BranchDatabase, KnownBranch>
@@ -79,6 +83,9 @@ interface State {
   readonly memory: BranchMemory
   readonly podCache: Reflector
   readonly runs: MigrationRuns
+  readonly places: BranchPlaces
+  /** For the archives of migrations that are in memory. */
+  readonly archives: Semaphore.Semaphore
   readonly self: PlannedController<BranchDatabase>
 }
 
@@ -94,7 +101,10 @@ const podOf = ({ podCache }: Pick<State, "podCache">, branch: BranchDatabase): K
 }
 
 /** Migrations that cannot be read fail alone, and do not make another branch of it. */
-const requestOf = ({ spec }: BranchDatabase) => readBranchRequest({ ...spec, migrations: null })
+const requestOf = ({ metadata, spec }: BranchDatabase): Result.Result<BranchRequest, string> => {
+  const leftOut = leftOutProblem(metadata)
+  return leftOut === undefined ? readBranchRequest({ ...spec, migrations: null }) : Result.fail(leftOut)
+}
 
 /** Whether a spec that can be read asks for another database than the pod was made for. */
 const isChanged = (branch: BranchDatabase, pod: KubeObject | undefined): boolean => {
@@ -119,12 +129,23 @@ const observedMigrations = (
   return { digest, refusal: undefined, obstacle, run }
 }
 
+/** A branch among those of all kinds. */
+const placeOf = ({ kind }: Pick<State, "kind">, key: string): string => `${kind.resource.kind} ${key}`
+
+/** Why a branch is beyond the bounds that has not begun; nothing: it is not. */
+const boundProblem = (state: State, { key, view: { metadata, status } }: BranchTurn): string | undefined => {
+  const place = placeOf(state, key)
+  if (status?.phase === "Failed") state.places.giveBack(place)
+  return (status?.phase ?? "Init") === "Init" ? state.places.take(place, metadata.namespace ?? "") : undefined
+}
+
 const observed = (state: State, turn: BranchTurn): ObservedBranch => {
   const { known, now, view } = turn
   const { metadata, spec } = view
   const status = view.status ?? undefined
   const stored = status?.sessionInfo ?? {}
   const admitted = admittedBranch(state.options.rules, view)
+  if (Result.isSuccess(admitted) || status?.phase === "Failed") known.refusal ??= boundProblem(state, turn)
   const pod = podOf(state, view)
   return {
     metadata,
@@ -175,6 +196,8 @@ const performReadPassword = (
     self.enqueue(key)
   })
 
+/** How many Jobs of migrations are made at a time: each takes some MB while its archive is read and sent. */
+const mostArchives = 4
 /** When migrations are tried again that the cluster did not take, in ms. */
 const tryMigrationsAgain = 60_000
 
@@ -186,7 +209,7 @@ const performMakeMigrations = (state: State, { key, known, now, view }: BranchTu
     self
   } = state
   const host = asString(at(podOf(state, view), "status", "podIP")) ?? ""
-  return makeMigrations({ api, kind, rules }, view, host).pipe(
+  return state.archives.withPermit(makeMigrations({ api, kind, rules }, view, host)).pipe(
     Effect.flatMap((job) => {
       known.obstacle = undefined
       runs.wrote(job)
@@ -277,18 +300,46 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
   }
 }
 
+/** How long a branch waits for a list that fails until people are told by an Event. */
+const tellUnlisted = "10 seconds"
+
+/** Waits until a collection has been read, for as long as that takes. `what`: the subject of a clause. */
+const onceListed = (
+  { kind, options: { events } }: State,
+  branch: BranchDatabase,
+  { awaitSynced, problem }: Pick<Reflector, "awaitSynced" | "problem">,
+  what: string
+): Effect.Effect<void> => {
+  const tell = Effect.sync(() =>
+    events.record(
+      kind.resource,
+      branch,
+      branchWaitsEvent(`${what} cannot be listed: ${problem()?.detail ?? "no answer yet"}`)
+    )
+  )
+  return Effect.timeoutOrElse(awaitSynced, { duration: tellUnlisted, orElse: () => Effect.andThen(tell, awaitSynced) })
+}
+
 const turnsOf = (state: State): PlannedTurns<BranchDatabase, KnownBranch, ObservedBranch, Performed> => {
   const { memory, podCache, runs, self } = state
   return {
     changed: ({ metadata }) => self.enqueue(keyOf(metadata.namespace, metadata.name)),
-    forget: (key) => Effect.sync(() => void memory.delete(key)),
+    forget: (key) =>
+      Effect.sync(() => {
+        memory.delete(key)
+        state.places.giveBack(placeOf(state, key))
+      }),
     unreadable: (key, problem) => logWarning("branch of a database ignored", { branch: key, problem }),
     isOver: ({ metadata }) => isBeingDeleted(metadata),
     // A pod or a run that has not been read would count as gone.
-    known: (key, { metadata, spec: { migrations } }) =>
-      podCache.awaitSynced.pipe(
-        Effect.andThen((migrations ?? undefined) === undefined ? Effect.void : runs.awaitSynced),
-        Effect.andThen(Effect.map(Clock.currentTimeMillis, (now) => knownBranch(memory, key, metadata, now)))
+    known: (key, view) =>
+      onceListed(state, view, podCache, "the pods of branches").pipe(
+        Effect.andThen(
+          (view.spec.migrations ?? undefined) === undefined
+            ? Effect.void
+            : onceListed(state, view, runs, "the Jobs of migrations")
+        ),
+        Effect.andThen(Effect.map(Clock.currentTimeMillis, (now) => knownBranch(memory, key, view.metadata, now)))
       ),
     observe: (turn) => observed(state, turn),
     plan: planBranch,
@@ -413,16 +464,24 @@ const release = ({ memory, self }: State, branch: UsableBranch, sessionId: strin
 
 /** Runs the controller of a kind for as long as the scope lives. */
 const makeKind = (
-  parts: Pick<State, "options" | "offered" | "podCache" | "runs">,
+  parts: Omit<State, "kind" | "memory" | "self">,
   kind: BranchKind
 ): Effect.Effect<State, never, Scope.Scope> =>
   Effect.gen(function* () {
     const memory: BranchMemory = new Map()
-    const { resource } = kind
+    const resource = watchedBranches(kind, sha256Hex)
     const self = yield* makePlannedController({ name: resource.kind, api: parts.options.api, resource }, (made) =>
       turnsOf({ ...parts, kind, memory, self: made })
     )
     return { ...parts, kind, memory, self }
+  })
+
+/** The branches of a kind that are made or being made. */
+const begun = (state: State): CountedBranches =>
+  state.self.cache.all().flatMap(({ metadata: { name, namespace }, status }) => {
+    const phase = at(status, "phase")
+    const key = keyOf(namespace, name)
+    return phase === "Pending" || phase === "Ready" ? [[placeOf(state, key), namespace ?? ""] as const] : []
   })
 
 /** The branches of an id that live, as cached. */
@@ -444,7 +503,7 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
     // The pods are there before the branches that ask for them.
     const podCache = yield* makeReflector(
       options.api,
-      pods,
+      branchPods,
       ({ metadata: { namespace, ownerReferences } }) => {
         for (const { kind: owner, name } of ownerReferences ?? [])
           kinds.find(({ kind }) => kind.resource.kind === owner)?.self.enqueue(keyOf(namespace, name))
@@ -455,19 +514,17 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
     const runs = yield* makeMigrationRuns(options.api, (namespace, name) =>
       kinds.find(({ kind: { engine } }) => engine === undefined)?.self.enqueue(keyOf(namespace, name))
     )
+    const archives = yield* Semaphore.make(mostArchives)
+    const places = new BranchPlaces(options.bounds, () => kinds.flatMap(begun))
+    yield* countHolding("places of branches", () => places.size)
     kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>
-      makeKind({ options, offered, podCache, runs }, kind)
+      makeKind({ options, offered, podCache, runs, places, archives }, kind)
     )
     // A branch of another process's directory is one that no kind knows.
     const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>
       kinds.find(({ memory }) => memory.get(keyOf(namespace, name))?.uid === uid)
-    const started = Effect.forEach(
-      [podCache, ...kinds.map(({ self }) => self.cache)],
-      ({ awaitSynced }) => awaitSynced,
-      {
-        discard: true
-      }
-    )
+    const caches = [podCache, ...kinds.map(({ self }) => self.cache)]
+    const started = Effect.forEach(caches, ({ awaitSynced }) => awaitSynced, { discard: true })
     const ground = {
       api: options.awaited,
       offered,
@@ -475,7 +532,8 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
     }
     return {
       started,
-      takeCredentials: (...given) => Effect.andThen(onceRead(started), takeCredentials(ground, ...given)),
+      caches,
+      takeCredentials: (...given) => Effect.andThen(onceRead(started, caches), takeCredentials(ground, ...given)),
       find: (namespace, name, olderKind) =>
         kinds
           .filter(({ kind: { engine } }) => engine === undefined || engine === olderKind)

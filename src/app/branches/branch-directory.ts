@@ -10,6 +10,7 @@ import type { UsableBranch } from "../../domain/branch/usable-branch.ts"
 import type { OlderBranchEngine } from "../../domain/resources/branches/legacy-branch-databases.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
+import type { Reflector } from "../kernel/reflector.ts"
 
 export type { UsableBranch } from "../../domain/branch/usable-branch.ts"
 
@@ -24,6 +25,8 @@ export interface BranchUse {
 export interface BranchDirectory {
   /** Completes when the branches have been read: a branch that is not found until then may be there. */
   readonly started: Effect.Effect<void>
+  /** The caches that have to be read for that. */
+  readonly caches: ReadonlyArray<Pick<Reflector, "problem">>
   /**
    * The branch as cached now (BranchDatabase first, then the older kind of the list that named it); nothing: there is
    * none.

@@ -11,6 +11,7 @@ import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { roleOf } from "../../domain/fleet/roles.ts"
 import type { Feature } from "../../domain/resources/mirrord-operator.ts"
+import type { SessionBounds } from "../../domain/session/session-bounds.ts"
 import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
@@ -24,6 +25,7 @@ export interface BranchGround {
   readonly fleet: FleetConfiguration | undefined
   readonly protectedNamespaces: ProtectedNamespaces
   readonly events: EventRecorder
+  readonly bounds: SessionBounds
   /** The engines that are switched on; nothing: none. */
   readonly branchSettings?: BranchSettings | undefined
 }
@@ -52,6 +54,7 @@ const warn = (settings: BranchSettings): Effect.Effect<void> =>
 /** The branches of this cluster; nothing: it makes none. */
 export const makeClusterBranches = ({
   api,
+  bounds,
   branchSettings = {},
   events,
   fleet,
@@ -63,6 +66,6 @@ export const makeClusterBranches = ({
     if (isElsewhere || Object.keys(branchSettings).length === 0) return undefined
     yield* warn(branchSettings)
     const rules = { settings: branchSettings, protectedNamespaces }
-    const directory = yield* makeBranches({ api, awaited: retryingApi(api), rules, events })
+    const directory = yield* makeBranches({ api, awaited: retryingApi(api), rules, events, bounds })
     return { directory, features: branchFeatures(branchSettings) }
   })

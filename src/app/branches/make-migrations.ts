@@ -17,22 +17,42 @@ import {
 } from "../../domain/branch/migrations/migration-job.ts"
 import type { MigrationAction } from "../../domain/branch/migrations/migration-plan.ts"
 import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
+import { at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { configMaps, jobs } from "../../domain/resources/core-kinds.ts"
-import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { readResource } from "../../domain/resources/resource-descriptor.ts"
+import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
 import { ensureOwn, isOwnedBy, ownerOf, type PodMaking } from "./make-branch-pod.ts"
 import { sourceTarget } from "./source-target.ts"
 
+/** The branch with the archive of its migrations, which no cache has. A `Conflict` if it has changed since. */
+const wholeBranch = (
+  { api, kind: { resource } }: Pick<PodMaking, "api" | "kind">,
+  known: BranchDatabase
+): Effect.Effect<BranchDatabase, KubeError | BranchRefused> =>
+  Effect.gen(function* () {
+    const { generation, name, namespace, uid } = known.metadata
+    if (at(known.spec.migrations, "archive") === undefined) return known
+    const read = readResource(resource, yield* api.get(resource, name, namespace))
+    if (Result.isFailure(read)) return yield* new BranchRefused({ why: read.failure.message })
+    const { metadata } = read.success
+    if (metadata.uid === uid && metadata.generation === generation) return read.success
+    const detail = `the branch ${name} has changed meanwhile`
+    return yield* new KubeError({ cluster: api.cluster, operation: `get ${name}`, reason: "Conflict", detail })
+  })
+
 /** Makes what is missing of the Job for a branch's generation. `host`: IP address of the branch's pod. */
 export const makeMigrations = (
-  { api, kind, rules }: Omit<PodMaking, "offered">,
-  branch: BranchDatabase,
+  making: Omit<PodMaking, "offered">,
+  known: BranchDatabase,
   host: string
 ): Effect.Effect<KubeObject, KubeError | BranchRefused> =>
   Effect.gen(function* () {
+    const { api, kind, rules } = making
     const refused = (why: string) => new BranchRefused({ why })
+    const branch = yield* wholeBranch(making, known)
     const { metadata, spec } = branch
     const { generation = 0, namespace = "" } = metadata
     const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))

@@ -7,7 +7,7 @@
 import { Effect, type Scope } from "effect"
 import { branchAnnotation, isMigrationsName, migrationsLabel } from "../../domain/branch/migrations/migration-job.ts"
 import { type MigrationRun, migrationRun } from "../../domain/branch/migrations/migration-run.ts"
-import { jobs, pods } from "../../domain/resources/core-kinds.ts"
+import { migrationJobs, migrationPods } from "../../domain/branch/watched-branches.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
@@ -15,6 +15,8 @@ import { isOwnedBy } from "./make-branch-pod.ts"
 
 export interface MigrationRuns {
   readonly awaitSynced: Effect.Effect<void>
+  /** Why the Jobs or their pods cannot be read at the moment, if so. */
+  readonly problem: Reflector["problem"]
   /** The run of a branch's migrations. */
   readonly of: (branch: ObjectMeta) => MigrationRun
   /** Takes the Job that was made. */
@@ -34,7 +36,7 @@ export const makeMigrationRuns = (
     const selection = { labelSelector: migrationsLabel }
     const jobCache = yield* makeReflector(
       api,
-      jobs,
+      migrationJobs,
       ({ metadata: { namespace, ownerReferences } }) => {
         for (const { name } of ownerReferences ?? []) changed(namespace, name)
       },
@@ -42,7 +44,7 @@ export const makeMigrationRuns = (
     )
     const podCache = yield* makeReflector(
       api,
-      pods,
+      migrationPods,
       ({ metadata: { annotations, namespace } }) => {
         const name = annotations?.[branchAnnotation]
         if (name !== undefined) changed(namespace, name)
@@ -51,6 +53,7 @@ export const makeMigrationRuns = (
     )
     return {
       awaitSynced: Effect.andThen(jobCache.awaitSynced, podCache.awaitSynced),
+      problem: () => jobCache.problem() ?? podCache.problem(),
       of: (branch) => {
         const made = ofBranch(jobCache, branch).filter(
           (job) => isMigrationsName(branch.uid ?? "", job.metadata.name) && isOwnedBy(job, { metadata: branch })

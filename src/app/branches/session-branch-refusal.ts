@@ -6,17 +6,25 @@
 
 import { Effect, Result, Schedule } from "effect"
 import { type BranchObstacle, isPassing } from "../../domain/branch/usable-branch.ts"
-import { quoted } from "../../domain/clean-text.ts"
+import { quotation, quoted } from "../../domain/clean-text.ts"
 import { type ApiError, badRequest, internalError } from "../api/status.ts"
+import type { Reflector } from "../kernel/reflector.ts"
 
 /** How long a connect waits until the branches have been read. */
 const patience = "8 seconds"
 
-/** Waits until the branches have been read. */
-export const onceRead = (started: Effect.Effect<void>): Effect.Effect<void, ApiError> =>
+/** Waits until the branches have been read. `caches`: of the branches and of all that they are judged by. */
+export const onceRead = (
+  started: Effect.Effect<void>,
+  caches: ReadonlyArray<Pick<Reflector, "problem">>
+): Effect.Effect<void, ApiError> =>
   Effect.timeoutOrElse(started, {
     duration: patience,
-    orElse: () => Effect.fail(internalError("The database branches have not been read yet; try again in a moment."))
+    orElse: () => {
+      const [why] = caches.flatMap(({ problem }) => problem()?.detail ?? [])
+      const told = why === undefined ? "" : `: ${quotation(why)}`
+      return Effect.fail(internalError(`The database branches have not been read yet${told}; try again in a moment.`))
+    }
   })
 
 /** How often a branch is looked at whose obstacle may pass in a moment, and with which pause. */
@@ -36,7 +44,8 @@ export const branchRefusal = (name: string, namespace: string, obstacle: BranchO
   switch (obstacle._tag) {
     case "Unknown":
       return badRequest(
-        `There is no database branch ${branch} in namespace ${namespace}; run the command again, which makes a new one.`
+        `There is no database branch ${branch} in namespace ${namespace}, or it is being deleted; run the command ` +
+          "again in a moment, which makes a new one."
       )
     case "BeingDeleted":
       return badRequest(`The database branch ${branch} is being deleted; run the command again in a moment.`)

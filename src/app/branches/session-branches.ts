@@ -68,7 +68,7 @@ const found = (
   { names, namespace }: NamedBranches
 ): Effect.Effect<ReadonlyArray<FoundBranch>, ApiError> =>
   Effect.andThen(
-    onceRead(directory.started),
+    onceRead(directory.started, directory.caches),
     Effect.forEach(names, (named) => {
       const { name, olderKind } = named
       const key = namedBranchKey(named)

@@ -18,6 +18,7 @@ import { asObject, isObject } from "../../domain/json.ts"
 import { type BranchDatabase, branchDatabases } from "../../domain/resources/branches/branch-database.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
+import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { mayDo } from "../api/access-review.ts"
 import { type ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
@@ -73,15 +74,32 @@ const secretOf = (
     )
   })
 
-/** Refuses callers who may make no branch in a namespace, for whom values mean nothing. */
-export const unlessStranger = (api: KubeApi, caller: Caller, namespace: string): Effect.Effect<void, ApiError> => {
-  const { group, plural } = branchDatabases
-  return Effect.flatMap(mayDo(api, caller, { group, resource: plural, verb: "create", namespace }), (allowed) =>
-    allowed
-      ? Effect.void
-      : Effect.fail(forbidden(`${caller.user} may not create ${plural}.${group} in namespace ${namespace}.`))
-  )
+/** The namespaces of a branch: that in which its resource is, and that of its target. */
+interface BranchPlace {
+  readonly ordered: string
+  readonly target: string
 }
+
+/**
+ * Refuses callers who may make no branch, for whom values mean nothing, and those who may not connect to targets in the
+ * namespace for which they bring them. A request names no target, so the right to single ones does not count.
+ */
+export const unlessStranger = (
+  api: KubeApi,
+  caller: Caller,
+  { ordered, target }: BranchPlace
+): Effect.Effect<void, ApiError> =>
+  Effect.gen(function* () {
+    const { group, plural } = branchDatabases
+    if (!(yield* mayDo(api, caller, { group, resource: plural, verb: "create", namespace: ordered })))
+      return yield* forbidden(`${caller.user} may not create ${plural}.${group} in namespace ${ordered}.`)
+    const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace: target }
+    if (yield* mayDo(api, caller, deed)) return
+    return yield* forbidden(
+      `User ${caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in the namespace ` +
+        `"${target}", and so brings no values for branches of databases there.`
+    )
+  })
 
 /** Takes the values, and returns the name of the Secret that the branch's spec is to name. */
 export const takeCredentials = (
@@ -91,7 +109,7 @@ export const takeCredentials = (
 ): Effect.Effect<string, ApiError> =>
   Effect.gen(function* () {
     const { id, namespace, user } = credentials
-    yield* unlessStranger(ground.api, caller, namespace)
+    yield* unlessStranger(ground.api, caller, { ordered: namespace, target: namespace })
     const known = yield* Effect.forEach(ground.living(namespace, id), (branch) => secretOf(ground, credentials, branch))
     const own = known.find((secret) => secret !== undefined)
     // The same command once more: the branch is there.

@@ -12,7 +12,7 @@ import {
   type ObservedCopy,
   type Replacement
 } from "../../domain/copy-target/copy-life.ts"
-import { copyLabel, type CopyRecord, copyRecord } from "../../domain/copy-target/copy-record.ts"
+import { copiedPods, copyLabel, type CopyRecord, copyRecord } from "../../domain/copy-target/copy-record.ts"
 import { type Pod, pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { leaderGrace } from "../../domain/session/liveness.ts"
@@ -194,7 +194,7 @@ export const makeCopiedPods = (options: CopiedPodsOptions): Effect.Effect<Copied
     )
     const state: State = { options, uses, workloads }
     controller = yield* makePlannedController(
-      { name: "CopyTarget", api, resource: pods, selection: { labelSelector: copyLabel } },
+      { name: "CopyTarget", api, resource: copiedPods, selection: { labelSelector: copyLabel } },
       (self) => turnsOf(state, self)
     )
     const { cache } = controller

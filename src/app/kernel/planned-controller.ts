@@ -4,7 +4,7 @@
  */
 
 import { Clock, Effect, Result, type Scope } from "effect"
-import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
+import type { ResourceDescriptor, WatchedResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject, Selection } from "../../ports/kube-api.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
 import { isHeartbeatOnly } from "./heartbeat-only.ts"
@@ -16,7 +16,7 @@ export interface ControlledResource<T> {
   /** The controller's name in the log. */
   readonly name: string
   readonly api: KubeApi
-  readonly resource: ResourceDescriptor<T>
+  readonly resource: WatchedResource<T>
   readonly selection?: Selection
 }
 
@@ -104,6 +104,13 @@ const performAll = <T, Known, Observation, Action extends { readonly _tag: strin
   }).pipe(Effect.map((results) => results.flatMap((result) => (Result.isFailure(result) ? [result.failure] : []))))
 }
 
+/** The answer to a write as the cache has taken it: the reading of an object is remembered for that very object. */
+const asCached = (cache: Pick<Reflector, "get">, answer: KubeObject): KubeObject => {
+  const { name, namespace, resourceVersion } = answer.metadata
+  const cached = cache.get(name, namespace)
+  return cached?.metadata.resourceVersion === resourceVersion ? (cached ?? answer) : answer
+}
+
 /** One turn of a controller: reads, writes a heartbeat that is due, observes, plans and performs. */
 const plannedReconcile = <T, Known, Observation, Action extends { readonly _tag: string }>(
   resource: ResourceDescriptor<T>,
@@ -131,7 +138,7 @@ const plannedReconcile = <T, Known, Observation, Action extends { readonly _tag:
     const begun: Turn<T, Known> = { key, object: cached, view: read.success, known, now }
     const beat = turns.heartbeat?.(begun) ?? { write: undefined, nextAt: undefined }
     // The answer is the base of all further decisions: a decision from the cache would conflict with this very write.
-    const object = beat.write === undefined ? cached : yield* beat.write
+    const object = beat.write === undefined ? cached : asCached(cache, yield* beat.write)
     if (isHeartbeatOnly(cached, object)) readHeartbeat(resource, cached, object)
     const current = readCached(resource, object)
     if (Result.isFailure(current)) return undefined

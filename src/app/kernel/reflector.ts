@@ -4,7 +4,16 @@
  */
 
 import { Cause, Effect, Latch, Metric, Queue, Random, type Scope, Stream } from "effect"
-import type { KubeApi, KubeError, KubeObject, ResourceRef, Selection, WatchEvent } from "../../ports/kube-api.ts"
+import type { WatchedResource } from "../../domain/resources/resource-descriptor.ts"
+import {
+  type KubeApi,
+  type KubeError,
+  type KubeObject,
+  keptPart,
+  type Selection,
+  type WatchEvent
+} from "../../ports/kube-api.ts"
+import { type ListHealth, watchList } from "./failing-lists.ts"
 import { logError } from "./log.ts"
 import { counter, countOne } from "./metrics.ts"
 import { hearWatch } from "./watch-lags.ts"
@@ -12,6 +21,8 @@ import { hearWatch } from "./watch-lags.ts"
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250
 const longestPause = 5_000
+/** Watches that may fail in a row, with a list in between, until the collection counts as one that cannot be read. */
+const mostWatchFailures = 5
 
 /** A cache of one collection in one cluster, kept by list and watch. */
 export interface Reflector {
@@ -48,8 +59,11 @@ const keyOf = (name: string, namespace: string | undefined): string =>
  */
 type Changed = (object: KubeObject, deleted: boolean, before: KubeObject | undefined) => void
 
+/** A collection whose kind says what is kept of its objects. */
+type WatchedRef = Omit<WatchedResource<unknown>, "schema" | "kind">
+
 /** The counters of watches that begin anew, by cause; shown from the start. */
-const restartCounters = ({ plural }: ResourceRef) =>
+const restartCounters = ({ plural }: WatchedRef) =>
   Effect.gen(function* () {
     const of = (cause: string) => counter("braid_watch_restarts_total", { resource: plural, cause })
     const counters = { ended: of("ended"), failed: of("failed") }
@@ -59,7 +73,7 @@ const restartCounters = ({ plural }: ResourceRef) =>
 
 interface ReflectorState {
   readonly api: KubeApi
-  readonly ref: ResourceRef
+  readonly ref: WatchedRef
   readonly selection: Selection | undefined
   readonly changed: Changed
   /** By {@link keyOf}. */
@@ -71,7 +85,13 @@ interface ReflectorState {
   readonly restarts: Effect.Success<ReturnType<typeof restartCounters>>
   /** Called when list or watch has brought something. */
   readonly heard: () => void
+  /** Hears of each failure, and of each list. */
+  readonly health: ListHealth
   isSynced: boolean
+  /** Whether the last list has succeeded. */
+  isRead: boolean
+  /** Watches in a row that failed before they brought anything. */
+  watchFailures: number
   problem: KubeError | undefined
   /** The newest version that list and watch have brought. */
   newestVersion: string
@@ -87,10 +107,12 @@ const remove = (state: ReflectorState, object: KubeObject): void => {
   // The object was created again under its name: only its predecessor is gone.
   if (before === undefined || before.metadata.uid !== object.metadata.uid) return
   state.cache.delete(key)
-  state.changed(object, true, before)
+  state.changed(keptPart(state.ref, object) ?? before, true, before)
 }
 
-const put = (state: ReflectorState, object: KubeObject): void => {
+const put = (state: ReflectorState, whole: KubeObject): void => {
+  const object = keptPart(state.ref, whole)
+  if (object === undefined) return remove(state, whole)
   const key = keyOfObject(object)
   const known = state.cache.get(key)
   if (known !== undefined && known.metadata.uid !== object.metadata.uid) remove(state, known)
@@ -146,6 +168,14 @@ const takeEvents = (state: ReflectorState, from: string, events: ReadonlyArray<W
   return version
 }
 
+/** A watch has brought something, or has ended as watches do. */
+const watchWorks = (state: ReflectorState): Effect.Effect<void> => {
+  const isNews = state.watchFailures > 0
+  state.failures = 0
+  state.watchFailures = 0
+  return isNews ? state.health.read : Effect.void
+}
+
 /** Watches from a version on, again and again, until a watch fails. */
 const follow = (state: ReflectorState, from: string): Effect.Effect<never, KubeError> =>
   Effect.suspend(() => {
@@ -153,26 +183,29 @@ const follow = (state: ReflectorState, from: string): Effect.Effect<never, KubeE
     let version = from
     const once = Effect.suspend(() =>
       Stream.runForEachArray(api.watch(ref, version, selection), (events) =>
-        Effect.sync(() => {
-          state.failures = 0
+        Effect.suspend(() => {
           state.heard()
           version = takeEvents(state, version, events)
+          return watchWorks(state)
         })
       )
     )
     // A server ends a watch whenever it likes; a short pause protects a server that ends every watch at once.
     return Effect.forever(
-      Effect.andThen(once, () => {
-        state.failures = 0
-        return Effect.andThen(countOne(state.restarts.ended), Effect.sleep(firstPause))
-      })
+      Effect.andThen(once, () =>
+        Effect.andThen(Effect.andThen(watchWorks(state), countOne(state.restarts.ended)), Effect.sleep(firstPause))
+      )
     )
   })
 
 const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void> =>
   Effect.gen(function* () {
     yield* countOne(state.restarts.failed)
-    if (error.reason !== "Gone") state.problem = error
+    const isOfWatch = state.isRead
+    if (isOfWatch) state.watchFailures++
+    // A watch from a version that is forgotten is no trouble: a list comes next.
+    if (error.reason !== "Gone" || !isOfWatch) state.problem = error
+    if (!isOfWatch || state.watchFailures > mostWatchFailures) yield* state.health.failed(error)
     const jitter = yield* Random.nextBetween(0.8, 1.2)
     yield* Queue.clear(state.wake)
     const pause = Math.min(longestPause, firstPause * 2 ** Math.min(state.failures++, 20)) * jitter
@@ -182,9 +215,18 @@ const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void
 
 /** Lists and watches until either fails, then pauses. */
 const listAndWatch = (state: ReflectorState): Effect.Effect<void> =>
-  state.api.list(state.ref, state.selection).pipe(
+  Effect.suspend(() => {
+    state.isRead = false
+    return state.api.list(state.ref, state.selection)
+  }).pipe(
     Effect.map((list) => takeList(state, list)),
-    Effect.tap(() => Effect.sync(() => (state.problem = undefined))),
+    Effect.tap(() =>
+      Effect.suspend(() => {
+        state.problem = undefined
+        state.isRead = true
+        return state.watchFailures > mostWatchFailures ? Effect.void : state.health.read
+      })
+    ),
     // A list alone does not reset the failures: if every watch failed, listing over and over would be the heaviest load
     // of all.
     Effect.flatMap((version) => follow(state, version)),
@@ -209,7 +251,7 @@ const reread = (state: ReflectorState, name: string, namespace: string | undefin
  */
 export const makeReflector = (
   api: KubeApi,
-  ref: ResourceRef,
+  ref: WatchedRef,
   changed: Changed,
   selection?: Selection
 ): Effect.Effect<Reflector, never, Scope.Scope> =>
@@ -232,7 +274,10 @@ export const makeReflector = (
       wake: yield* Queue.sliding<void>(1),
       restarts: yield* restartCounters(ref),
       heard: yield* hearWatch(api.cluster),
+      health: yield* watchList(api.cluster, ref),
       isSynced: false,
+      isRead: false,
+      watchFailures: 0,
       problem: undefined,
       newestVersion: "",
       failures: 0

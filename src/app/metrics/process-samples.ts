@@ -5,6 +5,7 @@
 import { performance } from "node:perf_hooks"
 import { Clock, Effect, type Scope } from "effect"
 import type { Sample } from "../../domain/metrics/catalogue.ts"
+import { CurrentFailingLists } from "../kernel/failing-lists.ts"
 import { measure } from "../kernel/metrics.ts"
 import { CurrentRelayCounts } from "../kernel/relay-counts.ts"
 import { elapsedOf } from "../kernel/term.ts"
@@ -29,6 +30,7 @@ export const measureProcess = (leads: () => boolean): Effect.Effect<void, never,
   Effect.gen(function* () {
     const relay = yield* CurrentRelayCounts
     const watches = yield* CurrentWatchLags
+    const lists = yield* CurrentFailingLists
     const elapsed = elapsedOf(yield* Clock.Clock)
     const lag = yield* eventLoopLag
     yield* measure(() => [
@@ -36,6 +38,7 @@ export const measureProcess = (leads: () => boolean): Effect.Effect<void, never,
       { name: "braid_leader", labels: {}, value: leads() ? 1 : 0 },
       ...relay.samples(),
       ...watches.samples(elapsed()),
+      ...lists.samples(elapsed()),
       ...lag(),
       ...memorySamples()
     ])

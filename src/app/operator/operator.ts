@@ -11,6 +11,9 @@ import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { fleetProblems, roleOf } from "../../domain/fleet/roles.ts"
+import type { Condition } from "../../domain/resources/condition.ts"
+import { collectionsRead } from "../../domain/resources/mirrord-operator.ts"
+import { timestamp } from "../../domain/resources/object-meta.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { SessionInfo } from "../../domain/resources/session.ts"
 import type { SessionBounds } from "../../domain/session/session-bounds.ts"
@@ -28,6 +31,7 @@ import type { ConfigurationSource } from "../fleet/configuration-source.ts"
 import type { ClusterOwners } from "../fleet/reported-clusters.ts"
 import { ChangeFeed } from "../kernel/change-feed.ts"
 import { makeEventRecorder } from "../kernel/event-recorder.ts"
+import { failingLists, type UnreadCollections } from "../kernel/failing-lists.ts"
 import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
 import { SessionNotifier } from "../kernel/session-notifier.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
@@ -181,7 +185,9 @@ const facadeOf = (operator: Operator): Facade => {
     connect: (request) => admitConnect(reception, request),
     ...copyTargetRequests(reception),
     ...credentialsRequests(reception),
-    describe: Effect.map(Clock.currentTimeMillis, (now) => describe(operator, now)),
+    describe: Effect.gen(function* () {
+      return describe(operator, yield* Clock.currentTimeMillis, yield* failingLists)
+    }),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace, key) =>
       Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, { namespace, key }, now)),
@@ -243,10 +249,26 @@ const shownSessions = (
   return [...new Map(shown.map((session) => [session.info.id, session])).values()]
 }
 
-const describe = (operator: Operator, now: number): object => {
+/** Whether the operator reads all that it keeps by list and watch; nothing: it does. `now`: epoch ms. */
+const collectionsCondition = ({ longest, sentences }: UnreadCollections, now: number): ReadonlyArray<Condition> =>
+  sentences.length === 0
+    ? []
+    : [
+        {
+          type: collectionsRead,
+          status: "False",
+          reason: "ListFailing",
+          message: cleanText(sentences.join(" "), textLimits.message),
+          lastTransitionTime: timestamp(now - longest)
+        }
+      ]
+
+const describe = (operator: Operator, now: number, unread: UnreadCollections): object => {
   const { authority, capabilities, ground, installation, options, users } = operator
   const sessions = shownSessions(capabilities, now)
   for (const { owner } of sessions) users.saw(owner.userId, now)
+  const further = capabilities.reduce<FurtherStatus>((status, { status: of }) => ({ ...status, ...of?.(now) }), {})
+  const conditions = [...(further.conditions ?? []), ...collectionsCondition(unread, now)]
   return describeOperator({
     operatorVersion: ground.operatorVersion,
     role: roleOf(options.fleet),
@@ -256,7 +278,7 @@ const describe = (operator: Operator, now: number): object => {
     features: capabilities.flatMap(({ features }) => features?.() ?? []),
     sessions: sessions.map(({ info }) => info),
     statistics: { ...users.count(now), active_ci_sessions_count: sessions.filter(({ isOfCi }) => isOfCi).length },
-    status: capabilities.reduce<FurtherStatus>((status, capability) => ({ ...status, ...capability.status?.(now) }), {})
+    status: { ...further, ...(conditions.length === 0 ? {} : { conditions }) }
   })
 }
 

@@ -257,7 +257,9 @@ const environment = Config.all({
     sessions: bound("OPERATOR_SESSIONS", usualBounds.sessions),
     connectionsPerSession: bound("OPERATOR_CONNECTIONS_PER_SESSION", usualBounds.connectionsPerSession),
     agentsPerUser: bound("OPERATOR_AGENTS_PER_USER", usualBounds.agentsPerUser),
-    agents: bound("OPERATOR_AGENTS", usualBounds.agents)
+    agents: bound("OPERATOR_AGENTS", usualBounds.agents),
+    branchesPerNamespace: bound("OPERATOR_BRANCHES_PER_NAMESPACE", usualBounds.branchesPerNamespace),
+    branches: bound("OPERATOR_BRANCHES", usualBounds.branches)
   }),
   copiesUseAgentImage: Config.Boolean("OPERATOR_COPY_TARGET_USE_AGENT_IMAGE").pipe(Config.withDefault(true)),
   branches: branchEnvironment,

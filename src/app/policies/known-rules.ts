@@ -6,14 +6,14 @@
  */
 
 import { Effect, type Scope } from "effect"
-import type { ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
+import type { ResourceDescriptor, WatchedResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import { logError } from "../kernel/log.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"
 
 /** Two kinds that hold the same rules, one of them for a namespace. */
 export interface RuleSource<T, Rules> {
-  readonly kinds: ReadonlyArray<ResourceDescriptor<T>>
+  readonly kinds: ReadonlyArray<WatchedResource<T>>
   readonly read: (kind: ResourceDescriptor<T>, object: KubeObject) => Rules
   /** Why an object cannot be used, if it cannot. */
   readonly problem: (rules: Rules) => string | undefined
@@ -75,7 +75,7 @@ export const makeKnownRules = <T, Rules extends object>(
       read.set(object, rules)
       return rules
     }
-    const follow = (kind: ResourceDescriptor<T>) =>
+    const follow = (kind: WatchedResource<T>) =>
       makeReflector(api, kind, (object, deleted) => {
         const problem = deleted ? undefined : source.problem(rulesOf(kind, object))
         if (problem !== undefined) Effect.runForkWith(context)(logError("sessions are refused", { problem }))

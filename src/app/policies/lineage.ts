@@ -7,12 +7,13 @@ import { Effect, Result } from "effect"
 import { copyRecord } from "../../domain/copy-target/copy-record.ts"
 import { type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
 import * as kinds from "../../domain/resources/core-kinds.ts"
-import type { ObjectMeta, OwnerReference } from "../../domain/resources/object-meta.ts"
+import { groupOfOwner, type ObjectMeta, type OwnerReference } from "../../domain/resources/object-meta.ts"
 import {
   readResource,
   type ResourceDescriptor,
   type UnreadableResource
 } from "../../domain/resources/resource-descriptor.ts"
+import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
 import { labelSelectorText, type PodLabels } from "../../domain/target/pod-selector.ts"
 import { parseTargetJson } from "../../domain/target/target-json.ts"
 import type { Target } from "../../domain/target/target.ts"
@@ -23,11 +24,34 @@ type Reading<A> = Effect.Effect<A, KubeError | UnreadableResource>
 /** How far owners are followed; a pod of a deployment has two. */
 const mostOwners = 6
 
+/** The name of an object that may be an owner. */
+interface Named {
+  /** In the spelling of target paths. */
+  readonly kind: string
+  readonly name: string
+}
+
+/** An object, and what owns it. */
+interface Found extends Resource {
+  readonly owners: ReadonlyArray<Named>
+}
+
+/** A pod whose owners are asked for. */
+export type OwnedPod = Pick<AgentPlacement, "podName" | "podLabels" | "podOwners">
+
+/** The objects by which targets and pods of a namespace inherit policies. Each owner is read once. */
+export interface Lineages {
+  /** The target with its labels, its owners, and for a service or labels the pods and what owns them. */
+  readonly ofTarget: (target: Target) => Reading<ReadonlyArray<Resource>>
+  /** Pods of a target, and what owns them. */
+  readonly ofPods: (pods: ReadonlyArray<OwnedPod>) => Reading<ReadonlyArray<Resource>>
+}
+
 interface LookUp {
   readonly api: KubeApi
   readonly namespace: string
-  /** The resources that were found, by kind and name. */
-  readonly found: Map<string, Resource>
+  /** The owners that were read, by kind and name. */
+  readonly known: Map<string, Found>
 }
 
 /** The kinds that are read, in the spelling of target paths. */
@@ -40,25 +64,26 @@ const readable: Readonly<Record<string, ResourceDescriptor<{ readonly metadata: 
   rollout: kinds.rollouts
 }
 
-const add = ({ found }: LookUp, resource: Resource): boolean => {
-  const key = `${resource.kind}/${resource.name}`
-  if (found.has(key)) return false
-  found.set(key, resource)
-  return true
-}
+const keyOf = ({ kind, name }: Named): string => `${kind}/${name}`
 
 const read = <T>(descriptor: ResourceDescriptor<T>, object: unknown): Reading<T> =>
   Effect.fromResult(readResource(descriptor, object))
 
-/** Adds an object and its owners. The pod of a copy has no owner, and shows what the copied target has. */
-const addObject = (lookUp: LookUp, kind: string, metadata: ObjectMeta, depth = 0): Reading<void> => {
-  const { labels, name, ownerReferences = [] } = metadata
-  if (!add(lookUp, { kind, name, labels: labels ?? {} }) || depth >= mostOwners) return Effect.void
-  const owners = Effect.forEach(ownerReferences, (owner) => addOwner(lookUp, owner, depth + 1), { discard: true })
+/** Owners of the kinds that are known here; not those of a kind that only has the name of one. */
+const ownersOf = (references: ReadonlyArray<OwnerReference> = []): ReadonlyArray<Named> =>
+  references.flatMap((reference) => {
+    const kind = reference.kind.toLowerCase()
+    const descriptor = readable[kind]
+    const isKnown = descriptor === undefined ? kind === "job" : descriptor.group === groupOfOwner(reference)
+    return isKnown ? [{ kind, name: reference.name }] : []
+  })
+
+/** An object as it was read. The pod of a copy has no owner, and shows what the copied target has. */
+const foundObject = (kind: string, metadata: ObjectMeta): Found => {
+  const { labels, name, ownerReferences } = metadata
   const copied = kind === "pod" ? copiedTarget(metadata) : undefined
-  return copied === undefined
-    ? owners
-    : Effect.andThen(owners, () => addNamed(lookUp, copied.kind, copied.name, depth + 1))
+  const owners = ownersOf(ownerReferences)
+  return { kind, name, labels: labels ?? {}, owners: copied === undefined ? owners : [...owners, copied] }
 }
 
 const copiedTarget = (metadata: ObjectMeta): Extract<Target, { readonly _tag: "Workload" }> | undefined => {
@@ -67,65 +92,75 @@ const copiedTarget = (metadata: ObjectMeta): Extract<Target, { readonly _tag: "W
   return target?._tag === "Workload" ? target : undefined
 }
 
-/** Adds an owner, unless it is of a kind that only has the name of one that is known here. */
-const addOwner = (lookUp: LookUp, { apiVersion, kind, name }: OwnerReference, depth: number): Reading<void> => {
-  const known = kind.toLowerCase()
-  const group = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : ""
-  const descriptor = readable[known]
-  return descriptor !== undefined && descriptor.group !== group ? Effect.void : addNamed(lookUp, known, name, depth)
-}
+const foundByName = (kind: string, name: string, owners: Found["owners"] = []): Found => ({
+  kind,
+  name,
+  labels: undefined,
+  owners
+})
 
 /** A job that a cron job made is called like it, with the time behind. The operator has no right to read either. */
-const addJob = (lookUp: LookUp, name: string): void => {
-  add(lookUp, { kind: "job", name, labels: undefined })
+const foundJob = (name: string): Found => {
   const at = name.lastIndexOf("-")
-  if (at > 0 && /^\d{6,12}$/u.test(name.slice(at + 1)))
-    add(lookUp, { kind: "cronjob", name: name.slice(0, at), labels: undefined })
+  const isTimed = at > 0 && /^\d{6,12}$/u.test(name.slice(at + 1))
+  return foundByName("job", name, isTimed ? [{ kind: "cronjob", name: name.slice(0, at) }] : [])
 }
 
-/** Adds the object of this kind and name. One that is not there is known by its name alone; so is one of a job. */
-const addNamed = (lookUp: LookUp, kind: string, name: string, depth = 0): Reading<void> => {
+const isGone = (error: KubeError | UnreadableResource): boolean =>
+  error._tag === "KubeError" && error.reason === "NotFound"
+
+/** The object of a name. One that is not there is known by its name alone; so is one of a kind that is not read. */
+const findObject = ({ api, known, namespace }: LookUp, { kind, name }: Named): Reading<Found> => {
+  const before = known.get(keyOf({ kind, name }))
+  if (before !== undefined) return Effect.succeed(before)
   const descriptor = readable[kind]
-  if (kind === "job") return Effect.sync(() => addJob(lookUp, name))
-  if (descriptor === undefined) return Effect.void
-  return lookUp.api.get(descriptor, name, lookUp.namespace).pipe(
+  if (kind === "job") return Effect.succeed(foundJob(name))
+  if (descriptor === undefined) return Effect.succeed(foundByName(kind, name))
+  return api.get(descriptor, name, namespace).pipe(
     Effect.flatMap((object) => read(descriptor, object)),
-    Effect.flatMap(({ metadata }) => addObject(lookUp, kind, metadata, depth)),
-    Effect.catch((error) => {
-      const isGone = error._tag === "KubeError" && error.reason === "NotFound"
-      if (!isGone) return Effect.fail(error)
-      return Effect.sync(() => void add(lookUp, { kind, name, labels: undefined }))
-    })
+    Effect.map(({ metadata }) => foundObject(kind, metadata)),
+    Effect.catch((error) => (isGone(error) ? Effect.succeed(foundByName(kind, name)) : Effect.fail(error))),
+    Effect.tap((found) => Effect.sync(() => known.set(keyOf(found), found)))
   )
 }
 
-/** Adds pods, and what owns them. */
-const addPods = (lookUp: LookUp, labels: PodLabels): Reading<void> =>
-  lookUp.api
-    .list(kinds.pods, { namespace: lookUp.namespace, labelSelector: labelSelectorText(labels) })
+/** Objects with their owners, and the owners of these, each once. */
+const withOwners = (lookUp: LookUp, objects: ReadonlyArray<Found>): Reading<ReadonlyArray<Resource>> =>
+  Effect.gen(function* () {
+    const found = new Map<string, Resource>()
+    let level = objects
+    for (let depth = 0; level.length > 0; depth++) {
+      for (const object of level) found.set(keyOf(object), object)
+      const owners = depth < mostOwners ? level.flatMap((object) => object.owners) : []
+      const missing = new Map(owners.map((owner) => [keyOf(owner), owner]))
+      for (const key of found.keys()) missing.delete(key)
+      level = yield* Effect.forEach([...missing.values()], (owner) => findObject(lookUp, owner))
+    }
+    return [...found.values()]
+  })
+
+const podsWith = ({ api, namespace }: LookUp, labels: PodLabels): Reading<ReadonlyArray<Found>> =>
+  api
+    .list(kinds.pods, { namespace, labelSelector: labelSelectorText(labels) })
     .pipe(
       Effect.flatMap(({ items }) =>
-        Effect.forEach(
-          items,
-          (item) => Effect.flatMap(read(kinds.pods, item), ({ metadata }) => addObject(lookUp, "pod", metadata)),
-          { discard: true }
+        Effect.forEach(items, (item) =>
+          Effect.map(read(kinds.pods, item), ({ metadata }) => foundObject("pod", metadata))
         )
       )
     )
 
 /** A service owns nothing: its pods are looked at, or a policy for their deployment could be got round by it. */
-const addServicePods = (lookUp: LookUp, name: string): Reading<void> =>
+const servicePods = (lookUp: LookUp, name: string): Reading<ReadonlyArray<Found>> =>
   lookUp.api.get(kinds.services, name, lookUp.namespace).pipe(
     Effect.flatMap((object) => read(kinds.services, object)),
     Effect.flatMap(({ spec }) => {
       const selector = spec?.selector
       return selector === undefined || selector === null || Object.keys(selector).length === 0
-        ? Effect.void
-        : addPods(lookUp, selector)
+        ? Effect.succeed([])
+        : podsWith(lookUp, selector)
     }),
-    Effect.catch((error) =>
-      error._tag === "KubeError" && error.reason === "NotFound" ? Effect.void : Effect.fail(error)
-    )
+    Effect.catch((error) => (isGone(error) ? Effect.succeed([]) : Effect.fail(error)))
   )
 
 /**
@@ -136,27 +171,39 @@ export const readCopied = (api: KubeApi, namespace: string, pod: string): Readin
   api.get(kinds.pods, pod, namespace).pipe(
     Effect.flatMap((object) => read(kinds.pods, object)),
     Effect.map(({ metadata }) => copiedTarget(metadata) ?? ("NoCopy" as const)),
-    Effect.catch((error) =>
-      error._tag === "KubeError" && error.reason === "NotFound" ? Effect.undefined : Effect.fail(error)
-    )
+    Effect.catch((error) => (isGone(error) ? Effect.undefined : Effect.fail(error)))
   )
 
-/** The target with its labels, its owners, and for a service or labels the pods and what owns them. */
-export const readLineage = (api: KubeApi, namespace: string, target: Target): Reading<ReadonlyArray<Resource>> =>
-  Effect.gen(function* () {
-    const lookUp: LookUp = { api, namespace, found: new Map() }
-    switch (target._tag) {
-      case "Targetless":
-        add(lookUp, targetResource(target))
-        break
-      case "Label":
-        add(lookUp, targetResource(target))
-        yield* addPods(lookUp, target.labels)
-        break
-      case "Workload":
-        if (readable[target.kind] === undefined) add(lookUp, targetResource(target))
-        else yield* addNamed(lookUp, target.kind, target.name)
-        if (target.kind === "service") yield* addServicePods(lookUp, target.name)
+const foundTarget = (lookUp: LookUp, target: Target): Reading<ReadonlyArray<Found>> => {
+  const known: Found = { ...targetResource(target), owners: [] }
+  switch (target._tag) {
+    case "Targetless":
+      return Effect.succeed([known])
+    case "Label":
+      return Effect.map(podsWith(lookUp, target.labels), (pods) => [known, ...pods])
+    case "Workload": {
+      if (readable[target.kind] === undefined) return Effect.succeed([known])
+      const itself = Effect.map(findObject(lookUp, target), (found) => [found])
+      return target.kind === "service"
+        ? Effect.map(Effect.all([itself, servicePods(lookUp, target.name)]), (found) => found.flat())
+        : itself
     }
-    return [...lookUp.found.values()]
-  })
+  }
+}
+
+export const makeLineages = (api: KubeApi, namespace: string): Lineages => {
+  const lookUp: LookUp = { api, namespace, known: new Map() }
+  return {
+    ofTarget: (target) => Effect.flatMap(foundTarget(lookUp, target), (found) => withOwners(lookUp, found)),
+    ofPods: (pods) =>
+      withOwners(
+        lookUp,
+        pods.map(({ podLabels, podName, podOwners }) => ({
+          kind: "pod",
+          name: podName,
+          labels: podLabels,
+          owners: ownersOf(podOwners)
+        }))
+      )
+  }
+}

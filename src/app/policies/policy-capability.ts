@@ -1,11 +1,12 @@
 /**
- * Policies as a capability of every operator: tells the sessions which limits hold for them, and refuses those that may
- * not be. The relay enforces the limits on messages.
+ * Policies as a capability of every operator: tells the sessions which limits hold for them and at each of their pods,
+ * and refuses those that may not be. The relay enforces the limits on messages.
  */
 
 import { Effect, Result, type Scope } from "effect"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { profileProblem } from "../../domain/policy/incoming-rules.ts"
+import { policiesOfPod } from "../../domain/policy/pod-policies.ts"
 import type { PolicyRules } from "../../domain/policy/policy-rules.ts"
 import {
   mustKnowLineage,
@@ -13,13 +14,14 @@ import {
   scaleDownProblem,
   type SessionPolicies
 } from "../../domain/policy/session-policies.ts"
-import { type PolicySubject, targetResource } from "../../domain/policy/target-pattern.ts"
-import type { KubeApi } from "../../ports/kube-api.ts"
-import type { Capability, LimitedSession, SessionLimits, WantedCopy } from "../api/capability.ts"
+import { type PolicySubject, type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
+import type { UnreadableResource } from "../../domain/resources/resource-descriptor.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import type { Capability, LimitedPod, LimitedSession, SessionLimits, WantedCopy } from "../api/capability.ts"
 import { type ApiError, forbidden, internalError } from "../api/status.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { type KnownPolicies, makeKnownPolicies } from "./known-policies.ts"
-import { readCopied, readLineage } from "./lineage.ts"
+import { type Lineages, makeLineages, readCopied } from "./lineage.ts"
 
 /** The parts of the operator that this capability builds on. */
 export interface PolicyGround {
@@ -34,40 +36,55 @@ type Subject = Pick<PolicySubject, "copy" | "lineage">
 /** The policies of one session, which are asked for again when any policy has changed. */
 interface Asked {
   readonly known: KnownPolicies
-  /** Where the target's owners are read; `undefined`: this cluster has no workloads. */
-  readonly api: KubeApi | undefined
+  /** Where the target and its pods are read; `undefined`: this cluster has no workloads. */
+  readonly workloads: { readonly api: KubeApi; readonly lineages: Lineages } | undefined
   readonly session: LimitedSession
   /** The target with its owners, once needed. They are read once: a session keeps the policies of its start. */
   read: Subject | undefined
 }
 
 /** Reads a target and what owns it. A pod that is no copy's is a target like any other, whatever the session says. */
-const readSubject = (api: KubeApi, { copy, namespace, target }: LimitedSession) =>
+const readSubject = ({ api, lineages }: NonNullable<Asked["workloads"]>, { copy, namespace, target }: LimitedSession) =>
   Effect.gen(function* () {
     const pod = target._tag === "Workload" ? target.name : ""
     const copied = copy === undefined ? "NoCopy" : (copy.of ?? (yield* readCopied(api, namespace, pod)))
-    if (copied === "NoCopy") return { lineage: yield* readLineage(api, namespace, target) }
-    return { copy, lineage: copied && (yield* readLineage(api, namespace, copied)) }
+    if (copied === "NoCopy") return { lineage: yield* lineages.ofTarget(target) }
+    return { copy, lineage: copied && (yield* lineages.ofTarget(copied)) }
+  })
+
+const cannotTell = <A>(reading: Effect.Effect<A, KubeError | UnreadableResource>): Effect.Effect<A, ApiError> =>
+  Effect.mapError(reading, (error) => {
+    const why = error._tag === "KubeError" ? error.detail : error.message
+    return internalError(
+      `It cannot be told which mirrord policies hold for this target: ${why}. Try again in a moment.`
+    )
   })
 
 /** The target for these policies, read as far as it matters to them. */
 const subjectOf = (asked: Asked, all: ReadonlyArray<PolicyRules>): Effect.Effect<Subject, ApiError> => {
-  const { api, read, session } = asked
+  const { read, session, workloads } = asked
   if (read !== undefined) return Effect.succeed(read)
   const { copy, namespace, target } = session
   const isNamed = copy === undefined || copy.of !== undefined
   const isEnough = isNamed ? !mustKnowLineage(all, namespace) : all.length === 0
-  if (api === undefined || isEnough)
+  if (workloads === undefined || isEnough)
     return Effect.succeed({ copy, lineage: isNamed ? [targetResource(copy?.of ?? target)] : undefined })
-  return readSubject(api, session).pipe(
-    Effect.tap((found) => Effect.sync(() => (asked.read = found))),
-    Effect.mapError((error) => {
-      const why = error._tag === "KubeError" ? error.detail : error.message
-      return internalError(
-        `It cannot be told which mirrord policies hold for this target: ${why}. Try again in a moment.`
-      )
-    })
+  return cannotTell(readSubject(workloads, session)).pipe(
+    Effect.tap((found) => Effect.sync(() => (asked.read = found)))
   )
+}
+
+/** Pods and what owns them, for these policies. A pod that is the target itself, or a copy of it, is in the subject. */
+const podLineage = (
+  { session: { namespace, target }, workloads }: Asked,
+  all: ReadonlyArray<PolicyRules>,
+  pods: ReadonlyArray<LimitedPod>
+): Effect.Effect<ReadonlyArray<Resource>, ApiError> => {
+  const isTarget = target._tag === "Workload" && target.kind === "pod"
+  if (workloads === undefined || isTarget) return Effect.succeed([])
+  return mustKnowLineage(all, namespace)
+    ? cannotTell(workloads.lineages.ofPods(pods))
+    : Effect.succeed(pods.map(({ podLabels, podName }) => ({ kind: "pod", name: podName, labels: podLabels })))
 }
 
 /** The policies of a target's namespace, and the target as they see it. */
@@ -76,26 +93,58 @@ interface Told {
   readonly subject: PolicySubject
 }
 
+/** All policies of the session's namespace, if they can be read. */
+const allOf = ({ known, session }: Asked): Effect.Effect<ReadonlyArray<PolicyRules>, ApiError> => {
+  const all = known.inNamespace(session.namespace)
+  return Result.isSuccess(all)
+    ? Effect.succeed(all.success)
+    : forbidden(`${all.failure} Until it is put right, nobody may start a session that it may concern.`)
+}
+
 /** The policies of a target's namespace, if all can be read and none forbids what its copy does. */
 const toldOf = (asked: Asked): Effect.Effect<Told, ApiError> =>
   Effect.gen(function* () {
-    const { containers, namespace } = asked.session
-    const all = asked.known.inNamespace(namespace)
-    if (Result.isFailure(all))
-      return yield* forbidden(`${all.failure} Until it is put right, nobody may start a session that it may concern.`)
-    const subject = { namespace, containers, ...(yield* subjectOf(asked, all.success)) }
-    const problem = scaleDownProblem(all.success, subject)
-    return problem === undefined ? { all: all.success, subject } : yield* forbidden(problem)
+    const { containers, namespace, pods } = asked.session
+    const all = yield* allOf(asked)
+    const { copy, lineage } = yield* subjectOf(asked, all)
+    const environment = yield* podLineage(asked, all, pods?.().slice(0, 1) ?? [])
+    const subject = { namespace, containers, copy, lineage: lineage && [...lineage, ...environment] }
+    const problem = scaleDownProblem(all, subject)
+    return problem === undefined ? { all, subject } : yield* forbidden(problem)
   })
 
 /** The policies that hold now; fails if the session may not be, or if that cannot be told. */
-const policiesNow = (asked: Asked): Effect.Effect<SessionPolicies, ApiError> =>
+const policiesNow = (asked: Asked): Effect.Effect<Told & { readonly policies: SessionPolicies }, ApiError> =>
   Effect.gen(function* () {
     const { profile, tellsAgentVariables } = asked.session
-    const { all, subject } = yield* toldOf(asked)
-    const found = policiesFor(all, subject, tellsAgentVariables)
-    const problem = profileProblem(found.policies, profile)
+    const told = yield* toldOf(asked)
+    const policies = policiesFor(told.all, told.subject, tellsAgentVariables)
+    const problem = profileProblem(policies.policies, profile)
+    return problem === undefined ? { ...told, policies } : yield* forbidden(problem)
+  })
+
+/** The policies of a pod that hold for traffic there, beside those of the session. */
+const policiesAt = (
+  asked: Asked,
+  held: SessionPolicies,
+  pod: LimitedPod
+): Effect.Effect<ReadonlyArray<PolicyRules>, ApiError> =>
+  Effect.gen(function* () {
+    const { namespace, profile } = asked.session
+    const all = yield* allOf(asked)
+    const lineage = yield* podLineage(asked, all, [pod])
+    const found = policiesOfPod(all, { namespace, lineage, containers: [pod.containerName] }, held)
+    const problem = profileProblem(found, profile)
     return problem === undefined ? found : yield* forbidden(problem)
+  })
+
+/** The policies that hold now, and whether others than before hold for the target or any of its pods. */
+const lookAgain = (asked: Asked, before: ReadonlyArray<PolicyRules>) =>
+  Effect.gen(function* () {
+    const { all, subject } = yield* policiesNow(asked)
+    const pods = yield* podLineage(asked, [...before, ...all], asked.session.pods?.() ?? [])
+    const watched = { ...subject, lineage: subject.lineage && [...subject.lineage, ...pods] }
+    return { all, isOther: policiesFor(before, watched).text !== policiesFor(all, watched).text }
   })
 
 /** Pause before it is looked again which policies hold for a running session, after that could not be told. */
@@ -106,16 +155,22 @@ const lookAgainAfter = "15 seconds"
  * connect will be refused with the reason. An API server that did not answer is asked again. A policy that cannot be
  * used is waited for until it changes.
  */
-const outdated = (asked: Asked, before: SessionPolicies, seen: number): Effect.Effect<{ readonly reason: string }> =>
+const outdated = (
+  asked: Asked,
+  first: ReadonlyArray<PolicyRules>,
+  seen: number
+): Effect.Effect<{ readonly reason: string }> =>
   Effect.gen(function* () {
     let last = seen
+    let before = first
     let isUnknown = false
     for (;;) {
       const changed = asked.known.changedAfter(last)
       last = yield* isUnknown ? Effect.raceFirst(changed, Effect.as(Effect.sleep(lookAgainAfter), last)) : changed
-      const now = yield* Effect.result(policiesNow(asked))
+      const now = yield* Effect.result(lookAgain(asked, before))
       isUnknown = Result.isFailure(now) && now.failure.code !== 403
-      const isOther = Result.isSuccess(now) ? now.success.text !== before.text : isRefused(asked, now.failure)
+      const isOther = Result.isSuccess(now) ? now.success.isOther : isRefused(asked, now.failure)
+      if (Result.isSuccess(now)) before = now.success.all
       if (isOther) return { reason: "The mirrord policies of the session's target have changed." }
     }
   })
@@ -127,8 +182,8 @@ const isRefused = ({ known, session }: Asked, { code }: ApiError): boolean =>
 const limitsOf = (asked: Asked): Effect.Effect<SessionLimits, ApiError> =>
   Effect.gen(function* () {
     const seen = asked.known.changes()
-    const policies = yield* policiesNow(asked)
-    return { policies, outdated: outdated(asked, policies, seen) }
+    const { all, policies } = yield* policiesNow(asked)
+    return { policies, outdated: outdated(asked, all, seen), atPod: (pod) => policiesAt(asked, policies, pod) }
   })
 
 /** A copy that is to be made, as its session will be. Only that one has a profile. */
@@ -143,7 +198,12 @@ const ofCopy = ({ namespace, scaleDown, target }: WantedCopy): LimitedSession =>
 export const makePolicyCapability = ({ api, fleet }: PolicyGround): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.map(makeKnownPolicies(api), (known) => {
     const reading = fleet?.managementOnly === true ? undefined : retryingApi(api)
-    const ask = (session: LimitedSession): Asked => ({ known, api: reading, session, read: undefined })
+    const ask = (session: LimitedSession): Asked => ({
+      known,
+      workloads: reading && { api: reading, lineages: makeLineages(reading, session.namespace) },
+      session,
+      read: undefined
+    })
     return {
       problems: known.problems,
       started: known.started,

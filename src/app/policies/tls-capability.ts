@@ -23,7 +23,7 @@ import type { Capability, TlsSubject } from "../api/capability.ts"
 import { logWarning } from "../kernel/log.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { type KnownRules, makeKnownRules, titleOf } from "./known-rules.ts"
-import { readLineage } from "./lineage.ts"
+import { makeLineages } from "./lineage.ts"
 
 /** The parts of the operator that this capability builds on. */
 export interface TlsGround {
@@ -58,10 +58,8 @@ const lineageOf = (
   { podName }: AgentPlacement
 ): Effect.Effect<ReadonlyArray<Resource>, SessionFailure> => {
   const pod: Target = { _tag: "Workload", kind: "pod", name: podName, container: undefined }
-  return Effect.map(
-    Effect.forEach([target, pod], (one) => readLineage(api, namespace, one)),
-    (found) => found.flat()
-  ).pipe(
+  const lineages = makeLineages(api, namespace)
+  return Effect.map(Effect.forEach([target, pod], lineages.ofTarget), (found) => found.flat()).pipe(
     Effect.mapError((error) => {
       const why = error._tag === "KubeError" ? error.detail : error.message
       return { reason: "Error", message: `it cannot be told which TLS configurations hold for this target: ${why}` }

@@ -54,6 +54,14 @@ export interface DialFailure {
   readonly refusal?: string | undefined
 }
 
+/** A connection as those see it who have it served. */
+export interface ServedConnection {
+  /** The client's subscriptions to ports, a message each. */
+  readonly subscriptions: () => ReadonlyArray<Uint8Array>
+  /** Adds a message to the client's log. */
+  readonly warn: (message: string) => void
+}
+
 export interface ClientConnectionOptions {
   readonly router: Omit<RouterOptions, "mergeBound">
   readonly client: FrameChannel
@@ -72,6 +80,8 @@ export interface ClientConnectionOptions {
   readonly environment?: EnvironmentAnswers | undefined
   /** The session's ports, shared by its connections (wire.md §8.22). */
   readonly locks: SessionLocks
+  /** Takes the connection when it begins to be served. */
+  readonly served?: (connection: ServedConnection) => void
   /**
    * Whether the client has connected again since. A silent connection whose client has reconnected is dead. It must not
    * redial members: its newer link would steal the ports of the live connection.

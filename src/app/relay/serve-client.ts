@@ -8,6 +8,7 @@ import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import { policyNotes } from "../../domain/policy/session-policies.ts"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { openIds } from "../../domain/routing/ids.ts"
+import { subscriptionMessages } from "../../domain/routing/subscriptions.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import {
   type ClientConnection,
@@ -24,6 +25,10 @@ import { feed, openClient } from "./message-path.ts"
 export const serveClient = (options: ClientConnectionOptions): Effect.Effect<ConnectionEnd, never, Scope.Scope> =>
   Effect.gen(function* () {
     const connection = yield* makeClientConnection(options)
+    options.served?.({
+      subscriptions: () => subscriptionMessages(connection.state),
+      warn: (message) => feed(connection, { _tag: "WarnUser", message })
+    })
     yield* countHolding("served connections", () => 1)
     yield* countHolding("mapped ids", () => openIds(connection.state.ids))
     if (options.isUser) watchClient(connection)

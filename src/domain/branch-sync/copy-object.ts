@@ -5,10 +5,12 @@
  * Not here: when a copy is made or patched (origin-plan.ts).
  */
 
-import { jsonEqual } from "../json.ts"
+import { leftOutProblem } from "../branch/kept-branch.ts"
+import { isArchiveMark } from "../branch/migrations/archive-mark.ts"
+import { asObject, asString, at, jsonEqual, type JsonObject } from "../json.ts"
 import { apiVersionOf } from "../resources/resource-descriptor.ts"
 import { mergePatch, type MergePatch } from "../session/merge-patch.ts"
-import { originAnnotations, originLabel, plain, type SyncedBranch, type SyncedKind } from "./synced-branch.ts"
+import { originAnnotations, originLabel, phaseOf, plain, type SyncedBranch, type SyncedKind } from "./synced-branch.ts"
 
 /** The primary as copies name it. */
 export interface PrimaryIdentity {
@@ -21,7 +23,7 @@ export interface PrimaryIdentity {
 }
 
 /** The labels of an origin that its copy has too; the others mean something in the origin's cluster only. */
-const copiedLabels = [
+export const copiedLabels = [
   "mirrord-branch-id",
   "mirrord-pg-branch-id",
   "mirrord-mysql-branch-id",
@@ -33,6 +35,17 @@ const labelsOf = ({ metadata: { labels } }: SyncedBranch, { cluster }: PrimaryId
   ...Object.fromEntries(Object.entries(labels ?? {}).filter(([name]) => copiedLabels.includes(name))),
   [originLabel]: cluster
 })
+
+/** Whether an object, or a patch of it, has the mark of an archive in its spec, where the archive belongs. */
+export const lacksArchive = (part: object): boolean =>
+  isArchiveMark(asString(at(part, "spec", "migrations", "archive")) ?? "")
+
+/** The object or patch with the archive of the origin. `origin`: as its API server has it. */
+export const withArchive = (part: object, origin: object): JsonObject => {
+  const spec = asObject(at(part, "spec"))
+  const archive = at(origin, "spec", "migrations", "archive")
+  return { ...part, spec: { ...spec, migrations: { ...asObject(spec["migrations"]), archive } } }
+}
 
 const generationOf = ({ metadata: { generation } }: SyncedBranch): string => String(generation ?? 0)
 
@@ -71,6 +84,10 @@ export interface WrittenGenerations {
   readonly copy: number | undefined
 }
 
+/** The spec of a branch that has failed is not kept in memory, nor a spec that is too heavy. */
+const isSpecKept = (branch: SyncedBranch): boolean =>
+  phaseOf(branch) !== "Failed" && leftOutProblem(branch.metadata) === undefined
+
 /** The patch that makes a copy equal to its origin; nothing: it is. */
 export const copyPatch = (
   origin: SyncedBranch,
@@ -89,7 +106,7 @@ export const copyPatch = (
   const isWritten =
     jsonEqual(written, { origin: origin.metadata.generation, copy: copy.metadata.generation }) &&
     annotations?.[name] === generationOf(origin)
-  const spec = isWritten ? undefined : mergePatch(plain(copy.spec), plain(origin.spec))
+  const spec = isWritten || !isSpecKept(copy) ? undefined : mergePatch(plain(copy.spec), plain(origin.spec))
   if (metadata === undefined && spec === undefined) return undefined
   return { ...(metadata === undefined ? {} : { metadata }), ...(spec === undefined ? {} : { spec }) }
 }

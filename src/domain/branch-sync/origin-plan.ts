@@ -8,6 +8,7 @@
 import * as Result from "effect/Result"
 import { failedStatus, failureStays } from "../branch/branch-plan.ts"
 import { engines } from "../branch/engines.ts"
+import { leftOutProblem } from "../branch/kept-branch.ts"
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import { asString, at, type JsonObject } from "../json.ts"
 import { branchEngines } from "../resources/chart-switches.ts"
@@ -91,7 +92,7 @@ export type OriginAction =
 const lookAgain = 1_000
 
 /** Label of branches that clients make for the primary's own cluster. */
-const skipLabel = "operator.metalbear.co/skip-mc-sync"
+export const skipLabel = "operator.metalbear.co/skip-mc-sync"
 
 const isSkipped = ({ metadata: { labels } }: SyncedBranch): boolean => labels?.[skipLabel] === "true"
 
@@ -132,7 +133,7 @@ const originProblem = (observed: ObservedOrigin): string | undefined => {
     )
   }
   const place = copyNamespace(origin.metadata, primary.namespace)
-  return Result.isFailure(place) ? place.failure : refusal
+  return Result.isFailure(place) ? place.failure : (leftOutProblem(origin.metadata) ?? refusal)
 }
 
 const enginesOf = ({ spec }: SyncedBranch): ReadonlyArray<string> =>
@@ -168,7 +169,8 @@ const synchronise = (
   copy: SyncedBranch,
   { namespace }: CopyReference
 ): ReadonlyArray<OriginAction> => {
-  const patch = isSkipped(origin) ? undefined : copyPatch(origin, copy, primary, written)
+  const isLeft = isSkipped(origin) || leftOutProblem(origin.metadata) !== undefined
+  const patch = isLeft ? undefined : copyPatch(origin, copy, primary, written)
   if (patch === undefined) return []
   const { generation } = origin.metadata
   const address = { namespace, name: origin.metadata.name }

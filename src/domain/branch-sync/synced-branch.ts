@@ -7,14 +7,12 @@
  */
 
 import * as Schema from "effect/Schema"
-import * as Struct from "effect/Struct"
-import { branchKinds } from "../branch/branch-kinds.ts"
-import type { BranchSettings } from "../branch/branch-settings.ts"
 import { type ClusterName, clusterName } from "../fleet/cluster-name.ts"
 import { asString, at, isObject, type JsonObject } from "../json.ts"
 import { branchDatabases } from "../resources/branches/branch-database.ts"
+import { keptBy } from "../resources/kept-fields.ts"
 import { isBeingDeleted, ObjectMeta } from "../resources/object-meta.ts"
-import type { ResourceDescriptor } from "../resources/resource-descriptor.ts"
+import type { ResourceDescriptor, WatchedResource } from "../resources/resource-descriptor.ts"
 
 const fields = Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)))
 
@@ -22,25 +20,20 @@ export const SyncedBranch = Schema.Struct({ metadata: ObjectMeta, spec: fields, 
 export type SyncedBranch = typeof SyncedBranch.Type
 
 /** A kind of branches, of which every object can be read. */
-export type SyncedKind = ResourceDescriptor<SyncedBranch>
+export type SyncedKind = WatchedResource<SyncedBranch>
 
-const syncedKind = ({ group, kind, plural, scope, version }: ResourceDescriptor<unknown>): SyncedKind => ({
+/** A kind of branches as it is kept the same in two clusters. */
+export const syncedKind = ({
   group,
-  version,
+  keeps = keptBy(SyncedBranch),
   kind,
   plural,
   scope,
-  schema: SyncedBranch
-})
+  version
+}: ResourceDescriptor<unknown>): SyncedKind => ({ group, version, kind, plural, scope, schema: SyncedBranch, keeps })
 
 /** The kind BranchDatabase. */
 export const syncedBranches = syncedKind(branchDatabases)
-
-/** The kinds whose objects are kept the same where the engines of the settings are switched on. */
-export const syncedKinds = (settings: BranchSettings): ReadonlyArray<SyncedKind> =>
-  branchKinds(Struct.keys(settings)).map(({ engine, resource }) =>
-    engine === undefined ? syncedBranches : syncedKind(resource)
-  )
 
 /** The place of a branch in one cluster. */
 export interface BranchAddress {

@@ -10,10 +10,13 @@ import { quoted } from "../clean-text.ts"
 import type { BranchDatabase } from "../resources/branches/branch-database.ts"
 import { branching } from "../resources/chart-switches.ts"
 import { protectedTarget, type ProtectedNamespaces } from "../target/protected-namespaces.ts"
-import { imageProblem } from "./branch-image.ts"
+import { imageProblem, imagesOf } from "./branch-image.ts"
 import { type BranchRequest, readBranchRequest } from "./branch-request.ts"
 import type { BranchProfile, BranchSettings, EngineSettings } from "./branch-settings.ts"
 import { engines } from "./engines.ts"
+import { leftOutProblem } from "./kept-branch.ts"
+import { flywayRepository } from "./migrations/migration-job.ts"
+import { sidesProblem } from "./source-sides.ts"
 
 /** The rules of a cluster for branches. */
 export interface BranchRules {
@@ -66,11 +69,33 @@ const licenceProblem = (
   )
 }
 
+/** Patterns of all images of repositories, each once. */
+const imagesOfAll = (repositories: ReadonlyArray<string | undefined>): ReadonlyArray<string> =>
+  [...new Set(repositories.flatMap((repository) => repository ?? []))].flatMap(imagesOf)
+
+/**
+ * Why an image that a branch names may not run; nothing: it may. Without a list of the administrators' it must be of a
+ * repository that is used where users name none.
+ */
+const imagesProblem = (
+  { dialect, image, migrations }: BranchRequest,
+  { allowedImages, migrations: { repository }, pod }: BranchProfile
+): string | undefined => {
+  const engine = [pod.repository, dialect.repository]
+  const ofEngine = allowedImages ?? imagesOfAll(engine)
+  const problem = image._tag === "Named" ? imageProblem("spec.image", image.image, ofEngine) : undefined
+  if (problem !== undefined || migrations?.image === undefined) return problem
+  const ofMigrations = allowedImages ?? imagesOfAll([...engine, repository, flywayRepository])
+  return imageProblem("spec.migrations.image", migrations.image, ofMigrations)
+}
+
 /** The branch as this cluster makes it; the failure is a sentence for the user. */
 export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Result.Result<AdmittedBranch, string> =>
   Result.gen(function* () {
+    const leftOut = leftOutProblem(branch.metadata)
+    if (leftOut !== undefined) return yield* Result.fail(leftOut)
     const request = yield* readBranchRequest(branch.spec)
-    const { engine, image, migrations, profile } = request
+    const { connection, engine, profile } = request
     const settings = rules.settings[engine]
     if (settings === undefined) {
       return yield* Result.fail(
@@ -82,9 +107,7 @@ export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Resu
     const problem =
       placeProblem(rules, branch) ??
       licenceProblem(request, found) ??
-      (image._tag === "Named" ? imageProblem("spec.image", image.image, found.allowedImages) : undefined) ??
-      (migrations?.image === undefined
-        ? undefined
-        : imageProblem("spec.migrations.image", migrations.image, found.allowedImages))
+      sidesProblem(connection) ??
+      imagesProblem(request, found)
     return problem === undefined ? { request, settings: found } : yield* Result.fail(problem)
   })

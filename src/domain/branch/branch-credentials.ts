@@ -34,12 +34,15 @@ const prefix = "mirrord-branch-values-"
 /** Name of the Secret that a branch's spec names. `token`: random, since who knows it may have the values copied. */
 export const credentialsSecretName = (token: string): string => `${prefix}${token}`
 
+/** Whether a Secret has such a name. Only the branch that owns the Secret is made with its values. */
+export const isCredentialsSecret = (name: string): boolean => name.startsWith(prefix)
+
 /** The Secrets of such values among the sources of a branch's connection, each once. */
 export const credentialsSecrets = (connection: Connection): ReadonlyArray<string> => [
   ...new Set(
     [...connection.values()]
       .flat()
-      .flatMap((source) => (source._tag === "Secret" && source.name.startsWith(prefix) ? [source.name] : []))
+      .flatMap((source) => (source._tag === "Secret" && isCredentialsSecret(source.name) ? [source.name] : []))
   )
 ]
 

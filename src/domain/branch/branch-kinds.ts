@@ -17,14 +17,14 @@ import {
   pgBranchDatabases
 } from "../resources/branches/legacy-branch-databases.ts"
 import type { BranchEngine } from "../resources/chart-switches.ts"
-import type { ResourceDescriptor } from "../resources/resource-descriptor.ts"
+import type { WatchedResource } from "../resources/resource-descriptor.ts"
 import type { KubeResourceTarget } from "../resources/session-shapes.ts"
 import { toKubeTarget } from "../target/kube-target.ts"
 import type { Target, TargetKind } from "../target/target.ts"
 
 /** A kind whose objects are read as branches. */
 export interface BranchKind {
-  readonly resource: ResourceDescriptor<BranchDatabase>
+  readonly resource: WatchedResource<BranchDatabase>
   /** The only engine of an older kind; nothing: BranchDatabase, which has all. */
   readonly engine: OlderBranchEngine | undefined
   /** A sentence about a spec, with the field at its beginning named as the kind's objects have it. */
@@ -74,7 +74,7 @@ const commonFields = (
 type OlderBranch<Spec> = Omit<BranchDatabase, "spec"> & { readonly spec: Spec }
 
 interface OlderKind<Spec> {
-  readonly resource: ResourceDescriptor<OlderBranch<Spec>>
+  readonly resource: WatchedResource<OlderBranch<Spec>>
   readonly engine: OlderBranchEngine
   readonly specOf: (spec: Spec) => BranchDatabaseSpec
   /** Fields of a BranchDatabase that have another name in the kind. */

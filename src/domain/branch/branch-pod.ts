@@ -12,8 +12,10 @@ import type { OwnerReference } from "../resources/object-meta.ts"
 import { ownerLabel } from "../session/names.ts"
 import { readsSource, type BranchRequest } from "./branch-request.ts"
 import type { Dialect } from "./dialect.ts"
+import { hidingValues } from "./hidden-values.ts"
 import { requestAnnotation } from "./request-digest.ts"
 import { literalValue, sourceEnvironment, type Environment, type SourceTarget } from "./source-environment.ts"
+import { secretProblem } from "./source-secrets.ts"
 
 /** The pods of branches in this cluster. */
 export interface BranchPodSettings {
@@ -110,10 +112,14 @@ const securityContext = ({ needs }: Dialect): object => ({
   capabilities: { drop: ["ALL"], ...(needs === undefined ? {} : { add: needs.capabilities }) }
 })
 
-const container = (settings: BranchPodSettings, request: BranchRequest, script: string): JsonObject => ({
+const container = (
+  settings: BranchPodSettings,
+  request: BranchRequest,
+  command: ReadonlyArray<string>
+): JsonObject => ({
   image: branchImage(settings, request),
   ...(settings.imagePullPolicy === undefined ? {} : { imagePullPolicy: settings.imagePullPolicy }),
-  command: ["sh", "-c", script],
+  command,
   // The last lines of a tool that fails are the reason that the user reads.
   terminationMessagePolicy: "FallbackToLogsOnError",
   resources: branchResources(settings, request.dialect.needs?.resources),
@@ -150,11 +156,13 @@ const noSource: Environment = { env: [], envFrom: [] }
 
 /** The variables of the source. An empty branch is made without those that the target does not declare. */
 const environmentOf = ({ request, ...target }: BranchPodOptions): Result.Result<Environment, string> => {
+  const problem = secretProblem(request.connection, target.template)
+  if (problem !== undefined) return Result.fail(problem)
   const environment = sourceEnvironment(request.connection, target)
   return Result.isFailure(environment) && !readsSource(request) ? Result.succeed(noSource) : environment
 }
 
-/** The pod of a branch; the failure is a sentence for the user, about a source that the target does not declare. */
+/** The pod of a branch; the failure is a sentence for the user, about a source that the target does not have. */
 export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions): Result.Result<object, string> =>
   Result.map(environmentOf(options), ({ env, envFrom }) => {
     const { digest, name, namespace, owner, request } = options
@@ -191,7 +199,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         volumes: volumesOf(settings),
         initContainers: [
           {
-            ...container(settings, request, copyScript),
+            ...container(settings, request, hidingValues(copyScript)),
             name: "copy",
             env: [...env, ...copyVariables(request), ...variables],
             envFrom
@@ -199,7 +207,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         ],
         containers: [
           {
-            ...container(settings, request, serveScript),
+            ...container(settings, request, ["sh", "-c", serveScript]),
             name: "database",
             ...serverArguments(settings),
             env: [{ name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }, ...variables],

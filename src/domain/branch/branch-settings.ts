@@ -12,6 +12,7 @@ import { MistakeList } from "../fleet/mistakes.ts"
 import { type ConfigurationDocument, documentValue } from "../fleet/parse-configuration.ts"
 import { asObject, asObjects, asString, at, isObject, type JsonObject } from "../json.ts"
 import type { BranchEngine } from "../resources/chart-switches.ts"
+import { isImagePattern } from "./branch-image.ts"
 import type { BranchPodSettings } from "./branch-pod.ts"
 import { engines } from "./engines.ts"
 import type { MigrationSettings } from "./migrations/migration-job.ts"
@@ -20,7 +21,7 @@ import type { MigrationSettings } from "./migrations/migration-job.ts"
 export interface BranchProfile {
   readonly pod: BranchPodSettings
   readonly migrations: MigrationSettings
-  /** Images that users may name, as patterns in which `*` is any text; nothing: all. */
+  /** Patterns of the images that users may name; nothing: those of the repositories that others get. */
   readonly allowedImages: ReadonlyArray<string> | undefined
 }
 
@@ -194,14 +195,39 @@ const podSettings = (pod: JsonObject, limits: VolumeLimits): BranchPodSettings =
   }
 }
 
-const migrationSettings = (pod: JsonObject): MigrationSettings => ({
-  repository: asString(at(pod, "migrationImages", "flyway", "registry")) || undefined,
-  environment: {
-    inherits: at(pod, "migrationEnv", "inherit") !== false,
-    env: asObjects(at(pod, "migrationEnv", "env")),
-    envFrom: asObjects(at(pod, "migrationEnv", "envFrom"))
+/**
+ * A program of the user's has the variables of the target only in an image that administrators have named: anybody can
+ * have an engine's own image say all that it is told.
+ */
+const inheritsUnlessSaid = (allowedImages: BranchProfile["allowedImages"]): boolean => allowedImages !== undefined
+
+const migrationSettings = (pod: JsonObject, allowedImages: BranchProfile["allowedImages"]): MigrationSettings => {
+  const inherit = at(pod, "migrationEnv", "inherit")
+  return {
+    repository: asString(at(pod, "migrationImages", "flyway", "registry")) || undefined,
+    environment: {
+      inherits: typeof inherit === "boolean" ? inherit : inheritsUnlessSaid(allowedImages),
+      env: asObjects(at(pod, "migrationEnv", "env")),
+      envFrom: asObjects(at(pod, "migrationEnv", "envFrom"))
+    }
   }
-})
+}
+
+/** The list of patterns in a `dbPod`; nothing: it has none. */
+const readAllowedImages = (
+  field: string,
+  { allowedImages: value }: JsonObject,
+  mistakes: MistakeList
+): BranchProfile["allowedImages"] => {
+  if (!Array.isArray(value)) return undefined
+  const patterns = value.map(textOf)
+  for (const [index, pattern] of patterns.entries()) {
+    if (isImagePattern(pattern)) continue
+    const cure = "write for example docker.io/library/postgres:*, or * alone for all images"
+    mistakes.add(`${field}.allowedImages[${index}]`, pattern, "it must begin with a registry without * and ?", cure)
+  }
+  return patterns
+}
 
 /** A profile with the fields of it that have no effect. */
 interface ReadProfile {
@@ -216,16 +242,21 @@ interface Reading {
   readonly mistakes: MistakeList
 }
 
-/** Reads one `dbPod`. `field`: its place in the file. */
-const readPod = (field: string, value: unknown, { engine, limits, mistakes }: Reading): ReadProfile => {
+/** Reads one `dbPod`. `field`: its place in the file. `usual`: the images that are allowed where it says nothing. */
+const readPod = (
+  field: string,
+  value: unknown,
+  { engine, limits, mistakes }: Reading,
+  usual?: BranchProfile["allowedImages"]
+): ReadProfile => {
   if (value !== undefined && value !== null && !isObject(value))
     mistakes.add(field, value, "it must be a map", "write keys below it")
   const { pod, unserved } = servedPod(field, given(value), servedFields(engine))
   for (const [name, found] of Object.entries(pod))
     if (isServed(name)) checkField(served[name], found, `${field}.${name}`, mistakes)
-  const allowed = pod["allowedImages"]
-  const allowedImages = Array.isArray(allowed) ? allowed.map(textOf) : undefined
-  return { profile: { pod: podSettings(pod, limits), migrations: migrationSettings(pod), allowedImages }, unserved }
+  const allowedImages = readAllowedImages(field, pod, mistakes) ?? usual
+  const migrations = migrationSettings(pod, allowedImages)
+  return { profile: { pod: podSettings(pod, limits), migrations, allowedImages }, unserved }
 }
 
 /** Reads the profiles. Each is a whole `dbPod`; one that says nothing about images must not allow more of them. */
@@ -240,10 +271,9 @@ const readProfiles = (
     const field = `profiles.${name}`
     if (!isObject(found)) reading.mistakes.add(field, found, "it must be a map", "write dbPod below it")
     const { dbPod, ...others } = given(found)
-    const { profile, unserved } = readPod(`${field}.dbPod`, dbPod, reading)
-    const allowedImages = profile.allowedImages ?? usual.allowedImages
+    const { profile, unserved } = readPod(`${field}.dbPod`, dbPod, reading, usual.allowedImages)
     const without = [...Object.keys(others).map((other) => `${field}.${other}`), ...unserved]
-    return [name, { profile: { ...profile, allowedImages }, unserved: without }]
+    return [name, { profile, unserved: without }]
   })
 }
 

@@ -33,7 +33,13 @@ export type ValueSource =
 /** The source of each part of a connection by its name, such as `url` or `host`; the first one locates the database. */
 export type Connection = ReadonlyMap<string, ReadonlyArray<ValueSource>>
 
-const usualParameters = ["host", "port", "user", "password", "database"] as const
+const usualParameters: ReadonlyArray<string> = ["host", "port", "user", "password", "database"]
+
+/** The field of a branch's spec that says where a part of its connection comes from. */
+export const fieldOf = (part: string): string => {
+  if (part === "url") return "spec.connectionSource.url"
+  return `spec.connectionSource.params.${usualParameters.includes(part) ? part : `extra.${part}`}`
+}
 
 const variableName = /^[-._A-Za-z][-._A-Za-z0-9]{0,252}$/u
 /** Whether a text can be the name of an environment variable, and with that also a key of a Secret. */

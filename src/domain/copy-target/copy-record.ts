@@ -7,12 +7,23 @@
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { pods } from "../resources/core-kinds.ts"
+import { withNames } from "../resources/kept-fields.ts"
 import type { ObjectMeta } from "../resources/object-meta.ts"
 import { SessionOwner } from "../resources/session-shapes.ts"
 
 /** Label of every copy's pod. */
 export const copyLabel = "operator.metalbear.co/copy-target"
 const annotation = "operator.metalbear.co/copy-target"
+
+/** Longest record that is read, UTF-16 code units: anybody may give a pod the label of copies, and a longer text. */
+const longestRecord = 65_536
+
+/** The pods of copies as the operator watches them. */
+export const copiedPods: typeof pods = {
+  ...pods,
+  keeps: withNames(pods.keeps, { labels: [copyLabel], annotations: [annotation], longest: longestRecord })
+}
 
 const CopyRecord = Schema.Struct({
   /** The client's spec as it came. */

@@ -47,6 +47,22 @@ const changedConfiguration = ({ namespace, operator, part }: ClusterFacts): Read
       ]
 }
 
+/** Collections that the running operator cannot read, although it may. */
+const unread = ({ name, namespace, operator, part }: ClusterFacts): ReadonlyArray<Finding> => {
+  const found = operator._tag === "Answered" ? operator.value.unreadCollections : undefined
+  const place = part === "own" ? "" : `On ${name}: `
+  return found === undefined
+    ? []
+    : [
+        failed(
+          "operator",
+          `The operator runs, and cannot read all that it acts on. ${found}`,
+          `${place}kubectl get of that kind in all namespaces should say the same; else look at the operator's log: ` +
+            `kubectl -n ${namespace} logs -l app=mirrord-operator --prefix --tail=200.`
+        )
+      ]
+}
+
 /** Members whose name stands for another cluster, as the running primary found it. */
 const identities = ({ operator, part }: ClusterFacts): ReadonlyArray<Finding> =>
   operator._tag !== "Answered" || part !== "own"
@@ -180,5 +196,6 @@ export const examineCluster = (facts: ClusterFacts): ReadonlyArray<Finding> => [
   clock(facts),
   ...examineRights(facts),
   ...resources(facts),
-  examineOperator(facts)
+  examineOperator(facts),
+  ...unread(facts)
 ]

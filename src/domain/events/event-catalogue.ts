@@ -58,6 +58,11 @@ export const eventCatalogue = {
   },
   AgentReady: { type: "Normal", on: child, when: "the agents are ready for clients" },
   AgentSilent: { type: "Warning", on: child, when: "the agent does not answer; if that lasts, it is replaced" },
+  PodLeftOut: {
+    type: "Warning",
+    on: child,
+    when: "a pod of the target gets no agent, since a policy there forbids what the session does"
+  },
   NoSuchTarget: { type: "Warning", on: child, when: "the target, or its container, does not exist in this cluster" },
   TargetNotReady: { type: "Warning", on: child, when: "the target has no pod that can be used" },
   NoPods: { type: "Warning", on: child, when: "the target had pods, and has had none for longer than a session waits" },

@@ -7,8 +7,9 @@
 
 import * as Schema from "effect/Schema"
 import { asObjects, at } from "../json.ts"
+import { keptBy } from "../resources/kept-fields.ts"
 import { ObjectMeta } from "../resources/object-meta.ts"
-import type { ResourceDescriptor } from "../resources/resource-descriptor.ts"
+import type { WatchedResource } from "../resources/resource-descriptor.ts"
 
 /** The versions that are understood, the newest first. */
 export const clusterApiVersions = ["v1beta2", "v1beta1"] as const
@@ -16,14 +17,21 @@ export type ClusterApiVersion = (typeof clusterApiVersions)[number]
 
 const Cluster = Schema.Struct({ metadata: ObjectMeta })
 
+const told = Schema.optionalKey(Schema.Unknown)
+const ProvisionedCluster = Schema.Struct({
+  metadata: ObjectMeta,
+  status: Schema.optionalKey(Schema.Struct({ initialization: told, controlPlaneReady: told, conditions: told }))
+})
+
 /** The `Cluster` objects in one of their versions. */
-export const clusterApiClusters = (version: ClusterApiVersion): ResourceDescriptor<typeof Cluster.Type> => ({
+export const clusterApiClusters = (version: ClusterApiVersion): WatchedResource<typeof Cluster.Type> => ({
   group: "cluster.x-k8s.io",
   version,
   kind: "Cluster",
   plural: "clusters",
   scope: "Namespaced",
-  schema: Cluster
+  schema: Cluster,
+  keeps: keptBy(ProvisionedCluster)
 })
 
 /** Key of the Secret with a cluster's kubeconfig. */

@@ -9,8 +9,9 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { quoted } from "../clean-text.ts"
 import { asObject, asObjects, asString, at, type JsonObject } from "../json.ts"
+import { keptBy } from "../resources/kept-fields.ts"
 import { isBeingDeleted, ObjectMeta } from "../resources/object-meta.ts"
-import type { ResourceDescriptor } from "../resources/resource-descriptor.ts"
+import type { WatchedResource } from "../resources/resource-descriptor.ts"
 import type { AccessProvider } from "./access-providers.ts"
 import { readClusterFields } from "./kubeconfig.ts"
 import type { ProvidedCluster } from "./provided-clusters.ts"
@@ -18,13 +19,20 @@ import type { ProvidedCluster } from "./provided-clusters.ts"
 const ClusterProfile = Schema.Struct({ metadata: ObjectMeta })
 type ClusterProfile = typeof ClusterProfile.Type
 
-export const clusterProfiles: ResourceDescriptor<ClusterProfile> = {
+const offered = Schema.optionalKey(Schema.Unknown)
+const OfferingProfile = Schema.Struct({
+  metadata: ObjectMeta,
+  status: Schema.optionalKey(Schema.Struct({ credentialProviders: offered, accessProviders: offered }))
+})
+
+export const clusterProfiles: WatchedResource<ClusterProfile> = {
   group: "multicluster.x-k8s.io",
   version: "v1alpha1",
   kind: "ClusterProfile",
   plural: "clusterprofiles",
   scope: "Namespaced",
-  schema: ClusterProfile
+  schema: ClusterProfile,
+  keeps: keptBy(OfferingProfile)
 }
 
 /** Name of the extension whose content a plugin is told, as in kubeconfigs. */

@@ -125,6 +125,11 @@ export const metricCatalogue = {
     labels: ["outcome"],
     help: "Tries to get new credentials for a cluster, by outcome."
   },
+  braid_list_failing_seconds: {
+    type: "gauge",
+    labels: ["cluster", "resource"],
+    help: "For how long the objects of that kind in the cluster cannot be listed and watched; 0 while they can."
+  },
   braid_watch_restarts_total: {
     type: "counter",
     labels: ["resource", "cause"],

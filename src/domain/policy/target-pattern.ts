@@ -5,6 +5,7 @@
  */
 
 import type { LabelSelector } from "../resources/policies/label-selector.ts"
+import { labelOf, meetsAll } from "../target/label-requirements.ts"
 import { formatTargetPath } from "../target/target-path.ts"
 import type { Target } from "../target/target.ts"
 import { matchesGlob } from "./glob.ts"
@@ -70,26 +71,10 @@ const pathsOf = ({ kind, name }: Resource): ReadonlyArray<string> => {
 }
 
 /** The rules of mirrord's own selectors, which are those of Kubernetes. Unknown labels count as matching ones. */
-const selects = (selector: LabelSelector, labels: Resource["labels"]): boolean => {
-  if (labels === undefined) return true
-  const valueOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined)
-  return (
-    Object.entries(selector.matchLabels ?? {}).every(([key, value]) => valueOf(key) === value) &&
-    (selector.matchExpressions ?? []).every(({ key, operator, values }) => {
-      const value = valueOf(key)
-      switch (operator) {
-        case "In":
-          return value !== undefined && (values ?? []).includes(value)
-        case "NotIn":
-          return value === undefined || !(values ?? []).includes(value)
-        case "Exists":
-          return value !== undefined
-        case "DoesNotExist":
-          return value === undefined
-      }
-    })
-  )
-}
+const selects = (selector: LabelSelector, labels: Resource["labels"]): boolean =>
+  labels === undefined ||
+  (Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labelOf(labels, key) === value) &&
+    meetsAll(selector.matchExpressions ?? [], labels))
 
 const isContainer = (pattern: string | undefined, containers: PolicySubject["containers"]): boolean =>
   pattern === undefined || containers === undefined || containers.some((name) => matchesGlob(pattern, name))

@@ -5,8 +5,10 @@
  */
 
 import * as Schema from "effect/Schema"
+import { keptBy } from "./kept-fields.ts"
 import { ObjectMeta } from "./object-meta.ts"
-import type { ResourceDescriptor } from "./resource-descriptor.ts"
+import { LabelSelector } from "./policies/label-selector.ts"
+import type { ResourceDescriptor, WatchedResource } from "./resource-descriptor.ts"
 
 const StringMap = Schema.Record(Schema.String, Schema.String)
 const optionalText = Schema.optionalKey(Schema.NullOr(Schema.String))
@@ -19,7 +21,9 @@ export const ContainerStatus = Schema.Struct({
     Schema.Struct({
       running: Schema.optionalKey(Schema.Unknown),
       waiting: Schema.optionalKey(Schema.Struct({ reason: optionalText, message: optionalText })),
-      terminated: Schema.optionalKey(Schema.Struct({ reason: optionalText, exitCode: Schema.optionalKey(Schema.Int) }))
+      terminated: Schema.optionalKey(
+        Schema.Struct({ reason: optionalText, message: optionalText, exitCode: Schema.optionalKey(Schema.Int) })
+      )
     })
   )
 })
@@ -31,8 +35,6 @@ const PodTemplate = Schema.Struct({
   metadata: Schema.optionalKey(Schema.NullOr(Schema.Struct({ labels: Schema.optionalKey(Schema.NullOr(StringMap)) }))),
   spec: Schema.optionalKey(Schema.Struct({ containers: Schema.optionalKey(Schema.NullOr(Schema.Array(Container))) }))
 })
-
-const LabelSelector = Schema.Struct({ matchLabels: Schema.optionalKey(Schema.NullOr(StringMap)) })
 
 export const Pod = Schema.Struct({
   metadata: ObjectMeta,
@@ -46,8 +48,14 @@ export const Pod = Schema.Struct({
   status: Schema.optionalKey(
     Schema.Struct({
       phase: optionalText,
+      reason: optionalText,
+      message: optionalText,
+      startTime: optionalText,
+      podIP: optionalText,
       conditions: Schema.optionalKey(
-        Schema.NullOr(Schema.Array(Schema.Struct({ type: Schema.String, status: Schema.String })))
+        Schema.NullOr(
+          Schema.Array(Schema.Struct({ type: Schema.String, status: Schema.String, message: optionalText }))
+        )
       ),
       podIPs: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Struct({ ip: optionalText })))),
       containerStatuses: Schema.optionalKey(Schema.NullOr(Schema.Array(ContainerStatus))),
@@ -124,8 +132,9 @@ const TokenRequest = Schema.Struct({
 })
 export type TokenRequest = typeof TokenRequest.Type
 
-const namespaced = <T>(kind: Omit<ResourceDescriptor<T>, "scope">): ResourceDescriptor<T> => ({
+const namespaced = <T>(kind: Omit<ResourceDescriptor<T>, "scope" | "keeps">): WatchedResource<T> => ({
   ...kind,
+  keeps: keptBy(kind.schema),
   scope: "Namespaced"
 })
 

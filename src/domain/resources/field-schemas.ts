@@ -5,7 +5,7 @@
  */
 
 import * as Schema from "effect/Schema"
-import { longestText, preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
+import { longestText, mostEntries, preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
 
 export const text = (description: string) => Schema.String.annotate({ description })
 
@@ -48,6 +48,13 @@ export const literals = <const L extends ReadonlyArray<string>>(values: L, descr
 
 export const texts = (description: string) => Schema.Array(Schema.String).annotate({ description })
 export const textMap = (description: string) => Schema.Record(Schema.String, Schema.String).annotate({ description })
+
+/** As {@link texts}, with bounds for what the API server takes. */
+export const shortTexts = (most: number, longest: number, description: string) =>
+  Schema.Array(shortText(longest)).annotate({ description, [mostEntries]: most })
+/** As {@link textMap}, with bounds for what the API server takes. */
+export const shortTextMap = (most: number, longest: number, description: string) =>
+  Schema.Record(Schema.String, shortText(longest)).annotate({ description, [mostEntries]: most })
 
 /** Any JSON value, which the API server keeps unread. */
 export const anything = (description: string) => Schema.Json.annotate({ description, [preservesUnknownFields]: true })

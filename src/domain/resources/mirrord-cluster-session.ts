@@ -7,8 +7,10 @@ import * as Schema from "effect/Schema"
 import { textLimits } from "../clean-text.ts"
 import { type CustomResource, column, dateColumn } from "./custom-resource.ts"
 import { nullable, shortText, time } from "./field-schemas.ts"
+import { keptBy } from "./kept-fields.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { observations } from "./observations.ts"
+import type { WatchedResource } from "./resource-descriptor.ts"
 import { SessionOwner, SessionTarget } from "./session-shapes.ts"
 
 /**
@@ -73,13 +75,14 @@ export const MirrordClusterSession = Schema.Struct({
 /** One session in one cluster: a developer's own, or the child of a multi-cluster session. */
 export type MirrordClusterSession = typeof MirrordClusterSession.Type
 
-export const mirrordClusterSessions: CustomResource<MirrordClusterSession> = {
+export const mirrordClusterSessions: CustomResource<MirrordClusterSession> & WatchedResource<MirrordClusterSession> = {
   group: "mirrord.metalbear.co",
   version: "v1alpha",
   kind: "MirrordClusterSession",
   plural: "mirrordclustersessions",
   scope: "Cluster",
   schema: MirrordClusterSession,
+  keeps: keptBy(MirrordClusterSession),
   description: "One mirrord session in this cluster.",
   installedWith: [],
   columns: [

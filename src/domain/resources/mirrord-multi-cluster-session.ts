@@ -9,8 +9,10 @@ import { multiCluster } from "./chart-switches.ts"
 import { Condition } from "./condition.ts"
 import { type CustomResource, ageColumn, column } from "./custom-resource.ts"
 import { int64, shortText, time } from "./field-schemas.ts"
+import { keptBy } from "./kept-fields.ts"
 import { ObjectMeta } from "./object-meta.ts"
 import { operatorGroup } from "./operator-api.ts"
+import type { WatchedResource } from "./resource-descriptor.ts"
 import { KubeResourceTarget, SessionOwner } from "./session-shapes.ts"
 
 export const sessionPhases = ["Initializing", "Pending", "Ready", "Failed", "Terminating"] as const
@@ -87,13 +89,15 @@ export const MirrordMultiClusterSession = Schema.Struct({
 /** The parent of one session over many clusters. Lives in the primary cluster. */
 export type MirrordMultiClusterSession = typeof MirrordMultiClusterSession.Type
 
-export const mirrordMultiClusterSessions: CustomResource<MirrordMultiClusterSession> = {
+export const mirrordMultiClusterSessions: CustomResource<MirrordMultiClusterSession> &
+  WatchedResource<MirrordMultiClusterSession> = {
   group: operatorGroup,
   version: "v1alpha",
   kind: "MirrordMultiClusterSession",
   plural: "mirrordmulticlustersessions",
   scope: "Cluster",
   schema: MirrordMultiClusterSession,
+  keeps: keptBy(MirrordMultiClusterSession),
   description: "One mirrord session over many clusters, seen from the primary cluster.",
   installedWith: [multiCluster],
   shortNames: ["mmcs"],

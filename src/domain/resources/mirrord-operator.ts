@@ -115,7 +115,7 @@ const MirrordOperatorStatus = Schema.Struct({
   /** This field and the next exist only on a primary. */
   connected_clusters: optional(Schema.Array(ConnectedCluster)),
   multi_cluster_sessions: optional(Schema.Array(MultiClusterSessionInfo)),
-  /** Our own; clients pass over it. Only on a primary that follows its configuration. */
+  /** Our own; clients pass over it. On a primary that follows its configuration, and while {@link collectionsRead}. */
   conditions: optional(Schema.Array(Condition))
 })
 export type MirrordOperatorStatus = typeof MirrordOperatorStatus.Type
@@ -128,6 +128,13 @@ export const foundClustersInUse = "FoundClustersInUse"
 
 /** The condition that is there, and false, while credentials of clusters end soon that nobody renews. */
 export const credentialsLast = "CredentialsLast"
+
+/** The condition that is there, and false, while the operator cannot read collections that it keeps by list and watch. */
+export const collectionsRead = "CollectionsRead"
+
+/** Which collections the operator cannot read, and why; nothing: it reads all. */
+export const unreadCollections = (status: MirrordOperatorStatus | null | undefined): string | undefined =>
+  findCondition(status?.conditions ?? undefined, collectionsRead)?.message
 
 /** Why a primary does not use its changed configuration; nothing if it does. */
 export const refusedConfiguration = (status: MirrordOperatorStatus | null | undefined): string | undefined => {

@@ -19,6 +19,10 @@ export const OwnerReference = Schema.Struct({
 })
 export type OwnerReference = typeof OwnerReference.Type
 
+/** The API group of an owner's kind; the core group has no name. */
+export const groupOfOwner = ({ apiVersion }: OwnerReference): string =>
+  apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : ""
+
 /** The fields of `metav1.ObjectMeta` that controllers read. Times are RFC 3339 text as the server sent them. */
 export const ObjectMeta = Schema.Struct({
   name: Schema.String,

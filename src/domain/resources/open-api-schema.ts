@@ -32,6 +32,9 @@ export const requiresExactlyOne = "x-exactly-one"
  */
 export const longestText = "x-longest-text"
 
+/** Annotation of a list or a map: the API server refuses more entries. It becomes a `maxItems` or `maxProperties`. */
+export const mostEntries = "x-most-entries"
+
 /**
  * JSON Schema has `null` as an alternative; a structural schema has `nullable` instead. Beside an `enum` there is no
  * `nullable`: the API server would refuse `null` even if the list has it. Without `nullable` it drops a field that is
@@ -74,6 +77,13 @@ const spellMaxLength = (node: JsonObject): JsonObject => {
   return longest === undefined ? node : { ...omit(node, longestText), maxLength: longest }
 }
 
+/** Spells the annotation {@link mostEntries}. */
+const spellMostEntries = (node: JsonObject): JsonObject => {
+  const most = node[mostEntries]
+  if (most === undefined) return node
+  return { ...omit(node, mostEntries), [node["type"] === "array" ? "maxItems" : "maxProperties"]: most }
+}
+
 const toStructural = (node: unknown, definitions: Readonly<Record<string, unknown>>): Json => {
   if (node === null || typeof node === "string" || typeof node === "number" || typeof node === "boolean") return node
   if (Array.isArray(node)) return node.map((item) => toStructural(item, definitions))
@@ -96,7 +106,7 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
     }
     return [[key, toStructural(value, definitions)]]
   })
-  return spellMaxLength(spellOneOf(closeObject(flattenNull(flattenAllOf(Object.fromEntries(entries))))))
+  return spellMostEntries(spellMaxLength(spellOneOf(closeObject(flattenNull(flattenAllOf(Object.fromEntries(entries)))))))
 }
 
 /**

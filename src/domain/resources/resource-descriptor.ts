@@ -8,6 +8,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { cleanText, textLimits } from "../clean-text.ts"
+import type { Keeps } from "./kept-fields.ts"
 
 /**
  * The address of a kind at a Kubernetes API server, and the schema of its objects.
@@ -25,7 +26,12 @@ export interface ResourceDescriptor<T> {
   readonly plural: string
   readonly scope: "Cluster" | "Namespaced"
   readonly schema: Schema.ConstraintDecoder<T>
+  /** The part of the objects that lists and watches give; nothing: all of it. */
+  readonly keeps?: Keeps
 }
+
+/** A kind whose objects are kept in memory: it says which part of them. */
+export type WatchedResource<T> = ResourceDescriptor<T> & { readonly keeps: Keeps }
 
 /** `group/version`, or the bare version for the core group: the value of an object's `apiVersion`. */
 export const apiVersionOf = (resource: { readonly group: string; readonly version: string }): string =>

@@ -273,6 +273,11 @@ const reject = (turn: Turn, number: number, error: ResponseError, culprit: Membe
   }
 }
 
+/** The client's subscriptions as it asked for them, a message each. */
+export const subscriptionMessages = ({ subscriptions }: RouterState): ReadonlyArray<Uint8Array> => [
+  ...subscriptions.values().map(({ bytes }) => bytes)
+]
+
 /** The port that an error names, if it names any. */
 export const portOfError = (error: ResponseError): number | undefined => {
   if (error._tag === "PortAlreadyStolen") return error.value

@@ -18,19 +18,25 @@ export interface SessionBounds {
   readonly agentsPerUser: number
   /** Agents of all users in this cluster. */
   readonly agents: number
+  /** Branches of databases of one namespace. */
+  readonly branchesPerNamespace: number
+  /** Branches of databases of all namespaces. */
+  readonly branches: number
 }
 
 /**
  * Enough for a team of fifty, even if all of them share one account or one of them runs a script that starts a session
  * for each of a hundred services. A session has two or three connections; those that died without a word count for a
- * while, too.
+ * while, too. Of the fifty each may have four branches at a time in one namespace.
  */
 export const usualBounds: SessionBounds = {
   sessionsPerUser: 100,
   sessions: 500,
   connectionsPerSession: 32,
   agentsPerUser: 300,
-  agents: 1_000
+  agents: 1_000,
+  branchesPerNamespace: 200,
+  branches: 500
 }
 
 /** Longest text of a user's name in a sentence, UTF-16 code units. */

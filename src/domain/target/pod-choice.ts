@@ -2,14 +2,14 @@
  * Which pods of a target get an agent, and in which container: the rules of the real client, as pure functions of Pod
  * objects.
  *
- * Not here: by which labels pods are looked up (pod-selector.ts), and the choice among containers
- * (container-choice.ts).
+ * Not here: by which labels pods are looked up (pod-selector.ts), whose they are (pod-owner.ts), and the choice among
+ * containers (container-choice.ts).
  */
 
 import * as Result from "effect/Result"
 import { parseIp } from "../protocol/ip-address.ts"
 import type { ContainerStatus, Pod } from "../resources/core-kinds.ts"
-import { isBeingDeleted } from "../resources/object-meta.ts"
+import { isBeingDeleted, type OwnerReference } from "../resources/object-meta.ts"
 import { chooseContainer } from "./container-choice.ts"
 import type { PodProblem, TargetError } from "./target-errors.ts"
 
@@ -23,6 +23,8 @@ export interface AgentPlacement {
   readonly podName: string
   readonly podNamespace: string
   readonly podUid: string | undefined
+  readonly podLabels: Readonly<Record<string, string>>
+  readonly podOwners: ReadonlyArray<OwnerReference>
   /** The pod's addresses, one IPv4 and one IPv6 at most. */
   readonly podIps: ReadonlyArray<string>
   readonly nodeName: string
@@ -143,6 +145,8 @@ export const podPlacement = (pod: Pod, named: string | undefined): Result.Result
       podName: pod.metadata.name,
       podNamespace,
       podUid: pod.metadata.uid,
+      podLabels: pod.metadata.labels ?? {},
+      podOwners: pod.metadata.ownerReferences ?? [],
       podIps,
       nodeName,
       ...container,

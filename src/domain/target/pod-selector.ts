@@ -1,19 +1,22 @@
 /**
  * By which labels the pods of a target are found, and what keeps a workload from being a target (agent.md §1.2, §1.7).
  *
- * Not here: reading objects from the API server, and which of the pods are usable (pod-choice.ts).
+ * Not here: reading objects from the API server, which of the pods are the workload's own (pod-owner.ts), and which are
+ * usable (pod-choice.ts).
  */
 
 import * as Result from "effect/Result"
 import type { Pod, Service, Workload } from "../resources/core-kinds.ts"
+import type { LabelRequirements } from "./label-requirements.ts"
 import type { TargetError } from "./target-errors.ts"
 
-/** Labels that all pods of a target have. `matchExpressions` are ignored, as the real client does. */
+/** Labels that all pods of a target have. */
 export type PodLabels = Readonly<Record<string, string>>
 
 /** How a workload's pods are found. */
 export type WorkloadSelector =
-  | { readonly _tag: "Labels"; readonly labels: PodLabels }
+  /** By labels, and of the pods with these labels those that meet the requirements. */
+  | { readonly _tag: "Labels"; readonly labels: PodLabels; readonly requirements: LabelRequirements }
   /** An Argo Rollout without a selector: its pods have the labels of the workload that it refers to. */
   | {
       readonly _tag: "Reference"
@@ -43,7 +46,8 @@ const reference = (
 
 /**
  * The selector of a deployment, replica set, stateful set, job or rollout (agent.md §1.2). An empty selector would
- * match every pod of the namespace, so it counts as missing. `target`: the path form, for errors.
+ * match every pod of the namespace, so it counts as missing, as it does for the real client where it has nothing but
+ * `matchExpressions`. `target`: the path form, for errors.
  */
 export const workloadSelector = (target: string, workload: Workload): Result.Result<WorkloadSelector, TargetError> => {
   const { selector, template, workloadRef } = workload.spec ?? {}
@@ -60,7 +64,7 @@ export const workloadSelector = (target: string, workload: Workload): Result.Res
   const labels = selector?.matchLabels
   return labels === undefined || labels === null || Object.keys(labels).length === 0
     ? Result.fail({ _tag: "MissingSelector", target, field: "spec.selector.matchLabels" })
-    : Result.succeed({ _tag: "Labels", labels })
+    : Result.succeed({ _tag: "Labels", labels, requirements: selector?.matchExpressions ?? [] })
 }
 
 /** The selector of a service. A service without a selector, such as an ExternalName, cannot be a target. */

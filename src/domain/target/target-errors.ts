@@ -1,7 +1,7 @@
 /**
  * Why a target cannot be used, as data; its sentence for the user, and the failure of the session that follows from it.
  *
- * Not here: finding the reason (pod-choice.ts, pod-selector.ts, app/sessions/member).
+ * Not here: finding the reason (pod-choice.ts, pod-owner.ts, pod-selector.ts, app/sessions/member).
  */
 
 import type { FailureReason, SessionFailure } from "../session/session-failure.ts"
@@ -44,6 +44,8 @@ export type TargetError =
   | { readonly _tag: "AmbiguousTemplate"; readonly target: string; readonly problem: string }
   | { readonly _tag: "UnknownWorkloadRef"; readonly target: string; readonly apiVersion: string; readonly kind: string }
   | { readonly _tag: "NoPodMatches"; readonly target: string; readonly selector: string }
+  /** `pod`: the first of the pods with the target's labels, all of which other workloads own. */
+  | { readonly _tag: "PodsOfOthers"; readonly target: string; readonly selector: string; readonly pod: string }
   | { readonly _tag: "NoPodUsable"; readonly target: string; readonly pods: number }
   | { readonly _tag: "LabelTargetNotReady"; readonly selector: string }
   | { readonly _tag: "PodNotUsable"; readonly pod: string; readonly problem: PodProblem }
@@ -66,6 +68,11 @@ const describe = (error: TargetError): string => {
       return `${error.target} refers to a workload of unknown kind ${error.apiVersion} ${error.kind}`
     case "NoPodMatches":
       return `${error.target} has no pods: none matches its labels ${error.selector}`
+    case "PodsOfOthers":
+      return (
+        `${error.target} has no pods: those with its labels ${error.selector} are of other workloads, ` +
+        `such as pod ${error.pod}`
+      )
     case "NoPodUsable":
       return `none of the ${error.pods} pods of ${error.target} is ready to be targeted`
     case "LabelTargetNotReady":
@@ -111,6 +118,7 @@ export const targetFailure = (error: TargetError): SessionFailure => {
     case "Forbidden":
       return { reason: "Forbidden", message }
     case "NoPodMatches":
+    case "PodsOfOthers":
     case "NoPodUsable":
     case "LabelTargetNotReady":
       return { reason: "TargetNotReady", message }

@@ -63,8 +63,8 @@ describe("a member's API server that answers without end", () => {
 
   it("has its list cut off", async () => {
     const { error, sent } = await askIt(200, (api) => api.list(pods))
-    expect(error).toMatchObject({ reason: "Unreachable", detail: expect.stringContaining("65536 KiB") })
-    expect(sent).toBeLessThan(128)
+    expect(error).toMatchObject({ reason: "Unreachable", detail: expect.stringContaining("8192 KiB") })
+    expect(sent).toBeLessThan(256)
   })
 
   it("has its refusal cut off, whose code tells enough", async () => {

@@ -243,9 +243,7 @@ describe("answers that are not an API server's", () => {
         )
     )
     expect(error.reason).toBe("Gone")
-    expect(seen).toEqual(
-      ["a", "b"].map((name) => ({ _tag: "Changed", object: { metadata: { name, managedFields: null } } }))
-    )
+    expect(seen).toEqual(["a", "b"].map((name) => ({ _tag: "Changed", object: { metadata: { name } } })))
   })
 
   it.each(["<html><body>Sign in</body></html>", "\ufeff\n <!DOCTYPE html>"])(

@@ -1,6 +1,7 @@
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { beforeEach, describe, expect, it } from "vitest"
 import type { MemberToken } from "../../../src/app/fleet/member-credentials.ts"
+import { at } from "../../../src/domain/json.ts"
 import { configMaps, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { KubeApi, KubeError, PodLogs, ResourceRef, WatchEvent } from "../../../src/ports/kube-api.ts"
@@ -69,6 +70,22 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
   })
 
   describe("objects", () => {
+    it("are all listed, in pages of fewer objects where an answer would be too long", async () => {
+      const { admin } = server()
+      const place = { namespace: "default" }
+      const large = Array.from({ length: 12 }, (_, index) => `large-${String(index).padStart(2, "0")}`)
+      const data = { text: "x".repeat(900_000) }
+      for (const name of large) await run(admin.create(configMaps, configMap(name, data), place.namespace))
+      const { items, resourceVersion } = await listed(configMaps, place)
+      const found = items.filter(({ metadata }) => metadata.name.startsWith("large-"))
+      expect(found.map(({ metadata }) => metadata.name)).toEqual(large)
+      expect(new Set(found.map((one) => at(one, "data", "text")))).toEqual(new Set([data.text]))
+      // The version is that of the list: a watch from it has nothing to tell.
+      await run(admin.delete(configMaps, "large-00", place))
+      const [event] = await run(Stream.runCollect(Stream.take(admin.watch(configMaps, resourceVersion, place), 1)))
+      expect(event).toMatchObject({ _tag: "Deleted", object: { metadata: { name: "large-00" } } })
+    })
+
     it("are created, read, listed by label, patched and deleted", async () => {
       const { admin } = server()
       const made = await run(

@@ -35,6 +35,8 @@ export const placement: AgentPlacement = {
   podName: "myapp-1",
   podNamespace: "default",
   podUid: "pod-uid",
+  podLabels: { app: "myapp" },
+  podOwners: [],
   podIps: ["10.0.0.1", "fd00::1"],
   nodeName: "node-1",
   containerName: "app",

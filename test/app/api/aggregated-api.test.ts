@@ -17,6 +17,7 @@ import {
   unchanging
 } from "../../../src/app/api/served-certificate.ts"
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
+import { CurrentFailingLists } from "../../../src/app/kernel/failing-lists.ts"
 import { orderedBy } from "../../../src/domain/copy-target/copy-order.ts"
 import { usualHeaders } from "../../../src/domain/credentials/front-proxy.ts"
 import { at } from "../../../src/domain/json.ts"
@@ -90,7 +91,7 @@ interface StartOptions {
   readonly requireFrontProxy?: boolean
   readonly frontProxy?: ReturnType<typeof proxySource>
   readonly certificate?: ServingCertificateSource
-  readonly longestLinkSilence?: number
+  readonly maxLinkSilence?: number
   readonly listenOn?: Pick<ApiServerOptions, "host" | "port" | "fallback">
 }
 
@@ -140,7 +141,7 @@ const start = async (options: StartOptions = {}) => {
       certificate: options.certificate ?? unchanging(certificateOf(serving)),
       frontProxy: options.frontProxy ?? proxySource(knownProxy(front.caPem)),
       requireFrontProxy: options.requireFrontProxy ?? true,
-      ...(options.longestLinkSilence === undefined ? {} : { longestLinkSilence: options.longestLinkSilence })
+      ...(options.maxLinkSilence === undefined ? {} : { maxLinkSilence: options.maxLinkSilence })
     }).pipe(Effect.provideService(OperatorFacade, facade), Scope.provide(scope))
   )
   const stop = () => Effect.runPromise(Scope.close(scope, Exit.void))
@@ -358,6 +359,21 @@ describe("who is let in", () => {
       status: 500,
       body: { text: "No cluster is configured.\n" }
     })
+    // A collection that cannot be read is told, and keeps nobody from being served.
+    const lists = await Effect.runPromise(CurrentFailingLists)
+    const list = { cluster: "a", resource: "things", failing: { why: "no", since: -1e6 } }
+    lists.add(list)
+    const sentence = "The things of cluster a cannot be listed and watched, so changes are seen late or never: no."
+    expect((await call("GET", "/readyz", { client: "none" })).body.text).toBe(
+      `No cluster is configured.\n${sentence}\n`
+    )
+    fake.problems = []
+    expect(await call("GET", "/readyz", { client: "none" })).toMatchObject({
+      status: 200,
+      body: { text: `ok, but: ${sentence}\n` }
+    })
+    lists.remove(list)
+    fake.problems = ["No cluster is configured."]
     // It goes on telling users so itself.
     for (const path of ["/livez", "/readyz/serving"])
       expect((await call("GET", path, { client: "none" })).status).toBe(200)
@@ -857,7 +873,7 @@ describe("an upgrade", () => {
   })
 
   it("of a primary ends when its pings stop; without any pings, or of a user, it stays", async () => {
-    const { connect, fake } = await start({ longestLinkSilence: 40 })
+    const { connect, fake } = await start({ maxLinkSilence: 40 })
     const ended: Array<string> = []
     fake.connect = ({ clientName }) =>
       Effect.succeed({

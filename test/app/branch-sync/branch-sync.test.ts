@@ -1,8 +1,11 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { originAnnotations } from "../../../src/domain/branch-sync/synced-branch.ts"
+import { events } from "../../../src/domain/events/event-object.ts"
+import { asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, namespaces, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { type KubeErrorReason, KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf, operatorNamespace } from "../../support/fleet.ts"
@@ -143,6 +146,51 @@ describe("a branch that users order at a primary", () => {
       yield* seconds(2)
       assert.strictEqual(synced.origin()?.metadata.uid, uid)
       assert.strictEqual(synced.status()?.phase, "Ready")
+    })
+  )
+
+  it.effect("is refused beyond the bounds of its target's namespace, and if its spec is too heavy", () =>
+    Effect.gen(function* () {
+      const synced = yield* ready
+      yield* synced.kill("primary")
+      yield* synced.start(undefined, { ...usualBounds, branchesPerNamespace: 1 })
+      const order = (name: string, place: string, change: object = {}) => {
+        const annotations = { "mirrord.metalbear.co/target-namespace": place }
+        const object = { spec: { ...branchSpec, ...change }, metadata: { annotations } }
+        synced.primary.write(branchDatabases, name, object, operatorNamespace)
+      }
+      order("second", namespace)
+      order("elsewhere", "another")
+      order("heavy", "third", { databaseName: "x".repeat(100_000) })
+      yield* seconds(1)
+      const error = (name: string) =>
+        asString(at(synced.primary.peek(branchDatabases, name, operatorNamespace), "status", "error")) ?? ""
+      assert.match(error("second"), /^The bound of branches of namespace shop is reached: there are 1, and 1 are/u)
+      assert.match(error("heavy"), /^The spec takes \d+ KiB of the operator's memory/u)
+      assert.deepStrictEqual(
+        synced.default.peekAll(branchDatabases).map(({ metadata }) => metadata.name),
+        [branchName, "elsewhere"]
+      )
+      assert.strictEqual(synced.status()?.phase, "Ready")
+    })
+  )
+
+  it.effect("waits, and says so, while a finalizer keeps an old branch of its name in the default cluster", () =>
+    Effect.gen(function* () {
+      const synced = yield* begin
+      const old = { metadata: { finalizers: ["example.com/never"] }, spec: branchSpec }
+      synced.default.write(branchDatabases, branchName, old, namespace)
+      yield* synced.default.delete(branchDatabases, branchName, { namespace })
+      yield* synced.order()
+      yield* seconds(3)
+      const told = synced.primary.peekAll(events).map(({ message }) => asString(message) ?? "")
+      assert.deepStrictEqual(told, [
+        `The branch waits for the default cluster: the branch ${namespace}/${branchName} is still being deleted in ` +
+          "cluster a."
+      ])
+      synced.default.write(branchDatabases, branchName, { metadata: { finalizers: null } }, namespace)
+      yield* seconds(10)
+      assert.strictEqual(synced.status()?.phase, "Pending")
     })
   )
 

@@ -36,6 +36,7 @@ const calls = [
   "primary: patch",
   "primary: patch",
   "primary: patch",
+  "primary: get",
   "a: patch",
   "primary: patch",
   "primary: get",

@@ -86,6 +86,11 @@ describe("values of a client's own at a primary", () => {
         yield* take(synced, { ...ann, user: "stranger" }),
         `403: stranger may not create branchdatabases.dbs.mirrord.metalbear.co in namespace ${operatorNamespace}.`
       )
+      const users = aggregate(synced)
+      const refused = yield* take(synced, { ...ann, user: "orderer" })
+      assert.include(refused, `403: User orderer cannot proxy resource "targets"`)
+      assert.include(refused, `in the namespace "${namespace}"`)
+      assert.deepStrictEqual(users, [])
       yield* synced.reach(false)
       assert.strictEqual(
         yield* take(synced),

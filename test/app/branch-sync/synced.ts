@@ -15,6 +15,7 @@ import { type BranchDatabase, branchDatabases } from "../../../src/domain/resour
 import type { BranchStatus } from "../../../src/domain/resources/branches/branch-shapes.ts"
 import { deployments, namespaces, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { parseConnectQuery } from "../../../src/domain/session/connect-request.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { sessionId } from "../../../src/domain/session/session-id.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
@@ -74,7 +75,7 @@ export class Synced {
     })
 
   /** A new leader of the primary. */
-  readonly start = (configuration = configurationOf(["a"])) =>
+  readonly start = (configuration = configurationOf(["a"]), bounds = usualBounds) =>
     Effect.gen({ self: this }, function* () {
       this.#capability = yield* this.#run("primary", this.primary, (recorder) =>
         makeBranchSyncCapability(
@@ -83,6 +84,7 @@ export class Synced {
             namespace: operatorNamespace,
             fleet: configuration,
             events: recorder,
+            bounds,
             branchSettings: usualRules.settings
           },
           [{ clusters: () => this.#reached() }]
@@ -111,7 +113,13 @@ export class Synced {
   /** A new leader of the default cluster's operator. */
   readonly startDefault = Effect.gen({ self: this }, function* () {
     this.#directory = yield* this.#run("a", this.default, (recorder) =>
-      makeBranches({ api: this.default, awaited: retryingApi(this.default), rules: usualRules, events: recorder })
+      makeBranches({
+        api: this.default,
+        awaited: retryingApi(this.default),
+        rules: usualRules,
+        events: recorder,
+        bounds: usualBounds
+      })
     )
   })
 

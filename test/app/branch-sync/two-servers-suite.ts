@@ -12,6 +12,7 @@ import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.t
 import { clusterName, credentialsSecretName } from "../../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
@@ -133,6 +134,7 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
           namespace: operatorNamespace,
           fleet: configurationOf(["a"]),
           events: yield* makeEventRecorder(own),
+          bounds: usualBounds,
           branchSettings: usualRules.settings
         }
         const clusters = () => [

@@ -1,12 +1,13 @@
 /** The life of a branch at one API server: made, ready, used, expired; and what refuses or ends it. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect, Logger, Redacted, Result } from "effect"
+import { Effect, Fiber, Logger, Redacted, Result } from "effect"
 import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
 import { events } from "../../../src/domain/events/event-object.ts"
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, pods, rollouts, secrets, services } from "../../../src/domain/resources/core-kinds.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
@@ -255,7 +256,7 @@ describe("a branch", () => {
       const branch = branched.found()
       yield* branched.api.delete(branchDatabases, branchName, { namespace })
       yield* pass("1 second")
-      assert.deepInclude(branched.found(), { isBeingDeleted: true, access: undefined })
+      assert.isUndefined(branched.directory.find(namespace, branchName))
       assert.isTrue(Result.isFailure(yield* Effect.result(branched.directory.use(branch, session))))
     })
   )
@@ -418,6 +419,56 @@ describe("a branch that cannot be", () => {
         "The copy was not complete after 30 minutes: its pod waits for a node: 0/3 nodes are available: pod has " +
           "unbound immediate PersistentVolumeClaims."
       )
+    })
+  )
+
+  it.effect(
+    "is refused beyond the bounds, which a new leader counts as well, and is let in when another has gone",
+    () =>
+      Effect.gen(function* () {
+        const branched = yield* begin()
+        yield* branched.kill
+        const bounds = { ...usualBounds, branchesPerNamespace: 2 }
+        yield* branched.start(usualRules, bounds)
+        yield* branched.order({ postgresOptions: { copy: { mode: "none" } } }, "wrong")
+        for (const name of ["a", "b", "c"]) yield* branched.order({}, name)
+        const phases = () => ["a", "b", "c", "d"].map((name) => branched.status(name)?.phase)
+        assert.deepStrictEqual(phases(), ["Pending", "Pending", "Failed", undefined])
+        assert.match(
+          branched.status("c")?.error ?? "",
+          /^The bound of branches of namespace shop .*: there are 2, and 2/u
+        )
+        yield* branched.kill
+        yield* branched.start(usualRules, bounds)
+        yield* branched.order({}, "d")
+        assert.deepStrictEqual(phases(), ["Pending", "Pending", "Failed", "Failed"])
+        yield* pass("25 seconds")
+        branched.api.erase(branchDatabases, "a", namespace)
+        yield* pass("1 second")
+        yield* branched.order({}, "c")
+        assert.deepStrictEqual(phases(), [undefined, "Pending", "Pending", undefined])
+      })
+  )
+
+  it.effect("says why it waits, and why its values are not taken, while a list fails that it needs", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.kill
+      branched.api.before = ({ plural, verb }) =>
+        verb === "list" && plural === pods.plural
+          ? new KubeError({ cluster: "a", operation: "list pods", reason: "Other", detail: "etcd is full" })
+          : Effect.void
+      yield* branched.start()
+      yield* branched.order()
+      yield* pass("15 seconds")
+      const told = branched.api.peekAll(events).map(({ message }) => message)
+      assert.deepStrictEqual(told, ["The branch waits: the pods of branches cannot be listed: etcd is full."])
+      const values = { id: "b", namespace, values: new Map(), user: undefined }
+      const taking = yield* Effect.forkChild(
+        Effect.flip(branched.directory.takeCredentials(values, { user: "ann", groups: [], extra: {} }))
+      )
+      yield* pass("10 seconds")
+      assert.include((yield* Fiber.join(taking)).message, "have not been read yet: etcd is full; try again")
     })
   )
 

@@ -140,6 +140,11 @@ describe("values of a client's own", () => {
         yield* take(branched, credentials(), { ...ann, user: "stranger" }),
         `403: stranger may not create branchdatabases.dbs.mirrord.metalbear.co in namespace ${namespace}.`
       )
+      assert.strictEqual(
+        yield* take(branched, credentials(), { ...ann, user: "orderer" }),
+        `403: User orderer cannot proxy resource "targets" in API group "operator.metalbear.co" in the namespace ` +
+          `"${namespace}", and so brings no values for branches of databases there.`
+      )
       for (let i = 0; i < 64; i++) assert.match(yield* take(branched), /^mirrord-branch-values-/u)
       assert.match(yield* take(branched), /^403: Too many values have been sent/u)
       assert.match(yield* take(branched, credentials(), { ...ann, user: "bob" }), /^mirrord-branch-values-/u)

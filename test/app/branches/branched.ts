@@ -17,6 +17,7 @@ import {
 import type { BranchStatus } from "../../../src/domain/resources/branches/branch-shapes.ts"
 import { deployments, jobs, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { timestamp } from "../../../src/domain/resources/object-meta.ts"
+import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
 import { protectedNamespaces } from "../../../src/domain/target/protected-namespaces.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
@@ -55,7 +56,7 @@ export class Branched {
   }
 
   /** A new leader. */
-  readonly start = (rules: BranchRules = usualRules) =>
+  readonly start = (rules: BranchRules = usualRules, bounds = usualBounds) =>
     Effect.gen({ self: this }, function* () {
       const { api, holdings } = this
       const scope = yield* Scope.make()
@@ -63,7 +64,7 @@ export class Branched {
       const json = Logger.map(Logger.formatJson, (line) => void this.logged.push(line))
       this.#directory = yield* Effect.gen(function* () {
         const recorder = yield* makeEventRecorder(api)
-        return yield* makeBranches({ api, awaited: retryingApi(api), rules, events: recorder })
+        return yield* makeBranches({ api, awaited: retryingApi(api), rules, events: recorder, bounds })
       }).pipe(
         Scope.provide(scope),
         Effect.provideService(CurrentHoldings, holdings),

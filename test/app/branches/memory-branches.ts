@@ -47,6 +47,7 @@ export const memoryBranches = (...given: ReadonlyArray<UsableBranch>): MemoryBra
     branches,
     log,
     isBroken: false,
+    caches: [],
     started: Effect.suspend(() => (made.isRead ? Effect.void : Effect.never)),
     isRead: true,
     find: (namespace, name) => {

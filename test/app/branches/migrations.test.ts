@@ -13,7 +13,7 @@ import { it } from "../../support/effect-it.ts"
 import { begin, type Branched, branchName, jobEnds, jobRuns, namespace, ready, usualRules, user } from "./branched.ts"
 
 const flyway = (archive = "aGk=") => ({ migrations: { flavor: "flyway", archive } })
-const program = { migrations: { flavor: "container", image: "app:1", command: ["migrate"] } }
+const program = { migrations: { flavor: "container", image: "docker.io/library/postgres:17", command: ["migrate"] } }
 
 /** A client that asks for migrations of a branch that is there; the result is the generation. */
 const patch = (branched: Branched, spec: object) =>
@@ -179,9 +179,12 @@ describe("migrations of a new branch", () => {
 
   it.effect("refuse it before anything is made where they cannot be run", () =>
     Effect.gen(function* () {
-      const branched = yield* begin(rulesOf({ allowedImages: ["docker.io/*"] }))
+      const branched = yield* begin(rulesOf({ allowedImages: ["registry.example.com/*"] }))
       yield* branched.order(program)
-      assert.include(branched.status()?.error, 'spec.migrations.image is "app:1", which this operator does not allow')
+      assert.include(
+        branched.status()?.error,
+        'spec.migrations.image is "docker.io/library/postgres:17", which this operator does not allow'
+      )
       assert.deepStrictEqual(branched.pods(), [])
     })
   )
@@ -378,7 +381,9 @@ describe("migrations of a branch that is there", () => {
       const calls = branched.api.calls.length
       yield* branched.start()
       yield* pass("10 seconds")
-      assert.isFalse(branched.api.calls.slice(calls).some(({ verb }) => verb === "create"))
+      assert.isFalse(
+        branched.api.calls.slice(calls).some(({ plural, verb }) => verb === "create" && plural === jobs.plural)
+      )
       assert.deepInclude(branched.status(), { phase: "Ready" })
     })
   )

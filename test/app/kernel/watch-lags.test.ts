@@ -4,7 +4,6 @@ import { describe, expect } from "vitest"
 import { makeReflector } from "../../../src/app/kernel/reflector.ts"
 import { CurrentWatchLags, WatchLags } from "../../../src/app/kernel/watch-lags.ts"
 import { configMaps, secrets } from "../../../src/domain/resources/core-kinds.ts"
-import type { ResourceRef } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
@@ -12,7 +11,7 @@ import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 const start = Effect.gen(function* () {
   const lags = new WatchLags()
   let passed = 0
-  const watch = (api: MemoryKubeApi, ref: ResourceRef) =>
+  const watch = (api: MemoryKubeApi, ref: Parameters<typeof makeReflector>[1]) =>
     makeReflector(api, ref, () => {}).pipe(Effect.provideContext(Context.make(CurrentWatchLags, lags)))
   return {
     watch,

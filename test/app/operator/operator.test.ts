@@ -506,6 +506,33 @@ describe("a session through three operators", () => {
   )
 })
 
+describe("an operator's description of itself", () => {
+  it.live("names a kind that cannot be listed, as long as that lasts", () =>
+    Effect.gen(function* () {
+      const { world } = yield* startWorld()
+      const { api, operator } = world.primary
+      const conditions = Effect.map(operator?.describe ?? Effect.die("no operator"), (object) =>
+        ((object as MirrordOperator).status?.conditions ?? []).map(({ message, type }) => `${type}: ${message}`)
+      )
+      assert.deepStrictEqual(yield* conditions, [])
+      api.before = ({ plural, verb }) =>
+        verb === "list" && plural === mirrordMultiClusterSessions.plural
+          ? new KubeError({ cluster: "p", operation: "list", reason: "Other", detail: "no storage" })
+          : Effect.void
+      api.endWatches()
+      api.write(deployments, "any", {}, "default")
+      api.forgetHistory()
+      for (let i = 0; i < 6; i++) yield* pass("5 seconds")
+      const [condition = "", ...others] = yield* conditions
+      assert.deepStrictEqual(others, [])
+      assert.match(condition, /^CollectionsRead: The mirrordmulticlustersessions\.operator.* listed .*: no storage\.$/u)
+      api.before = () => Effect.void
+      for (let i = 0; i < 6; i++) yield* pass("5 seconds")
+      assert.deepStrictEqual(yield* conditions, [])
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+})
+
 describe("the feature of sessions over many clusters", () => {
   it.live("is advertised by a primary alone: it makes clients leave the target to the operator", () =>
     Effect.gen(function* () {

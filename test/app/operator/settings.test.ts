@@ -242,10 +242,20 @@ describe("settings", () => {
         OPERATOR_SESSIONS: "2",
         OPERATOR_CONNECTIONS_PER_SESSION: "3",
         OPERATOR_AGENTS_PER_USER: "4",
-        OPERATOR_AGENTS: "10000"
+        OPERATOR_AGENTS: "10000",
+        OPERATOR_BRANCHES_PER_NAMESPACE: "5",
+        OPERATOR_BRANCHES: "6"
       })
     ).toEqual({
-      bounds: { sessionsPerUser: 1, sessions: 2, connectionsPerSession: 3, agentsPerUser: 4, agents: 10_000 },
+      bounds: {
+        sessionsPerUser: 1,
+        sessions: 2,
+        connectionsPerSession: 3,
+        agentsPerUser: 4,
+        agents: 10_000,
+        branchesPerNamespace: 5,
+        branches: 6
+      },
       longest: 28_800,
       podless: 90_000,
       namespaces: ["agents", "mirrord"]
@@ -401,6 +411,7 @@ describe("settings", () => {
     ["OPERATOR_CONNECTIONS_PER_SESSION", "few"],
     ["OPERATOR_AGENTS", "1.5"],
     ["OPERATOR_AGENTS_PER_USER", "-1"],
+    ["OPERATOR_BRANCHES", "0"],
     ["OPERATOR_ALLOWED_TARGET_NAMESPACES", "kube-system, other"]
   ])("say that %s is malformed: %s", async (name, value) => {
     const exit = await read({ [name]: value })

@@ -35,6 +35,8 @@ const subject: TlsSubject = {
     podName: "myapp-1",
     podNamespace: "default",
     podUid: "1",
+    podLabels: {},
+    podOwners: [],
     podIps: [],
     nodeName: "node",
     containerName: "app",

@@ -70,6 +70,33 @@ describe("a branch", () => {
     )
   })
 
+  it("is of an image of its engine's own repositories, where administrators list none", () => {
+    const { spec } = branch({})
+    const problem = (change: object, dbPod: object = {}) => {
+      const settings = { pg: readEngineSettings("pg", { _tag: "Parsed", value: { dbPod } }, {}) }
+      const found = admittedBranch(
+        { ...rules, settings },
+        { ...branch({}), spec: { ...spec, databaseName: "a", ...change } }
+      )
+      return Result.isSuccess(found) ? undefined : found.failure
+    }
+    const digest = `sha256:${"0".repeat(64)}`
+    for (const tag of ["", ":16", `@${digest}`, `:16@${digest}`])
+      expect(problem({ image: `docker.io/library/postgres${tag}` })).toBeUndefined()
+    expect(problem({ image: "docker.io/library/postgres-evil:1" })).toBe(
+      'spec.image is "docker.io/library/postgres-evil:1", which this operator does not allow: allowed are ' +
+        '"docker.io/library/postgres", "docker.io/library/postgres:*", "docker.io/library/postgres@*".'
+    )
+    const own = { image: { registry: "registry.example.com/pg" } }
+    expect(problem({ image: "registry.example.com/pg:1" })).toContain("does not allow")
+    expect(problem({ image: "registry.example.com/pg:1" }, own)).toBeUndefined()
+    const migrations = (image: string) => ({ migrations: { flavor: "container", image } })
+    expect(problem(migrations("docker.io/flyway/flyway:11"))).toBeUndefined()
+    expect(problem(migrations("docker.io/library/postgres:17"))).toBeUndefined()
+    expect(problem(migrations("docker.io/library/mysql:8"))).toContain("spec.migrations.image is")
+    expect(problem({ image: "evil.io/x" }, { allowedImages: ["*"] })).toBeUndefined()
+  })
+
   it("is made in no protected namespace", () => {
     expect(refusal({ namespace: "mirrord" })).toBe(
       "The branch is refused: targets in namespace mirrord are refused, since the operator runs there; name a " +

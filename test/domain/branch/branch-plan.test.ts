@@ -142,6 +142,19 @@ describe("the plan for a branch", () => {
     expect(after(used, start + 150_000)?.status?.expireTime).toBe(new Date(start + 450_000).toISOString())
   })
 
+  it("keeps a branch for a session that has named it and may still be starting, and says so", () => {
+    const awaitedUntil = start + ttlMillis + 100_000
+    const expireTime = new Date(awaitedUntil).toISOString()
+    for (const now of [start, start + ttlMillis, awaitedUntil - 1]) {
+      const kept = after(ready(start, { awaitedUntil }), now)
+      expect(kept?.status).toMatchObject({ phase: "Ready", expireTime })
+    }
+    expect(after(ready(start, { awaitedUntil }), awaitedUntil)).toBeUndefined()
+    // The last session of others ends meanwhile.
+    const released = { ...ready(start, { awaitedUntil }).status, sessionInfo: session } as BranchStatus
+    expect(after(ready(start, { awaitedUntil, status: released }), start)?.status?.expireTime).toBe(expireTime)
+  })
+
   it("never makes a second pod for a branch whose pod is gone", () => {
     for (const pod of pods.filter(({ _tag }) => _tag === "Absent" || _tag === "Over")) {
       const lost = after(ready(start, { pod, sessions: session }), start + 1)

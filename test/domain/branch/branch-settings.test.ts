@@ -99,7 +99,7 @@ describe("the file of an engine", () => {
   })
 
   it("has profiles, each a whole one, of which only the images are inherited", () => {
-    const dbPod = { image: { registry: "usual" }, labels: { a: "b" }, allowedImages: ["x/*"] }
+    const dbPod = { image: { registry: "usual" }, labels: { a: "b" }, allowedImages: ["x.io/*"] }
     const profiles = {
       bare: {},
       small: { dbPod: { resources: { limits: { memory: "1Gi" } }, allowedImages: null } },
@@ -109,14 +109,30 @@ describe("the file of an engine", () => {
     const found = Result.getOrThrow(read({ dbPod, profiles }, { data: "5Gi" })).profiles
     const seen = [...found].map(([name, { allowedImages, pod }]) => [name, pod.repository, pod.labels, allowedImages])
     expect(seen).toEqual([
-      ["bare", undefined, {}, ["x/*"]],
-      ["small", undefined, {}, ["x/*"]],
+      ["bare", undefined, {}, ["x.io/*"]],
+      ["small", undefined, {}, ["x.io/*"]],
       ["open", "own", {}, ["*"]],
       ["closed", undefined, {}, []]
     ])
     expect(found.get("small")?.pod).toMatchObject({ resources: { limits: { memory: "1Gi" } }, dataLimit: "5Gi" })
     const free = Result.getOrThrow(read({ profiles: { bare: {} } })).profiles
     expect(free.get("bare")?.allowedImages).toBeUndefined()
+  })
+
+  it("gives the target's variables to migrations of listed images alone, unless it says otherwise", () => {
+    const listed = { allowedImages: ["x.io/*"] }
+    const profiles = {
+      bare: {},
+      open: { dbPod: { migrationEnv: { inherit: true } } },
+      closed: { dbPod: { migrationEnv: { inherit: false } } },
+      own: { dbPod: listed }
+    }
+    const inherit = (value: object): ReadonlyArray<boolean> => {
+      const settings = Result.getOrThrow(read(value))
+      return [settings, ...settings.profiles.values()].map(({ migrations }) => migrations.environment.inherits)
+    }
+    expect(inherit({ profiles })).toEqual([false, false, true, false, true])
+    expect(inherit({ dbPod: listed, profiles })).toEqual([true, true, true, false, true])
   })
 
   it("names what has no effect", () => {
@@ -144,6 +160,11 @@ describe("the file of an engine", () => {
     )
     expect(problem({ dbPod: [] })).toContain("pg-branch-config.yaml, dbPod: it must be a map")
     expect(problem({ dbPod: { allowedImages: "*" } })).toContain("dbPod.allowedImages: it must be a list")
+    expect(problem({ dbPod: { allowedImages: ["docker.io/library/*", "*/postgres:*"] } })).toBe(
+      "pg-branch-config.yaml, dbPod.allowedImages[1]: it must begin with a registry without * and ? (found " +
+        '"*/postgres:*"); write for example docker.io/library/postgres:*, or * alone for all images.'
+    )
+    expect(problem({ profiles: { a: { dbPod: { allowedImages: ["postgres"] } } } })).toContain("profiles.a.dbPod.allow")
     expect(problem({ dbPod: { imagePullPolicy: "Sometimes" } })).toContain("Always, IfNotPresent, Never")
     expect(problem({ dbPod: { labels: { a: 1 } } })).toContain("dbPod.labels.a: it must be text")
     expect(Result.isFailure(readEngineSettings("pg", { _tag: "NotYaml", reason: "at line 1" }, {}))).toBe(true)

@@ -347,6 +347,17 @@ describe("what is wrong is told with what to do", () => {
     expect(told({ ...facts, part: "member" }, "configuration")).toEqual([])
   })
 
+  it("collections that the running operator cannot read", () => {
+    const unknown = { version: undefined, protocolVersion: undefined, features: [] }
+    const facts = {
+      ...wellPrimary,
+      operator: answered({ ...unknown, unreadCollections: "The pods cannot be listed." })
+    }
+    const sentence = /^failed \| The operator runs, and cannot read .* The pods cannot be listed\. \| .*kubectl get/u
+    expect(told(facts, "operator").at(-1)).toMatch(sentence)
+    expect(told({ ...facts, part: "member" }, "operator").at(-1)).toMatch(/ \| On .*: kubectl get/u)
+  })
+
   it("another cluster under the name of a member, as the running primary found it", () => {
     const unknown = { version: undefined, protocolVersion: undefined, features: [] }
     const facts = { ...wellPrimary, operator: answered({ ...unknown, refusedIdentities: { b: "it is another" } }) }

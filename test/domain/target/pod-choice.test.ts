@@ -59,6 +59,8 @@ describe("podPlacement", () => {
         podName: "web-1",
         podNamespace: "default",
         podUid: "u",
+        podLabels: {},
+        podOwners: [],
         podIps: ["10.0.0.1", "fd00::1"],
         nodeName: "node-1",
         containerName: "app",
@@ -210,13 +212,14 @@ describe("choosePods", () => {
 describe("selectors", () => {
   const workload = (spec: object) => Result.getOrThrow(readResource(deployments, { metadata: { name: "w" }, spec }))
 
-  it("are matchLabels only", () => {
-    const spec = { selector: { matchLabels: { b: "2", a: "1" }, matchExpressions: [{ key: "x", operator: "Exists" }] } }
+  it("are labels, and requirements of those that have the labels", () => {
+    const matchExpressions = [{ key: "x", operator: "Exists" }]
+    const spec = { selector: { matchLabels: { b: "2", a: "1" }, matchExpressions } }
     expect(workloadSelector("deployment/w", workload(spec))).toEqual(
-      Result.succeed({ _tag: "Labels", labels: { a: "1", b: "2" } })
+      Result.succeed({ _tag: "Labels", labels: { a: "1", b: "2" }, requirements: matchExpressions })
     )
     expect(labelSelectorText({ b: "2", a: "1" })).toBe("a=1,b=2")
-    for (const none of [{}, { selector: {} }, { selector: { matchLabels: {} } }]) {
+    for (const none of [{}, { selector: {} }, { selector: { matchLabels: {} } }, { selector: { matchExpressions } }]) {
       expect(workloadSelector("deployment/w", workload(none))).toMatchObject({ failure: { _tag: "MissingSelector" } })
     }
   })

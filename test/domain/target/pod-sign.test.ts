@@ -7,6 +7,8 @@ const placement: AgentPlacement = {
   podName: "myapp-1",
   podNamespace: "default",
   podUid: "u1",
+  podLabels: {},
+  podOwners: [],
   podIps: ["10.0.0.1"],
   nodeName: "node",
   containerName: "app",

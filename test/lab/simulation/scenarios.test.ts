@@ -37,7 +37,7 @@ describe("scenarios", () => {
     expect(violations).toEqual([])
   })
 
-  it.each(Array.from({ length: 10 }, (_, index) => `${index + 1}`))(
+  it.each(Array.from({ length: 2 }, (_, index) => `${index + 1}`))(
     "rfc-example with seed %s is the same run twice",
     (seed) => {
       const story = { seed, lines: linesOf("rfc-example") }
@@ -51,9 +51,7 @@ describe("scenarios", () => {
   )
 
   it("rfc-example differs from seed to seed", () => {
-    const digests = ["1", "2", "3"].map(
-      (seed) => runStory({ seed, lines: linesOf("rfc-example") }, { digest: true }).digest
-    )
-    expect(new Set(digests).size).toBe(3)
+    const digests = ["1", "2"].map((seed) => runStory({ seed, lines: linesOf("rfc-example") }, { digest: true }).digest)
+    expect(new Set(digests).size).toBe(2)
   })
 })

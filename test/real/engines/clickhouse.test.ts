@@ -22,6 +22,7 @@ const place: BranchPlace = {
   path: clickhousePath,
   env: [
     { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "app", key: "url" } } },
+    { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "reader", key: "password" } } },
     { name: "HOST", value: sourceAddress },
     { name: "HTTP_PORT", value: "8123" },
     { name: "READER", value: "reader" },

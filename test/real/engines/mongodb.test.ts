@@ -37,6 +37,7 @@ describeWith(["MongoDB"], "a branch of MongoDB", () => {
     path,
     env: [
       { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "app", key: "url" } } },
+      { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "app", key: "password" } } },
       { name: "HOST", value: sourceAddress },
       { name: "DB_USER", value: "root" },
       { name: "DB_NAME", value: "shop" },

@@ -43,6 +43,7 @@ const place = (path: string): BranchPlace => ({
   parent: quickFolder(),
   env: [
     { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "app", key: "url" } } },
+    { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "app", key: "password" } } },
     { name: "HOST", value: sourceAddress },
     { name: "DB_USER", value: "root" },
     { name: "DB_NAME", value: "shop" },
@@ -190,7 +191,7 @@ const decisive = (tried: ReturnType<typeof branches>): void => {
   })
 
   it.each([
-    ["a wrong password", { SOURCE_URL: sourceUrl.replace("root:", "root:no") }, "Access denied for user 'root'"],
+    ["a wrong password", { SOURCE_URL: sourceUrl.replace("root:", "root:no") }, "Access denied for user '…'"],
     ["no server", { SOURCE_URL: "mysql://root:secret@127.7.7.7:1/shop" }, "127.7.7.7"],
     ["no such database", { SOURCE_URL: sourceUrl.replace("/shop", "/none") }, "Unknown database 'none'"],
     ["no database", { SOURCE_URL: sourceUrl.replace("/shop", "") }, "names no database"],

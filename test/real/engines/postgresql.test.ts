@@ -369,6 +369,22 @@ const everyVersion = ({ branch, failure, query }: ReturnType<typeof branches>): 
     expect(told).toContain("read-only transaction")
     expect(await query("shop", "select count(*) from orders")).toBe("100")
   })
+
+  it("changes nothing in the source whose URL has options of its own, by a filter that calls a function", async () => {
+    await query("shop", "create function spoil() returns int language sql as 'delete from orders; select 1'")
+    const items = { tags: { filter: "true" } }
+    const change = {
+      SOURCE_URL: `${sourceUrl}?options=-c%20search_path%3Dpublic%2Csales`,
+      COPY_FILTER_0: "spoil() = 1"
+    }
+    try {
+      const told = await failure({ options: { copy: { mode: "empty", items } }, change })
+      expect(told).toContain("cannot execute DELETE in a read-only transaction")
+      expect(await query("shop", "select count(*) from orders")).toBe("100")
+    } finally {
+      await query("shop", "drop function spoil")
+    }
+  })
 }
 
 describeWith(["PostgreSQL"], "a branch of PostgreSQL", () => {
@@ -469,11 +485,18 @@ describeWith(["PostgreSQL"], "a branch of PostgreSQL", () => {
     ["no such database", { SOURCE_URL: sourceUrl.replace("/shop", "/none") }, 'database "none" does not exist'],
     ["an address of an unknown form", { SOURCE_URL: "jdbc:postgresql://h/db" }, "must begin with postgresql://"],
     ["a variable that is not there", { SOURCE_URL: "$(TARGET_DATABASE_URL)" }, "has no variable for the source's URL"],
-    ["a table that is not there", { COPY_ITEMS: "1", COPY_ITEM_0: '"none"' }, 'no table "none"']
+    ["a table that is not there", { COPY_ITEMS: "1", COPY_ITEM_0: '"none"' }, 'no table "none"'],
+    ["a / in a password", { SOURCE_URL: "postgresql://app:CANARY/x@h/db" }, "for connection option"],
+    ["an @ in a password", { SOURCE_URL: "postgresql://app:CAN@CANARY@127.7.7.7/db" }, "could not translate host name"],
+    ["a % in a password", { SOURCE_URL: "postgresql://app:CANARY%zz@127.7.7.7/db" }, "invalid percent-encoded token"],
+    ["an & in a password", { SOURCE_URL: "postgresql://h/db?user=app&password=x&CANARY" }, "key/value separator"],
+    ["a secret that is no port", { SOURCE_URL: "", SOURCE_HOST: "h", SOURCE_PORT: "CANARY" }, "invalid integer value"],
+    ["a secret that is no host", { SOURCE_URL: "", SOURCE_HOST: "CANARY.invalid" }, "could not translate host name"]
   ])("fails with the reason, and without credentials: %s", async (_, change, reason) => {
     const told = await failure({ options: { copy: { mode: "schema" } }, change })
     expect(told).toContain(reason)
-    for (const secret of [password, encodeURIComponent(password), "secret"]) expect(told).not.toContain(secret)
+    for (const secret of [password, encodeURIComponent(password), "secret", "CANARY"])
+      expect(told).not.toContain(secret)
   })
 
   it.each([

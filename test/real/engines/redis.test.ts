@@ -26,6 +26,7 @@ const place: BranchPlace = {
   path: usualPath,
   env: [
     { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "app", key: "url" } } },
+    { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "reader", key: "password" } } },
     { name: "HOST", value: sourceAddress },
     { name: "READER", value: "reader" },
     { name: "INDEX", value: "2" },

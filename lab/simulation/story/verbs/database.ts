@@ -9,7 +9,8 @@ import { branchDatabases } from "../../../../src/domain/resources/branches/branc
 import { namespaces, pods, secrets } from "../../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../../src/ports/kube-api.ts"
 import { branchIdLabel, branchObject, migrations } from "../../world/branch-order.ts"
-import { type BranchEngineWord, branchEngineWords } from "../../world/source-databases.ts"
+import { operatorNamespace } from "../../world/operator-replica.ts"
+import { type BranchEngineWord, branchEngineWords, sourceSecret } from "../../world/source-databases.ts"
 import type { SimCluster } from "../../world/world.ts"
 import { nothingHappens, withCluster } from "../scene.ts"
 import type { StoryRun, Verb } from "../verb.ts"
@@ -19,6 +20,14 @@ const namespace = "default"
 
 /** Objects that are made, apart from those that clients order. */
 const made = ["make", "make-foreign", "make-lost"] as const
+/** An order of a Secret that the target does not read, or of a key of it, in the namespace where users order. */
+const pried = "pry"
+type SecretKey = Readonly<Record<"name" | "key", string>>
+const priedSecrets: readonly [SecretKey, ...ReadonlyArray<SecretKey>] = [
+  { name: "payroll", key: "key" },
+  { name: sourceSecret, key: "admin" },
+  { name: "mirrord-branch-values-guessed", key: "PASSWORD" }
+]
 /** Acts on a branch that is there. */
 const acts = ["delete", "edit", "edit-ttl", "wipe-labels", "migrate", "evict", "forget-pod", "forget-secret"] as const
 
@@ -64,6 +73,19 @@ const make = (
   )
 }
 
+const pry = (run: StoryRun, { name, server: { objects } }: SimCluster, id: string): void => {
+  const { kernel, now, plan, primary } = run.world
+  const isManagementOnly = name === primary.name && !plan.clusters.some((cluster) => cluster.name === name)
+  const place = isManagementOnly ? operatorNamespace : namespace
+  const wish = { engine: "pg", ttlSecs: 60, isLocal: false, image: undefined, isMigrated: false } as const
+  const object = branchObject(wish, { id, namespace: place, targetNamespace: namespace })
+  const secret = kernel.random.split(`pry ${id} at ${now}`).pick(priedSecrets)
+  const spec = { ...(object["spec"] as object), connectionSource: { url: { secret } } }
+  const answer = objects.create(branchDatabases, { ...object, spec }, place, now)
+  if (Result.isFailure(answer)) return nothingHappens(run, `${name} has a branch ${id} already`)
+  run.fault("branch pry", `somebody orders the branch ${id} in ${name} of the Secret ${secret.name}`)
+}
+
 const act = (run: StoryRun, cluster: SimCluster, deed: (typeof acts)[number], branch: KubeObject): void => {
   const { kubelet, name, server } = cluster
   const { objects } = server
@@ -104,16 +126,17 @@ const find = (run: StoryRun, { server }: SimCluster, id: string): KubeObject | u
 export const database: Verb = {
   name: "database",
   usage:
-    `database <cluster> ${made.join("|")} <id> [${branchEngineWords.join("|")}] | ` +
+    `database <cluster> ${made.join("|")} <id> [${branchEngineWords.join("|")}] | database <cluster> ${pried} <id> | ` +
     `database <cluster> ${acts.join("|")} <id>|any`,
   summary:
     "A person makes the branch of an id in a cluster (make-foreign: as a copy of another primary, make-lost: as a " +
-    "copy whose origin is gone), deletes or changes one, or takes its pod or its Secret away.",
+    "copy whose origin is gone; pry: of a Secret that its target does not read), deletes or changes one, or takes " +
+    "its pod or its Secret away.",
   kind: "act",
   read: ([first, second, third, ...rest]) =>
     Result.gen(function* () {
       const cluster = yield* nameWord(first, "a cluster's name")
-      const deed = yield* oneOf(second, [...made, ...acts])
+      const deed = yield* oneOf(second, [...made, ...acts, pried])
       const id = yield* nameWord(third, "the id of a branch")
       const isMade = made.find((known) => known === deed)
       if (isMade !== undefined) {
@@ -126,6 +149,13 @@ export const database: Verb = {
           })
       }
       yield* nothingMore(rest)
+      if (deed === pried) {
+        return (run) =>
+          withCluster(run, cluster, (found) => {
+            if (!run.world.plan.branches) return nothingHappens(run, "nobody makes branches here")
+            pry(run, found, id)
+          })
+      }
       const wanted = acts.find((known) => known === deed)
       return (run) =>
         withCluster(run, cluster, (found) => {

@@ -11,7 +11,8 @@ import { isAboutIdentity } from "../../../domain/fleet/cluster-identity.ts"
 import {
   type ConnectedCluster,
   mirrordOperators,
-  refusedConfiguration
+  refusedConfiguration,
+  unreadCollections
 } from "../../../domain/resources/mirrord-operator.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
 import type { ClusterProbe } from "../../../ports/cluster-probe.ts"
@@ -37,6 +38,7 @@ const readOperatorFacts = (body: unknown): OperatorFacts | undefined => {
     protocolVersion: protocolVersion ?? undefined,
     features: features ?? [],
     refusedConfiguration: refusedConfiguration(operator.success.status),
+    unreadCollections: unreadCollections(operator.success.status),
     refusedIdentities: refusedIdentities(operator.success.status?.connected_clusters ?? [])
   }
 }

@@ -7,6 +7,7 @@
 import { Effect, Result, type Scope } from "effect"
 import { EnvironmentAnswers } from "../../../domain/branch/environment-answers.ts"
 import type { EnvironmentPlan } from "../../../domain/branch/environment-plan.ts"
+import { forbiddenAtPod, whyForbidden } from "../../../domain/policy/pod-policies.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
@@ -30,7 +31,7 @@ import { audit, auditedChild } from "../../kernel/audit.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { currentTraceparent } from "../../kernel/tracing.ts"
-import type { ClientConnectionOptions } from "../../relay/client-connection.ts"
+import type { ClientConnectionOptions, DialFailure, ServedConnection } from "../../relay/client-connection.ts"
 import type { Interceptions } from "../../relay/interceptions.ts"
 import { serveClient } from "../../relay/serve-client.ts"
 import {
@@ -46,7 +47,8 @@ import type { SocketRegistry } from "../socket-registry.ts"
 import type { AgentLockTable, AgentUser } from "./agent-lock-table.ts"
 import type { ClusterSessionController } from "./cluster-session-controller.ts"
 import type { LinkTerms } from "./link-terms.ts"
-import type { SessionAgent } from "./session-state.ts"
+import { policedAgent } from "./policed-agent.ts"
+import type { SessionAgent, SessionClient } from "./session-state.ts"
 import { proveVariables, useBranches } from "./use-branches.ts"
 
 /** How often agents are pinged, in ms. An agent lives without pings, but only pings show that it is dead. */
@@ -121,6 +123,8 @@ interface AttachedClient {
   readonly news: ReadonlyArray<string>
   readonly locks: SessionLocks
   readonly limits: SessionLimits | undefined
+  /** The client's connection, once it is served. */
+  readonly connection: { served: ServedConnection | undefined }
   /** Where it uses branches: the variables that lead to them. */
   readonly environment: EnvironmentPlan | undefined
   /** Whether the client has connected again since. */
@@ -158,13 +162,17 @@ const admission = (
   return Result.fail(new ApiError({ code, reason, message }))
 }
 
+/** Connects a client to an agent, held to the policies of the agent's pod. */
 const connectAgent = (
   { agentLocks, agents, leadsTo }: MemberSessionsState,
   agent: SessionAgent,
-  user: AgentUser
-): Effect.Effect<FrameChannel, AgentUnreachable> =>
-  Effect.map(agents.connect(agent.handle), (channel) => {
-    const guarded = agentLocks.guard(agent.handle.name, channel, user)
+  { limits, user }: Pick<AttachedClient, "limits" | "user">
+): Effect.Effect<FrameChannel, AgentUnreachable | ApiError> =>
+  Effect.gen(function* () {
+    const { handle, placement } = agent
+    const policies = limits === undefined || placement === undefined ? [] : yield* limits.atPod(placement)
+    const channel = yield* agents.connect(handle)
+    const guarded = policedAgent(agentLocks.guard(handle.name, channel, user), policies)
     leadsTo.set(guarded, agent)
     return guarded
   })
@@ -235,12 +243,13 @@ const relayOptions = (
       const agent = controller.agents(user.session).find(({ pod }) => memberName(pod) === member)
       return agent === undefined
         ? Effect.fail({ message: `${member} has no agent now` })
-        : connectAgent(state, agent, user)
+        : Effect.mapError(connectAgent(state, agent, attached), (error) => dialFailure(agent, error))
     },
     warnings: news,
     limits,
     environment: environment === undefined ? undefined : new EnvironmentAnswers(environment),
     locks,
+    served: (connection) => (attached.connection.served = connection),
     hasYounger,
     isUser: client.isUser,
     terminated: terminated(state.options, attached),
@@ -248,6 +257,27 @@ const relayOptions = (
     label: user.session
   }
 }
+
+/** An agent's pod may have policies that refuse the session, which then goes on without the pod. */
+const dialFailure = ({ pod }: SessionAgent, error: AgentUnreachable | ApiError): DialFailure =>
+  error._tag === "ApiError"
+    ? { message: error.message, refusal: error.code === 403 ? `pod ${pod} takes no part: ${error.message}` : undefined }
+    : error
+
+/** The client as the policies of a pod see it: by its profile and its subscriptions. */
+const clientAtPods = ({ connection, limits }: AttachedClient): SessionClient => ({
+  forbidden: (placement) =>
+    limits === undefined
+      ? Effect.undefined
+      : limits.atPod(placement).pipe(
+          Effect.map((policies) => {
+            const found = forbiddenAtPod(policies, connection.served?.subscriptions() ?? [])
+            return found === undefined ? undefined : whyForbidden(found)
+          }),
+          Effect.catch((error) => (error.code === 403 ? Effect.succeed(error.message) : Effect.fail(error)))
+        ),
+  warn: (message) => connection.served?.warn(message)
+})
 
 const serveAttached = (
   state: MemberSessionsState,
@@ -258,24 +288,26 @@ const serveAttached = (
   const about = { ...client.asked, ...auditedChild(user.session, session.spec) }
   return audit({ act: wasServed ? "reconnected" : "connected", ...about }).pipe(
     Effect.andThen(traceFirstByte(channel, user.session, attached.traceparent)),
+    Effect.andThen(state.options.controller.consult(user.session, clientAtPods(attached))),
     Effect.andThen(() => serveClient(relayOptions(state, attached, channel))),
     Effect.flatMap((end) => audit({ act: "disconnected", ...about, message: `${end._tag}: ${end.reason}` }))
   )
 }
 
-/** The limits of the session with the containers that its agents work on. */
+/** The limits of the session with the containers and the pods that its agents work on. */
 const limitsOf = (
-  { limits }: MemberSessionsOptions,
+  { controller, limits }: MemberSessionsOptions,
   { profile, title }: AttachingClient,
-  { spec }: MirrordClusterSession,
+  { metadata, spec }: MirrordClusterSession,
   agents: ReadonlyArray<SessionAgent>
 ): ReturnType<AskLimits> => {
   const target = fromKubeTarget(spec.target)
   if (target === undefined) return Effect.fail(internalError(`${title} has a target that cannot be read.`))
   const containers = agents.flatMap(({ placement }) => placement?.containerName ?? [])
   const tellsAgentVariables = agents.some(({ handle }) => handle.tellsOwnVariables === true)
+  const pods = () => controller.agents(metadata.name).flatMap(({ placement }) => placement ?? [])
   const { copyTarget, namespace } = spec
-  return limits({ namespace, target, containers, profile, tellsAgentVariables, copy: copyTarget ?? undefined })
+  return limits({ namespace, target, containers, profile, tellsAgentVariables, pods, copy: copyTarget ?? undefined })
 }
 
 /** Waits for the client's session to become usable, then connects to its representative agent. */
@@ -304,8 +336,9 @@ const waitForAgent = (
     if (representative === undefined) return yield* notInTime(state.options, title)
     const limits = yield* limitsOf(state.options, client, session, agents)
     const user: AgentUser = { session: name, link: ++state.links, policy: client.policy }
-    const first = yield* retrying(connectAgent(state, representative, user), () => true).pipe(
-      Effect.mapError((error) => internalError(`${error.message}.`)),
+    const connecting = connectAgent(state, representative, { limits, user })
+    const first = yield* retrying(connecting, ({ _tag }) => _tag === "AgentUnreachable").pipe(
+      Effect.mapError((error) => (error._tag === "ApiError" ? error : internalError(`${error.message}.`))),
       // A client that leaves before its upgrade is never served.
       Effect.tap((channel) => Effect.addFinalizer(() => Effect.sync(channel.close)))
     )
@@ -329,6 +362,7 @@ const waitForAgent = (
       news: representativeNews({ pod, placement, before: servedBy, isUser: client.isUser }),
       locks,
       limits,
+      connection: { served: undefined },
       environment,
       hasYounger,
       succeeded,

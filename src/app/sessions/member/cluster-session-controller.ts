@@ -38,6 +38,7 @@ import {
   patchSessionStatus,
   release,
   type SessionAgent,
+  type SessionClient,
   sessionChanged,
   type SessionState,
   stateOf
@@ -55,6 +56,8 @@ export interface ClusterSessionController extends Controller {
   readonly agents: (name: string) => ReadonlyArray<SessionAgent>
   /** Notes the representative's pod that a client attaches to, and gives that of the attachment before. */
   readonly attaching: (name: string, pod: string) => string | undefined
+  /** Asks a client about pods that would join its session, for as long as the scope lives. */
+  readonly consult: (name: string, client: SessionClient) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** Handles a change in the cache of sessions. */
@@ -173,6 +176,11 @@ export const makeClusterSessionController = (
         const before = session?.servedBy
         if (session !== undefined) session.servedBy = pod
         return before
-      }
+      },
+      consult: (name, client) =>
+        Effect.acquireRelease(
+          Effect.sync(() => sessions.get(name)?.clients.add(client)),
+          (clients) => Effect.sync(() => clients?.delete(client))
+        )
     }
   })

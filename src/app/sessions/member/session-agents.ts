@@ -5,6 +5,7 @@
  */
 
 import { Clock, Effect, Result } from "effect"
+import { podLeftOutEvent } from "../../../domain/events/deed-events.ts"
 import { pods } from "../../../domain/resources/core-kinds.ts"
 import {
   mirrordClusterSessions,
@@ -338,6 +339,37 @@ const addAgents = (state: ClusterSessionState, turn: ChildTurn, placements: Plac
   return Effect.forEach(placements, addOne, { concurrency: startedAtOnce, discard: true })
 }
 
+/** Why a pod may not join the session while its clients do what they do; `undefined` if it may. */
+const forbiddenPod = ({ known }: ChildTurn, placement: AgentPlacement): Effect.Effect<string | undefined> =>
+  Effect.forEach([...known.clients], ({ forbidden }) => forbidden(placement)).pipe(
+    Effect.map((reasons) => reasons.find((reason) => reason !== undefined)),
+    // It is asked again at the next look.
+    Effect.catch(({ message }) => Effect.succeed(message))
+  )
+
+/**
+ * The new pods of the target whose policies let the session be. The others get no agent, and log, Event and clients say
+ * why, once.
+ */
+const allowedPods = (state: ClusterSessionState, turn: ChildTurn, pods: Placements): Effect.Effect<Placements> =>
+  Effect.gen(function* () {
+    const { key: name, known: session, view } = turn
+    const before = session.leftOut
+    const leftOut = new Map<string, string>()
+    for (const placement of pods) {
+      const { containerId, podName } = placement
+      const why = yield* forbiddenPod(turn, placement)
+      if (why === undefined) continue
+      leftOut.set(containerId, why)
+      if (before.get(containerId) === why) continue
+      yield* logWarning("pod left out", { session: name, pod: podName, problem: why })
+      state.options.events.record(mirrordClusterSessions, view, podLeftOutEvent(podName, why))
+      for (const { warn } of session.clients) warn(`pod ${podName} is left out: ${why}`)
+    }
+    session.leftOut = leftOut
+    return pods.filter(({ containerId }) => !leftOut.has(containerId))
+  })
+
 /**
  * Starts agents next to new pods of the target, and gives up agents whose pods are gone. A failed look-up counts as no
  * new pods; the next refresh looks again.
@@ -354,7 +386,11 @@ export const refreshAgents = (state: ClusterSessionState, turn: ChildTurn): Effe
       state,
       session.agents.filter(({ placement }) => placement !== undefined && !usable.has(placement.containerId))
     )
-    const missing = found.filter(({ containerId }) => !served.has(containerId))
+    const missing = yield* allowedPods(
+      state,
+      turn,
+      found.filter(({ containerId }) => !served.has(containerId))
+    )
     const { places } = grantAgents(state, turn, missing)
     yield* addAgents(
       state,

@@ -22,6 +22,7 @@ import type { ProtectedNamespaces } from "../../../domain/target/protected-names
 import type { AgentHandle, Agents } from "../../../ports/agents.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import type { Capability } from "../../api/capability.ts"
+import type { ApiError } from "../../api/status.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import type { PlannedController, Turn } from "../../kernel/planned-controller.ts"
@@ -72,6 +73,14 @@ export interface RunningAgent extends SessionAgent {
   readonly startedAt: number
 }
 
+/** A client of a session, as far as it decides which pods may join. */
+export interface SessionClient {
+  /** Why a policy of the pod forbids what the client does now, as the end of a sentence; `undefined`: none does. */
+  readonly forbidden: (placement: AgentPlacement) => Effect.Effect<string | undefined, ApiError>
+  /** Adds a message to the client's log. */
+  readonly warn: (message: string) => void
+}
+
 /** The knowledge of this process about one session, beside its object. */
 export interface SessionState {
   /** The object as it was when this process first saw it. */
@@ -83,6 +92,10 @@ export interface SessionState {
   agent: AgentObservation
   /** Agents whose idle connection is open; the first is the representative. */
   agents: ReadonlyArray<RunningAgent>
+  /** The clients that are connected now. */
+  readonly clients: Set<SessionClient>
+  /** Why pods of the target are left out for their policies, by container. */
+  leftOut: ReadonlyMap<string, string>
   /** The pod of the representative when a client attached last. */
   servedBy: string | undefined
   /** Agents that are being started, as the bounds count them. */
@@ -166,6 +179,8 @@ export const newSession = (session: MirrordClusterSession, requirePrimary = fals
   pods: podsUnknown,
   agent: { _tag: "None" },
   agents: [],
+  clients: new Set(),
+  leftOut: new Map(),
   servedBy: undefined,
   starting: new Set(),
   failures: 0,

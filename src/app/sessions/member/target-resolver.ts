@@ -12,7 +12,9 @@ import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cl
 import { readResource, type ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
 import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
+import { meetsAll } from "../../../domain/target/label-requirements.ts"
 import { type AgentPlacement, choosePods, chooseSinglePod } from "../../../domain/target/pod-choice.ts"
+import { type Owner, ownPods, replicaSetsOf } from "../../../domain/target/pod-owner.ts"
 import {
   labelSelectorText,
   type PodLabels,
@@ -42,6 +44,9 @@ const referenced: Readonly<Record<string, ResourceDescriptor<Workload>>> = {
   ReplicaSet: kinds.replicaSets,
   StatefulSet: kinds.statefulSets
 }
+
+/** How many replica sets are read at a time. */
+const readAtOnce = 8
 
 /** One look-up. Its failures are sentences for the user. */
 interface LookUp {
@@ -106,11 +111,55 @@ const choose = (
 const podsWithLabels = (lookUp: LookUp, labels: PodLabels): Effect.Effect<Placements, SessionFailure> =>
   Effect.flatMap(listPods(lookUp, labels), (found) => choose(lookUp, found, labels))
 
-/** The pods of the workload that an Argo Rollout refers to. */
-const podsOfReferenced = (
+/** The replica sets that own any of the pods, by name; without those that are gone. Each is read once a look-up. */
+const readSets = (lookUp: LookUp, found: ReadonlyArray<Pod>, owners: ReadonlyArray<Owner>) =>
+  Effect.forEach(
+    replicaSetsOf(found, owners),
+    (name) =>
+      lookUp.api.get(kinds.replicaSets, name, lookUp.namespace).pipe(
+        Effect.map(({ metadata }) => [[name, metadata] as const]),
+        Effect.catch((error) =>
+          error.reason === "NotFound" ? Effect.succeed([]) : Effect.fail(refused(lookUp, error))
+        )
+      ),
+    { concurrency: readAtOnce }
+  ).pipe(Effect.map((sets) => new Map(sets.flat())))
+
+/** The pods that workloads own, or nobody, out of those that a selector finds. */
+const podsOfOwners = (
+  lookUp: LookUp,
+  { labels, requirements }: Extract<WorkloadSelector, { readonly _tag: "Labels" }>,
+  owners: ReadonlyArray<Owner>
+): Effect.Effect<Placements, SessionFailure> =>
+  Effect.gen(function* () {
+    const listed = yield* listPods(lookUp, labels)
+    const found = listed.filter(({ metadata }) => meetsAll(requirements, metadata.labels ?? {}))
+    const { others, pods: own } = ownPods(found, owners, yield* readSets(lookUp, found, owners))
+    const [other] = others
+    return own.length === 0 && other !== undefined
+      ? yield* failWith({
+          _tag: "PodsOfOthers",
+          target: lookUp.path,
+          selector: labelSelectorText(labels),
+          pod: other.metadata.name
+        })
+      : yield* choose(lookUp, own, labels)
+  })
+
+/** The workload whose pod template an Argo Rollout has. Both may have pods while one takes over from the other. */
+const referencedOwner = ({ spec }: Workload): ReadonlyArray<Owner> => {
+  const { workloadRef } = spec ?? {}
+  const descriptor = workloadRef && referenced[workloadRef.kind]
+  return workloadRef === undefined || workloadRef === null || descriptor === undefined || descriptor === null
+    ? []
+    : [{ group: descriptor.group, kind: descriptor.kind, name: workloadRef.name }]
+}
+
+/** The selector of the workload that an Argo Rollout refers to. */
+const referencedSelector = (
   lookUp: LookUp,
   { kind, name }: Extract<WorkloadSelector, { readonly _tag: "Reference" }>
-): Effect.Effect<Placements, SessionFailure> =>
+): Effect.Effect<Extract<WorkloadSelector, { readonly _tag: "Labels" }>, SessionFailure> =>
   Effect.gen(function* () {
     const { path } = lookUp
     const descriptor = referenced[kind]
@@ -118,7 +167,7 @@ const podsOfReferenced = (
       return yield* failWith({ _tag: "UnknownWorkloadRef", target: path, apiVersion: "v1", kind })
     const selector = yield* orFail(workloadSelector(path, yield* get(lookUp, descriptor, name)))
     return selector._tag === "Labels"
-      ? yield* podsWithLabels(lookUp, selector.labels)
+      ? selector
       : yield* failWith({ _tag: "MissingSelector", target: path, field: "spec.selector.matchLabels" })
   })
 
@@ -132,9 +181,10 @@ const podsOfWorkload = (
     const problem = templateProblem(path, object, target.container)
     if (problem !== undefined) return yield* failWith(problem)
     const selector = yield* orFail(workloadSelector(path, object))
-    return selector._tag === "Labels"
-      ? yield* podsWithLabels(lookUp, selector.labels)
-      : yield* podsOfReferenced(lookUp, selector)
+    const { group, kind } = descriptor
+    const owners = [{ group, kind, name: target.name }, ...referencedOwner(object)]
+    const found = selector._tag === "Labels" ? selector : yield* referencedSelector(lookUp, selector)
+    return yield* podsOfOwners(lookUp, found, owners)
   })
 
 const podsOfService = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> =>

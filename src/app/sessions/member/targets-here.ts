@@ -4,7 +4,8 @@
  */
 
 import { Effect, Result, Semaphore } from "effect"
-import { asObject, at } from "../../../domain/json.ts"
+import { asObject, asString, at } from "../../../domain/json.ts"
+import type { Keeps } from "../../../domain/resources/kept-fields.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
 import { ownerLabel } from "../../../domain/session/names.ts"
 import { cureOf, type SessionFailure } from "../../../domain/session/session-failure.ts"
@@ -53,21 +54,34 @@ const listedTarget = (kind: TargetKind, object: KubeObject): Workload => {
   }
 }
 
+/** Of thousands of workloads, which may have megabytes each, a list needs the names alone. Others count as gone. */
+const keepsTarget =
+  (kind: TargetKind): Keeps =>
+  (object) => {
+    // A workload has a spec; without it an object is the kept part of one.
+    if (object["spec"] === undefined) return object
+    if (!isTarget(kind, object)) return undefined
+    const { name, namespace } = object.metadata
+    const { container } = listedTarget(kind, object)
+    return { metadata: { name, ...(namespace === undefined ? {} : { namespace }) }, container }
+  }
+
 const listKind = (
   { api, protectedNamespaces }: Place,
   kind: TargetKind,
   namespace: string | undefined
 ): Effect.Effect<ReadonlyArray<object>, ApiError> =>
-  api.list(resourceOf(kind), namespace === undefined ? {} : { namespace }).pipe(
+  api.list({ ...resourceOf(kind), keeps: keepsTarget(kind) }, namespace === undefined ? {} : { namespace }).pipe(
     // A cluster need not know Rollouts.
     Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed({ items: [] }) : Effect.fail(error))),
     Effect.mapError(({ detail }) => internalError(`The targets of kind ${kind} cannot be listed: ${detail}.`)),
     Effect.map(({ items }) =>
       items.flatMap((object) => {
         const { name, namespace: its = "" } = object.metadata
-        return protectedNamespaces.has(its) || !isTarget(kind, object)
+        const container = asString(object["container"])
+        return protectedNamespaces.has(its)
           ? []
-          : [targetObject(its, `${kind}.${name}`, listedTarget(kind, object))]
+          : [targetObject(its, `${kind}.${name}`, { _tag: "Workload", kind, name, container })]
       })
     )
   )

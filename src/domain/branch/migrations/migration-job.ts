@@ -60,7 +60,8 @@ export const isMigrationsName = (branchUid: string, name: string): boolean => {
 /** The container that runs migrations. */
 export const migrationsContainer = "migrations"
 
-const flywayRepository = "docker.io/flyway/flyway"
+/** Repository of the official image of Flyway. */
+export const flywayRepository = "docker.io/flyway/flyway"
 const flywayVersion = "12"
 const flywayUser = 10_001
 const archiveFile = "migrations.tar.gz"

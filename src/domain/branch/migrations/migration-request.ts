@@ -9,10 +9,11 @@ import * as Result from "effect/Result"
 import { quoted } from "../../clean-text.ts"
 import type { Sha256Hex } from "../../fleet/cluster-name.ts"
 import { isObject, type JsonObject } from "../../json.ts"
+import { archiveMark, archiveProblem } from "./archive-mark.ts"
 
 /** The migrations of a branch. `image`: nothing where the administrators' one is meant. */
 export type MigrationRequest =
-  /** Flyway with the files of an archive: `tar.gz` in base64. */
+  /** Flyway with the files of an archive: `tar.gz` in base64, or its mark. */
   | { readonly _tag: "Archive"; readonly archive: string; readonly image: string | undefined }
   /** Flyway with files of its image. */
   | { readonly _tag: "Locations"; readonly locations: ReadonlyArray<string>; readonly image: string }
@@ -25,9 +26,6 @@ export type MigrationRequest =
       readonly env: Readonly<Record<string, string>>
     }
 
-/** Most bytes of an archive, which a ConfigMap has to hold. */
-const longestArchive = 1_048_576
-const base64 = /^[A-Za-z0-9+/]+={0,2}$/u
 const variableName = /^[-._A-Za-z][-._A-Za-z0-9]{0,252}$/u
 const nul = "\u0000"
 
@@ -47,15 +45,6 @@ const imageAt = ({ image }: JsonObject): Result.Result<string | undefined, strin
   !isGiven(image) || isText(image)
     ? Result.succeed(isText(image) ? image : undefined)
     : Result.fail("spec.migrations.image must be text.")
-
-const archiveProblem = (archive: string): string | undefined => {
-  if (!base64.test(archive) || archive.length % 4 !== 0) {
-    return "spec.migrations.archive is no base64; it must be a tar.gz of the files in base64."
-  }
-  return (archive.length / 4) * 3 - (archive.endsWith("==") ? 2 : archive.endsWith("=") ? 1 : 0) > longestArchive
-    ? "spec.migrations.archive is longer than 1 MiB: have fewer files, or an image with them and their locations."
-    : undefined
-}
 
 const readFlyway = (spec: JsonObject): Result.Result<MigrationRequest, string> =>
   Result.gen(function* () {
@@ -123,7 +112,8 @@ export const readMigrations = (spec: JsonObject): Result.Result<MigrationRequest
 
 /** The same for the same migrations, in whatever order the API server has the parts of an object. */
 export const migrationDigest = (request: MigrationRequest, sha256Hex: Sha256Hex): string => {
-  const parts = Object.entries(request).map(([name, value]: [string, unknown]) => [
+  const marked = request._tag === "Archive" ? { ...request, archive: archiveMark(request.archive, sha256Hex) } : request
+  const parts = Object.entries(marked).map(([name, value]: [string, unknown]) => [
     name,
     isObject(value) ? Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)) : (value ?? null)
   ])

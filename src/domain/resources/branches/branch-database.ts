@@ -1,10 +1,13 @@
 /** The published kind BranchDatabase, for databases of any engine. Here it only makes the definition in `crds/`. */
 
 import * as Schema from "effect/Schema"
+import { longestArchiveText } from "../../branch/migrations/archive-mark.ts"
 import { anyBranching } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
-import { literals, nullable, open, text, textMap, texts, uint16 } from "../field-schemas.ts"
+import { literals, nullable, open, shortText, uint16 } from "../field-schemas.ts"
+import { keptBy } from "../kept-fields.ts"
 import { ObjectMeta } from "../object-meta.ts"
+import type { WatchedResource } from "../resource-descriptor.ts"
 import { KubeResourceTarget } from "../session-shapes.ts"
 import {
   BranchStatus,
@@ -14,6 +17,9 @@ import {
   branchColumns,
   branchFields,
   copied,
+  orderText,
+  orderTextMap,
+  orderTexts,
   sqlMode
 } from "./branch-shapes.ts"
 
@@ -23,7 +29,7 @@ const sqlCopy = copied(
   Schema.Struct({
     mode: sqlMode,
     items,
-    dumpArgs: nullable(texts("Further arguments of the engine's dump program."))
+    dumpArgs: nullable(orderTexts("Further arguments of the engine's dump program."))
   })
 )
 const documentCopy = copied(Schema.Struct({ mode: allOrNothing, items }))
@@ -36,8 +42,8 @@ const optionBlocks = {
     Schema.Struct({
       copy: sqlCopy,
       iamAuth,
-      connectionSettings: Schema.optionalKey(textMap("Settings of the connection to the source.")),
-      queryParams: nullable(textMap("Query parameters of the connection URL."))
+      connectionSettings: Schema.optionalKey(orderTextMap("Settings of the connection to the source.")),
+      queryParams: nullable(orderTextMap("Query parameters of the connection URL."))
     })
   ),
   mysqlOptions: nullable(Schema.Struct({ copy: sqlCopy, iamAuth })),
@@ -48,7 +54,7 @@ const optionBlocks = {
   spannerOptions: nullable(
     Schema.Struct({
       copy: sqlCopy,
-      emulatorHostVar: nullable(text("Variable by which the application finds an emulator."))
+      emulatorHostVar: nullable(orderText("Variable by which the application finds an emulator."))
     })
   ),
   mongodbOptions: nullable(Schema.Struct({ copy: documentCopy })),
@@ -58,24 +64,24 @@ const optionBlocks = {
       copy: copied(
         Schema.Struct({
           mode: allOrNothing,
-          patterns: nullable(texts("Only keys that match one of these."))
+          patterns: nullable(orderTexts("Only keys that match one of these."))
         })
       )
     })
   ),
   genericOptions: nullable(
     Schema.Struct({
-      image: text("Image of the database."),
+      image: orderText("Image of the database."),
       port: uint16("Port that it listens on."),
-      command: nullable(texts("Instead of the image's entry point.")),
-      args: nullable(texts("Arguments of the command.")),
-      env: Schema.optionalKey(textMap("Environment of the container.")),
+      command: nullable(orderTexts("Instead of the image's entry point.")),
+      args: nullable(orderTexts("Arguments of the command.")),
+      env: Schema.optionalKey(orderTextMap("Environment of the container.")),
       readiness: nullable(
         Schema.Struct({
-          exec: nullable(Schema.Struct({ command: texts("Ready when this ends with 0.") })),
+          exec: nullable(Schema.Struct({ command: orderTexts("Ready when this ends with 0.") })),
           httpGet: nullable(
             Schema.Struct({
-              path: text("Ready when this answers 2xx or 3xx."),
+              path: orderText("Ready when this answers 2xx or 3xx."),
               port: nullable(uint16("If not `port`."))
             })
           )
@@ -94,11 +100,19 @@ const blocks = Object.keys(optionBlocks)
 const BranchDatabaseSpec = Schema.Struct({
   ...branchFields,
   target: KubeResourceTarget,
-  version: nullable(text("Tag of the engine's image; not together with `image`.")),
-  image: nullable(text("The image of the database; not together with `version`.")),
-  profile: nullable(text("Name of a baseline that the operator's branch configuration defines.")),
+  version: nullable(orderText("Tag of the engine's image; not together with `image`.")),
+  image: nullable(orderText("The image of the database; not together with `version`.")),
+  profile: nullable(orderText("Name of a baseline that the operator's branch configuration defines.")),
   migrations: nullable(
-    open({ flavor: literals(["flyway", "container"], "What runs the migrations.") }).annotate({
+    open({
+      flavor: literals(["flyway", "container"], "What runs the migrations."),
+      archive: nullable(shortText(longestArchiveText, "For Flyway: its files as `tar.gz` in base64.")),
+      locations: nullable(orderTexts("For Flyway: where its files are in the image.")),
+      image: nullable(orderText("The image that has the files, or the program.")),
+      command: nullable(orderTexts("Instead of the image's entry point.")),
+      args: nullable(orderTexts("Arguments of the command.")),
+      env: nullable(orderTextMap("Environment of the program."))
+    }).annotate({
       description: "Run in the branch once it is there, and again when this changes."
     })
   ),
@@ -114,13 +128,14 @@ export const BranchDatabase = Schema.Struct({
 /** A database of its own for the sessions that name it, made from a workload's database. */
 export type BranchDatabase = typeof BranchDatabase.Type
 
-export const branchDatabases: CustomResource<BranchDatabase> = {
+export const branchDatabases: CustomResource<BranchDatabase> & WatchedResource<BranchDatabase> = {
   group: "dbs.mirrord.metalbear.co",
   version: "v1alpha1",
   kind: "BranchDatabase",
   plural: "branchdatabases",
   scope: "Namespaced",
   schema: BranchDatabase,
+  keeps: keptBy(BranchDatabase),
   description: "A branch of a workload's database, of any engine.",
   installedWith: anyBranching,
   columns: branchColumns,

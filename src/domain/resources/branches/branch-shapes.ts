@@ -6,9 +6,36 @@
 
 import * as Schema from "effect/Schema"
 import { ageColumn, column } from "../custom-resource.ts"
-import { anything, exactlyOne, int64, literals, nullable, open, text, time, truth, unsigned } from "../field-schemas.ts"
+import {
+  anything,
+  exactlyOne,
+  int64,
+  literals,
+  nullable,
+  open,
+  shortText,
+  shortTextMap,
+  shortTexts,
+  text,
+  time,
+  truth,
+  unsigned
+} from "../field-schemas.ts"
+import { mostEntries } from "../open-api-schema.ts"
 import { observations } from "../observations.ts"
 import { SessionOwner } from "../session-shapes.ts"
+
+/**
+ * Bounds of what an order of a branch may hold, characters and entries: far more than clients send, and far less than
+ * an object may. The operator refuses some of it earlier, with sentences of its own.
+ */
+const orderLimits = { text: 4_096, value: 16_384, entries: 1_000 } as const
+
+/** A text of an order. */
+export const orderText = (description: string) => shortText(orderLimits.text, description)
+/** Texts of an order, such as the arguments of a program. */
+export const orderTexts = (description: string) => shortTexts(orderLimits.entries, orderLimits.value, description)
+export const orderTextMap = (description: string) => shortTextMap(orderLimits.entries, orderLimits.value, description)
 
 /** The origin of the source's address. Each value is a source or a list of sources (published-chart.md §1.9). */
 const ConnectionSource = Schema.Struct({
@@ -22,7 +49,8 @@ const ConnectionSource = Schema.Struct({
       database: Schema.optionalKey(anything("Where the database's name comes from.")),
       extra: Schema.optionalKey(
         Schema.Record(Schema.String, anything("Where the value comes from.")).annotate({
-          description: "Further parameters of the engine."
+          description: "Further parameters of the engine.",
+          [mostEntries]: orderLimits.entries
         })
       )
     }).annotate({ description: "Where the parts of the address come from." })
@@ -38,8 +66,8 @@ export const IamAuth = open({ type: literals(["aws_rds", "gcp_cloud_sql"], "Whos
 /** Tables or collections by name, each perhaps with a filter. */
 export const CopiedParts = Schema.Record(
   Schema.String,
-  Schema.Struct({ filter: nullable(text("Copy only what matches, in the engine's language.")) })
-).annotate({ description: "Copied whatever `mode` says." })
+  Schema.Struct({ filter: nullable(shortText(orderLimits.value, "Copy only what matches, in the engine's language.")) })
+).annotate({ description: "Copied whatever `mode` says.", [mostEntries]: orderLimits.entries })
 
 export const sqlMode = literals(["empty", "schema", "all"], "Nothing, the schema, or the schema and all rows.")
 export const allOrNothing = literals(["empty", "all"], "Nothing or everything.")
@@ -50,9 +78,9 @@ export const copied = <S extends Schema.Top>(schema: S) =>
 
 /** `spec` that the unified and the legacy kinds have in common. */
 export const branchFields = {
-  id: text("Sessions with the same id share the branch."),
+  id: orderText("Sessions with the same id share the branch."),
   connectionSource: ConnectionSource,
-  databaseName: nullable(text("Name of the database.")),
+  databaseName: nullable(orderText("Name of the database.")),
   ttlSecs: unsigned("The branch is deleted this many seconds after its last use.")
 }
 

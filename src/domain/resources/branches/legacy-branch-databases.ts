@@ -6,8 +6,10 @@
 import * as Schema from "effect/Schema"
 import { branching, type BranchEngine } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
-import { eachNamed, exactlyOne, nullable, text, textMap } from "../field-schemas.ts"
+import { eachNamed, exactlyOne, nullable } from "../field-schemas.ts"
+import { keptBy } from "../kept-fields.ts"
 import { ObjectMeta } from "../object-meta.ts"
+import type { WatchedResource } from "../resource-descriptor.ts"
 import {
   BranchStatus,
   CopiedParts,
@@ -16,6 +18,8 @@ import {
   branchColumns,
   branchFields,
   copied,
+  orderText,
+  orderTextMap,
   sqlMode
 } from "./branch-shapes.ts"
 
@@ -27,9 +31,9 @@ const workloads = ["deployment", "pod", "rollout", "job", "cron_job", "stateful_
  * knows `labels`.
  */
 const LegacyTarget = Schema.Struct({
-  ...eachNamed(workloads, (name) => Schema.optionalKey(text(`Name of the ${name.replace("_", " ")}.`))),
-  labels: Schema.optionalKey(textMap("Labels of the pods.")),
-  container: nullable(text("Name of the container; nothing: chosen by the operator."))
+  ...eachNamed(workloads, (name) => Schema.optionalKey(orderText(`Name of the ${name.replace("_", " ")}.`))),
+  labels: Schema.optionalKey(orderTextMap("Labels of the pods.")),
+  container: nullable(orderText("Name of the container; nothing: chosen by the operator."))
 }).annotate({ description: "The workload whose database is branched.", ...exactlyOne(...workloads, "labels") })
 export type LegacyTarget = typeof LegacyTarget.Type
 
@@ -37,7 +41,7 @@ const sqlCopy = copied(Schema.Struct({ mode: sqlMode, tables: nullable(CopiedPar
 
 /** `spec` of each kind (published-chart.md §1.11). */
 const shared = { ...branchFields, target: LegacyTarget }
-const version = nullable(text("Tag of the engine's image."))
+const version = nullable(orderText("Tag of the engine's image."))
 
 const description = "What the branch is made of."
 const pgSpec = Schema.Struct({
@@ -75,29 +79,32 @@ const common = {
 } as const
 
 /** Branches as clients made them before {@link import("./branch-database.ts").BranchDatabase}. */
-export const pgBranchDatabases: CustomResource<PgBranchDatabase> = {
+export const pgBranchDatabases: CustomResource<PgBranchDatabase> & WatchedResource<PgBranchDatabase> = {
   ...common,
   kind: "PgBranchDatabase",
   plural: "pgbranchdatabases",
   schema: PgBranchDatabase,
+  keeps: keptBy(PgBranchDatabase),
   description: "A branch of a workload's PostgreSQL database, as older clients make it.",
   installedWith: [branching("pg")]
 }
 
-export const mysqlBranchDatabases: CustomResource<MysqlBranchDatabase> = {
+export const mysqlBranchDatabases: CustomResource<MysqlBranchDatabase> & WatchedResource<MysqlBranchDatabase> = {
   ...common,
   kind: "MysqlBranchDatabase",
   plural: "mysqlbranchdatabases",
   schema: MysqlBranchDatabase,
+  keeps: keptBy(MysqlBranchDatabase),
   description: "A branch of a workload's MySQL database, as older clients make it.",
   installedWith: [branching("mysql")]
 }
 
-export const mongodbBranchDatabases: CustomResource<MongodbBranchDatabase> = {
+export const mongodbBranchDatabases: CustomResource<MongodbBranchDatabase> & WatchedResource<MongodbBranchDatabase> = {
   ...common,
   kind: "MongodbBranchDatabase",
   plural: "mongodbbranchdatabases",
   schema: MongodbBranchDatabase,
+  keeps: keptBy(MongodbBranchDatabase),
   description: "A branch of a workload's MongoDB database, as older clients make it.",
   installedWith: [branching("mongodb")]
 }

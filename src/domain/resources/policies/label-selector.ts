@@ -1,4 +1,4 @@
-/** The label selector of policies and TLS configurations. Selectors of workloads are in core-kinds.ts. */
+/** The label selector of policies, of TLS configurations and of workloads. */
 
 import * as Schema from "effect/Schema"
 import { literals, nullable, text, textMap, texts } from "../field-schemas.ts"

@@ -7,7 +7,9 @@
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { literals, nullable, text, texts, truth, uint16 } from "../field-schemas.ts"
+import { keepsWholeSpec } from "../kept-fields.ts"
 import { ObjectMeta } from "../object-meta.ts"
+import type { WatchedResource } from "../resource-descriptor.ts"
 import { LabelSelector } from "./label-selector.ts"
 
 const patterns = (description: string) => Schema.optionalKey(texts(description).annotate({ default: [] }))
@@ -86,10 +88,11 @@ const common = {
   group: "policies.mirrord.metalbear.co",
   version: "v1alpha",
   schema: Policy,
+  keeps: keepsWholeSpec,
   installedWith: []
 } as const
 
-export const mirrordPolicies: CustomResource<Policy> = {
+export const mirrordPolicies: CustomResource<Policy> & WatchedResource<Policy> = {
   ...common,
   kind: "MirrordPolicy",
   plural: "mirrordpolicies",
@@ -97,7 +100,7 @@ export const mirrordPolicies: CustomResource<Policy> = {
   description: "What sessions may not do in this namespace."
 }
 
-export const mirrordClusterPolicies: CustomResource<Policy> = {
+export const mirrordClusterPolicies: CustomResource<Policy> & WatchedResource<Policy> = {
   ...common,
   kind: "MirrordClusterPolicy",
   plural: "mirrordclusterpolicies",

@@ -7,7 +7,9 @@
 import * as Schema from "effect/Schema"
 import type { CustomResource } from "../custom-resource.ts"
 import { nullable, text, texts, truth, uint16 } from "../field-schemas.ts"
+import { keepsWholeSpec } from "../kept-fields.ts"
 import { ObjectMeta } from "../object-meta.ts"
+import type { WatchedResource } from "../resource-descriptor.ts"
 import { LabelSelector } from "./label-selector.ts"
 
 const Authentication = Schema.Struct({
@@ -53,10 +55,11 @@ const common = {
   group: "mirrord.metalbear.co",
   version: "v1alpha",
   schema: TlsStealConfig,
+  keeps: keepsWholeSpec,
   installedWith: []
 } as const
 
-export const mirrordTlsStealConfigs: CustomResource<TlsStealConfig> = {
+export const mirrordTlsStealConfigs: CustomResource<TlsStealConfig> & WatchedResource<TlsStealConfig> = {
   ...common,
   kind: "MirrordTlsStealConfig",
   plural: "mirrordtlsstealconfigs",
@@ -64,7 +67,7 @@ export const mirrordTlsStealConfigs: CustomResource<TlsStealConfig> = {
   description: "How agents read encrypted traffic in this namespace."
 }
 
-export const mirrordClusterTlsStealConfigs: CustomResource<TlsStealConfig> = {
+export const mirrordClusterTlsStealConfigs: CustomResource<TlsStealConfig> & WatchedResource<TlsStealConfig> = {
   ...common,
   kind: "MirrordClusterTlsStealConfig",
   plural: "mirrordclustertlsstealconfigs",

@@ -35,6 +35,8 @@ const placement: Omit<AgentPlacement, "containerId"> = {
   podName: "web-1",
   podNamespace: "default",
   podUid: "p",
+  podLabels: {},
+  podOwners: [],
   podIps: [],
   nodeName: "node",
   containerName: "web",

@@ -31,7 +31,10 @@ export const simulateHere = async (given: Given): Promise<SimulateRun> => {
 /** Runs the program in a folder. `interruptAt`: sends SIGINT as soon as standard output matches. */
 export const simulate = (cwd: string, args: ReadonlyArray<string>, interruptAt?: RegExp): Promise<SimulateRun> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program, "simulate", ...args], { cwd, stdio: ["ignore", "pipe", "pipe"] })
+    const child = spawn(process.execPath, [program, "simulate", "--workers", "1", ...args], {
+      cwd,
+      stdio: ["ignore", "pipe", "pipe"]
+    })
     let [out, err] = ["", ""]
     let isInterrupted = false
     child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -33,16 +33,16 @@ const right = ["cluster a default", "session s1", "tick 5s", "expect s1 serving"
 describe("npm run simulate", () => {
   it("gives the same output and the same trace, however many workers there are, and for one story alone", async () => {
     const withWorkers = (workers: string) =>
-      simulateHere({ ...small, seed: "5", stories: "4", workers, trace: `${folder}/${workers}.jsonl` })
+      simulateHere({ ...small, seed: "5", stories: "2", workers, trace: `${folder}/${workers}.jsonl` })
     const [one, two] = [await withWorkers("1"), await withWorkers("2")]
     expect(two.out).toBe(one.out)
     expect(two.code).toBe(one.code)
-    expect(one.lines.at(-1)).toBe("4 passed, 0 failed")
+    expect(one.lines.at(-1)).toBe("2 passed, 0 failed")
     const [firstTrace, secondTrace] = [read("1.jsonl"), read("2.jsonl")]
     expect(firstTrace === secondTrace).toBe(true)
     const headings = firstTrace.split("\n").filter((line) => line.startsWith('{"_tag":"Story"'))
     expect(json(headings).map(({ lines, number, seed }) => [number, seed, lines])).toEqual(
-      [1, 2, 3, 4].map((i) => [i, `5/${i}`, randomStory(`5/${i}`, { clusters: 1, sessions: 1, minutes: 5 }).lines])
+      [1, 2].map((i) => [i, `5/${i}`, randomStory(`5/${i}`, { clusters: 1, sessions: 1, minutes: 5 }).lines])
     )
     expect(readdirSync(folder).filter((name) => name.includes(".parts-"))).toEqual([])
 
@@ -138,15 +138,13 @@ describe("npm run simulate", () => {
     const { code, lines } = await simulate(
       folder,
       ["--forever", "--seed", "8", "--stories", "2", "--clusters", "1", "--sessions", "1", "--json"],
-      /"seed":"10\/1"/
+      /"seed":"9\/1"/
     )
     const values = json(lines)
-    expect(values.slice(0, 5).map(({ seed, story }) => [story, seed])).toEqual([
+    expect(values.slice(0, 3).map(({ seed, story }) => [story, seed])).toEqual([
       [1, "8/1"],
       [2, "8/2"],
-      [3, "9/1"],
-      [4, "9/2"],
-      [5, "10/1"]
+      [3, "9/1"]
     ])
     const last = values.at(-1)
     expect(Number(last?.["passed"]) + Number(last?.["failed"])).toBe(values.length - 1)
@@ -154,7 +152,11 @@ describe("npm run simulate", () => {
   })
 
   it("is no success if Ctrl-C ends a run that had an end", async () => {
-    const { code, lines } = await simulate(folder, ["--stories", "100000", "--json"], /"story":2/)
+    const { code, lines } = await simulate(
+      folder,
+      ["--stories", "100000", "--clusters", "1", "--sessions", "1", "--json"],
+      /"story":1/
+    )
     expect(json(lines).at(-1)).toHaveProperty("passed")
     expect(code).toBe(130)
   })

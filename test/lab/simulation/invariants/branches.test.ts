@@ -1,4 +1,4 @@
-/** S-B1 to S-B16: what must never happen to a branch of a database. Each rule hears a wrong story, and a right one. */
+/** S-B1 to S-B17: what must never happen to a branch of a database. Each rule hears a wrong story, and a right one. */
 
 import { describe, expect, it } from "vitest"
 import { branchPartsAreOwned } from "../../../../lab/simulation/invariants/sb01-branch-parts-are-owned.ts"
@@ -16,6 +16,7 @@ import { namesReachTheDefault } from "../../../../lab/simulation/invariants/sb13
 import { readyBranchesServe } from "../../../../lab/simulation/invariants/sb14-ready-branches-serve.ts"
 import { phasesGoForward } from "../../../../lab/simulation/invariants/sb15-phases-go-forward.ts"
 import { borrowedBranchesAreLeft } from "../../../../lab/simulation/invariants/sb16-borrowed-branches-are-left.ts"
+import { targetsSecretsAlone } from "../../../../lab/simulation/invariants/sb17-targets-secrets-alone.ts"
 import { skipSyncLabel } from "../../../../lab/simulation/world/branch-order.ts"
 import type { SimClient } from "../../../../lab/simulation/world/sim-client.ts"
 import { forbiddenImage, sourceDomain, sourceSecret } from "../../../../lab/simulation/world/source-databases.ts"
@@ -350,6 +351,27 @@ describe("S-B12", () => {
       expect(find(imagesAreAllowed, [pod("docker.io/library/postgres:17", kind)])).toBeUndefined()
       expect(find(imagesAreAllowed, [pod(forbiddenImage, kind)])).toContain(`has the image ${forbiddenImage}`)
     }
+  })
+})
+
+describe("S-B17", () => {
+  const pod = (name: string, key: string): TimedEvent =>
+    committed("a", pods, {
+      metadata: { name: "pod", labels: { "db-owner-name": branchName } },
+      spec: { initContainers: [{ env: [{ name: "SOURCE_URL", valueFrom: { secretKeyRef: { name, key } } }] }] }
+    })
+
+  it("holds for the branch's own password and for what the target reads", () => {
+    for (const one of [pod("pod", "password"), pod(sourceSecret, "pg"), pod(sourceSecret, "mysql")])
+      expect(find(targetsSecretsAlone, [one])).toBeUndefined()
+  })
+
+  it("finds other Secrets, and other keys of the target's", () => {
+    for (const [name, key] of [
+      ["payroll", "key"],
+      [sourceSecret, "admin"]
+    ] as const)
+      expect(find(targetsSecretsAlone, [pod(name, key)])).toContain(`reads ${name}/${key}`)
   })
 })
 

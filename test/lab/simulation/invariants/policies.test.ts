@@ -80,6 +80,24 @@ describe("N18", () => {
     expect(about("a", undefined, 40_000)).toBeUndefined()
   })
 
+  it("breaks when an agent in a guarded workload's pod hears what a policy for that workload forbids", () => {
+    const { world } = served()
+    const { kubelet } = world.cluster("a")
+    for (const name of ["a", "b"]) world.cluster(name).kubelet.scaleCanary(0)
+    world.startClient({ name: "s2", user: "ann", shape: "exec", target: "service.web" })
+    world.pass(10_000)
+    kubelet.scaleCanary(1)
+    world.pass(40_000)
+    const agentOf = (owner: string | undefined) =>
+      kubelet.agents.find(({ containerId }) => kubelet.ownerOf(containerId) === owner)?.name ?? ""
+    const guard = policy({ block: ["steal"], targetPath: "deployment/myapp-canary" })
+    const about = (cluster: string, owner?: string) =>
+      find(policiesHold, after(cluster, guard, 40_000, heard(agentOf(owner))), world)
+    expect(about("a", "deployment/myapp-canary")).toContain("policy one")
+    expect(about("b", "deployment/myapp-canary"), "another cluster's").toBeUndefined()
+    expect(about("a"), "the other workload's pod").toBeUndefined()
+  })
+
   it("allows it while something is wrong", () => {
     const { agent, world } = served()
     world.network.cut("primary", "b")

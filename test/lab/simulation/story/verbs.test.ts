@@ -164,6 +164,8 @@ const wrong: ReadonlyArray<readonly [string, string]> = [
   ["pods a die", '"die" is none of reschedule, replace'],
   ["pods a scale", '"" is not a number of pods'],
   ["pods a ready 3", '"3" is too much'],
+  ["canary a", '"" is not a number of pods'],
+  ["canary a 1 2", '"2" is too much'],
   ["kubectl a apply", '"apply" is none of delete, edit'],
   ["kubectl a delete node", '"node" is none of child, parent, job, pod'],
   ["kubectl a delete job s1", '"s1" is too much'],
