@@ -10,6 +10,7 @@ import { orderNamespace, playBranchStory } from "./branches/branch-story.ts"
 import { makeMirrord } from "./branches/mirrord.ts"
 import { engineImage, postgresqlFolder } from "./branches/postgresql.ts"
 import { startShopDatabase } from "./branches/shop-database.ts"
+import { shortPath } from "./branches/short-path.ts"
 import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
 import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.ts"
 import type { AnyPlayground } from "./local-cluster.ts"
@@ -176,7 +177,7 @@ export const runPlayground = (
   return Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem
     const directory = yield* files.makeTempDirectoryScoped({ prefix: "braid-playground-" })
-    yield* play(options, directory, reporter)
+    yield* play(options, options.branches ? yield* shortPath(directory) : directory, reporter)
   }).pipe(
     Effect.scoped,
     Effect.provideService(TellOfWait, reporter.say),

@@ -91,13 +91,16 @@ export const parentInfo = (
   }
 }
 
-/** A multi-cluster session in the operator's status (operator-api.md §3.6). */
+/**
+ * A multi-cluster session in the operator's status (operator-api.md §3.6). A cluster that is left out is none of the
+ * session's: requests that enter there go to the workload.
+ */
 export const multiClusterSessionInfo = (parent: MirrordMultiClusterSession, now: number): MultiClusterSessionInfo => ({
   id: parent.metadata.name,
   durationSecs: secondsSince(parent.metadata.creationTimestamp, now),
   user: ownerText(parent.spec.owner),
   target: targetText(parent.spec.target, parent.spec.targetAlias),
   namespace: name(parent.spec.namespace),
-  clusters: parent.spec.clusters,
+  clusters: parent.spec.clusters.filter((cluster) => parent.status?.clusterSessions?.[cluster]?.error === undefined),
   phase: parent.status?.phase ?? "Initializing"
 })

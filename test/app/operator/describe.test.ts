@@ -76,7 +76,10 @@ describe("the MirrordOperator object", () => {
       operator_namespace: "mirrord",
       supported_features: expect.arrayContaining(["ProxyApi", "MultiClusterPrimary"])
     })
-    expect(describeOperator(single).spec).not.toHaveProperty("operator_namespace")
+    const withWorkloads = { ...primary, role: { _tag: "Primary", managementOnly: false, isDefault: true } } as const
+    for (const state of [single, withWorkloads]) {
+      expect(describeOperator(state).spec).not.toHaveProperty("operator_namespace")
+    }
     expect(describeOperator(single).spec.supported_features).not.toContain("MultiClusterPrimary")
   })
 

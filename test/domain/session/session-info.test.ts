@@ -60,6 +60,18 @@ describe("a session in a list", () => {
     })
   })
 
+  it("has all its clusters in the operator's status, but for those that are left out", () => {
+    const clusters = ["a", "b", "c"]
+    const part = { sessionName: "x", ready: false }
+    const listed = (clusterSessions: Readonly<Record<string, typeof part & { readonly error?: string }>>) => {
+      const status = { phase: "Ready", clusterSessions } as const
+      return multiClusterSessionInfo({ ...parent, spec: { ...parent.spec, clusters }, status }, now).clusters
+    }
+    expect(multiClusterSessionInfo({ ...parent, spec: { ...parent.spec, clusters } }, now).clusters).toEqual(clusters)
+    expect(listed({ a: { ...part, ready: true }, c: part })).toEqual(clusters)
+    expect(listed({ a: { ...part, ready: true }, b: { ...part, error: "no such deployment" } })).toEqual(["a", "c"])
+  })
+
   it("holds short and harmless texts, whoever made its object", () => {
     const nasty = `${"\u001b[2J\u202e\n".repeat(100_000)}`
     const spec = {
