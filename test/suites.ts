@@ -39,6 +39,10 @@ const migrated: ReadonlyArray<Need> = ["PostgreSQL", "Flyway"]
 
 /** By the test file below `test/`, without `.test.ts`. */
 export const suites = {
+  "app/branch-sync/branch-flood": {
+    needs: [],
+    finds: "branches that never go fill a primary, or stop others' branches"
+  },
   "app/commands/crash-output": { needs: [], finds: "the operator's last words hold a credential" },
   "app/commands/doctor/doctor-command": { needs: [], finds: "`braid doctor` ends with a wrong code, or never" },
   "app/commands/join/join-playground": {

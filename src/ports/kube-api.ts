@@ -13,7 +13,7 @@ export interface ResourceRef {
   readonly version: string
   readonly plural: string
   readonly scope: "Cluster" | "Namespaced"
-  /** The part of the objects that lists and watches give; nothing: all of it. */
+  /** The part of the objects that lists and watches give; `undefined` if all of it. */
   readonly keeps?: Keeps
 }
 
@@ -24,7 +24,7 @@ export interface ResourceRef {
  */
 export type KubeObject = StoredObject
 
-/** The part of an object that its kind keeps; nothing: the object counts as if it were not there. */
+/** The part of an object that its kind keeps; `undefined` if the object counts as if it were not there. */
 export const keptPart = ({ keeps }: Pick<ResourceRef, "keeps">, object: KubeObject): KubeObject | undefined =>
   keeps === undefined ? object : keeps(object)
 

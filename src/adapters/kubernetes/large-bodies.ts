@@ -6,10 +6,10 @@
  */
 
 /** How many large answers of a server are read at a time. */
-const mostAtOnce = 4
+const maxAtOnce = 4
 
 export class LargeBodies {
-  #free = mostAtOnce
+  #free = maxAtOnce
   readonly #waiting: Array<() => void> = []
 
   /** Completes when it is this answer's turn, in the order of asking. The result ends the turn. */

@@ -22,9 +22,9 @@ import { type Operation, unexpected, unreachable } from "./kube-errors.ts"
 /** Objects of the first page. */
 const firstLimit = 500
 /** How often a list is begun whose pages the server forgets before they are read. */
-const mostTries = 3
+const maxTries = 3
 /** Roughly the most memory that a list may take when all its pages are read, in bytes: some 60,000 pods. */
-const heaviestList = 64 * 1024 * 1024
+const maxListBytes = 64 * 1024 * 1024
 
 /** Asks for a page, which may be too long. `page`: the part of the query that says which. */
 type AskPage = (page: Readonly<Record<string, string>>) => Effect.Effect<unknown, KubeError>
@@ -32,7 +32,7 @@ type AskPage = (page: Readonly<Record<string, string>>) => Effect.Effect<unknown
 interface Page {
   readonly items: ReadonlyArray<KubeObject>
   readonly resourceVersion: string
-  /** Where the next page begins; nothing: this is the last one. */
+  /** Where the next page begins; `undefined` if this is the last one. */
   readonly next: string | undefined
 }
 
@@ -63,8 +63,8 @@ const takePage = (read: Read, ref: ResourceRef, page: Page | undefined): string 
     read.items.push(item)
     read.weight += weightOf(item)
   }
-  return read.weight > heaviestList
-    ? `its objects take more than ${heaviestList / 1024} KiB of memory; the rest was not read`
+  return read.weight > maxListBytes
+    ? `its objects take more than ${maxListBytes / 1024} KiB of memory; the rest was not read`
     : undefined
 }
 
@@ -94,4 +94,4 @@ const readAll = (operation: Operation, ref: ResourceRef, ask: AskPage): ReturnTy
  * version while the pages are read; then the list is begun again.
  */
 export const readPages = (operation: Operation, ref: ResourceRef, ask: AskPage): ReturnType<KubeApi["list"]> =>
-  Effect.retry(readAll(operation, ref, ask), { times: mostTries - 1, while: ({ reason }) => reason === "Gone" })
+  Effect.retry(readAll(operation, ref, ask), { times: maxTries - 1, while: ({ reason }) => reason === "Gone" })

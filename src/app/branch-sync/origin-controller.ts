@@ -95,7 +95,7 @@ const seenOf = (
 const placeOf = ({ options: { resource } }: Pick<SyncState, "options">, key: string): string =>
   `${resource.kind} ${key}`
 
-/** Why an origin without copy is beyond the bounds; nothing: it is not. Its copy's namespace counts. */
+/** Why an origin without copy is beyond the bounds; `undefined` if it is not. Its copy's namespace counts. */
 const boundProblem = (state: SyncState, { key, known, view }: OriginTurn): string | undefined => {
   const { places } = state.options
   const place = placeOf(state, key)
@@ -131,7 +131,7 @@ const copiesFor = (state: SyncState, { known, view }: OriginTurn) => {
 }
 
 /** How many archives of migrations are sent on at a time: each takes some MB. */
-const mostArchives = 4
+const maxArchives = 4
 
 /** Uses an object, or a patch of one, with the archive of the origin's migrations, which no cache has. */
 const withItsArchive = (
@@ -363,7 +363,7 @@ export const begunOrigins = (state: SyncState): CountedBranches =>
 /** Runs the controller for as long as the scope lives. No cluster is engaged yet. */
 export const makeOriginController = (options: BranchSyncOptions): Effect.Effect<SyncState, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const archives = yield* Semaphore.make(mostArchives)
+    const archives = yield* Semaphore.make(maxArchives)
     const parts = { options, known: new Map(), stopped: new Set<string>(), engaged: new Map(), archives }
     yield* countHolding("branches in two clusters", () => parts.known.size + parts.stopped.size)
     const stateOf = (origins: PlannedController<SyncedBranch>): SyncState => ({ ...parts, origins })

@@ -132,7 +132,7 @@ const observedMigrations = (
 /** A branch among those of all kinds. */
 const placeOf = ({ kind }: Pick<State, "kind">, key: string): string => `${kind.resource.kind} ${key}`
 
-/** Why a branch is beyond the bounds that has not begun; nothing: it is not. */
+/** Why a branch is beyond the bounds that has not begun; `undefined` if it is not. */
 const boundProblem = (state: State, { key, view: { metadata, status } }: BranchTurn): string | undefined => {
   const place = placeOf(state, key)
   if (status?.phase === "Failed") state.places.giveBack(place)
@@ -197,7 +197,7 @@ const performReadPassword = (
   })
 
 /** How many Jobs of migrations are made at a time: each takes some MB while its archive is read and sent. */
-const mostArchives = 4
+const maxArchives = 4
 /** When migrations are tried again that the cluster did not take, in ms. */
 const tryMigrationsAgain = 60_000
 
@@ -514,7 +514,7 @@ export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, 
     const runs = yield* makeMigrationRuns(options.api, (namespace, name) =>
       kinds.find(({ kind: { engine } }) => engine === undefined)?.self.enqueue(keyOf(namespace, name))
     )
-    const archives = yield* Semaphore.make(mostArchives)
+    const archives = yield* Semaphore.make(maxArchives)
     const places = new BranchPlaces(options.bounds, () => kinds.flatMap(begun))
     yield* countHolding("places of branches", () => places.size)
     kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>

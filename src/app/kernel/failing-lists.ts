@@ -22,7 +22,7 @@ interface WatchedList {
   readonly cluster: string
   /** `plural`, or `plural.group`. */
   readonly resource: string
-  /** Why it cannot be read, and since when; nothing: it can. */
+  /** Why it cannot be read, and since when; `undefined` if it can. */
   failing: { readonly why: string; readonly since: number } | undefined
 }
 

@@ -22,7 +22,7 @@ import { hearWatch } from "./watch-lags.ts"
 const firstPause = 250
 const longestPause = 5_000
 /** Watches that may fail in a row, with a list in between, until the collection counts as one that cannot be read. */
-const mostWatchFailures = 5
+const maxWatchFailures = 5
 
 /** A cache of one collection in one cluster, kept by list and watch. */
 export interface Reflector {
@@ -205,7 +205,7 @@ const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void
     if (isOfWatch) state.watchFailures++
     // A watch from a version that is forgotten is no trouble: a list comes next.
     if (error.reason !== "Gone" || !isOfWatch) state.problem = error
-    if (!isOfWatch || state.watchFailures > mostWatchFailures) yield* state.health.failed(error)
+    if (!isOfWatch || state.watchFailures > maxWatchFailures) yield* state.health.failed(error)
     const jitter = yield* Random.nextBetween(0.8, 1.2)
     yield* Queue.clear(state.wake)
     const pause = Math.min(longestPause, firstPause * 2 ** Math.min(state.failures++, 20)) * jitter
@@ -224,7 +224,7 @@ const listAndWatch = (state: ReflectorState): Effect.Effect<void> =>
       Effect.suspend(() => {
         state.problem = undefined
         state.isRead = true
-        return state.watchFailures > mostWatchFailures ? Effect.void : state.health.read
+        return state.watchFailures > maxWatchFailures ? Effect.void : state.health.read
       })
     ),
     // A list alone does not reset the failures: if every watch failed, listing over and over would be the heaviest load

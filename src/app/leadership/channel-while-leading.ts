@@ -3,6 +3,7 @@
  */
 
 import type { FrameChannel } from "../../ports/frame-channel.ts"
+import { passedOn } from "../kernel/passed-on.ts"
 import type { Term } from "../kernel/term.ts"
 
 /**
@@ -28,10 +29,8 @@ export const channelWhileLeading = (term: Term, channel: FrameChannel): FrameCha
   const mayPass = (): boolean => !isFinished && term.isCertain()
   const mayPassAtOnce = (): boolean => keptBack.length === 0 && !isPassing && mayPass()
   return {
-    direct: channel.direct ?? channel,
+    ...passedOn(channel),
     send: channel.send,
-    queuedBytes: channel.queuedBytes,
-    waitsForRoom: () => channel.waitsForRoom?.() === true,
     pause: () => {
       isPaused = true
       channel.pause()

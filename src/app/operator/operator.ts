@@ -249,7 +249,7 @@ const shownSessions = (
   return [...new Map(shown.map((session) => [session.info.id, session])).values()]
 }
 
-/** Whether the operator reads all that it keeps by list and watch; nothing: it does. `now`: epoch ms. */
+/** Whether the operator reads all that it keeps by list and watch; `undefined` if it does. `now`: epoch ms. */
 const collectionsCondition = ({ longest, sentences }: UnreadCollections, now: number): ReadonlyArray<Condition> =>
   sentences.length === 0
     ? []

@@ -74,8 +74,8 @@ const imagesOfAll = (repositories: ReadonlyArray<string | undefined>): ReadonlyA
   [...new Set(repositories.flatMap((repository) => repository ?? []))].flatMap(imagesOf)
 
 /**
- * Why an image that a branch names may not run; nothing: it may. Without a list of the administrators' it must be of a
- * repository that is used where users name none.
+ * Why an image that a branch names may not run; `undefined` if it may. Without a list of the administrators' it must be
+ * of a repository that is used where users name none.
  */
 const imagesProblem = (
   { dialect, image, migrations }: BranchRequest,

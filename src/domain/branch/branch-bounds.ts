@@ -9,7 +9,7 @@ import { reachedBound, type SessionBounds } from "../session/session-bounds.ts"
 
 type BranchBounds = Pick<SessionBounds, "branches" | "branchesPerNamespace">
 
-/** Why a branch of a namespace is beyond a bound, as a sentence; nothing: it is not. `others`: their namespaces. */
+/** Why a branch is beyond a bound, as a sentence; `undefined` if it is not. `others`: namespaces of the others. */
 export const branchBoundProblem = (
   bounds: BranchBounds,
   namespace: string,

@@ -21,7 +21,7 @@ import type { MigrationSettings } from "./migrations/migration-job.ts"
 export interface BranchProfile {
   readonly pod: BranchPodSettings
   readonly migrations: MigrationSettings
-  /** Patterns of the images that users may name; nothing: those of the repositories that others get. */
+  /** Patterns of the images that users may name; `undefined` if those of the repositories that others get. */
   readonly allowedImages: ReadonlyArray<string> | undefined
 }
 
@@ -213,7 +213,7 @@ const migrationSettings = (pod: JsonObject, allowedImages: BranchProfile["allowe
   }
 }
 
-/** The list of patterns in a `dbPod`; nothing: it has none. */
+/** The list of patterns in a `dbPod`; `undefined` if it has none. */
 const readAllowedImages = (
   field: string,
   { allowedImages: value }: JsonObject,

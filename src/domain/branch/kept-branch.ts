@@ -12,7 +12,7 @@ import { isBeingDeleted, type ObjectMeta } from "../resources/object-meta.ts"
 import { archiveMark } from "./migrations/archive-mark.ts"
 
 /** Roughly the most memory that the spec of a branch may take, in bytes; a usual one takes a tenth of it. */
-export const heaviestSpec = 65_536
+export const maxSpecBytes = 65_536
 
 /** Longest id that is kept of a spec that is not. */
 const longestId = 253
@@ -20,13 +20,13 @@ const longestId = 253
 /** Annotation of a branch whose spec is too heavy and is not kept: how heavy it is, in KiB. */
 export const leftOutAnnotation = "operator.metalbear.co/spec-left-out"
 
-/** Why no branch is made of an object whose spec is too heavy to be kept; nothing: it is kept. */
+/** Why no branch is made of an object whose spec is too heavy to be kept; `undefined` if it is kept. */
 export const leftOutProblem = ({ annotations }: Pick<ObjectMeta, "annotations">): string | undefined => {
   const found = annotations?.[leftOutAnnotation]
   return found === undefined
     ? undefined
     : `The spec takes ${/^\d{1,5}$/u.test(found) ? found : "too many"} KiB of the operator's memory, and at most ` +
-        `${heaviestSpec / 1_024} are allowed: name fewer tables, with shorter filters.`
+        `${maxSpecBytes / 1_024} are allowed: name fewer tables, with shorter filters.`
 }
 
 const withMark = (spec: JsonObject, sha256Hex: Sha256Hex): JsonObject => {
@@ -72,7 +72,7 @@ export const keepsBranch =
     const slim = fields({ ...kept, spec: { ...slimSpec(whole), ...always?.(whole) } })?.["spec"]
     if (isObject(status) && status["phase"] === "Failed") return { ...kept, metadata, spec: slim }
     const weight = weightOf(spec)
-    if (weight <= heaviestSpec) return { ...kept, metadata }
+    if (weight <= maxSpecBytes) return { ...kept, metadata }
     const annotations = { ...metadata.annotations, [leftOutAnnotation]: String(Math.ceil(weight / 1_024)) }
     return { ...kept, metadata: { ...metadata, annotations }, spec: slim }
   }

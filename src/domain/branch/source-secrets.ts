@@ -50,7 +50,7 @@ const isRead = (template: JsonObject, source: SecretSource): boolean => {
   })
 }
 
-/** Why a branch of a target may not be made of its sources; nothing: it may. A sentence for the user. */
+/** Why a branch of a target may not be made of its sources; `undefined` if it may. A sentence for the user. */
 export const secretProblem = (connection: Connection, template: JsonObject): string | undefined => {
   for (const [part, sources] of connection) {
     for (const source of sources) {

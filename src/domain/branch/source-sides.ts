@@ -19,7 +19,7 @@ const isOwn = (source: ValueSource): boolean => source._tag === "Secret" && isCr
  */
 const places = ["host", "port"]
 
-/** Why the parts of a connection may not be used together; nothing: they may. A sentence for the user. */
+/** Why the parts of a connection may not be used together; `undefined` if they may. A sentence for the user. */
 export const sidesProblem = (connection: Connection): string | undefined => {
   const find = (parts: Iterable<string>, own: boolean): string | undefined =>
     [...parts].find((part) => {

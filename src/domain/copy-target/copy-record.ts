@@ -17,12 +17,12 @@ export const copyLabel = "operator.metalbear.co/copy-target"
 const annotation = "operator.metalbear.co/copy-target"
 
 /** Longest record that is read, UTF-16 code units: anybody may give a pod the label of copies, and a longer text. */
-const longestRecord = 65_536
+const maxRecord = 65_536
 
 /** The pods of copies as the operator watches them. */
 export const copiedPods: typeof pods = {
   ...pods,
-  keeps: withNames(pods.keeps, { labels: [copyLabel], annotations: [annotation], longest: longestRecord })
+  keeps: withNames(pods.keeps, { labels: [copyLabel], annotations: [annotation], longest: maxRecord })
 }
 
 const CopyRecord = Schema.Struct({

@@ -95,7 +95,7 @@ export interface OperatorFacts {
   readonly features: ReadonlyArray<string>
   /** Why a primary does not use its changed configuration; nothing if it does. */
   readonly refusedConfiguration?: string | undefined
-  /** Which collections the operator cannot read, and why; nothing: it reads all. */
+  /** Which collections the operator cannot read, and why; `undefined` if it reads all. */
   readonly unreadCollections?: string | undefined
   /** Members that a primary does not use, as another cluster answers under their name; clauses, by name. */
   readonly refusedIdentities?: Readonly<Record<string, string>>

@@ -45,7 +45,7 @@ const embeddings: ReadonlyArray<Embedding> = [
 const isOf = ({ prefix }: Embedding, octets: Uint8Array): boolean =>
   octets.length === 16 && prefix.every((octet, i) => octet === octets[i])
 
-/** The embedding of an address; nothing: it holds no IPv4 address. `::` and `::1` are addresses of their own. */
+/** The embedding of an address; `undefined` if it holds no IPv4 address. `::` and `::1` are addresses of their own. */
 const embeddingOf = (octets: Uint8Array): Embedding | undefined => {
   const [found] = octets.subarray(0, 15).some((octet) => octet !== 0)
     ? embeddings.filter((one) => isOf(one, octets))

@@ -20,8 +20,8 @@ export interface StoredObject {
 }
 
 /**
- * The part of an object that is kept; nothing: the object counts as if it were not there. Done twice, it gives the same
- * as once. Parts of which all is kept stay the same values, so that equal parts of several objects stay one.
+ * The part of an object that is kept; `undefined` if the object counts as if it were not there. Done twice, it gives
+ * the same as once. Parts of which all is kept stay the same values, so that equal parts of several objects stay one.
  */
 export type Keeps = (object: StoredObject) => StoredObject | undefined
 
@@ -31,7 +31,7 @@ type Keep = (value: unknown) => unknown
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 /** Longest text that is kept where no text belongs, UTF-16 code units. */
-const longestStray = 64
+const maxStray = 64
 
 const whole: Keep = (value) => value
 
@@ -39,7 +39,7 @@ const whole: Keep = (value) => value
 const emptied = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.length === 0 ? value : []
   if (isObject(value)) return Object.keys(value).length === 0 ? value : {}
-  return typeof value === "string" && value.length > longestStray ? "" : value
+  return typeof value === "string" && value.length > maxStray ? "" : value
 }
 
 const scalar: Keep = (value) => (typeof value === "object" && value !== null ? emptied(value) : value)

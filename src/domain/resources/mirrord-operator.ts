@@ -132,7 +132,7 @@ export const credentialsLast = "CredentialsLast"
 /** The condition that is there, and false, while the operator cannot list and watch a collection that it keeps. */
 export const collectionsRead = "CollectionsRead"
 
-/** Which collections the operator cannot read, and why; nothing: it reads all. */
+/** Which collections the operator cannot read, and why; `undefined` if it reads all. */
 export const unreadCollections = (status: MirrordOperatorStatus | null | undefined): string | undefined =>
   findCondition(status?.conditions ?? undefined, collectionsRead)?.message
 

@@ -26,7 +26,7 @@ export interface ResourceDescriptor<T> {
   readonly plural: string
   readonly scope: "Cluster" | "Namespaced"
   readonly schema: Schema.ConstraintDecoder<T>
-  /** The part of the objects that lists and watches give; nothing: all of it. */
+  /** The part of the objects that lists and watches give; `undefined` if all of it. */
   readonly keeps?: Keeps
 }
 

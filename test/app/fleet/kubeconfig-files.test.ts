@@ -36,6 +36,12 @@ const mount = (path: string, version: string, files: Readonly<Record<string, str
   renameSync(join(path, "..new"), join(path, "..data"))
 }
 
+/** Writes a file at once: a reader must not see it empty in between, which would be one change more. */
+const exchange = (path: string, text: string): void => {
+  writeFileSync(`${path}.new`, text)
+  renameSync(`${path}.new`, path)
+}
+
 const missing = "it does not exist; make the Secret that is mounted there, or correct the path."
 
 const start = (read: ReadFiles) =>
@@ -63,7 +69,7 @@ describe("the contexts of a kubeconfig file", () => {
   it.effect("are clusters of their names, come and go with it, and change one by one", () =>
     Effect.gen(function* () {
       const path = join(folder(), "config")
-      writeFileSync(path, contextsOf("a", "b"))
+      exchange(path, contextsOf("a", "b"))
       const { fingerprints, found, names } = yield* start(contextsIn(path))
       expect(names()).toEqual(["a https://a", "b https://b"])
       expect(found.all()[1]).toMatchObject({
@@ -71,12 +77,12 @@ describe("the contexts of a kubeconfig file", () => {
         member: { auth: { place: { _tag: "File", path, context: "b" } } }
       })
       const [first, second] = fingerprints()
-      writeFileSync(path, contextsOf("a", "b", "c").replace("token-of-b", "other"))
+      exchange(path, contextsOf("a", "b", "c").replace("token-of-b", "other"))
       yield* untilRead(() => names().length === 3)
       expect(fingerprints()[0]).toBe(first)
       expect(fingerprints()[1]).not.toBe(second)
       expect(found.kubeconfig("b")).toContain("other")
-      writeFileSync(path, contextsOf("c"))
+      exchange(path, contextsOf("c"))
       yield* untilRead(() => names().length === 1)
       expect(names()).toEqual(["c https://c"])
     })
@@ -85,16 +91,16 @@ describe("the contexts of a kubeconfig file", () => {
   it.effect("stay while the file is gone or nonsense, and that is told until it is put right", () =>
     Effect.gen(function* () {
       const path = join(folder(), "config")
-      writeFileSync(path, contextsOf("a"))
+      exchange(path, contextsOf("a"))
       const { changes, found, names } = yield* start(contextsIn(path))
       rmSync(path)
       yield* untilRead(() => changes() === 1)
       expect(found.problems()).toEqual([`The kubeconfig ${path} is not used: ${missing}`])
-      writeFileSync(path, "contexts: [")
+      exchange(path, "contexts: [")
       yield* untilRead(() => changes() === 2)
       expect(found.problems()[0]).toMatch(/^The kubeconfig .* is not used: it is no YAML: .*; write the output of/u)
       expect(names()).toEqual(["a https://a"])
-      writeFileSync(path, contextsOf("a", "b"))
+      exchange(path, contextsOf("a", "b"))
       yield* untilRead(() => changes() === 3)
       expect([found.problems(), names().length]).toEqual([[], 2])
     })
@@ -105,7 +111,7 @@ describe("the contexts of a kubeconfig file", () => {
       const path = join(folder(), "config")
       const config = JSON.parse(contextsOf("a", "b"))
       config.users[1].user = { token: "very-secret", exec: { command: "rm" } }
-      writeFileSync(path, JSON.stringify(config))
+      exchange(path, JSON.stringify(config))
       const { names } = yield* start(contextsIn(path))
       expect(names()[0]).toBe("a https://a")
       expect(names()[1]).toMatch(/^b context b of .* is unusable: it has exec; the operator runs no program/u)

@@ -4,7 +4,7 @@ import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { originAnnotations } from "../../../src/domain/branch-sync/synced-branch.ts"
 import { admittedBranch } from "../../../src/domain/branch/branch-admission.ts"
 import { olderKinds, unifiedKind } from "../../../src/domain/branch/branch-kinds.ts"
-import { heaviestSpec } from "../../../src/domain/branch/kept-branch.ts"
+import { maxSpecBytes } from "../../../src/domain/branch/kept-branch.ts"
 import { migrationDigest, readMigrations } from "../../../src/domain/branch/migrations/migration-request.ts"
 import {
   branchPods,
@@ -65,7 +65,7 @@ describe.each(kinds)("a branch %s", (_what, resource) => {
     ["an id without end", { ...spec, id: text(1_400_000) }]
   ])("takes little memory with %s", (_name, heavy) => {
     const kept = keep({ ...branch, spec: heavy })
-    expect(weightOf(kept)).toBeLessThan(heaviestSpec)
+    expect(weightOf(kept)).toBeLessThan(maxSpecBytes)
     expect(resource.keeps(kept ?? branch)).toEqual(kept)
     expect(Result.isSuccess(readResource(resource, kept))).toBe(true)
   })

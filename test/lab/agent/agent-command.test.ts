@@ -10,6 +10,7 @@ import type { AgentTarget } from "../../../lab/cluster/node/agent-target.ts"
 import type { ContainerContext } from "../../../lab/cluster/node/container-program.ts"
 import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
 import { makeAgentTls } from "../../support/agent-tls.ts"
+import { restoreEnvironment } from "../../support/restore-environment.ts"
 import { AgentClient } from "./agent-client.ts"
 
 let root: string
@@ -19,7 +20,7 @@ beforeEach(() => {
   root = fs.mkdtempSync(`${os.tmpdir()}/agent-root-`)
 })
 afterEach(() => {
-  process.env = { ...kept }
+  restoreEnvironment(kept)
   fs.rmSync(root, { recursive: true, force: true })
 })
 

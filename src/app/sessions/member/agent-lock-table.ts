@@ -18,6 +18,7 @@ import {
 } from "../../../domain/routing/agent-locks.ts"
 import { alreadyStolen, type ConnectionName, connectionName, readSteal } from "../../../domain/routing/port-locks.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
+import { passedOn } from "../../kernel/passed-on.ts"
 
 /** The session and the link for which a connection to an agent steals ports. */
 export interface AgentUser {
@@ -113,11 +114,7 @@ export const makeAgentLockTable = (): AgentLockTable => {
 const guardedChannel = (guarded: GuardedConnection): FrameChannel => {
   const { channel } = guarded
   return {
-    direct: channel.direct ?? channel,
-    queuedBytes: () => channel.queuedBytes(),
-    waitsForRoom: () => channel.waitsForRoom?.() === true,
-    pause: () => channel.pause(),
-    resume: () => channel.resume(),
+    ...passedOn(channel),
     send: (bytes) => send(guarded, bytes),
     close: () => {
       leave(guarded)

@@ -10,6 +10,7 @@ import type { PolicyRules } from "../../../domain/policy/policy-rules.ts"
 import { clientMessage } from "../../../domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../domain/protocol/daemon-message.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
+import { passedOn } from "../../kernel/passed-on.ts"
 
 /** Asks an agent to end the subscription that a message makes or replaces; `undefined` for other messages. */
 const endOfSubscription = (bytes: Uint8Array): Uint8Array | undefined => {
@@ -55,12 +56,7 @@ export const policedAgent = (channel: FrameChannel, policies: ReadonlyArray<Poli
     say(daemonMessage.encode({ _tag: "LogMessage", value: { message: found.warning, level: { _tag: "Warn" } } }))
   }
   return {
-    direct: channel.direct ?? channel,
-    queuedBytes: () => channel.queuedBytes(),
-    waitsForRoom: () => channel.waitsForRoom?.() === true,
-    pause: () => channel.pause(),
-    resume: () => channel.resume(),
-    close: () => channel.close(),
+    ...passedOn(channel),
     send,
     open: (given) => {
       channel.open(given)

@@ -18,7 +18,7 @@ export interface FilterPiece {
 /** Most characters of a function's name in a sentence. */
 const maxName = 128
 
-/** A word as the lists have it; nothing: it has signs beyond ASCII, which an engine may take for spaces. */
+/** A word as the lists have it; `undefined` if it has signs beyond ASCII, which an engine may take for spaces. */
 const folded = (piece: FilterPiece | undefined): string | undefined =>
   piece?._tag === "Word" && /^[A-Za-z_]\w*$/u.test(piece.text) ? piece.text.toLowerCase() : undefined
 
@@ -82,7 +82,7 @@ const spoken = (pieces: ReadonlyArray<FilterPiece>): string => {
 const setsSettings = (pieces: ReadonlyArray<FilterPiece>, at: number): boolean =>
   folded(pieces[at]) === "settings" && pieces[at + 1]?._tag !== "Sign" && isSign(pieces[at + 2], "=")
 
-/** Why a filter may do more than read; nothing: it only reads. */
+/** Why a filter may do more than read; `undefined` if it only reads. */
 export const effectProblem = (pieces: ReadonlyArray<FilterPiece>, form: SqlForm): string | undefined => {
   const text = spoken(pieces)
   for (const [words, problem, ...forms] of effects) {

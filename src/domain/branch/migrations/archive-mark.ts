@@ -10,13 +10,13 @@ import type { Sha256Hex } from "../../fleet/cluster-name.ts"
 /** Most bytes of an archive, which a ConfigMap has to hold. */
 const longestArchive = 1_048_576
 /** The same in base64, in characters. */
-export const longestArchiveText = Math.ceil(longestArchive / 3) * 4
+export const maxArchiveText = Math.ceil(longestArchive / 3) * 4
 
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/u
 /** No archive looks so: a colon is no base64. */
 const mark = /^sha256:[0-9a-f]{64}:(none|\d{1,10})$/u
 
-/** The bytes that base64 stands for; nothing: it is none. */
+/** The bytes that base64 stands for; `undefined` if it is none. */
 const bytesOf = (text: string): number | undefined =>
   !base64.test(text) || text.length % 4 !== 0
     ? undefined

@@ -1,7 +1,7 @@
 /** The published kind BranchDatabase, for databases of any engine. Here it only makes the definition in `crds/`. */
 
 import * as Schema from "effect/Schema"
-import { longestArchiveText } from "../../branch/migrations/archive-mark.ts"
+import { maxArchiveText } from "../../branch/migrations/archive-mark.ts"
 import { anyBranching } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
 import { literals, nullable, open, shortText, uint16 } from "../field-schemas.ts"
@@ -106,7 +106,7 @@ const BranchDatabaseSpec = Schema.Struct({
   migrations: nullable(
     open({
       flavor: literals(["flyway", "container"], "What runs the migrations."),
-      archive: nullable(shortText(longestArchiveText, "For Flyway: its files as `tar.gz` in base64.")),
+      archive: nullable(shortText(maxArchiveText, "For Flyway: its files as `tar.gz` in base64.")),
       locations: nullable(orderTexts("For Flyway: where its files are in the image.")),
       image: nullable(orderText("The image that has the files, or the program.")),
       command: nullable(orderTexts("Instead of the image's entry point.")),

@@ -5,7 +5,7 @@ import {
   archiveMark,
   archiveProblem,
   isArchiveMark,
-  longestArchiveText
+  maxArchiveText
 } from "../../../../src/domain/branch/migrations/archive-mark.ts"
 
 const ofBytes = (bytes: number): string => Buffer.alloc(bytes, 7).toString("base64")
@@ -34,6 +34,6 @@ describe("the mark of an archive", () => {
   })
 
   it("knows the length of the longest archive's text", () => {
-    expect(ofBytes(1_048_576)).toHaveLength(longestArchiveText)
+    expect(ofBytes(1_048_576)).toHaveLength(maxArchiveText)
   })
 })

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { type Browser, chromium } from "playwright-core"
+import { restoreEnvironment } from "../../../support/restore-environment.ts"
 
 /**
  * Starts the headless Chromium of the package @sparticuz/chromium, unpacked to a folder of its own. Libraries and fonts
@@ -37,8 +38,6 @@ export const startBrowser = async (): Promise<{ readonly browser: Browser; reado
     rmSync(folder, { recursive: true, force: true })
     throw new Error("the packaged Chromium cannot be started", { cause: error })
   } finally {
-    // Not another object in its place: the tests after this one would still have the variables.
-    for (const name of Object.keys(process.env)) if (kept[name] === undefined) delete process.env[name]
-    Object.assign(process.env, kept)
+    restoreEnvironment(kept)
   }
 }
