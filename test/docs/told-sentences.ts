@@ -10,8 +10,9 @@ import { sentencesOf } from "./refusal-texts.ts"
 /** The rooms and files that speak to a user: of one session, or of a branch of a database in its status. */
 const rooms = new RegExp(
   "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|" +
-    "domain/branch/(?:branch-(?:address|admission|credentials|image|plan|pod-state|request)|connection-source|" +
-    "environment-|source-|migrations/(?:archive|migration)-)|app/(?:api|sessions|relay|policies|copy-targets)/|" +
+    "domain/branch/(?:branch-(?:address|admission|bounds|credentials|image|plan|pod-state|request)|connection-source|" +
+    "environment-|kept-branch|source-environment|migrations/(?:migration-|archive-mark))|" +
+    "app/(?:api|sessions|relay|policies|copy-targets)/|" +
     "app/branches/(?:session-|make-|source-target)|adapters/(?:pod/|x509/user-certificates))",
   "u"
 )
@@ -43,6 +44,7 @@ const parts: ReadonlySet<string> = new Set([
   "order a copy",
   "The session of …",
   "a session uses the copy …",
+  "the branch … has changed meanwhile",
   "the client has come again",
   "The session was ended.",
   "Its object was deleted. Who did that is in the API server's audit log.",
@@ -68,6 +70,9 @@ const parts: ReadonlySet<string> = new Set([
   // Parts of limits.
   "events of your own sessions",
   "agents of all users",
+  "branches of all namespaces",
+  "branches of namespace …",
+  "stop one (mirrord db-branches stop), or ask an administrator to raise the value.",
   "sessions of all users",
   "copies of targets of …",
   "copies of targets of all users",

@@ -106,8 +106,9 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
     }
     return [[key, toStructural(value, definitions)]]
   })
-  const closed = closeObject(flattenNull(flattenAllOf(Object.fromEntries(entries))))
-  return spellMostEntries(spellMaxLength(spellOneOf(closed)))
+  return spellMostEntries(
+    spellMaxLength(spellOneOf(closeObject(flattenNull(flattenAllOf(Object.fromEntries(entries))))))
+  )
 }
 
 /**
