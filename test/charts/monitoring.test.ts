@@ -59,7 +59,7 @@ const usedIn = (rendered: Rendered): ReadonlyArray<Used> => [
 
 /** The names in an expression that no series of a scrape has. */
 const unknownNames = ({ expr, labels, where }: Used, series: ReadonlyArray<Series>): ReadonlyArray<string> => {
-  const { grouping, matchers, metrics } = readQuery(expr)
+  const { groupings, matchers, metrics } = readQuery(expr)
   const of = (metric: string): ReadonlyArray<Series> => series.filter(({ name }) => name === metric)
   const labelsOf = (metric: string): ReadonlyArray<string> => [
     ...ofPrometheus,
@@ -71,11 +71,14 @@ const unknownNames = ({ expr, labels, where }: Used, series: ReadonlyArray<Serie
       const pattern = new RegExp(`^(?:${operator.endsWith("~") ? word : RegExp.escape(word)})$`, "u")
       return of(metric).some((one) => pattern.test(one.labels[label] ?? ""))
     })
+  const shown = groupings.length === 0 ? metrics.flatMap(labelsOf) : groupings.flatMap((group) => group.labels)
   return [
     ...metrics.filter((metric) => of(metric).length === 0),
     ...matchers.filter((matcher) => !isMatched(matcher)).map(({ label, value }) => `${label} ${value}`),
-    ...(grouping ?? []).filter((label) => !metrics.every((metric) => labelsOf(metric).includes(label))),
-    ...labels.filter((label) => !(grouping ?? metrics.flatMap(labelsOf)).includes(label))
+    ...groupings.flatMap((group) =>
+      group.labels.filter((label) => !group.metrics.every((metric) => labelsOf(metric).includes(label)))
+    ),
+    ...labels.filter((label) => !shown.includes(label))
   ].map((name) => `${where}: ${name}`)
 }
 

@@ -14,8 +14,8 @@ export interface Matcher {
 export interface Query {
   readonly metrics: ReadonlyArray<string>
   readonly matchers: ReadonlyArray<Matcher>
-  /** Labels by which it sums up; nothing: its series keep their own. */
-  readonly grouping: ReadonlyArray<string> | undefined
+  /** Labels by which it sums up or matches, with the metrics that must have them; none: its series keep their own. */
+  readonly groupings: ReadonlyArray<{ readonly labels: ReadonlyArray<string>; readonly metrics: ReadonlyArray<string> }>
 }
 
 /** Throws where the expression is no PromQL. */
@@ -31,17 +31,23 @@ export const readQuery = (expression: string): Query => {
     }
   })
   const metricOf = (selector: SyntaxNode | null): string => textOf(selector?.getChild("Identifier") ?? null)
-  const labels = (nodes: ReadonlyArray<SyntaxNode>) =>
-    nodes.flatMap((node) => node.getChildren("LabelName").map((label) => textOf(label)))
-  const grouping = found.get("GroupingLabels")
+  const selectors = found.get("VectorSelector") ?? []
+  /** The metrics of the aggregation, or of the operation, that a list of labels belongs to. */
+  const metricsBeside = ({ parent }: SyntaxNode) => {
+    const around = parent?.parent
+    return selectors.filter(({ from, to }) => around && from >= around.from && to <= around.to).map(metricOf)
+  }
   return {
-    metrics: (found.get("VectorSelector") ?? []).map(metricOf),
+    metrics: selectors.map(metricOf),
     matchers: (found.get("UnquotedLabelMatcher") ?? []).map((node) => ({
       metric: metricOf(node.parent?.parent ?? null),
       label: textOf(node.getChild("LabelName")),
       operator: textOf(node.getChild("MatchOp")),
       value: textOf(node.getChild("StringLiteral")).slice(1, -1)
     })),
-    grouping: grouping === undefined ? undefined : labels(grouping)
+    groupings: (found.get("GroupingLabels") ?? []).map((node) => ({
+      labels: node.getChildren("LabelName").map(textOf),
+      metrics: metricsBeside(node)
+    }))
   }
 }

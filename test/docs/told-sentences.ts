@@ -11,7 +11,7 @@ import { sentencesOf } from "./refusal-texts.ts"
 const rooms = new RegExp(
   "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|" +
     "domain/branch/(?:branch-(?:address|admission|bounds|credentials|image|plan|pod-state|request)|connection-source|" +
-    "environment-|kept-branch|source-environment|migrations/(?:migration-|archive-mark))|" +
+    "environment-|kept-branch|source-|migrations/(?:migration-|archive-mark))|" +
     "app/(?:api|sessions|relay|policies|copy-targets)/|" +
     "app/branches/(?:session-|make-|source-target)|adapters/(?:pod/|x509/user-certificates))",
   "u"
@@ -72,7 +72,7 @@ const parts: ReadonlySet<string> = new Set([
   "agents of all users",
   "branches of all namespaces",
   "branches of namespace …",
-  "stop one (mirrord db-branches stop), or ask an administrator to raise the value.",
+  "……; stop one (mirrord db-branches stop), or ask an administrator to raise the value.",
   "sessions of all users",
   "copies of targets of …",
   "copies of targets of all users",

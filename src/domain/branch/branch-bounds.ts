@@ -7,8 +7,6 @@
 
 import { reachedBound, type SessionBounds } from "../session/session-bounds.ts"
 
-const cure = "stop one (mirrord db-branches stop), or ask an administrator to raise the value."
-
 type BranchBounds = Pick<SessionBounds, "branches" | "branchesPerNamespace">
 
 /** Why a branch is beyond a bound, as a sentence; `undefined` if it is not. `others`: namespaces of the others. */
@@ -24,5 +22,8 @@ export const branchBoundProblem = (
       : others.length >= bounds.branches
         ? reachedBound("branches of all namespaces", "branches", others.length, bounds.branches)
         : undefined
-  return problem === undefined ? undefined : `${problem.charAt(0).toUpperCase()}${problem.slice(1)}; ${cure}`
+  return problem === undefined
+    ? undefined
+    : `${problem.charAt(0).toUpperCase()}${problem.slice(1)}; stop one (mirrord db-branches stop), or ask an ` +
+        "administrator to raise the value."
 }

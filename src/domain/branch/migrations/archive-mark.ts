@@ -6,11 +6,7 @@
  */
 
 import type { Sha256Hex } from "../../fleet/cluster-name.ts"
-
-/** Most bytes of an archive, which a ConfigMap has to hold. */
-const longestArchive = 1_048_576
-/** The same in base64, in characters. */
-export const maxArchiveText = Math.ceil(longestArchive / 3) * 4
+import { maxArchive } from "../../resources/branches/branch-shapes.ts"
 
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/u
 /** No archive looks so: a colon is no base64. */
@@ -33,7 +29,7 @@ export const archiveProblem = (archive: string): string | undefined => {
   const [, told] = mark.exec(archive) ?? []
   const bytes = told === undefined ? bytesOf(archive) : told === "none" ? undefined : Number(told)
   if (bytes === undefined) return "spec.migrations.archive is no base64; it must be a tar.gz of the files in base64."
-  return bytes > longestArchive
+  return bytes > maxArchive
     ? "spec.migrations.archive is longer than 1 MiB: have fewer files, or an image with them and their locations."
     : undefined
 }

@@ -1,7 +1,6 @@
 /** The published kind BranchDatabase, for databases of any engine. Here it only makes the definition in `crds/`. */
 
 import * as Schema from "effect/Schema"
-import { maxArchiveText } from "../../branch/migrations/archive-mark.ts"
 import { anyBranching } from "../chart-switches.ts"
 import type { CustomResource } from "../custom-resource.ts"
 import { literals, nullable, open, shortText, uint16 } from "../field-schemas.ts"
@@ -10,13 +9,14 @@ import { ObjectMeta } from "../object-meta.ts"
 import type { WatchedResource } from "../resource-descriptor.ts"
 import { KubeResourceTarget } from "../session-shapes.ts"
 import {
-  BranchStatus,
-  CopiedParts,
-  IamAuth,
   allOrNothing,
   branchColumns,
   branchFields,
+  BranchStatus,
   copied,
+  CopiedParts,
+  IamAuth,
+  maxArchiveText,
   orderText,
   orderTextMap,
   orderTexts,

@@ -25,6 +25,11 @@ import { observations } from "../observations.ts"
 import { mostEntries } from "../open-api-schema.ts"
 import { SessionOwner } from "../session-shapes.ts"
 
+/** The largest archive of migrations, in bytes: a ConfigMap has to hold it. */
+export const maxArchive = 1_048_576
+/** The same in base64, in characters. */
+export const maxArchiveText = Math.ceil(maxArchive / 3) * 4
+
 /**
  * Bounds of what an order of a branch may hold, characters and entries: far more than clients send, and far less than
  * an object may. The operator refuses some of it earlier, with sentences of its own.

@@ -1,12 +1,8 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { sha256Hex } from "../../../../src/app/kernel/sha256-hex.ts"
-import {
-  archiveMark,
-  archiveProblem,
-  isArchiveMark,
-  maxArchiveText
-} from "../../../../src/domain/branch/migrations/archive-mark.ts"
+import { archiveMark, archiveProblem, isArchiveMark } from "../../../../src/domain/branch/migrations/archive-mark.ts"
+import { maxArchiveText } from "../../../../src/domain/resources/branches/branch-shapes.ts"
 
 const ofBytes = (bytes: number): string => Buffer.alloc(bytes, 7).toString("base64")
 
