@@ -7,6 +7,7 @@ import { workloadNamespace } from "../../lab/playground/manifests.ts"
 import { branchDatabases } from "../../src/domain/resources/branches/branch-database.ts"
 import { eventually } from "../support/eventually.ts"
 import { type BranchClient, shop, workload } from "./branches.ts"
+import { type Server } from "./engines/postgresql-server.ts"
 import { type RunningCommand } from "./harness.ts"
 
 /** The variables that a program prints. */
@@ -77,8 +78,24 @@ const everyForm = [
   }
 ]
 
-/** A filter that lets one row through, and takes some seconds. */
-const slowly = { mode: "empty", tables: { users: { filter: "id = 1 and pg_sleep(4) is not null" } } }
+/** A copy that reads the table which {@link locked} holds. */
+const ofOne = { mode: "empty", tables: { users: { filter: "id = 1" } } }
+
+/** Holds a table of the source, so that a copy of it waits; returns what lets it go. */
+const locked = async (source: Server): Promise<() => Promise<void>> => {
+  const held = source
+    .query("shop", "set application_name = 'lock'; begin; lock table users; select pg_sleep(86400)")
+    .catch(() => undefined)
+  const granted = "relation = 'users'::regclass and mode = 'AccessExclusiveLock' and granted"
+  await eventually("the table is locked", async () =>
+    expect(await source.query("shop", `select count(*) from pg_locks where ${granted}`)).toBe("1")
+  )
+  return async () => {
+    const others = "pg_stat_activity where application_name = 'lock'"
+    await source.query("shop", `select count(pg_terminate_backend(pid)) from ${others}`)
+    await held
+  }
+}
 
 /** Cases of a primary that is the default. They take half a minute. */
 export const branchCases = (client: BranchClient): void => {
@@ -148,7 +165,8 @@ export const branchCases = (client: BranchClient): void => {
   })
 
   it("that take longer than the client waits are made all the same, and can be stopped meanwhile", async () => {
-    const late = { creation_timeout_secs: 1, copy: slowly }
+    const unlock = await locked(client.source())
+    const late = { creation_timeout_secs: 1, copy: ofOne }
     const kept = session(["env"], [{ ...late, id: "kept" }])
     const stopped = session(["env"], [{ ...late, id: "stopped", creation_timeout_secs: 5 }])
     const own = await eventually("both are being made", () => {
@@ -162,7 +180,8 @@ export const branchCases = (client: BranchClient): void => {
       expect(told(ran)).toContain("timed out: database branching")
       expect(ran.stdout()).toBe("")
     }
-    const server = serverAt(await urlOf({ id: "kept", copy: slowly }))
+    await unlock()
+    const server = serverAt(await urlOf({ id: "kept", copy: ofOne }))
     expect(await server.query("shop", "select count(*) from users")).toBe("1")
     await eventually("the pod of the other is gone", () => {
       expect(podsOfBranches().filter((pod) => pod.startsWith(own))).toEqual([])

@@ -78,7 +78,7 @@ export interface SessionOptions {
 /** The real client with a workload and its source, for further cases. */
 export interface BranchClient extends BranchPlayground {
   /** Applies objects in a cluster, the default one unless given. */
-  readonly apply: (objects: ReadonlyArray<object>, cluster?: string) => Promise<void>
+  readonly apply: (objects: ReadonlyArray<object>, cluster?: string) => Promise<unknown>
   readonly source: () => Server
   /** URL of the source, as the workload has it. */
   readonly sourceUrl: string

@@ -3,7 +3,7 @@
 import { parseAllDocuments } from "yaml"
 import type { ResourceRef } from "../../lab/cluster/store/object-store.ts"
 import type { LocalCluster } from "../../lab/playground/local-cluster.ts"
-import { asObject, asString, at } from "../../src/domain/json.ts"
+import { asObject, asString, at, type JsonObject } from "../../src/domain/json.ts"
 import { apiClient } from "./api-client.ts"
 
 /** `namespace`: empty for an object of the whole cluster. */
@@ -21,10 +21,11 @@ const send = async (
   method: string,
   path: string,
   sent?: { readonly type: string; readonly body: string }
-): Promise<void> => {
+): Promise<JsonObject> => {
   const headers = sent === undefined ? {} : { "content-type": sent.type }
   const { body, status } = await apiClient(kubeconfigPath).call(method, path, sent?.body, headers)
   if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(body)}`)
+  return asObject(body)
 }
 
 /** Changes an object by a merge patch (RFC 7396). */
@@ -34,21 +35,26 @@ export const patchObject = (
   namespace: string,
   name: string,
   change: object
-): Promise<void> =>
+): Promise<unknown> =>
   send(cluster, "PATCH", pathOf(ref, namespace, name), {
     type: "application/merge-patch+json",
     body: JSON.stringify(change)
   })
 
 /** Deletes an object as `kubectl delete` does. Dependents go after it; pods get their time to end. */
-export const deleteObject = (cluster: LocalCluster, ref: ResourceRef, namespace: string, name: string): Promise<void> =>
-  send(cluster, "DELETE", pathOf(ref, namespace, name))
+export const deleteObject = (
+  cluster: LocalCluster,
+  ref: ResourceRef,
+  namespace: string,
+  name: string
+): Promise<unknown> => send(cluster, "DELETE", pathOf(ref, namespace, name))
 
 /** The collection of a kind; enough for the kinds of the tests here. */
 const pluralOf = (kind: string): string => `${kind.toLowerCase().replace(/y$/u, "ie")}s`
 
-/** Makes or changes the objects of YAML documents, as `kubectl apply --server-side` does. */
-export const applyObjects = async (cluster: LocalCluster, yaml: string): Promise<void> => {
+/** Makes or changes the objects of YAML documents, as `kubectl apply --server-side` does; returns them as stored. */
+export const applyObjects = async (cluster: LocalCluster, yaml: string): Promise<ReadonlyArray<JsonObject>> => {
+  const stored: Array<JsonObject> = []
   for (const document of parseAllDocuments(yaml)) {
     const object = asObject(document.toJS())
     const [version = "", group = ""] = (asString(object["apiVersion"]) ?? "").split("/").toReversed()
@@ -58,9 +64,8 @@ export const applyObjects = async (cluster: LocalCluster, yaml: string): Promise
       asString(at(object, "metadata", "namespace")) ?? "",
       asString(at(object, "metadata", "name")) ?? ""
     )
-    await send(cluster, "PATCH", `${path}?fieldManager=tests&force=true`, {
-      type: "application/apply-patch+yaml",
-      body: JSON.stringify(object)
-    })
+    const body = { type: "application/apply-patch+yaml", body: JSON.stringify(object) }
+    stored.push(await send(cluster, "PATCH", `${path}?fieldManager=tests&force=true`, body))
   }
+  return stored
 }

@@ -67,7 +67,7 @@ export const copyTargets = (where: string, use: UsePlayground): void =>
       const object = store().get(deployments, "default", "myapp")
       return { replicas: asObject(object?.["spec"])["replicas"], from: object?.metadata.labels?.[scaledDownFrom] }
     }
-    const scale = (replicas: number): Promise<void> =>
+    const scale = (replicas: number): Promise<unknown> =>
       patchObject(real.cluster(single).cluster, deployments, "default", "myapp", { spec: { replicas } })
     const entry = (): string => real.cluster(single).entry ?? ""
     const allIsBack = async (replicas: number): Promise<void> => {

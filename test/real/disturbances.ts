@@ -118,5 +118,5 @@ export const rollOut = async (real: AnyRealPlayground, cluster: string): Promise
 }
 
 /** Deletes the workload of a cluster, as `kubectl delete deployment` does. */
-export const deleteWorkload = (real: AnyRealPlayground, cluster: string): Promise<void> =>
+export const deleteWorkload = (real: AnyRealPlayground, cluster: string): Promise<unknown> =>
   deleteObject(real.cluster(cluster).cluster, deployments, workloadNamespace, "myapp")

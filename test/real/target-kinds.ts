@@ -3,6 +3,7 @@
 import { afterEach, beforeAll, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { images } from "../../lab/playground/manifests.ts"
+import { at } from "../../src/domain/json.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
 import { applyObjects } from "./cluster-writes.ts"
@@ -44,8 +45,8 @@ const rollouts = stringify({
 
 const metadataOf = (name: string) => ({ name, namespace: "default", labels: { app: name } })
 
-/** The workloads of a cluster. Nobody acts for Argo here: a ReplicaSet has the pods of its Rollout. */
-const manifests = (cluster: string): string => {
+/** The workloads of a cluster, as YAML. */
+const manifests = (cluster: string) => {
   const env = Object.entries({ CLUSTER: cluster, PORT: "80", TCP_PORT: "7000" }).map(([name, value]) => ({
     name,
     value
@@ -62,15 +63,22 @@ const manifests = (cluster: string): string => {
     metadata: metadataOf(name),
     spec: { ...spec(name), ...more }
   })
-  return [
+  const rollout = { ...apps("Rollout", "kind-rollout"), apiVersion: "argoproj.io/v1alpha1" }
+  const workloads = [
     apps("StatefulSet", "kind-stateful-set", { serviceName: "kind-stateful-set" }),
     apps("ReplicaSet", "kind-replica-set"),
     { apiVersion: "v1", kind: "Pod", metadata: metadataOf("kind-pod"), spec: podSpec },
-    apps("ReplicaSet", "kind-rollout"),
-    { ...apps("Rollout", "kind-rollout"), apiVersion: "argoproj.io/v1alpha1" }
+    rollout
   ]
-    .map((object) => stringify(object))
-    .join("---\n")
+  return {
+    workloads: workloads.map((object) => stringify(object)).join("---\n"),
+    /** The ReplicaSet that Argo would make of the Rollout with this uid. */
+    setOfRollout: (uid: unknown): string => {
+      const owner = { apiVersion: rollout.apiVersion, kind: rollout.kind, name: "kind-rollout", controller: true, uid }
+      const set = apps("ReplicaSet", "kind-rollout")
+      return stringify({ ...set, metadata: { ...set.metadata, ownerReferences: [owner] } })
+    }
+  }
 }
 
 /** `where`: the kind of clusters, for the names of the tests. A suite after this one looks whether anything is left. */
@@ -84,8 +92,10 @@ export const targetKinds = (where: string, use: UsePlayground): void =>
       for (const name of workloads) {
         const { cluster } = real.cluster(name)
         await applyObjects(cluster, rollouts)
+        const { setOfRollout, workloads } = manifests(name)
         // An API server serves a new kind a moment later.
-        await eventually(`the workloads of ${name} are made`, () => applyObjects(cluster, manifests(name)))
+        const made = await eventually(`the workloads of ${name} are made`, () => applyObjects(cluster, workloads))
+        await applyObjects(cluster, setOfRollout(at(made.find(({ kind }) => kind === "Rollout"), "metadata", "uid")))
         for (const app of Object.keys(targets))
           await until(`a ready pod of ${app} in ${name}`, () =>
             podDoors(real, name, 80, app).size > 0 ? true : undefined
