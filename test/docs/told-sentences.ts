@@ -11,7 +11,7 @@ import { sentencesOf } from "./refusal-texts.ts"
 const rooms = new RegExp(
   "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|" +
     "domain/branch/(?:branch-(?:address|admission|credentials|image|plan|pod-state|request)|connection-source|" +
-    "environment-|source-|migrations/migration-)|app/(?:api|sessions|relay|policies|copy-targets)/|" +
+    "environment-|source-|migrations/(?:archive|migration)-)|app/(?:api|sessions|relay|policies|copy-targets)/|" +
     "app/branches/(?:session-|make-|source-target)|adapters/(?:pod/|x509/user-certificates))",
   "u"
 )
@@ -64,6 +64,7 @@ const parts: ReadonlySet<string> = new Set([
   "The Job of the migrations",
   "their pod is gone",
   "they were not complete after … minutes",
+  "the branch … has changed meanwhile",
   // Parts of limits.
   "events of your own sessions",
   "agents of all users",

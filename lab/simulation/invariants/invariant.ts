@@ -19,7 +19,7 @@ export interface Checker {
 
 /** A rule that holds in every story (failures.md §1 to §3). */
 export interface Invariant {
-  /** `S1` to `S12`, `L1` to `L6`, `N1` to `N26`, `S-B1` to `S-B17`, `L-B1` to `L-B7`, or `ledger`. */
+  /** `S1` to `S12`, `L1` to `L6`, `N1` to `N27`, `S-B1` to `S-B17`, `L-B1` to `L-B7`, or `ledger`. */
   readonly id: string
   /** Only for worlds with branches of databases. */
   readonly ofBranches?: true

@@ -38,6 +38,7 @@ import { oneOwnerActs } from "./n23-one-owner-acts.ts"
 import { eachMemberIsOwned } from "./n24-each-member-is-owned.ts"
 import { foundClustersStay } from "./n25-found-clusters-stay.ts"
 import { lastCredentialsServe } from "./n26-last-credentials-serve.ts"
+import { unreadIsTold } from "./n27-unread-is-told.ts"
 import { oneRouterEpoch } from "./s01-one-router-epoch.ts"
 import { statefulToDefaultOnce } from "./s02-stateful-to-default-once.ts"
 import { oneOwnerPerId } from "./s03-one-owner-per-id.ts"
@@ -87,6 +88,7 @@ export const invariants: ReadonlyArray<Invariant> = [
   oneOwnerActs,
   foundClustersStay,
   lastCredentialsServe,
+  unreadIsTold,
   // Rules that must hold once all is well.
   oneLabelledLeader,
   clientsComeBack,

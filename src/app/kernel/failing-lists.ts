@@ -1,7 +1,7 @@
 /**
- * The collections that this process keeps by list and watch and cannot read at the moment, for everybody who asks how it
- * is: the log, `/readyz`, metrics, and the operator's description of itself. Whatever the operator does about such a
- * collection, it does from what it knew before, or not at all.
+ * The collections that this process keeps by list and watch and cannot read at the moment, for everybody who asks how
+ * it is: the log, `/readyz`, metrics, and the operator's description of itself. The operator acts on such a collection
+ * from what it knew before, or not at all.
  *
  * Not here: listing and watching (reflector.ts).
  */

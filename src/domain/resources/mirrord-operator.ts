@@ -129,7 +129,7 @@ export const foundClustersInUse = "FoundClustersInUse"
 /** The condition that is there, and false, while credentials of clusters end soon that nobody renews. */
 export const credentialsLast = "CredentialsLast"
 
-/** The condition that is there, and false, while the operator cannot read collections that it keeps by list and watch. */
+/** The condition that is there, and false, while the operator cannot list and watch a collection that it keeps. */
 export const collectionsRead = "CollectionsRead"
 
 /** Which collections the operator cannot read, and why; nothing: it reads all. */

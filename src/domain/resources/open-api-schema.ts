@@ -106,7 +106,8 @@ const toStructural = (node: unknown, definitions: Readonly<Record<string, unknow
     }
     return [[key, toStructural(value, definitions)]]
   })
-  return spellMostEntries(spellMaxLength(spellOneOf(closeObject(flattenNull(flattenAllOf(Object.fromEntries(entries)))))))
+  const closed = closeObject(flattenNull(flattenAllOf(Object.fromEntries(entries))))
+  return spellMostEntries(spellMaxLength(spellOneOf(closed)))
 }
 
 /**

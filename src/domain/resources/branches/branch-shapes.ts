@@ -21,8 +21,8 @@ import {
   truth,
   unsigned
 } from "../field-schemas.ts"
-import { mostEntries } from "../open-api-schema.ts"
 import { observations } from "../observations.ts"
+import { mostEntries } from "../open-api-schema.ts"
 import { SessionOwner } from "../session-shapes.ts"
 
 /**

@@ -10,6 +10,7 @@ import { ownFieldsOnly } from "../../../../lab/simulation/invariants/n09-own-fie
 import { oneAgentPerPod } from "../../../../lab/simulation/invariants/n10-one-agent-per-pod.ts"
 import { namesAreValid } from "../../../../lab/simulation/invariants/n11-names-are-valid.ts"
 import { retryAfter } from "../../../../lab/simulation/invariants/n12-retry-after.ts"
+import { unreadIsTold } from "../../../../lab/simulation/invariants/n27-unread-is-told.ts"
 import { childAfterParent } from "../../../../lab/simulation/invariants/s05-child-after-parent.ts"
 import { noDeleteWithoutAList } from "../../../../lab/simulation/invariants/s06-no-delete-without-a-list.ts"
 import { noDeleteInUse } from "../../../../lab/simulation/invariants/s07-no-delete-in-use.ts"
@@ -66,6 +67,43 @@ describe("N12", () => {
     )
     expect(find(retryAfter, [...refused, called(1_000, end)], world)).toBeUndefined()
     expect(find(retryAfter, [...refused, called(1_000, end), called(2_000, end)], world)).toContain("3000 ms too soon")
+  })
+})
+
+describe("N27", () => {
+  const list = { verb: "list", name: "" } as const
+  const failed = (ms: number, call: Partial<Parameters<typeof called>[1]> = list) => asked(ms, call, "Other")
+  const told = at(15_000, {
+    _tag: "Log",
+    process: "operator-primary-1",
+    line: {
+      level: "Warn",
+      message: "a collection cannot be read",
+      details: { cluster: "primary", resource: `${mirrordMultiClusterSessions.plural}.operator.metalbear.co` }
+    }
+  })
+  const lasting = [0, 10_000, 20_000, 30_000, 36_000]
+  it("finds a list that fails and is told to nobody", () =>
+    expect(
+      find(
+        unreadIsTold,
+        lasting.flatMap((ms) => failed(ms))
+      )
+    ).toContain("for 36 s, and its log does not say so"))
+  it("holds for a list that is told, that fails for a short time, or that somebody waits for", () => {
+    expect(find(unreadIsTold, [...failed(0), told, ...[30_000, 36_000, 90_000].flatMap((ms) => failed(ms))])).toBe(
+      undefined
+    )
+    expect(find(unreadIsTold, [...failed(0), ...asked(20_000, list), ...failed(30_000), ...failed(50_000)])).toBe(
+      undefined
+    )
+    const ofPods = { ...list, group: "", resource: "pods" }
+    expect(
+      find(
+        unreadIsTold,
+        lasting.flatMap((ms) => failed(ms, ofPods))
+      )
+    ).toBeUndefined()
   })
 })
 

@@ -1,0 +1,59 @@
+/**
+ * N27 (failures.md §3.28). Lists are left out that operators also ask for by themselves: of pods, whose failure is told
+ * to the user who waits, and of the sessions of the own cluster, which says whether that cluster answers.
+ */
+
+import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
+import type { PortCall } from "../world/world-event.ts"
+import type { Invariant } from "./invariant.ts"
+
+/** The longest time from the first list that failed to the line in the log, ms; pauses between tries are up to 6 s. */
+const toldWithin = 30_000
+
+const isAskedOnce = ({ operator, resource, to }: PortCall): boolean =>
+  resource === pods.plural || (resource === mirrordClusterSessions.plural && operator === to)
+
+/** A collection whose lists fail. Times are ms. */
+interface Failing {
+  readonly since: number
+  isTold: boolean
+  /** Whether a list has failed when it should have been told. */
+  isDue: boolean
+}
+
+export const unreadIsTold: Invariant = {
+  id: "N27",
+  sentence: "A collection that an operator cannot list is told in its log.",
+  begin: () => {
+    /** The processes of the calls that are not answered. */
+    const callers = new Map<string, string>()
+    const failing = new Map<string, Failing>()
+    return {
+      on: (event) => {
+        if (event._tag === "Log" && event.line.message === "a collection cannot be read") {
+          const { cluster, resource } = event.line.details
+          const known = failing.get(`${event.process} ${String(cluster)} ${String(resource)}`)
+          if (known !== undefined) known.isTold = true
+        }
+        if (event._tag !== "Called" && event._tag !== "Answered") return undefined
+        const { group, index, operator, resource, to, verb } = event.call
+        if (verb !== "list" || index < 0 || isAskedOnce(event.call)) return undefined
+        if (event._tag === "Called") return void callers.set(`${operator} ${index}`, event.process)
+        const process = callers.get(`${operator} ${index}`) ?? ""
+        callers.delete(`${operator} ${index}`)
+        const name = group === "" ? resource : `${resource}.${group}`
+        const key = `${process} ${to} ${name}`
+        if (event.outcome === "ok") return void failing.delete(key)
+        const known = failing.get(key) ?? { since: event.at, isTold: false, isDue: false }
+        failing.set(key, known)
+        const wasDue = known.isDue
+        known.isDue = event.at - known.since >= toldWithin
+        return wasDue && !known.isTold
+          ? `${process} cannot list ${name} of ${to} for ${Math.round((event.at - known.since) / 1_000)} s, and its ` +
+              "log does not say so."
+          : undefined
+      }
+    }
+  }
+}
