@@ -179,7 +179,7 @@ describeKubernetes("the admission policies of branches", (assets) => {
     it("are not there where no API server could ask, or where there are no branches", async () => {
       const kindsOf = async (values: object, version: string): Promise<ReadonlyArray<string>> =>
         (await chart.render({ values, args: ["--kube-version", version] })).names.filter((name) =>
-          /Admission/u.test(name)
+          /Admission.*branches/u.test(name)
         )
       expect(await kindsOf({ operator: { pgBranching: true } }, "1.29.9")).toEqual([])
       expect(await kindsOf({}, "1.36")).toEqual([])

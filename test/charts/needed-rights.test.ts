@@ -101,11 +101,13 @@ describeHelm("what braid doctor asks for", (helm) => {
       [true, true, true]
     ] as const) {
       const rendered = await render(operator, agentTls, { ephemeral: ephemeralAgents, check_out_of_pods: asksNodes })
-      expect(
-        needed(
-          ownRights(role, { ownCertificate: true, agentTls, ephemeralAgents, asksNodes, sharding: isShared, branching })
-        )
-      ).toEqual(granted(rendered, "mirrord-operator"))
+      const parts = { ownCertificate: true, agentTls, ephemeralAgents, asksNodes, sharding: isShared, branching }
+      expect(needed(ownRights(role, { ...parts, copies: true }))).toEqual(granted(rendered, "mirrord-operator"))
+      const without = await render({ ...operator, copyTarget: { enabled: false } }, agentTls, {
+        ephemeral: ephemeralAgents,
+        check_out_of_pods: asksNodes
+      })
+      expect(needed(ownRights(role, { ...parts, copies: false }))).toEqual(granted(without, "mirrord-operator"))
     }
   })
 

@@ -278,6 +278,7 @@ const ofCopies = (): Promise<ReadonlyArray<ApiCall>> => {
           fleet: undefined,
           bounds: usualBounds,
           protectedNamespaces: protectedNamespaces({ operator: "mirrord", agents: "mirrord", allowed: [] }),
+          makesCopies: true,
           copyImage: undefined
         },
         []

@@ -293,7 +293,10 @@ export interface MemoryWorld {
 export interface MemoryWorldOptions {
   readonly capabilities?: ReadonlyArray<MakeCapability>
   /** Bounds and protected namespaces of all operators, and the engines that they have switched on. */
-  readonly limits?: Partial<typeof usualLimits> & { readonly branchSettings?: BranchSettings }
+  readonly limits?: Partial<typeof usualLimits> & {
+    readonly branchSettings?: BranchSettings
+    readonly makesCopies?: boolean
+  }
   /** The engines that the operator of a cluster has switched on, where those of `limits` are not meant. */
   readonly branchSettingsOf?: (cluster: string) => BranchSettings
   /** Whether their statistics go on after a restart. */

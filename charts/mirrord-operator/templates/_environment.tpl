@@ -105,6 +105,7 @@
 {{- with $operator.kafkaSplittingTopicFormat }}
 - {name: OPERATOR_KAFKA_SPLITTING_TOPIC_FORMAT, value: {{ include "braid.text" . | quote }}}
 {{- end }}
+- {name: OPERATOR_COPY_TARGET_ENABLED, value: {{ include "braid.bool" $operator.copyTarget.enabled | quote }}}
 - {name: OPERATOR_COPY_TARGET_USE_AGENT_IMAGE, value: {{ include "braid.bool" $operator.copyTarget.useAgentImage | quote }}}
 {{- with $operator.jiraWebhookUrl }}
 - {name: OPERATOR_JIRA_WEBHOOK_URL, value: {{ . | quote }}}

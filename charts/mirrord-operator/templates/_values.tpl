@@ -26,7 +26,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- if kindIs "invalid" .Values.tls.apiService.insecureSkipTLSVerify -}}{{- $_ := set .Values.tls.apiService "insecureSkipTLSVerify" (not (not $unchecked)) -}}{{- end -}}
 {{- /* Text that is empty is as dangerous as null here. */}}
 {{- if eq (toString $operator.requireFrontProxyClientCert) "" -}}{{- $_ := set $operator "requireFrontProxyClientCert" nil -}}{{- end -}}
-{{- range $path := list "createNamespace" "networkPolicy.agents" "sa.create" "tls.certManager.createIssuer" "operator.requireFrontProxyClientCert" "operator.injectSessionKeyHeader" "operator.isolatePodsRestart" "operator.copyTarget.useAgentImage" "operator.queueSplittingWaitForReadyTarget" "operator.dbBranchingLiteralCredentials" "agent.injectHeaders" "agent.priorityClass.create" -}}
+{{- range $path := list "createNamespace" "networkPolicy.agents" "sa.create" "tls.certManager.createIssuer" "operator.requireFrontProxyClientCert" "operator.injectSessionKeyHeader" "operator.isolatePodsRestart" "operator.copyTarget.enabled" "operator.copyTarget.useAgentImage" "operator.queueSplittingWaitForReadyTarget" "operator.dbBranchingLiteralCredentials" "agent.injectHeaders" "agent.priorityClass.create" -}}
   {{- $parent := $.Values -}}
   {{- range $key := splitList "." $path | initial -}}{{- $parent = index $parent $key -}}{{- end -}}
   {{- $key := splitList "." $path | last -}}
@@ -57,7 +57,11 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- with include "braid.text" $operator.extraEnv.OPERATOR_CLUSTER_PROFILE_NAMESPACE -}}
   {{- $_ := set $operator.multiCluster "clusterProfileNamespace" . -}}
 {{- end -}}
-{{- /* So does this one over the value. */ -}}
+{{- /* So do these over the values. */ -}}
+{{- $copies := $operator.extraEnv.OPERATOR_COPY_TARGET_ENABLED -}}
+{{- if not (or (kindIs "invalid" $copies) (include "braid.isStructure" $copies) (eq (include "braid.text" $copies) "")) -}}
+  {{- $_ := set $operator.copyTarget "enabled" (has (include "braid.text" $copies) (include "braid.trueWords" . | splitList " ")) -}}
+{{- end -}}
 {{- $tls := $operator.extraEnv.OPERATOR_AGENT_CONNECTION_TLS -}}
 {{- if not (or (kindIs "invalid" $tls) (include "braid.isStructure" $tls)) -}}
   {{- $_ := set .Values.agent "tls" (has (include "braid.text" $tls) (include "braid.trueWords" . | splitList " ")) -}}
@@ -187,6 +191,10 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{/* Agents are ephemeral containers of targets' pods instead of Jobs. */}}
 {{- define "braid.hasEphemeralAgents" -}}
 {{- if and (include "braid.hasAgents" .) (eq (toJson (index .Values.agent.extraConfig "ephemeral")) "true") -}}true{{- end -}}
+{{- end -}}
+{{/* The operator copies targets of sessions in this cluster. */}}
+{{- define "braid.copiesTargets" -}}
+{{- if and (include "braid.hasAgents" .) (include "braid.on" .Values.operator.copyTarget.enabled) -}}true{{- end -}}
 {{- end -}}
 {{/* The operator asks nodes for room before it makes the Job of an agent. */}}
 {{- define "braid.asksNodes" -}}

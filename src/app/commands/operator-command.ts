@@ -124,6 +124,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         podlessMillis: settings.podlessMillis,
         requirePrimary: settings.requirePrimary,
         protectedNamespaces: settings.protectedNamespaces,
+        makesCopies: settings.makesCopies,
         copyImage: settings.copyImage,
         branchSettings: settings.branchSettings,
         keepsUsers: true

@@ -32,6 +32,8 @@ export interface CopyTargetGround {
   readonly bounds: SessionBounds
   readonly protectedNamespaces: ProtectedNamespaces
   readonly copyImage: CopyImage | undefined
+  /** Whether there are copies at all: without them it has no rights on pods and workloads. */
+  readonly makesCopies: boolean
 }
 
 /** The copies that sessions use; nothing as long as their capabilities have not read them. */
@@ -135,6 +137,7 @@ export const makeCopyTargetCapability = (
 ): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { api, bounds, fleet } = ground
+    if (!ground.makesCopies) return {}
     // Requests come with the host's clock, which may jump, and with scopes of their own.
     const context = yield* Effect.context<Scope.Scope>()
     const here = yield* makeHere(ground, earlier)

@@ -45,6 +45,11 @@ export interface Reception {
 export const copyTargetsOf = (capabilities: ReadonlyArray<Capability>): CopyTargets | undefined =>
   capabilities.find(({ copyTargets }) => copyTargets !== undefined)?.copyTargets
 
+export const noCopies = (): ApiError =>
+  notFound(
+    "This operator makes no copies of targets: its administrator has switched them off (operator.copyTarget.enabled)."
+  )
+
 type UserAttempt = Exclude<ConnectAttempt, { readonly _tag: "Child" }>
 
 const connectTo = ({ isCopy, namespace, target }: ConnectRequest): Deed => ({
@@ -206,7 +211,7 @@ const onCopy = (reception: Reception, attempt: ConnectAttempt): Effect.Effect<Co
     const { request } = attempt
     if (request.isCopy !== true || attempt._tag === "Child") return attempt
     const copies = copyTargetsOf(reception.capabilities)
-    if (copies === undefined) return yield* notFound("This operator makes no copies of targets.")
+    if (copies === undefined) return yield* noCopies()
     const session = begunSession(reception, attempt)
     const begun = session === undefined ? undefined : { target: session.audited.target }
     const { caller, namespace, target: name } = request

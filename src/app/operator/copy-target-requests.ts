@@ -10,13 +10,13 @@ import type { Facade } from "../api/facade-gate.ts"
 import type { CopyTargetRequest } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, notFound } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
-import { copyTargetsOf, type Reception, usable } from "./admit-connect.ts"
+import { copyTargetsOf, noCopies, type Reception, usable } from "./admit-connect.ts"
 import { ownerOf } from "./user-identity.ts"
 
 const create = (reception: Reception, asked: CopyTargetRequest): Effect.Effect<object, ApiError> =>
   Effect.gen(function* () {
     const copies = copyTargetsOf(reception.capabilities)
-    if (copies === undefined) return yield* notFound("This operator makes no copies of targets.")
+    if (copies === undefined) return yield* noCopies()
     const bounded = boundedTexts({ ...asked, target: "", clientVersion: undefined })
     const request = yield* Effect.mapError(Effect.fromResult(bounded), badRequest)
     yield* usable(reception)

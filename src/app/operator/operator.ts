@@ -69,6 +69,8 @@ export interface OperatorOptions {
   /** Whether a primary must say which cluster it is; not unless given. */
   readonly requirePrimary?: boolean
   readonly protectedNamespaces: ProtectedNamespaces
+  /** Whether targets are copied; they are unless given. */
+  readonly makesCopies?: boolean
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
   /** The engines whose databases have branches in this cluster; nothing: none. */
@@ -127,6 +129,7 @@ const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
       podlessMillis,
       requirePrimary: options.requirePrimary,
       protectedNamespaces: options.protectedNamespaces,
+      makesCopies: options.makesCopies ?? true,
       copyImage,
       branchSettings: options.branchSettings,
       feed: new ChangeFeed(),

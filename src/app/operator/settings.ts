@@ -72,6 +72,8 @@ export interface Settings {
   readonly sharding: boolean
   /** Namespaces without targets. */
   readonly protectedNamespaces: ProtectedNamespaces
+  /** Whether targets are copied. */
+  readonly makesCopies: boolean
   /** The image of copied containers: the agent's, unless they keep their own. */
   readonly copyImage: CopyImage | undefined
   /** The engines whose databases have branches. */
@@ -217,6 +219,9 @@ export const searchWithin = (
   accessProviders
 })
 
+/** Whether targets are copied. Without copies the operator needs fewer rights, and jobs are no targets. */
+export const makesCopies = Config.Boolean("OPERATOR_COPY_TARGET_ENABLED").pipe(Config.withDefault(true))
+
 /** Whether the replicas of a primary share its members. */
 export const sharding = Config.Boolean("OPERATOR_MULTI_CLUSTER_SHARDING").pipe(Config.withDefault(false))
 
@@ -261,6 +266,7 @@ const environment = Config.all({
     branchesPerNamespace: bound("OPERATOR_BRANCHES_PER_NAMESPACE", usualBounds.branchesPerNamespace),
     branches: bound("OPERATOR_BRANCHES", usualBounds.branches)
   }),
+  makesCopies,
   copiesUseAgentImage: Config.Boolean("OPERATOR_COPY_TARGET_USE_AGENT_IMAGE").pipe(Config.withDefault(true)),
   branches: branchEnvironment,
   longestSession: Config.option(wholeNumber("OPERATOR_MAX_SESSION_TIME_SECONDS", greatestSessionTime)),
@@ -456,6 +462,7 @@ export const readSettings = (
         agents: agents.namespace,
         allowed: Option.getOrElse(env.allowedNamespaces, () => "").split(",")
       }),
+      makesCopies: env.makesCopies,
       copyImage: env.copiesUseAgentImage ? agents : undefined,
       branchSettings: yield* readBranchSettings(env.branches),
       requirePrimary: env.requirePrimary,

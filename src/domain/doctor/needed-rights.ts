@@ -38,17 +38,20 @@ export interface InstalledParts {
   readonly asksNodes: boolean
   /** The replicas of a primary share its members. */
   readonly sharding: boolean
+  /** Targets are copied. */
+  readonly copies: boolean
   /** The engines whose databases have branches. */
   readonly branching: ReadonlyArray<BranchEngine>
 }
 
-/** An installation of which nothing is known. */
+/** An installation of which nothing is known: as the chart makes it without values. */
 export const noParts: InstalledParts = {
   ownCertificate: false,
   agentTls: false,
   ephemeralAgents: false,
   asksNodes: false,
   sharding: false,
+  copies: true,
   branching: []
 }
 
@@ -150,9 +153,17 @@ const askingNodes: NeededRight = {
 const noCopies = "no copy of a target is made, so jobs and cronjobs are no targets"
 const noScaleDown = "no copy can replace a workload of that kind, and none gets its pods back"
 
+const makingPods = (without: string): NeededRight => ({
+  scope: "cluster",
+  group: "",
+  resource: "pods",
+  verbs: ["watch", "create", "delete"],
+  without
+})
+
 /** Rights for copies of targets, which operators of clusters with workloads make. */
 const copies: ReadonlyArray<NeededRight> = [
-  { scope: "cluster", group: "", resource: "pods", verbs: ["watch", "create", "delete"], without: noCopies },
+  makingPods(noCopies),
   { scope: "cluster", group: "batch", resource: "jobs", verbs: ["get"], without: noCopies },
   { scope: "cluster", group: "batch", resource: "cronjobs", verbs: ["get"], without: noCopies },
   { scope: "cluster", group: "apps", resource: "deployments", verbs: ["list", "patch"], without: noScaleDown },
@@ -180,8 +191,9 @@ const followingBranches = (engines: ReadonlyArray<BranchEngine>, without: string
 
 const noBranches = "no branch of a database is made"
 
-/** Rights of an operator that makes branches of databases, beside those for copies. */
+/** Rights of an operator that makes branches of databases. */
 const branches = (engines: ReadonlyArray<BranchEngine>): ReadonlyArray<NeededRight> => [
+  makingPods(noBranches),
   ...followingBranches(engines, noBranches),
   { scope: "cluster", group: "", resource: "secrets", verbs: ["get", "create"], without: noBranches },
   {
@@ -487,7 +499,7 @@ const primaryOperator: ReadonlyArray<NeededRight> = [
 /** Rights of an operator whose cluster has sessions with pods. */
 const ofWorkloads = (
   role: Role,
-  { agentTls, asksNodes, branching, ephemeralAgents }: InstalledParts
+  { agentTls, asksNodes, branching, copies: makesCopies, ephemeralAgents }: InstalledParts
 ): ReadonlyArray<NeededRight> => {
   const hasDatabases = role._tag !== "Primary" || role.isDefault
   return [
@@ -495,7 +507,7 @@ const ofWorkloads = (
     ...(ephemeralAgents ? agentsAsEphemeralContainers : [agentsAsJobs]),
     ...(asksNodes && !ephemeralAgents ? [askingNodes] : []),
     ...(agentTls ? keepingAKey : []),
-    ...copies,
+    ...(makesCopies ? copies : []),
     ...(branching.length > 0 && hasDatabases ? branches(branching) : [])
   ]
 }

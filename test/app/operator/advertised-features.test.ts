@@ -168,7 +168,8 @@ const features: Readonly<Record<Feature, Used | Exempt>> = {
       const sessionId = String(BigInt(`0x${status.creator_session.id ?? ""}`))
       const copy = { isCopy: true, target: metadata.name, sessionId, caller: copier, query: "connect=true" }
       return connecting(seat, request(seat.certificate, copy))
-    })
+    }),
+    elsewhere: /makes no copies of targets: its administrator has switched them off/
   },
   CopyTargetExcludeContainers: {
     use: copying({ exclude_containers: ["side"] }, (seat, { metadata: { name } }) => {
@@ -176,7 +177,8 @@ const features: Readonly<Record<Feature, Used | Exempt>> = {
       const containers = copies.map(({ pod }) => at(pod, "spec", "containers") as ReadonlyArray<object>)
       const isOut = copies.length > 0 && containers.every(({ length }) => length === 1)
       return Effect.succeed(isOut ? undefined : "The container is in the copy.")
-    })
+    }),
+    elsewhere: /makes no copies of targets/
   },
   SessionManagement: {
     use: (seat) =>
@@ -312,14 +314,15 @@ const sitDown = (cluster: MemoryCluster, workloads: ReadonlyArray<MemoryCluster>
     return seat
   })
 
-const single = Effect.gen(function* () {
-  yield* TestClock.setTime(Date.UTC(2026, 10, 21))
-  const cluster = memoryCluster("a")
-  deploy(cluster, "myapp")
-  yield* startSingleOperator(cluster)
-  yield* pass("1 second")
-  return yield* sitDown(cluster, [cluster])
-})
+const single = (limits = {}) =>
+  Effect.gen(function* () {
+    yield* TestClock.setTime(Date.UTC(2026, 10, 21))
+    const cluster = memoryCluster("a")
+    deploy(cluster, "myapp")
+    yield* startSingleOperator(cluster, limits)
+    yield* pass("1 second")
+    return yield* sitDown(cluster, [cluster])
+  })
 
 const member = Effect.flatMap(startWorld(), ({ world }) => sitDown(memberOf(world, "a"), [memberOf(world, "a")]))
 
@@ -331,7 +334,8 @@ const primary = (managementOnly: boolean) =>
   })
 
 const roles = [
-  ["a single operator", single],
+  ["a single operator", single()],
+  ["an operator without copies of targets", single({ makesCopies: false })],
   ["a member", member],
   ["a primary with workloads", primary(false)],
   ["a management-only primary", primary(true)]

@@ -30,6 +30,7 @@ import { ownKubeConfig } from "../../operator/own-kube-config.ts"
 import {
   agentTls,
   clusterSearch,
+  makesCopies,
   ownCertificate,
   primaryManagementOnly,
   readSettings,
@@ -132,6 +133,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
       ephemeralAgents: settings.agents.ephemeral,
       asksNodes: settings.agents.checkOutOfPods,
       sharding: settings.sharding,
+      copies: settings.makesCopies,
       branching: Struct.keys(settings.branchSettings)
     },
     fleet: settings.fleet,
@@ -245,7 +247,7 @@ export const installationByKubeConfig = (
     // A variable without text counts as left out, as in the operator.
     const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
     const { kept, managementOnly, search } = yield* Config.all({
-      kept: Config.all({ ownCertificate, agentTls, sharding, branching: branchedEngines }),
+      kept: Config.all({ ownCertificate, agentTls, sharding, copies: makesCopies, branching: branchedEngines }),
       managementOnly: primaryManagementOnly,
       search: clusterSearch
     })

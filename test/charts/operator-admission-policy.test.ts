@@ -1,0 +1,153 @@
+/** The admission policy of the operator's account at a real API server, with the rights that the chart gives. */
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { stringify } from "yaml"
+import type { ControlPlane } from "../kubernetes/control-plane.ts"
+import { describeKubernetes } from "../kubernetes/describe-kubernetes.ts"
+import { ApiClient } from "../lab/cluster/api-client.ts"
+import { eventually } from "../support/eventually.ts"
+import { Chart, type KubernetesObject } from "./chart.ts"
+import { describeHelm } from "./describe-helm.ts"
+import { startChartPlane } from "./installing.ts"
+
+const account = "system:serviceaccount:mirrord:mirrord-operator"
+const own = { "operator.metalbear.co/owner": "mirrord-operator" }
+
+const namespaced = (kind: string, namespace: string): string =>
+  kind === "jobs" ? `/apis/batch/v1/namespaces/${namespace}/jobs` : `/api/v1/namespaces/${namespace}/${kind}`
+const secret = (name: string, type: string, labels: object = own, annotations: object = {}): object => ({
+  metadata: { name, labels, annotations },
+  type
+})
+const tokenOf = (name: string, labels: object = own): object =>
+  secret(name, "kubernetes.io/service-account-token", labels, { "kubernetes.io/service-account.name": "admin" })
+const running = (serviceAccountName?: string): object => ({
+  restartPolicy: "Never",
+  containers: [{ name: "c", image: "x" }],
+  ...(serviceAccountName === undefined ? {} : { serviceAccountName })
+})
+const pod = (name: string, serviceAccountName?: string, labels: object = own): object => ({
+  metadata: { name, labels },
+  spec: running(serviceAccountName)
+})
+const job = (name: string, serviceAccountName?: string): object => ({
+  metadata: { name, labels: own },
+  spec: { template: { spec: running(serviceAccountName) } }
+})
+
+/** Roles, their bindings, accounts, namespaces and the policies. */
+const isAbout = ({ kind }: KubernetesObject): boolean =>
+  /^(?:Cluster)?Role(?:Binding)?$|^ServiceAccount$|^Namespace$|Admission/u.test(String(kind))
+
+describeKubernetes("the admission policy of the operator", (assets) => {
+  describeHelm("with the real helm", (helm) => {
+    const chart = new Chart(helm)
+    let plane: ControlPlane
+    let admin: ApiClient
+
+    const call = async (method: string, path: string, body?: object, user = account) => {
+      const headers = { "Impersonate-User": user, "Impersonate-Group": "system:authenticated" }
+      const contentType = method === "PATCH" ? { contentType: "application/merge-patch+json" } : {}
+      const { code, text } = await admin.call(method, path, {
+        headers,
+        ...contentType,
+        ...(body === undefined ? {} : { body })
+      })
+      return { code, text }
+    }
+    const create = (kind: string, namespace: string, object: object) =>
+      call("POST", namespaced(kind, namespace), object)
+    const apply = (objects: ReadonlyArray<object>) =>
+      plane.apply(objects.map((object) => stringify(object)).join("---\n"))
+    const install = async (copyTarget: object): Promise<void> => {
+      const values = {
+        agent: { extraConfig: { namespace: "agents" } },
+        operator: { pgBranching: true, copyTarget }
+      }
+      await apply((await chart.render({ args: ["--kube-version", "1.36"], values })).objects.filter(isAbout))
+    }
+
+    beforeAll(async () => {
+      plane = await startChartPlane(assets)
+      admin = new ApiClient(plane.server, plane.caPem, plane.admin)
+      await apply(["agents", "shop"].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })))
+      const accounts = ["default", "admin"].map((name) => ({ metadata: { name, namespace: "shop" } }))
+      await apply(accounts.map((object) => ({ apiVersion: "v1", kind: "ServiceAccount", ...object })))
+      await install({})
+      await eventually("the policy acts", async () =>
+        expect(await create("secrets", "shop", tokenOf("try"))).toMatchObject({ code: 422 })
+      )
+    })
+    afterAll(() => plane.close())
+
+    it("makes no credential of Kubernetes, and nothing without its label", async () => {
+      for (const [object, namespace, reason] of [
+        [tokenOf("token"), "shop", "of a type that is a credential of Kubernetes"],
+        [tokenOf("token", {}), "shop", "which have the label operator.metalbear.co/owner"],
+        [
+          secret("bootstrap-token-abcdef", "bootstrap.kubernetes.io/token"),
+          "kube-system",
+          "a credential of Kubernetes"
+        ],
+        [secret("a", "Opaque", {}), "shop", "which have the label"]
+      ] as const) {
+        const { code, text } = await create("secrets", namespace, object)
+        expect([code, text]).toEqual([422, expect.stringContaining(reason)])
+      }
+      expect(await create("secrets", "shop", secret("branch", "Opaque"))).toMatchObject({ code: 201 })
+    })
+
+    it("makes pods and Jobs where targets are, and Jobs of no account but beside its agents", async () => {
+      expect(await create("pods", "shop", pod("copy", "admin"))).toMatchObject({ code: 201 })
+      expect(await create("jobs", "shop", job("migrations"))).toMatchObject({ code: 201 })
+      expect((await create("jobs", "shop", job("other", "admin"))).text).toContain("have no service account")
+      expect(await create("jobs", "agents", job("agent", "admin"))).toMatchObject({ code: 201 })
+      for (const namespace of ["kube-system", "mirrord", "agents"])
+        expect((await create("pods", namespace, pod("x"))).text).toContain("makes no pods in the namespaces")
+      expect((await create("pods", "shop", pod("x", undefined, {}))).text).toContain("its own objects alone")
+    })
+
+    it("deletes what is its own", async () => {
+      for (const kind of ["configmaps", "pods", "jobs"]) {
+        const object = kind === "jobs" ? { spec: { template: { spec: running() } } } : kind === "pods" ? pod("y") : {}
+        const path = namespaced(kind, "shop")
+        const made = { ...object, metadata: { name: "others" } }
+        expect(await admin.call("POST", path, { body: made })).toMatchObject({ code: 201 })
+        expect((await call("DELETE", `${path}/others`)).text).toContain("its own objects alone")
+        const mine = { ...object, metadata: { name: "mine", labels: own } }
+        expect(await call("POST", path, mine)).toMatchObject({ code: 201 })
+        expect(await call("DELETE", `${path}/mine`)).toMatchObject({ code: 200 })
+      }
+    })
+
+    it("changes how many pods a workload has, and not what runs in them", async () => {
+      const path = "/apis/apps/v1/namespaces/shop/deployments"
+      const template = { metadata: { labels: own }, spec: { containers: [{ name: "c", image: "x" }] } }
+      const spec = { replicas: 1, selector: { matchLabels: own }, template }
+      expect(await admin.call("POST", path, { body: { metadata: { name: "web" }, spec } })).toMatchObject({ code: 201 })
+      const patch = (change: object) => call("PATCH", `${path}/web`, change)
+      expect(await patch({ metadata: { labels: own }, spec: { replicas: 0 } })).toMatchObject({ code: 200 })
+      const other = { spec: { template: { spec: { serviceAccountName: "admin" } } } }
+      expect((await patch(other)).text).toContain("leaves its template as it is")
+    })
+
+    it("says nothing to others", async () => {
+      expect(await admin.call("POST", namespaced("secrets", "shop"), { body: tokenOf("admins", {}) })).toMatchObject({
+        code: 201
+      })
+    })
+
+    describe("without copies of targets", () => {
+      beforeAll(() => install({ enabled: false }))
+
+      it("makes no pod of an account either", async () => {
+        await eventually("the other policy acts", async () =>
+          expect((await create("pods", "shop", pod("other", "admin"))).text).toContain("have no service account")
+        )
+        expect(await create("pods", "shop", pod("branch"))).toMatchObject({ code: 201 })
+        const workload = "/apis/apps/v1/namespaces/shop/deployments/app"
+        expect((await call("PATCH", workload, {})).code).toBe(403)
+      })
+    })
+  })
+})
