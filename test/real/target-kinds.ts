@@ -95,7 +95,8 @@ export const targetKinds = (where: string, use: UsePlayground): void =>
         const { setOfRollout, workloads } = manifests(name)
         // An API server serves a new kind a moment later.
         const made = await eventually(`the workloads of ${name} are made`, () => applyObjects(cluster, workloads))
-        await applyObjects(cluster, setOfRollout(at(made.find(({ kind }) => kind === "Rollout"), "metadata", "uid")))
+        const rollout = made.find(({ kind }) => kind === "Rollout")
+        await applyObjects(cluster, setOfRollout(at(rollout, "metadata", "uid")))
         for (const app of Object.keys(targets))
           await until(`a ready pod of ${app} in ${name}`, () =>
             podDoors(real, name, 80, app).size > 0 ? true : undefined
