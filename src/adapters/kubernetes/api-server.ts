@@ -7,18 +7,13 @@ import { readFile } from "node:fs/promises"
 import type { RequestOptions } from "node:https"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect, type Scope } from "effect"
-import { Agent, type Dispatcher } from "undici"
+import type { Dispatcher } from "undici"
 import { isObject } from "../../domain/json.ts"
+import { Connections, type ConnectionTimes } from "./connections.ts"
 import { LargeBodies } from "./large-bodies.ts"
 
 /** How long a server may be silent. */
-export interface KubeApiTimes {
-  /** Longest time until a connection stands, in ms. */
-  readonly connectTimeout: number
-  /** Longest time until an answer begins, in ms. */
-  readonly headersTimeout: number
-  /** Longest silence within an answer, in ms. */
-  readonly bodyTimeout: number
+export interface KubeApiTimes extends ConnectionTimes {
   /** Time after which the server is asked to end a watch, in s: a watch is silent while nothing happens. */
   readonly watchSeconds: number
   /**
@@ -43,7 +38,7 @@ export interface ApiServer {
   readonly userAgent: string
   readonly large: LargeBodies
   /** The connections of the current credentials; missing before the first request. */
-  pool: { readonly credentials: string; readonly agent: Agent } | undefined
+  pool: { readonly credentials: string; readonly connections: Connections } | undefined
 }
 
 export interface ApiRequest {
@@ -62,7 +57,7 @@ export const makeApiServer = (
 ): Effect.Effect<ApiServer, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync((): ApiServer => ({ config, times, userAgent, large: new LargeBodies(), pool: undefined })),
-    (server) => Effect.promise(async () => server.pool?.agent.destroy())
+    (server) => Effect.promise(async () => server.pool?.connections.destroy())
   )
 
 /**
@@ -76,21 +71,6 @@ const tokenFileOf = (config: KubeConfig): string | undefined => {
   return typeof file === "string" ? file : undefined
 }
 
-/** Connections with a configuration's TLS options. */
-export const makeAgent = (
-  { ca, cert, key, rejectUnauthorized, servername }: RequestOptions,
-  {
-    bodyTimeout,
-    connectTimeout,
-    headersTimeout
-  }: Pick<KubeApiTimes, "bodyTimeout" | "connectTimeout" | "headersTimeout">
-): Agent =>
-  new Agent({
-    headersTimeout,
-    bodyTimeout,
-    connect: { ca, cert, key, rejectUnauthorized: rejectUnauthorized ?? true, servername, timeout: connectTimeout }
-  })
-
 type Pool = NonNullable<ApiServer["pool"]>
 
 /** The connections for these credentials; the last request's connections unless the credentials have changed. */
@@ -100,8 +80,8 @@ const poolFor = (server: ApiServer, options: RequestOptions): Pool => {
   const credentials = [url, ca, cert, key, rejectUnauthorized, servername].join("|")
   if (server.pool?.credentials === credentials) return server.pool
   // Requests under way go on with the credentials that they began with.
-  void server.pool?.agent.close().catch(() => {})
-  return { credentials, agent: makeAgent(options, server.times) }
+  void server.pool?.connections.close().catch(() => {})
+  return { credentials, connections: new Connections(options, server.times) }
 }
 
 /** The header `Authorization` of a configuration's options. */
@@ -110,7 +90,7 @@ export const authorizationOf = ({ headers }: RequestOptions): string | undefined
 
 const credentialsOf = async (
   server: ApiServer
-): Promise<{ readonly agent: Agent; readonly authorization: string | undefined }> => {
+): Promise<{ readonly connections: Connections; readonly authorization: string | undefined }> => {
   const { config } = server
   const options: RequestOptions = {}
   await config.applyToHTTPSOptions(options)
@@ -120,7 +100,7 @@ const credentialsOf = async (
   const authorization =
     file === undefined ? authorizationOf(options) : `Bearer ${(await readFile(file, "utf8")).trim()}`
   // Another request may have renewed the connections meanwhile, and closed these.
-  return { agent: (server.pool ?? pool).agent, authorization }
+  return { connections: (server.pool ?? pool).connections, authorization }
 }
 
 /** Sends one request; the answer may have any status. */
@@ -130,9 +110,9 @@ export const send = async (
   signal: AbortSignal
 ): Promise<Dispatcher.ResponseData> => {
   const { config, userAgent } = server
-  const { agent, authorization } = await credentialsOf(server)
+  const { authorization, connections } = await credentialsOf(server)
   const url = new URL(config.getCurrentCluster()?.server ?? "https://127.0.0.1:1")
-  return agent.request({
+  return connections.request({
     origin: url.origin,
     path: `${url.pathname.replace(/\/$/, "")}${path}`,
     method,

@@ -9,10 +9,11 @@ import { isIP } from "node:net"
 import { connect, createSecureContext } from "node:tls"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect, type Scope } from "effect"
-import type { Agent, Dispatcher } from "undici"
+import type { Dispatcher } from "undici"
 import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
-import { authorizationOf, makeAgent } from "./api-server.ts"
+import { authorizationOf } from "./api-server.ts"
 import { largestPage, readBody } from "./bounded-body.ts"
+import { Connections } from "./connections.ts"
 
 const codeOf = (cause: unknown): string => {
   const code: unknown = cause instanceof Error && "code" in cause ? cause.code : undefined
@@ -99,7 +100,7 @@ interface ProbeState {
   /** How long connecting, and how long an answer, may take, ms. */
   readonly patience: number
   /** The connections; made for the first request. */
-  agent: Agent | undefined
+  connections: Connections | undefined
 }
 
 interface ProbeRequest {
@@ -134,9 +135,10 @@ const sendProbe = async (
 ): Promise<ProbeResult> => {
   const { config, patience, url } = probe
   const options = await optionsOf(config)
-  probe.agent ??= makeAgent(options, { headersTimeout: patience, bodyTimeout: patience, connectTimeout: patience })
+  const times = { headersTimeout: patience, bodyTimeout: patience, connectTimeout: patience }
+  probe.connections ??= new Connections(options, times)
   const authorization = authorizationOf(options)
-  const response = await probe.agent.request({
+  const response = await probe.connections.request({
     origin: url.origin,
     path: `${url.pathname.replace(/\/$/u, "")}${path}`,
     method,
@@ -180,8 +182,8 @@ export const makeClusterProbe = (
     const cluster = config.getCurrentCluster()
     const server = cluster?.server ?? ""
     const url = URL.canParse(server) ? new URL(server) : new URL("https://127.0.0.1:1")
-    const probe: ProbeState = { config, url, patience, agent: undefined }
-    yield* Effect.addFinalizer(() => Effect.promise(async () => probe.agent?.destroy()))
+    const probe: ProbeState = { config, url, patience, connections: undefined }
+    yield* Effect.addFinalizer(() => Effect.promise(async () => probe.connections?.destroy()))
     return {
       server,
       unchecked: cluster?.skipTLSVerify === true,
