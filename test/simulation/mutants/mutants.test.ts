@@ -22,10 +22,13 @@ describe("planted mistakes", () => {
   })
 })
 
+/** `npm run test:long` looks for all of them from story 1 on. */
+const atLanding = mutants.filter((_, index) => index % 2 === 0)
+
 describe.concurrent("planted mistakes are found", () => {
   const find = withTellers()
 
-  for (const mutant of mutants) {
+  for (const mutant of atLanding) {
     const { found, invariants, mistake } = mutant
     it(`${mistake}: story ${found.story} breaks ${found.invariant}`, async () => {
       expect(invariants).toContain(found.invariant)
