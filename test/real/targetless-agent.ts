@@ -6,13 +6,13 @@ import * as net from "node:net"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import type { Endpoint } from "../../lab/cluster/network/endpoint.ts"
-import { processProgram } from "../../lab/cluster/node/process-program.ts"
 import type { AnyRunningCluster } from "../../lab/playground/local-cluster.ts"
 import { at } from "../../src/domain/json.ts"
 import { clientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { listenLocally } from "../support/listen-locally.ts"
 import { until } from "../support/until.ts"
+import { agentOnMachine } from "./agent-on-machine.ts"
 import { fleetIs } from "./fleet-health.ts"
 import { describeReal, runClient, type RunningCommand, type UsePlayground } from "./harness.ts"
 import { agents, children, nothingLeft, parentNames, readySession } from "./sessions.ts"
@@ -39,7 +39,7 @@ const suite = (name: string, agentTls: boolean, use: UsePlayground): void =>
       agentTls,
       topology: "management",
       sessionTtlSecs: 20,
-      agent: processProgram({ command: ({ args }) => [agent, ...args.slice(1)] })
+      agent: agentOnMachine(agent)
     })
     const commands: Array<RunningCommand> = []
     const tcp = net.createServer((socket) =>

@@ -3,6 +3,8 @@
  * to the user who waits, and of the sessions of the own cluster, which says whether that cluster answers.
  */
 
+import { clusterApiClusters, clusterApiVersions } from "../../../src/domain/fleet/cluster-api.ts"
+import { clusterProfiles } from "../../../src/domain/fleet/cluster-profile.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { PortCall } from "../world/world-event.ts"
@@ -13,6 +15,12 @@ const toldWithin = 30_000
 
 const isAskedOnce = ({ operator, resource, to }: PortCall): boolean =>
   resource === pods.plural || (resource === mirrordClusterSessions.plural && operator === to)
+
+/** Kinds by which clusters are found. Until such a kind has answered, a line of its own says that (when-served.ts). */
+const foundBy = [clusterProfiles, ...clusterApiVersions.map(clusterApiClusters)].map(
+  ({ group, plural }) => ` ${plural}.${group}`
+)
+const areNotKnown = /^clusters of .+ are not known$/u
 
 /** A collection whose lists fail. Times are ms. */
 interface Failing {
@@ -36,6 +44,9 @@ export const unreadIsTold: Invariant = {
           const known = failing.get(`${event.process} ${String(cluster)} ${String(resource)}`)
           if (known !== undefined) known.isTold = true
         }
+        if (event._tag === "Log" && areNotKnown.test(event.line.message))
+          for (const [key, known] of failing)
+            if (key.startsWith(`${event.process} `) && foundBy.some((kind) => key.endsWith(kind))) known.isTold = true
         if (event._tag !== "Called" && event._tag !== "Answered") return undefined
         const { group, index, operator, resource, to, verb } = event.call
         if (verb !== "list" || index < 0 || isAskedOnce(event.call)) return undefined
