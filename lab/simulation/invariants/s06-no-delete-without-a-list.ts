@@ -13,13 +13,18 @@ import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"
 import { isLeaving, parentStatus, parentUidOf } from "./session-objects.ts"
 
+/** The object that a delete is meant for alone. */
+const uidOf = ({ body }: PortCall): string | undefined =>
+  (body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions?.uid
+
 /** The living parent that has recorded the child, so that the child may not be deleted. */
-const wanted = (world: World, { body, name, to }: PortCall): string | undefined => {
+const wanted = (world: World, call: PortCall): string | undefined => {
+  const { name, to } = call
   const child = world.cluster(to).server.objects.peek(mirrordClusterSessions, name)
   const parentName = child === undefined ? undefined : parentNameOf(child)
   if (child === undefined || parentName === undefined || isLeaving(child)) return undefined
   // The server refuses a delete that was meant for the child's predecessor.
-  const uid = (body as { readonly preconditions?: { readonly uid?: string } } | undefined)?.preconditions?.uid
+  const uid = uidOf(call)
   if (uid !== undefined && uid !== child.metadata.uid) return undefined
   const parent = world.primary.server.objects.peek(mirrordMultiClusterSessions, parentName)
   if (parent === undefined || isLeaving(parent) || parent.metadata.uid !== parentUidOf(child)) return undefined
@@ -40,6 +45,8 @@ export const noDeleteWithoutAList: Invariant = {
   begin: (world) => {
     /** Reads of each process: `<process> <cluster> <resource>`, with the name for a single object. */
     const read = new Set<string>()
+    /** Lists of all replicas of an operator: `<operator> <cluster> <resource>`. */
+    const listed = new Set<string>()
     /** Reads without an answer yet, by operator and number. */
     const asked = new Map<string, string>()
     let isMeddled = false
@@ -54,6 +61,7 @@ export const noDeleteWithoutAList: Invariant = {
           const key = `${call.operator} ${call.index}`
           const what = asked.get(key)
           if (what !== undefined && outcome === "ok") read.add(what)
+          if (call.verb === "list" && outcome === "ok") listed.add(`${call.operator} ${call.to} ${call.resource}`)
           asked.delete(key)
           return undefined
         }
@@ -71,7 +79,12 @@ export const noDeleteWithoutAList: Invariant = {
         if (isPrimarys && read.has(parents) && isEnding(world(), call)) return undefined
         // The files of migrations have the name of their Job.
         if (call.resource === configMaps.plural && read.has(`${process} ${call.to} ${jobs.plural}`)) return undefined
-        if (!read.has(collection) && !read.has(`${collection} ${call.name}`)) {
+        // Replicas that share members tell their leader what they see, and the server lets nothing but that be deleted.
+        const isReported =
+          world().plan.sharding &&
+          uidOf(call) !== undefined &&
+          listed.has(`${call.operator} ${call.to} ${call.resource}`)
+        if (!isReported && !read.has(collection) && !read.has(`${collection} ${call.name}`)) {
           return `${process} deletes ${call.resource} ${call.name} in ${call.to}, but has read neither it nor a list.`
         }
         if (!isPrimarys || call.resource !== mirrordClusterSessions.plural) return undefined
