@@ -67,11 +67,11 @@ export const suites = {
   "charts/monitoring": { needs: ["helm"], finds: "a dashboard or an alert names a metric that does not exist" },
   "charts/needed-rights": { needs: ["helm"], finds: "`braid doctor` asks for rights that the chart does not grant" },
   "charts/notes": { needs: ["helm"], finds: "NOTES are silent about a value without effect" },
+  "charts/null-values": { needs: ["helm"], finds: "a null value removes a default that is needed" },
   "charts/operator-admission-policy": {
     needs: ["helm", "control plane"],
     finds: "an operator that is taken over makes itself the token of a service account"
   },
-  "charts/null-values": { needs: ["helm"], finds: "a null value removes a default that is needed" },
   "charts/published-values": {
     needs: ["published values", "control plane"],
     finds: "values that the published chart takes do not install"

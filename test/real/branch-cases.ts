@@ -78,22 +78,16 @@ const everyForm = [
   }
 ]
 
-/** A copy that reads the table which {@link locked} holds. */
+/** A copy that reads the table which {@link whileLocked} holds. */
 const ofOne = { mode: "empty", tables: { users: { filter: "id = 1" } } }
 
-/** Holds a table of the source, so that a copy of it waits; returns what lets it go. */
-const locked = async (source: Server): Promise<() => Promise<void>> => {
-  const held = source
-    .query("shop", "set application_name = 'lock'; begin; lock table users; select pg_sleep(86400)")
-    .catch(() => undefined)
-  const granted = "relation = 'users'::regclass and mode = 'AccessExclusiveLock' and granted"
-  await eventually("the table is locked", async () =>
-    expect(await source.query("shop", `select count(*) from pg_locks where ${granted}`)).toBe("1")
-  )
-  return async () => {
-    const others = "pg_stat_activity where application_name = 'lock'"
-    await source.query("shop", `select count(pg_terminate_backend(pid)) from ${others}`)
-    await held
+/** Acts while nobody can read a table of the source, so that a copy of it waits. A prepared transaction holds it. */
+const whileLocked = async <A>(source: Server, act: () => Promise<A>): Promise<A> => {
+  await source.query("shop", "begin; lock table users; prepare transaction 'lock'")
+  try {
+    return await act()
+  } finally {
+    await source.query("shop", "rollback prepared 'lock'")
   }
 }
 
@@ -165,22 +159,23 @@ export const branchCases = (client: BranchClient): void => {
   })
 
   it("that take longer than the client waits are made all the same, and can be stopped meanwhile", async () => {
-    const unlock = await locked(client.source())
-    const late = { creation_timeout_secs: 1, copy: ofOne }
-    const kept = session(["env"], [{ ...late, id: "kept" }])
-    const stopped = session(["env"], [{ ...late, id: "stopped", creation_timeout_secs: 5 }])
-    const own = await eventually("both are being made", () => {
-      const names = [nameOf("stopped"), nameOf("kept")]
-      for (const name of names) expect(podsOfBranches().some((pod) => pod.startsWith(name))).toBe(true)
-      return names[0] ?? ""
+    const own = await whileLocked(client.source(), async () => {
+      const late = { creation_timeout_secs: 1, copy: ofOne }
+      const kept = session(["env"], [{ ...late, id: "kept" }])
+      const stopped = session(["env"], [{ ...late, id: "stopped", creation_timeout_secs: 5 }])
+      const name = await eventually("both are being made", () => {
+        const names = [nameOf("stopped"), nameOf("kept")]
+        for (const name of names) expect(podsOfBranches().some((pod) => pod.startsWith(name))).toBe(true)
+        return names[0] ?? ""
+      })
+      await stop(name)
+      for (const ran of [kept, stopped]) {
+        expect(await ran.ended()).not.toBe(0)
+        expect(told(ran)).toContain("timed out: database branching")
+        expect(ran.stdout()).toBe("")
+      }
+      return name
     })
-    await stop(own)
-    for (const ran of [kept, stopped]) {
-      expect(await ran.ended()).not.toBe(0)
-      expect(told(ran)).toContain("timed out: database branching")
-      expect(ran.stdout()).toBe("")
-    }
-    await unlock()
     const server = serverAt(await urlOf({ id: "kept", copy: ofOne }))
     expect(await server.query("shop", "select count(*) from users")).toBe("1")
     await eventually("the pod of the other is gone", () => {

@@ -133,7 +133,8 @@ export const startSource = async (
   const script = `printf %s "$PASSWORD" > "$DATA.pw" &&
     initdb -D "$DATA" -U postgres --pwfile="$DATA.pw" -A scram-sha-256 -E UTF8 -N > /dev/null &&
     pg_ctl -D "$DATA" -w -s -l "$DATA.log" start \
-      -o "-c listen_addresses=$ADDRESS -c port=5432 -c unix_socket_directories= -c fsync=off"`
+      -o "-c listen_addresses=$ADDRESS -c port=5432 -c unix_socket_directories= -c fsync=off \
+        -c max_prepared_transactions=1"`
   const env = { DATA: data, ADDRESS: address, PASSWORD: password, PATH: path }
   const { err, status } = await run("sh", ["-c", script], env)
   if (status !== 0) throw new Error(err)

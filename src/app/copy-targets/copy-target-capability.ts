@@ -32,7 +32,7 @@ export interface CopyTargetGround {
   readonly bounds: SessionBounds
   readonly protectedNamespaces: ProtectedNamespaces
   readonly copyImage: CopyImage | undefined
-  /** Whether there are copies at all: without them it has no rights on pods and workloads. */
+  /** Whether targets are copied; otherwise the operator may not change workloads, and nothing here runs. */
   readonly makesCopies: boolean
 }
 

@@ -45,9 +45,11 @@ export interface Reception {
 export const copyTargetsOf = (capabilities: ReadonlyArray<Capability>): CopyTargets | undefined =>
   capabilities.find(({ copyTargets }) => copyTargets !== undefined)?.copyTargets
 
+/** The answer to a user who asks for a copy where targets are not copied. */
 export const noCopies = (): ApiError =>
   notFound(
-    "This operator makes no copies of targets: its administrator has switched them off (operator.copyTarget.enabled)."
+    "This operator makes no copies of targets: its administrator has switched them off " +
+      "(operator.copyTarget.enabled); leave feature.copy_target out, or ask for the value."
   )
 
 type UserAttempt = Exclude<ConnectAttempt, { readonly _tag: "Child" }>
