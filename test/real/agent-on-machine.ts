@@ -1,26 +1,33 @@
 /** mirrord's own agent as a process of this machine, without a network of its own. */
 
-import { createServer } from "node:net"
+import * as net from "node:net"
 import { Effect } from "effect"
-import type { ContainerProgram } from "../../lab/cluster/node/container-program.ts"
+import { type ContainerProgram, signalsReady } from "../../lab/cluster/node/container-program.ts"
 import { processProgram } from "../../lab/cluster/node/process-program.ts"
-import { until } from "../support/until.ts"
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const server = createServer().once("error", () => resolve(false))
-    server.listen(port, "0.0.0.0", () => server.close(() => resolve(true)))
-  })
+import { freePort } from "../support/free-port.ts"
+import { admit, orLogged } from "./namespaces/pod-programs.ts"
 
 /**
- * The operator draws the port, for a pod whose ports are all free. The agent listens to it at every address of the
- * machine, where an outgoing connection of another program may have it: the agent starts when that has ended.
+ * The operator draws the agent's port for a pod, all of whose ports are free. At the machine's addresses, to all of
+ * which the agent listens, an outgoing connection of another program may have that port. So the agent has one of its
+ * own, and the kubelet listens at the pod's address and passes each connection on.
  */
-export const agentOnMachine = (agent: string): ContainerProgram => {
-  const program = processProgram({ command: ({ args }) => [agent, ...args.slice(1)] })
-  return (container) => {
-    const port = Number(container.args[container.args.indexOf("-l") + 1])
-    const free = () => until(`port ${port} is free here`, async () => ((await isFree(port)) ? true : undefined))
-    return Effect.andThen(Effect.promise(free), program(container))
-  }
-}
+export const agentOnMachine = (agent: string): ContainerProgram =>
+  signalsReady((container) => {
+    const { args } = container
+    const flag = args.indexOf("-l")
+    const listens = Promise.withResolvers<void>()
+    const run = (own: number) => {
+      const program = processProgram({
+        command: () => [agent, ...args.slice(1, flag + 1), String(own), ...args.slice(flag + 2)],
+        readyWhen: (line) => {
+          const isReady = line.startsWith("agent ready")
+          if (isReady) listens.resolve()
+          return isReady
+        }
+      })
+      const dial = () => net.connect({ port: own, allowHalfOpen: true, noDelay: true })
+      return Effect.andThen(admit(dial, container, [Number(args[flag + 1])], listens.promise), program(container))
+    }
+    return orLogged(container, Effect.flatMap(Effect.promise(freePort), run))
+  })

@@ -4,6 +4,7 @@
  * pod's loopback address and passes each connection through the node.
  */
 
+import type { Duplex } from "node:stream"
 import { fileURLToPath } from "node:url"
 import { Effect, type Scope } from "effect"
 import { join } from "../../../lab/agent/incoming/raw-traffic.ts"
@@ -21,12 +22,21 @@ import { containerPath, tools } from "./tools.ts"
 
 const script = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
 
+/** Where the connections to a port of a pod go. */
+type Dial = (port: number) => Duplex
+
+/** Into the namespace of the pod. */
+const inside =
+  ({ networks }: PodNode, { podIp }: ContainerContext): Dial =>
+  (port) =>
+    networks.dial(podIp, port)
+
 /**
- * Passes connections at the pod's address on into its namespace, for as long as the scope. Those that come before the
- * program listens there wait.
+ * Passes connections at the pod's address on, for as long as the scope. Those that come before the program listens
+ * wait.
  */
-const admit = (
-  { networks }: PodNode,
+export const admit = (
+  dial: Dial,
   container: ContainerContext,
   ports: ReadonlyArray<number>,
   listens: Promise<void> = Promise.resolve()
@@ -36,13 +46,13 @@ const admit = (
     (port) =>
       container.listen(port, (socket) => {
         socket.on("error", () => undefined)
-        void listens.then(() => join(socket, networks.dial(container.podIp, port)))
+        void listens.then(() => join(socket, dial(port)))
       }),
     { discard: true }
   )
 
 /** A program whose ports could not be opened ends with 1, and its log says why. */
-const orLogged = (
+export const orLogged = (
   container: ContainerContext,
   program: Effect.Effect<number, ListenError, Scope.Scope>
 ): Effect.Effect<number, never, Scope.Scope> =>
@@ -90,7 +100,7 @@ export const podApp = (node: () => PodNode): ContainerProgram =>
     return orLogged(
       container,
       Effect.acquireRelease(Effect.void, () => Effect.sync(() => runtime.remove(id))).pipe(
-        Effect.andThen(admit(node(), container, ports)),
+        Effect.andThen(admit(inside(node(), container), container, ports)),
         Effect.andThen(program(container))
       )
     )
@@ -191,5 +201,6 @@ export const realAgent = (node: () => PodNode, binary: string): ContainerProgram
         return isReady
       }
     })
-    return orLogged(container, Effect.andThen(admit(node(), container, [port], listens.promise), program(container)))
+    const admitted = admit(inside(node(), container), container, [port], listens.promise)
+    return orLogged(container, Effect.andThen(admitted, program(container)))
   })
