@@ -153,6 +153,7 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     { name: "OPERATOR_POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
     { name: "MIRRORD_OPERATOR_NAMESPACE", value: operatorNamespace },
     { name: "MIRRORD_AGENT_IMAGE", value: images.agent },
+    { name: "OPERATOR_INJECT_SESSION_KEY_HEADER", value: "true" },
     { name: "OPERATOR_AGENT_CONNECTION_TLS", value: String(environment.agentTls) },
     { name: "KUBECONFIG", value: environment.kubeconfig },
     ...(environment.agentFile === undefined ? [] : [{ name: "OPERATOR_AGENT_CONFIG", value: environment.agentFile }]),

@@ -243,6 +243,7 @@ const variables = {
   OPERATOR_METRICS_FALLBACK_ADDR: addresses,
   OPERATOR_COPY_TARGET_ENABLED: truths,
   OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: truths,
+  OPERATOR_INJECT_SESSION_KEY_HEADER: truths,
   OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY: truths,
   OPERATOR_MULTI_CLUSTER_SHARDING: truths,
   OPERATOR_MULTI_CLUSTER_PROVIDERS: mostly(
@@ -468,6 +469,7 @@ const publishedEnvironment = ({
     OPERATOR_FALLBACK_ADDR: `0.0.0.0:${isSet(port) ? String(port) : "443"}`,
     OPERATOR_JSON_LOG: truth(jsonLog),
     OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "true",
+    OPERATOR_INJECT_SESSION_KEY_HEADER: "true",
     OPERATOR_AGENT_CONFIG: "/mirrord-config/agent-config.yaml",
     OPERATOR_OWN_CERTIFICATE: "true",
     OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truth(requireFrontProxyClientCert),

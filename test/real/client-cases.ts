@@ -301,7 +301,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground): vo
                   method: "GET",
                   uri: path,
                   version: "HTTP/1.1",
-                  headers: expect.objectContaining({ "x-user": "ann" }) as unknown
+                  headers: expect.objectContaining({ "x-user": "ann", "mirrord-key": "watched" }) as unknown
                 }
               }
             }),

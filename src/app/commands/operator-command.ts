@@ -125,6 +125,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
         requirePrimary: settings.requirePrimary,
         protectedNamespaces: settings.protectedNamespaces,
         makesCopies: settings.makesCopies,
+        addsSessionKey: settings.addsSessionKey,
         copyImage: settings.copyImage,
         branchSettings: settings.branchSettings,
         keepsUsers: true

@@ -71,6 +71,8 @@ export interface OperatorOptions {
   readonly protectedNamespaces: ProtectedNamespaces
   /** Whether targets are copied; they are unless given. */
   readonly makesCopies?: boolean
+  /** Whether stolen requests get a header with the key of their session; not unless given. */
+  readonly addsSessionKey?: boolean
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
   /** The engines whose databases have branches in this cluster; nothing: none. */
@@ -130,6 +132,7 @@ const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
       requirePrimary: options.requirePrimary,
       protectedNamespaces: options.protectedNamespaces,
       makesCopies: options.makesCopies ?? true,
+      addsSessionKey: options.addsSessionKey ?? false,
       copyImage,
       branchSettings: options.branchSettings,
       feed: new ChangeFeed(),

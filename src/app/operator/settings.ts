@@ -74,6 +74,8 @@ export interface Settings {
   readonly protectedNamespaces: ProtectedNamespaces
   /** Whether targets are copied. */
   readonly makesCopies: boolean
+  /** Whether stolen requests get a header with the key of their session. */
+  readonly addsSessionKey: boolean
   /** The image of copied containers: the agent's, unless they keep their own. */
   readonly copyImage: CopyImage | undefined
   /** The engines whose databases have branches. */
@@ -267,6 +269,7 @@ const environment = Config.all({
     branches: bound("OPERATOR_BRANCHES", usualBounds.branches)
   }),
   makesCopies,
+  addsSessionKey: Config.Boolean("OPERATOR_INJECT_SESSION_KEY_HEADER").pipe(Config.withDefault(false)),
   copiesUseAgentImage: Config.Boolean("OPERATOR_COPY_TARGET_USE_AGENT_IMAGE").pipe(Config.withDefault(true)),
   branches: branchEnvironment,
   longestSession: Config.option(wholeNumber("OPERATOR_MAX_SESSION_TIME_SECONDS", greatestSessionTime)),
@@ -463,6 +466,7 @@ export const readSettings = (
         allowed: Option.getOrElse(env.allowedNamespaces, () => "").split(",")
       }),
       makesCopies: env.makesCopies,
+      addsSessionKey: env.addsSessionKey,
       copyImage: env.copiesUseAgentImage ? agents : undefined,
       branchSettings: yield* readBranchSettings(env.branches),
       requirePrimary: env.requirePrimary,

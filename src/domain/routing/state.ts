@@ -12,6 +12,7 @@ import { type CollectedResponses, nothingCollected } from "./collected-response.
 import { type Channel, type Ids, noIds } from "./ids.ts"
 import { limits } from "./limits.ts"
 import type { MemberName } from "./member.ts"
+import type { SessionKeyHeader } from "./session-key.ts"
 
 export interface RouterOptions {
   /** All members of the session, connected or not; others join by connecting. */
@@ -25,6 +26,8 @@ export interface RouterOptions {
    * Milliseconds between the router's own pings to its members; `undefined`: it sends none (wire.md §8.21).
    */
   readonly pingMembersEvery: number | undefined
+  /** The header that stolen requests get; `undefined` if they stay as they are. */
+  readonly keyHeader?: SessionKeyHeader | undefined
 }
 
 /** `now` is epoch milliseconds and never goes back. */

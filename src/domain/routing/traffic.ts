@@ -16,6 +16,7 @@ import { warnUser } from "./handshake.ts"
 import { type Channel, clientIdOf, freeId, freeMember, openId, openIds, type Route, routeOf } from "./ids.ts"
 import { limits } from "./limits.ts"
 import type { MemberName } from "./member.ts"
+import { markRequest } from "./session-key.ts"
 import { drop, firstTime, nameOf, sayToClient, sayToMember, toClient, toMember, type Turn, update } from "./state.ts"
 import type { ClientActions, DaemonActions } from "./table.ts"
 
@@ -42,8 +43,16 @@ export const trafficFromMember = (
   const addressed = addressedByMember(message)
   if (addressed === undefined) return
   const known = clientIdOf(turn.state.ids, member, channel, addressed.id)
-  const send = (id: bigint): void =>
-    toClient(turn, id === addressed.id ? bytes : daemonMessage.encode({ _tag: channel, value: addressed.withId(id) }))
+  const { keyHeader } = turn.state.options
+  const header = action === "request" && channel === "TcpSteal" ? keyHeader : undefined
+  const send = (id: bigint): void => {
+    if (id === addressed.id && header === undefined) return toClient(turn, bytes)
+    const renamed = addressed.withId(id)
+    toClient(
+      turn,
+      daemonMessage.encode({ _tag: channel, value: header === undefined ? renamed : markRequest(renamed, header) })
+    )
+  }
 
   if (action === "use" || action === "end" || (action === "request" && known !== undefined)) {
     if (known === undefined) return drop(turn, "strayId")

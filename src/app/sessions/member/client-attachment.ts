@@ -11,6 +11,7 @@ import { forbiddenAtPod, whyForbidden } from "../../../domain/policy/pod-policie
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
+import { sessionKeyHeader } from "../../../domain/routing/session-key.ts"
 import { observeChild } from "../../../domain/session/child-observation.ts"
 import type { NamedBranch } from "../../../domain/session/connect-request.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
@@ -64,6 +65,8 @@ export interface MemberSessionsOptions {
   /** Asks for the limits of a session here. */
   readonly limits: AskLimits
   readonly interceptions: Interceptions
+  /** Whether users' stolen requests get a header with the key of their session. */
+  readonly addsSessionKey: boolean
   /** Without them no client names any branch. */
   readonly branches: SessionBranches | undefined
 }
@@ -221,7 +224,7 @@ const relayOptions = (
   attached: AttachedClient,
   channel: FrameChannel
 ): ClientConnectionOptions => {
-  const { notifier, controller } = state.options
+  const { addsSessionKey, controller, notifier } = state.options
   const { agents, client, environment, first, hasYounger, limits, locks, news, user } = attached
   const representative = memberName(agents[0].pod)
   return {
@@ -229,7 +232,9 @@ const relayOptions = (
       members: agents.map(({ pod }) => memberName(pod)),
       defaultMember: representative,
       memberKind: "agent",
-      pingMembersEvery: pingAgentsEvery
+      pingMembersEvery: pingAgentsEvery,
+      // The requests of a session over many clusters get it from the primary.
+      keyHeader: addsSessionKey && client.isUser ? sessionKeyHeader(attached.session.spec.key) : undefined
     },
     client: channel,
     connected: new Map([[representative, first]]),

@@ -63,6 +63,8 @@ export interface MemberGround {
   readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly interceptions: Interceptions
+  /** Whether stolen requests get a header with the key of their session. */
+  readonly addsSessionKey: boolean
   /** The database branches of this cluster; without them connects that name any are refused. */
   readonly branches?: BranchDirectory | undefined
 }
@@ -182,6 +184,7 @@ export const makeMemberCapability = (
       remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs,
       limits: askLimits(earlier),
       interceptions: ground.interceptions,
+      addsSessionKey: ground.addsSessionKey,
       branches
     })
     const phasesOf = (which: Parameters<typeof sessionsHere>[1]) =>

@@ -70,6 +70,8 @@ export interface PrimaryGround {
   readonly ends: SessionEnds
   readonly events: EventRecorder
   readonly interceptions: Interceptions
+  /** Whether stolen requests get a header with the key of their session. */
+  readonly addsSessionKey: boolean
 }
 
 /** The parts of the capability. */
@@ -242,7 +244,7 @@ const reachedClusters = ({ clusters }: Fleet): ReadonlyArray<ReachedCluster> =>
 const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capability, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { configuration, fleet, ground, manager, sockets, stopped } = primary
-    const { api: ownApi, ends, interceptions, notifier } = ground
+    const { addsSessionKey, api: ownApi, ends, interceptions, notifier } = ground
     const run = Effect.runForkWith(yield* Effect.context<never>())
     const locks = makeSessionLockTable()
     yield* countHolding("session locks", locks.size)
@@ -259,7 +261,8 @@ const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capabi
       ends,
       remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs,
       limits,
-      interceptions
+      interceptions,
+      addsSessionKey
     })
     return {
       features: () => ["MultiClusterPrimary"],

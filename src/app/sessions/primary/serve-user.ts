@@ -8,6 +8,7 @@ import { clusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
+import { sessionKeyHeader } from "../../../domain/routing/session-key.ts"
 import { notConfigured } from "../../../domain/session/cluster-verdict.ts"
 import { leftOutWarnings } from "../../../domain/session/parent-view.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
@@ -43,7 +44,8 @@ const relayOptions = (
       members: parent.spec.clusters.map(memberName),
       defaultMember: memberName(defaultCluster),
       memberKind: "cluster",
-      pingMembersEvery: undefined
+      pingMembersEvery: undefined,
+      keyHeader: options.addsSessionKey ? sessionKeyHeader(parent.spec.key) : undefined
     },
     client,
     connected,

@@ -38,6 +38,8 @@ export interface PrimarySessionsOptions {
   /** Asks for the limits that this cluster sets for whole sessions. */
   readonly limits: AskLimits
   readonly interceptions: Interceptions
+  /** Whether stolen requests get a header with the key of their session. */
+  readonly addsSessionKey: boolean
 }
 
 /** A connection that a user has asked for. */
