@@ -28,8 +28,8 @@ const lostAfter = 4
  */
 export const answersWithin: number = (lostAfter + 2) * roundEvery
 
-/** Looks in a row that must find a target's pod being deleted before its agent is given up. */
-const leavingAfter = 2
+/** Rounds after which the agent of a pod that is being deleted is given up at the next look, 24 s at most. */
+const leavingAfter = 3
 
 /** The API server's word about the pod beside which an agent works. */
 export type PodSign =
@@ -47,8 +47,8 @@ export interface AgentWatch {
   readonly isAsked: boolean
   /** Rounds in a row that ended without a word of the agent. */
   readonly quietRounds: number
-  /** Looks in a row that found the target's pod being deleted. */
-  readonly leavingLooks: number
+  /** Rounds since a look found the target's pod being deleted; `undefined` if the last look did not. */
+  readonly leavingRounds: number | undefined
   /** Why the agent was given up, if it was. Nothing changes this any more. */
   readonly lost: string | undefined
 }
@@ -61,7 +61,7 @@ export type AgentHealth =
   /** It was given up for good, and another agent is made in its place. */
   | { readonly _tag: "Lost"; readonly why: string }
 
-export const newWatch: AgentWatch = { isAsked: false, quietRounds: 0, leavingLooks: 0, lost: undefined }
+export const newWatch: AgentWatch = { isAsked: false, quietRounds: 0, leavingRounds: undefined, lost: undefined }
 
 /** The watch after any message of the agent. */
 export const heardAgent = (watch: AgentWatch): AgentWatch =>
@@ -73,16 +73,17 @@ export const heardAgent = (watch: AgentWatch): AgentWatch =>
 export const nextRound = (watch: AgentWatch): AgentWatch => {
   if (watch.lost !== undefined) return watch
   const quietRounds = watch.isAsked ? watch.quietRounds + 1 : 0
+  const leavingRounds = watch.leavingRounds === undefined ? undefined : watch.leavingRounds + 1
   const lost = quietRounds >= lostAfter ? "it does not answer any more" : undefined
-  return { ...watch, isAsked: true, quietRounds, lost }
+  return { isAsked: true, quietRounds, leavingRounds, lost }
 }
 
 /** The watch after a look at the target's pod. */
 export const lookedAtPod = (watch: AgentWatch, sign: PodSign): AgentWatch => {
   if (watch.lost !== undefined || sign === "Unknown") return watch
-  const leavingLooks = sign === "Leaving" ? watch.leavingLooks + 1 : 0
-  const isGone = sign === "Gone" || leavingLooks >= leavingAfter
-  return { ...watch, leavingLooks, lost: isGone ? "its pod is gone" : undefined }
+  const leavingRounds = sign === "Leaving" ? (watch.leavingRounds ?? 0) : undefined
+  const isGone = sign === "Gone" || (leavingRounds !== undefined && leavingRounds >= leavingAfter)
+  return { ...watch, leavingRounds, lost: isGone ? "its pod is gone" : undefined }
 }
 
 export const healthOf = ({ lost, quietRounds }: AgentWatch): AgentHealth => {

@@ -80,6 +80,8 @@ export interface ObservedChild<P> {
   readonly pods?: PodlessTime
   /** How long a target may be without pods, ms; nothing: for ever. */
   readonly podlessMillis?: number | undefined
+  /** When a pod of the target was first seen to change since the last look at the pods; `undefined` if none was. */
+  readonly podsChangedAt?: number | undefined
 }
 
 /** The next action of a member for one of its sessions. At most one action writes the object. */
@@ -119,8 +121,15 @@ const memberPatience = 15_000
 const firstRetry = 15_000
 const longestRetry = 300_000
 
-/** Milliseconds between two looks at the pods of a target whose agents run. */
+/** Milliseconds between two looks at the pods of a target whose agents run and of which no pod was seen to change. */
 export const refreshEvery = 30_000
+
+/** Milliseconds from a pod's change to the look: pods change together, and a rollout must not be looked at for each. */
+const lookAfterChange = 1_000
+
+/** The time of a look, or the time that a changed pod asks for, if that is earlier. */
+const orAfterChange = <P>({ podsChangedAt }: ObservedChild<P>, lookAt: number): number =>
+  podsChangedAt === undefined ? lookAt : Math.min(lookAt, podsChangedAt + lookAfterChange)
 
 const retryAt = ({ at, failures }: FailedAttempt): number =>
   at + Math.min(firstRetry * 2 ** Math.min(Math.max(failures - 1, 0), 10), longestRetry)
@@ -266,16 +275,17 @@ const progress = <P>(
     const podless = endOfPods(observed, child)
     // The last look before the end comes when it is due, however long the pause.
     const lastLook = podless === undefined || podless.isReached ? Number.POSITIVE_INFINITY : podless.at
-    const lookAt = Math.min(retryAt(target), Math.max(lastLook, target.at + 1))
+    const lookAt = orAfterChange(observed, Math.min(retryAt(target), Math.max(lastLook, target.at + 1)))
     return now >= lookAt ? { act: { _tag: "ResolveTarget" } } : { at: lookAt }
   }
   if (agent._tag === "None") return { act: { _tag: "StartAgent", placement: target.placement } }
   if (agent._tag === "Ready") {
-    const refreshAt = agent.checkedAt + refreshEvery
+    const refreshAt = orAfterChange(observed, agent.checkedAt + refreshEvery)
     return now >= refreshAt ? { act: { _tag: "RefreshAgents" } } : { at: refreshAt }
   }
   if (agent._tag === "Starting") return {}
-  return now >= retryAt(agent) ? { act: { _tag: "StartAgent", placement: target.placement } } : { at: retryAt(agent) }
+  const startAt = orAfterChange(observed, retryAt(agent))
+  return now >= startAt ? { act: { _tag: "StartAgent", placement: target.placement } } : { at: startAt }
 }
 
 /**

@@ -47,8 +47,10 @@ describe("the watch over an agent", () => {
     ["gh.r", "Lost"],
     // A drain takes its time; a pod that nobody speaks of proves nothing.
     ["l", "Serving"],
-    ["l?l", "Lost"],
-    ["l.l", "Serving"],
+    ["llll", "Serving"],
+    ["lrhrhl", "Serving"],
+    ["lrhrh?rhl", "Lost"],
+    ["lrhrh.rhl", "Serving"],
     ["????", "Serving"]
   ])("%s: %s", (script, expected) => expect(tagOf(script)).toBe(expected))
 

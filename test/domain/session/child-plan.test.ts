@@ -132,6 +132,16 @@ describe("childPlan", () => {
     expect(conditionOf({ target: resolved, agent: failed(1) }).condition).toMatchObject({ reason: "NoSuchTarget" })
   })
 
+  it.each<Partial<ObservedChild<string>>>([
+    { target: failed(9) },
+    { target: resolved, agent: failed(9) },
+    { target: resolved, agent: { _tag: "Ready", checkedAt: created } }
+  ])("looks again a second after a pod has changed, and not before: %j", (known) => {
+    const changed = { ...known, podsChangedAt: created + 4_000, sockets: { open: 1, lastClosedAt: undefined } }
+    expect(childPlan(observed(changed), created + 4_500).at(-1)).toEqual({ _tag: "RequeueAt", at: created + 5_000 })
+    expect(tags(changed, created + 5_000)[0]).toMatch(/ResolveTarget|StartAgent|RefreshAgents/)
+  })
+
   describe("of a target without pods", () => {
     const sockets = { open: 1, lastClosedAt: undefined }
     const own = read({ spec: { multiClusterParentName: null } })

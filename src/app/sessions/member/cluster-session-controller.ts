@@ -43,6 +43,7 @@ import {
   type SessionState,
   stateOf
 } from "./session-state.ts"
+import { makeTargetPods } from "./target-pods.ts"
 import type { Placements } from "./target-resolver.ts"
 
 export type { ClusterSessionOptions, SessionAgent } from "./session-state.ts"
@@ -101,6 +102,7 @@ const observedChild = (
   { key, known, now, view }: ChildTurn
 ): ObservedChild<Placements> => ({
   pods: known.pods,
+  podsChangedAt: known.podsChangedAt,
   podlessMillis: options.podlessMillis,
   child: view,
   admission: known.admission,
@@ -147,6 +149,7 @@ export const makeClusterSessionController = (
       options,
       agents,
       watches: yield* makeAgentWatches(agents),
+      targetPods: yield* makeTargetPods(options.api),
       retryingApi: retryingApi(options.api),
       operatorSince,
       sightings: new SessionSightings(operatorSince),

@@ -234,16 +234,28 @@ const startingEnds = ({ known }: ChildTurn) =>
     })
   )
 
-/** The pods of the session's target, unless their namespace is protected. */
-const findPlacements = (
-  { protectedNamespaces }: ClusterSessionState["options"],
-  api: KubeApi,
-  view: MirrordClusterSession
-): Effect.Effect<Placements, SessionFailure> => {
-  const { namespace, target } = view.spec
-  const failure = protectedTarget(protectedNamespaces, namespace, (target ?? undefined) === undefined)
-  return failure === undefined ? resolveTarget(api, view) : Effect.fail(failure)
+/** Handles that a pod of the session's target can be used otherwise. */
+const podChanged = (state: ClusterSessionState, { key, known: session }: ChildTurn): void => {
+  session.podsChangedAt ??= state.clock.currentTimeMillisUnsafe()
+  state.controller.enqueue(key)
 }
+
+/** The pods of the session's target, which are followed from now on, unless their namespace is protected. */
+const findPlacements = (
+  state: ClusterSessionState,
+  turn: ChildTurn,
+  api = state.options.api
+): Effect.Effect<Placements, SessionFailure> =>
+  Effect.suspend(() => {
+    const { key, known, view } = turn
+    const { namespace, target } = view.spec
+    const failure = protectedTarget(state.options.protectedNamespaces, namespace, (target ?? undefined) === undefined)
+    if (failure !== undefined) return Effect.fail(failure)
+    known.podsChangedAt = undefined
+    return resolveTarget(api, view, (selection) => {
+      if (isCurrent(state, turn)) state.targetPods.follow(key, selection, () => podChanged(state, turn))
+    })
+  })
 
 /** Starts every agent of the session. The representative must come up; the session goes on without the others. */
 const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: Placements): Effect.Effect<void> =>
@@ -291,7 +303,7 @@ const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: P
 export const startAgents = (state: ClusterSessionState, turn: ChildTurn, placements: Placements): Effect.Effect<void> =>
   turn.known.failures === 0
     ? startSession(state, turn, placements)
-    : Effect.matchEffect(findPlacements(state.options, state.options.api, turn.view), {
+    : Effect.matchEffect(findPlacements(state, turn), {
         onSuccess: (found) => {
           lookedForPods(turn.known, { _tag: "Resolved", placement: found })
           return startSession(state, turn, found)
@@ -377,7 +389,7 @@ const allowedPods = (state: ClusterSessionState, turn: ChildTurn, pods: Placemen
 export const refreshAgents = (state: ClusterSessionState, turn: ChildTurn): Effect.Effect<void> =>
   Effect.gen(function* () {
     const { known: session, view } = turn
-    const resolved = yield* Effect.result(findPlacements(state.options, state.options.api, view))
+    const resolved = yield* Effect.result(findPlacements(state, turn))
     const found = Result.getOrElse(resolved, (): Placements => [])
     const served = new Set(session.agents.map(({ placement }) => placement?.containerId))
     const usable = new Set(found.map(({ containerId }) => containerId))
@@ -403,8 +415,9 @@ export const refreshAgents = (state: ClusterSessionState, turn: ChildTurn): Effe
   )
 
 /** Looks up the pods of the session's target. */
-export const lookUpTarget = (state: ClusterSessionState, { known, view }: ChildTurn): Effect.Effect<void> =>
-  Effect.matchEffect(findPlacements(state.options, state.retryingApi, view), {
+export const lookUpTarget = (state: ClusterSessionState, turn: ChildTurn): Effect.Effect<void> => {
+  const { known } = turn
+  return Effect.matchEffect(findPlacements(state, turn, state.retryingApi), {
     onSuccess: (placement) =>
       Effect.sync(() => {
         lookedForPods(known, { _tag: "Resolved", placement })
@@ -414,3 +427,4 @@ export const lookUpTarget = (state: ClusterSessionState, { known, view }: ChildT
         lookedForPods(known, failed)
       })
   })
+}

@@ -33,6 +33,7 @@ import type { SessionSightings } from "../session-sightings.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
 import type { AgentHold, AgentWatches } from "./agent-watch.ts"
 import type { AdmitPrimary } from "./primary-lease.ts"
+import type { TargetPods } from "./target-pods.ts"
 import type { Placements } from "./target-resolver.ts"
 
 export interface ClusterSessionOptions {
@@ -89,6 +90,8 @@ export interface SessionState {
   target: TargetObservation<Placements>
   /** The knowledge about the target's pods. */
   pods: PodlessTime
+  /** When a pod of the target was first seen to change since the last look, epoch ms; `undefined` if none was. */
+  podsChangedAt: number | undefined
   agent: AgentObservation
   /** Agents whose idle connection is open; the first is the representative. */
   agents: ReadonlyArray<RunningAgent>
@@ -115,6 +118,7 @@ export interface ClusterSessionState {
   readonly controller: PlannedController<MirrordClusterSession>
   readonly agents: Agents["Service"]
   readonly watches: AgentWatches
+  readonly targetPods: TargetPods
   /** `options.api` with retries, for calls that a client waits for. */
   readonly retryingApi: KubeApi
   /** When this process began to see sockets, epoch ms. */
@@ -154,7 +158,7 @@ export const sessionChanged = (
 }
 
 export const forgetSession = (
-  { options: { ends, sockets }, sessions, sightings, tasks }: ClusterSessionState,
+  { options: { ends, sockets }, sessions, sightings, targetPods, tasks }: ClusterSessionState,
   name: string
 ): Effect.Effect<void> =>
   Effect.suspend(() => {
@@ -163,6 +167,7 @@ export const forgetSession = (
     if (known !== undefined) release(known)
     sightings.forget(name)
     sockets.forget(name)
+    targetPods.forget(name)
     // Children are deleted by their primary, which writes the audit line; only our own sessions get one here.
     const isOwn = known !== undefined && (known.session.spec.multiClusterParentName ?? undefined) === undefined
     const audited = isOwn ? ends.seen(known.session.metadata, auditedChild(name, known.session.spec)) : Effect.void
@@ -177,6 +182,7 @@ export const newSession = (session: MirrordClusterSession, requirePrimary = fals
   admission: { _tag: needsAdmission(session, requirePrimary) ? "Unasked" : "Admitted" },
   target: { _tag: "Unresolved" },
   pods: podsUnknown,
+  podsChangedAt: undefined,
   agent: { _tag: "None" },
   agents: [],
   clients: new Set(),

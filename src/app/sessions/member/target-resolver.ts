@@ -27,7 +27,7 @@ import {
 import { type TargetError, targetFailure } from "../../../domain/target/target-errors.ts"
 import { formatTargetPath } from "../../../domain/target/target-path.ts"
 import { kindAddress, needsCopy, type Target } from "../../../domain/target/target.ts"
-import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
+import type { KubeApi, KubeError, Selection } from "../../../ports/kube-api.ts"
 
 /** The containers that a session's agents attach to, the representative first; empty for a targetless session. */
 export type Placements = ReadonlyArray<AgentPlacement>
@@ -55,6 +55,8 @@ interface LookUp {
   readonly target: Exclude<Target, { readonly _tag: "Targetless" }>
   /** The target as the user wrote it. */
   readonly path: string
+  /** Told of each selection of pods before it is read. */
+  readonly selecting: (selection: Selection) => void
 }
 
 interface WorkloadLookUp extends LookUp {
@@ -84,7 +86,11 @@ const get = <T>(lookUp: LookUp, resource: ResourceDescriptor<T>, name: string): 
   )
 
 const listPods = (lookUp: LookUp, labels: PodLabels): Effect.Effect<ReadonlyArray<Pod>, SessionFailure> =>
-  lookUp.api.list(pods, { namespace: lookUp.namespace, labelSelector: labelSelectorText(labels) }).pipe(
+  Effect.suspend(() => {
+    const selection = { namespace: lookUp.namespace, labelSelector: labelSelectorText(labels) }
+    lookUp.selecting(selection)
+    return lookUp.api.list(pods, selection)
+  }).pipe(
     Effect.mapError((error) => refused(lookUp, error)),
     Effect.map(({ items }) =>
       items.flatMap((item) => {
@@ -197,7 +203,11 @@ const podsOfService = (lookUp: WorkloadLookUp): Effect.Effect<Placements, Sessio
   })
 
 const singlePod = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> =>
-  get(lookUp, pods, lookUp.target.name).pipe(
+  Effect.suspend(() => {
+    const { name } = lookUp.target
+    lookUp.selecting({ namespace: lookUp.namespace, name })
+    return get(lookUp, pods, name)
+  }).pipe(
     // A session over many clusters names no container of a copy, since each cluster has chosen its own.
     Effect.flatMap((pod) =>
       orFail(chooseSinglePod(pod, lookUp.target.container ?? copyRecord(pod.metadata)?.container))
@@ -221,13 +231,18 @@ interface Wanted {
   readonly spec: Pick<MirrordClusterSession["spec"], "namespace" | "target">
 }
 
-export const resolveTarget = (api: KubeApi, { spec }: Wanted): Effect.Effect<Placements, SessionFailure> => {
+/** `selecting`: told of the pods among which the target's are, before they are read. */
+export const resolveTarget = (
+  api: KubeApi,
+  { spec }: Wanted,
+  selecting: (selection: Selection) => void = () => undefined
+): Effect.Effect<Placements, SessionFailure> => {
   const target = fromKubeTarget(spec.target)
   if (target === undefined) {
     const { kind = "", name = "" } = spec.target ?? {}
     return Effect.fail({ reason: "NoSuchTarget", message: `${quoted(kind)} ${quoted(name)} cannot be a target` })
   }
-  const lookUp = { api, namespace: spec.namespace, path: formatTargetPath(target) }
+  const lookUp = { api, namespace: spec.namespace, path: formatTargetPath(target), selecting }
   switch (target._tag) {
     case "Targetless":
       return Effect.succeed([])

@@ -163,7 +163,7 @@ describe("one session in one cluster", () => {
         create({ target })
         yield* pass(15)
         addPod(api, "myapp-2")
-        yield* pass(31)
+        yield* pass(3)
         expect(running()).toEqual(["myapp-1", "myapp-2"])
         expect(agents.open).toBe(2)
         api.erase(pods, "myapp-2", "default")
@@ -342,7 +342,7 @@ describe("one session in one cluster", () => {
       const metadata = { finalizers: ["node"], deletionTimestamp: timestamp(day0) }
       api.write(pods, "myapp-new", { metadata }, "default")
       addPod(api, "myapp-last")
-      yield* pass(31)
+      yield* pass(15)
       expect(member.controller.agents(name)[0]?.pod).toBe("myapp-new")
       yield* pass(60)
       expect(member.controller.agents(name).map(({ pod }) => pod)).toEqual(["myapp-last"])
