@@ -11,6 +11,7 @@ import type { Dispatcher } from "undici"
 import { isObject } from "../../domain/json.ts"
 import { Connections, type ConnectionTimes } from "./connections.ts"
 import { LargeBodies } from "./large-bodies.ts"
+import { proxyOf } from "./proxies.ts"
 
 /** How long a server may be silent. */
 export interface KubeApiTimes extends ConnectionTimes {
@@ -77,11 +78,12 @@ type Pool = NonNullable<ApiServer["pool"]>
 const poolFor = (server: ApiServer, options: RequestOptions): Pool => {
   const { ca, cert, key, rejectUnauthorized, servername } = options
   const url = server.config.getCurrentCluster()?.server
-  const credentials = [url, ca, cert, key, rejectUnauthorized, servername].join("|")
+  const proxy = proxyOf(server.config)
+  const credentials = [url, proxy, ca, cert, key, rejectUnauthorized, servername].join("|")
   if (server.pool?.credentials === credentials) return server.pool
   // Requests under way go on with the credentials that they began with.
   void server.pool?.connections.close().catch(() => {})
-  return { credentials, connections: new Connections(options, server.times) }
+  return { credentials, connections: new Connections(options, server.times, proxy) }
 }
 
 /** The header `Authorization` of a configuration's options. */

@@ -12,6 +12,7 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../ports/member-link.ts"
 import { defaultTimes } from "./api-server.ts"
 import { makeKubeApi } from "./kube-api-http.ts"
+import { withProxies } from "./proxies.ts"
 
 /**
  * Opens a link with the credentials of a configuration, in the name of `userAgent`. The `websocket` adapter implements
@@ -45,6 +46,7 @@ const configure = (config: KubeConfig, member: MemberConfiguration, credentials:
     contexts: [{ name: member.name, cluster: member.name, user: "primary" }],
     currentContext: member.name
   })
+  withProxies(config)
 }
 
 /** The configuration of a member as `@kubernetes/client-node` wants it. */

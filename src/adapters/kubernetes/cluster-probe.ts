@@ -4,16 +4,18 @@
  */
 
 import { readFileSync } from "node:fs"
-import type { RequestOptions } from "node:https"
+import { request as requestOverTls, type RequestOptions } from "node:https"
 import { isIP } from "node:net"
-import { connect, createSecureContext } from "node:tls"
+import { connect, type ConnectionOptions, createSecureContext, TLSSocket } from "node:tls"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Effect, type Scope } from "effect"
 import type { Dispatcher } from "undici"
 import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
+import { proxyAgent } from "../stream/proxy-agent.ts"
 import { authorizationOf } from "./api-server.ts"
 import { largestPage, readBody } from "./bounded-body.ts"
 import { Connections } from "./connections.ts"
+import { proxyOf } from "./proxies.ts"
 
 const codeOf = (cause: unknown): string => {
   const code: unknown = cause instanceof Error && "code" in cause ? cause.code : undefined
@@ -37,6 +39,42 @@ const authority = (config: KubeConfig): string | undefined => {
   return caFile === undefined || caFile === "" ? undefined : readFileSync(caFile, "utf8")
 }
 
+/** The certificate that a server has shown, and why it is not trusted; `undefined` if it is. */
+const shownCertificate = (socket: TLSSocket): { certificate: Uint8Array | undefined; distrust: string | undefined } => {
+  const { authorizationError, authorized } = socket
+  const certificate = socket.getPeerX509Certificate()?.raw
+  if (authorized) return { certificate, distrust: undefined }
+  const isError = typeof authorizationError === "object"
+  const distrust = isError ? codeOf(authorizationError) || authorizationError.message : String(authorizationError)
+  return { certificate, distrust }
+}
+
+/**
+ * Begins a connection to a server, through its proxy if it has one. A proxy's agent makes connections for requests
+ * alone, so there is one, which is given up before it is sent.
+ */
+const beginConnection = (
+  proxy: string | undefined,
+  options: ConnectionOptions,
+  begun: (socket: TLSSocket) => void,
+  failed: (cause: unknown) => void
+): { readonly destroy: () => void } => {
+  const agent = proxyAgent(proxy)
+  if (agent === undefined) {
+    const socket = connect(options)
+    begun(socket)
+    return socket
+  }
+  const { host, port, servername, ca, rejectUnauthorized, timeout } = options
+  const request = requestOverTls({ agent, host, port, servername, ca, rejectUnauthorized, timeout, method: "HEAD" })
+  request.once("error", failed)
+  request.once("socket", (socket) => {
+    if (socket instanceof TLSSocket) begun(socket)
+    else failed(new Error("the proxy gave no connection"))
+  })
+  return request
+}
+
 const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effect<Handshake> =>
   Effect.callback<Handshake>((resume) => {
     const host = url.hostname.replace(/^\[|\]$/gu, "")
@@ -49,8 +87,21 @@ const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effe
     }
     const failed = (cause: unknown): void =>
       resume(Effect.succeed({ _tag: "Failed", code: codeOf(innermost(cause)), detail: sentence(cause) }))
+    const silent = (): Error =>
+      Object.assign(new Error(`there was no answer within ${patience / 1000} s`), { code: "ETIMEDOUT" })
+    const begun = (socket: TLSSocket): void => {
+      socket.once("timeout", () => {
+        failed(silent())
+        socket.destroy()
+      })
+      socket.once("error", failed)
+      socket.once("secureConnect", () => {
+        resume(Effect.succeed({ _tag: "Connected", ...shownCertificate(socket) }))
+        socket.destroy()
+      })
+    }
     try {
-      const socket = connect({
+      const options: ConnectionOptions = {
         host,
         port: Number(url.port || 443),
         servername: config.getCurrentCluster()?.tlsServerName ?? (isIP(host) === 0 ? host : ""),
@@ -58,23 +109,9 @@ const shakeHands = (config: KubeConfig, url: URL, patience: number): Effect.Effe
         // Flaws of the certificate are a result here; nothing secret is sent over this connection.
         rejectUnauthorized: false,
         timeout: patience
-      })
-      socket.once("timeout", () => {
-        failed(Object.assign(new Error(`there was no answer within ${patience / 1000} s`), { code: "ETIMEDOUT" }))
-        socket.destroy()
-      })
-      socket.once("error", failed)
-      socket.once("secureConnect", () => {
-        const { authorizationError } = socket
-        const distrust = socket.authorized
-          ? undefined
-          : typeof authorizationError === "object"
-            ? codeOf(authorizationError) || authorizationError.message
-            : String(authorizationError)
-        resume(Effect.succeed({ _tag: "Connected", certificate: socket.getPeerX509Certificate()?.raw, distrust }))
-        socket.destroy()
-      })
-      return Effect.sync(() => void socket.destroy())
+      }
+      const connection = beginConnection(proxyOf(config), options, begun, failed)
+      return Effect.sync(() => void connection.destroy())
     } catch (cause) {
       failed(cause)
       return Effect.void
@@ -136,7 +173,7 @@ const sendProbe = async (
   const { config, patience, url } = probe
   const options = await optionsOf(config)
   const times = { headersTimeout: patience, bodyTimeout: patience, connectTimeout: patience }
-  probe.connections ??= new Connections(options, times)
+  probe.connections ??= new Connections(options, times, proxyOf(config))
   const authorization = authorizationOf(options)
   const response = await probe.connections.request({
     origin: url.origin,

@@ -5,7 +5,7 @@
  */
 
 import type { RequestOptions } from "node:https"
-import { Agent, type Dispatcher } from "undici"
+import { Agent, type Dispatcher, ProxyAgent } from "undici"
 
 /** How long a server may be silent, in ms. */
 export interface ConnectionTimes {
@@ -21,13 +21,14 @@ export interface ConnectionTimes {
 const maxWithBody = 64
 
 export class Connections {
-  readonly #withoutBody: Agent
-  readonly #withBody: Agent
+  readonly #withoutBody: Dispatcher
+  readonly #withBody: Dispatcher
 
-  /** `options`: the TLS options of a configuration. */
+  /** `options`: the TLS options of a configuration. `proxy`: its URL; `undefined` if the server is reached without. */
   constructor(
     { ca, cert, key, rejectUnauthorized, servername }: RequestOptions,
-    { bodyTimeout, connectTimeout, headersTimeout }: ConnectionTimes
+    { bodyTimeout, connectTimeout, headersTimeout }: ConnectionTimes,
+    proxy?: string
   ) {
     const connect = {
       ca,
@@ -37,8 +38,13 @@ export class Connections {
       servername,
       timeout: connectTimeout
     }
-    this.#withoutBody = new Agent({ headersTimeout, bodyTimeout, connect, allowH2: true })
-    this.#withBody = new Agent({ headersTimeout, bodyTimeout, connect, allowH2: false, connections: maxWithBody })
+    const times = { headersTimeout, bodyTimeout }
+    const agent = (options: Agent.Options): Dispatcher =>
+      proxy === undefined
+        ? new Agent({ ...times, ...options, connect })
+        : new ProxyAgent({ ...times, ...options, uri: proxy, requestTls: connect, connectTimeout })
+    this.#withoutBody = agent({ allowH2: proxy === undefined })
+    this.#withBody = agent({ allowH2: false, connections: maxWithBody })
   }
 
   /** Sends one request. */

@@ -21,6 +21,7 @@ import { connectParamsHeader, encodeConnectHeader } from "../../domain/session/c
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
 import type { MessageRoom } from "../stream/message-room.ts"
+import { proxyAgent } from "../stream/proxy-agent.ts"
 import { noteListeners } from "./added-listeners.ts"
 import { withSharedContext } from "./shared-secure-context.ts"
 import { WebSocketChannel } from "./websocket-channel.ts"
@@ -117,6 +118,7 @@ export const openMemberLink = (
       },
       catch: (cause) => refuse(String(cause))
     })
+    const agent = proxyAgent(config.getCurrentCluster()?.proxyUrl)
     const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
     const path = proxiedTargetPath(request.namespace, request.target)
     const query = request.parametersInHeader ? "connect=true" : request.query
@@ -131,6 +133,7 @@ export const openMemberLink = (
     return yield* Effect.callback<FrameChannel, LinkRefused>((resume) => {
       const socket = new WebSocket(`${server}${path}?${query}`, [connectSubprotocol], {
         ...(secure as object),
+        ...(agent === undefined ? {} : { agent }),
         headers,
         perMessageDeflate: false,
         handshakeTimeout

@@ -9,6 +9,7 @@ import { homedir } from "node:os"
 import { join } from "node:path"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Data, Effect, Predicate } from "effect"
+import { withProxies } from "../../adapters/kubernetes/proxies.ts"
 
 /** No kubeconfig can be used; the message says what is wrong and never quotes the file. */
 export class NoKubeConfig extends Data.TaggedError("NoKubeConfig")<{ readonly message: string }> {}
@@ -59,5 +60,5 @@ export const userKubeConfig = ({ context, kubeconfig }: KubeConfigChoice): Effec
           `one with --context: ${contexts.join(", ") || "there is none"}.`
       })
     }
-    return config
+    return withProxies(config)
   })

@@ -34,7 +34,7 @@ type Refused = Readonly<Record<string, string>>
 const refusedOfCluster: Refused = {
   "certificate-authority": "write the CA itself into certificate-authority-data",
   "insecure-skip-tls-verify": "write the CA of the API server into certificate-authority-data",
-  "proxy-url": "give an address that the operator reaches itself",
+  "proxy-url": "leave it out, and set HTTPS_PROXY for the operator (operator.extraEnv)",
   "tls-server-name": "give an address that the API server's certificate is for"
 }
 

@@ -27,7 +27,7 @@ export const makeTargetPods = (api: KubeApi): Effect.Effect<TargetPods, never, S
     /** The sessions of each selection, and the selection of each session. */
     const followers = new Map<string, Map<string, () => void>>()
     const followed = new Map<string, string>()
-    yield* countHolding("watches of pods", () => followers.size)
+    yield* countHolding("followed pods", () => followers.size)
 
     const watch = (selection: Selection, sessions: ReadonlyMap<string, () => void>): Effect.Effect<never> =>
       Effect.gen(function* () {
