@@ -16,7 +16,7 @@ export const workloadTarget = "deployment/myapp"
 /** Names of the images that the playground's kubelets know. */
 export const images = { operator: "braid", agent: "braid-agent", demo: "braid-demo" } as const
 
-const operatorPort = 3000
+export const operatorPort = 3000
 /** kubectl reads YAML 1.1, where `yes` is no text. */
 const kubectlYaml = { version: "1.1" } as const
 const documents = (objects: ReadonlyArray<object>): string =>

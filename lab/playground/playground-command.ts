@@ -11,6 +11,7 @@ import { makeMirrord } from "./branches/mirrord.ts"
 import { engineImage, postgresqlFolder } from "./branches/postgresql.ts"
 import { startShopDatabase } from "./branches/shop-database.ts"
 import { shortPath } from "./branches/short-path.ts"
+import { claimSubnets } from "./free-addresses.ts"
 import { startKubernetesPlayground } from "./kubernetes/kubernetes-playground.ts"
 import { findPrograms, isMissing, missingPrograms } from "./kubernetes/programs.ts"
 import type { AnyPlayground } from "./local-cluster.ts"
@@ -58,7 +59,7 @@ const thingsToTry = (
   "Try, in another terminal:",
   `  export KUBECONFIG=${kubeconfig}    # a context for each cluster; the primary's is the current one`,
   "  kubectl get mirrordmulticlustersessions -w",
-  "  npm run braid -- clusters",
+  "  npm run braid -- clusters       # also: status, sessions, logs, doctor",
   "  mirrord operator status",
   `  mirrord exec --target ${workloadTarget} -- env`,
   `  mirrord dump --target ${workloadTarget} -p 80`,
@@ -67,6 +68,7 @@ const thingsToTry = (
   ),
   "",
   ...more,
+  "mirrord's own client is at https://mirrord.dev; docs/operations.md says what to do when something fails.",
   "Ctrl-C ends everything and leaves nothing behind."
 ]
 
@@ -100,6 +102,11 @@ const start = (
       remoteSessionTimeoutSecs,
       progress: (step: string) => reporter.step(step, true)
     }
+    const { clusters } = settings.topology
+    // Services of real control planes have subnets of their own, behind those of the pods.
+    const subnets = options.kubernetes ? 2 * clusters.length : clusters.length
+    yield* claimSubnets(Array.from({ length: subnets }, (_, index) => options.subnet + index))
+    yield* reporter.say(`  … starting ${clusters.length} clusters, with addresses from 127.${options.subnet}.0.0 on`)
     if (!options.kubernetes) return (yield* startPlayground(settings)) satisfies AnyPlayground
     const programs = findPrograms(process.env)
     if (isMissing(programs)) return yield* new PlaygroundError({ detail: missingPrograms(programs) })
@@ -173,7 +180,8 @@ const play = (options: PlaygroundCommandOptions, directory: string, reporter: Re
 export const runPlayground = (
   options: PlaygroundCommandOptions
 ): Effect.Effect<number, never, FileSystem.FileSystem> => {
-  const reporter = makeReporter(options.json)
+  const isColoured = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === ""
+  const reporter = makeReporter({ json: options.json, isTerminal: process.stdout.isTTY, isColoured })
   return Effect.gen(function* () {
     const files = yield* FileSystem.FileSystem
     const directory = yield* files.makeTempDirectoryScoped({ prefix: "braid-playground-" })

@@ -1,6 +1,6 @@
 /** Tells people or programs how the playground proceeds. The steps themselves are in `story.ts`. */
 
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 
 /** Further details of a step; JSON values only. */
 export type StepDetails = Readonly<Record<string, unknown>>
@@ -41,18 +41,48 @@ const sentences: Readonly<Record<string, string>> = {
   ready: "the playground is ready"
 }
 
-/** With `json` one line per step on standard output, `{"step":…,"ok":…}`; otherwise a sentence with a mark. */
-export const makeReporter = (json: boolean): Reporter => {
+/** What was seen in a step, for people. */
+const evidence: Readonly<Record<string, (details: StepDetails) => unknown>> = {
+  session: ({ session }) => session,
+  env: ({ CLUSTER }) => `CLUSTER=${String(CLUSTER)}`,
+  file: ({ content }) => content,
+  outgoing: ({ greeting }) => greeting,
+  "member-lost": ({ warning }) => warning,
+  "member-left": ({ command }) => command,
+  "member-joined": ({ command }) => command
+}
+
+export interface ReporterOptions {
+  /** One line per step on standard output, `{"step":…,"ok":…}`, instead of a sentence with a mark. */
+  readonly json: boolean
+  /** Whether people see the lines as they come, each with the seconds since the beginning. */
+  readonly isTerminal: boolean
+  readonly isColoured: boolean
+}
+
+export const makeReporter = ({ isColoured, isTerminal, json }: ReporterOptions): Reporter => {
   let allOk = true
+  let begun: number | undefined
+  const paint = (code: number, text: string): string => (isColoured ? `\u001b[${code}m${text}\u001b[0m` : text)
+  const sentenceOf = (name: string, ok: boolean, details: StepDetails, seconds: number): string => {
+    const shown = evidence[name]?.(details)
+    const after = ok ? (shown === undefined ? "" : `: ${String(shown)}`) : `: ${String(details["problem"] ?? "failed")}`
+    const time = isTerminal ? paint(2, ` (${seconds} s)`) : ""
+    return `${ok ? paint(32, "✓") : paint(31, "✗")} ${sentences[name] ?? name}${after}${time}`
+  }
   return {
     step: (name, ok, details = {}) =>
-      Effect.sync(() => {
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        begun ??= now
         allOk &&= ok
         if (json) return write(JSON.stringify({ step: name, ok, ...details }))
-        const problem = ok ? "" : `: ${String(details["problem"] ?? "failed")}`
-        write(`${ok ? "✓" : "✗"} ${sentences[name] ?? name}${problem}`)
+        write(sentenceOf(name, ok, details, Math.round((now - begun) / 1_000)))
       }),
-    say: (text) => Effect.sync(() => (json ? undefined : write(text))),
+    say: (text) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        begun ??= now
+        if (!json) write(text)
+      }),
     allOk: () => allOk
   }
 }
