@@ -128,6 +128,33 @@ const logs = Command.make(
   )
 )
 
+const report = Command.make(
+  "report",
+  {
+    ...clusterFlags,
+    namespace: operatorNamespace("Namespace of the operators"),
+    since: Flag.String("since").pipe(
+      Flag.withDefault("1h"),
+      Flag.withDescription("How far back the logs go, such as 90s, 5m, 1h30m or 2d")
+    ),
+    file: Flag.String("output").pipe(
+      Flag.withAlias("o"),
+      Flag.withDefault("braid-report.tgz"),
+      Flag.withDescription("The archive to write; it must not exist yet")
+    )
+  },
+  (options) =>
+    runs(
+      () => import("./commands/report/report-command.ts"),
+      ({ runReport }) => runReport(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Writes an archive for somebody who helps: status, sessions, conditions, Events, logs, Leases and configuration " +
+      "of a cluster and of its members, with your own rights and without secrets."
+  )
+)
+
 const overviewFlags = {
   ...clusterFlags,
   output: Flag.Literals("output", ["table", "json", "yaml"]).pipe(
@@ -285,7 +312,7 @@ const leave = Command.make(
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, doctor, status, clusters, sessions, branches, logs, join, leave, cleanup])
+  Command.withSubcommands([operator, doctor, status, clusters, sessions, branches, logs, report, join, leave, cleanup])
 )
 
 Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))
