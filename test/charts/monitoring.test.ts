@@ -49,13 +49,16 @@ const usedIn = (rendered: Rendered): ReadonlyArray<Used> => [
     labels: Object.values(asMap(annotations)).flatMap((text) => named(text, /\$labels\.(\w+)/gu))
   })),
   ...asList(at(dashboardOf(rendered), "panels")).flatMap((panel) =>
-    asList(at(panel, "targets")).map((target) => ({
+    asList(at(panel, "targets") ?? []).map((target) => ({
       where: asText(at(panel, "title")),
       expr: asText(at(target, "expr")),
       labels: named(at(target, "legendFormat"), /\{\{(\w+)\}\}/gu)
     }))
   )
 ]
+
+/** Whether a value is a variable that the dashboard has. */
+const isVariable = (value: string): boolean => ["$namespace", "$cluster"].includes(value)
 
 /** The names in an expression that no series of a scrape has. */
 const unknownNames = ({ expr, labels, where }: Used, series: ReadonlyArray<Series>): ReadonlyArray<string> => {
@@ -67,6 +70,7 @@ const unknownNames = ({ expr, labels, where }: Used, series: ReadonlyArray<Serie
   ]
   const isMatched = ({ label, metric, operator, value }: (typeof matchers)[number]): boolean =>
     elsewhere.includes(value) ||
+    isVariable(value) ||
     value.split("|").every((word) => {
       const pattern = new RegExp(`^(?:${operator.endsWith("~") ? word : RegExp.escape(word)})$`, "u")
       return of(metric).some((one) => pattern.test(one.labels[label] ?? ""))
@@ -116,7 +120,20 @@ describeHelm("monitoring", (helm) => {
   it("shows metrics that every program has only of the operator", () => {
     const shared = usedIn(rendered).filter(({ expr }) => /\b(?:process|nodejs)_/u.test(expr))
     expect(shared.length).toBeGreaterThan(3)
-    for (const { expr } of shared) expect(expr).toMatch(/ and on \(job, instance\) braid_build_info$/u)
+    for (const { expr } of shared)
+      expect(expr).toMatch(/ and on \(job, instance\) braid_build_info\{namespace=~"\$namespace"\}$/u)
+  })
+
+  it("has a row for each subject, a table of the clusters, and no variable that it does not define", () => {
+    const dashboard = dashboardOf(rendered)
+    const panels = asList(at(dashboard, "panels"))
+    expect(new Set(panels.map((panel) => at(panel, "type")))).toEqual(new Set(["row", "stat", "table", "timeseries"]))
+    expect(new Set(panels.map((panel) => at(panel, "id"))).size).toBe(panels.length)
+    const variables = asList(at(dashboard, "templating", "list")).map((variable) => `$${asText(at(variable, "name"))}`)
+    expect(variables).toEqual(["$datasource", "$namespace", "$cluster"])
+    for (const { expr, where } of usedIn(rendered).filter(({ expr }) => expr.includes("$")))
+      for (const [name] of expr.matchAll(/\$\w+/gu))
+        expect([where, [...variables, "$__rate_interval", "$labels", "$value"].includes(name)]).toEqual([where, true])
   })
 
   it("asks for an expression in each alert, and links its section of the runbook", () => {

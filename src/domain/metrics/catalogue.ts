@@ -45,6 +45,11 @@ export const metricCatalogue = {
     labels: ["kind", "phase"],
     help: "Sessions by phase: over many clusters, in this cluster alone, and the parts here of those over many."
   },
+  braid_debts: {
+    type: "gauge",
+    labels: [],
+    help: "Parts of sessions that have ended which are still to be deleted in other clusters."
+  },
   braid_session_acts_total: {
     type: "counter",
     labels: ["act"],

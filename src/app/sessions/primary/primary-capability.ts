@@ -200,7 +200,7 @@ const served =
 const parentsOf = ({ parent, parents }: SessionManager): ReadonlyArray<MirrordMultiClusterSession> =>
   parents.all().flatMap(({ metadata }) => parent(metadata.name) ?? [])
 
-const measurePrimary = ({ fleet, manager }: Primary): Effect.Effect<void, never, Scope.Scope> =>
+const measurePrimary = ({ debts, fleet, manager }: Primary): Effect.Effect<void, never, Scope.Scope> =>
   Effect.flatMap(Clock.Clock, (clock) =>
     measure(() => {
       const now = clock.currentTimeMillisUnsafe()
@@ -208,6 +208,7 @@ const measurePrimary = ({ fleet, manager }: Primary): Effect.Effect<void, never,
       const clusters = [...fleet.clusters.values()]
       return [
         ...sessionSamples("multi_cluster", phases),
+        { name: "braid_debts", labels: {}, value: debts.names().size },
         ...clusters.flatMap((cluster) => clusterSamples(cluster, now))
       ]
     })
