@@ -496,6 +496,9 @@ const publishedEnvironment = ({
   }
 }
 
+/** Helm is asked for each run; a landing asks half as often. */
+const runs = (most: number): number => (process.env["BRAID_TEST_LONG"] === "true" ? most : most / 2)
+
 describeHelm("helm and the operator", (helm) => {
   const chart = new Chart(helm)
 
@@ -528,7 +531,7 @@ describeHelm("helm and the operator", (helm) => {
             .toSorted()
         )
       }),
-      { numRuns: 150, examples: [[{ clusters: {}, defaultCluster: "\u0085\u007f\uffff" }]] }
+      { numRuns: runs(150), examples: [[{ clusters: {}, defaultCluster: "\u0085\u007f\uffff" }]] }
     )
     // A generator that makes only one of the two would show nothing.
     expect(Math.min(accepted, refused)).toBeGreaterThan(0)
@@ -571,7 +574,7 @@ describeHelm("helm and the operator", (helm) => {
           )
         }
       }),
-      { numRuns: 80 }
+      { numRuns: runs(80) }
     )
     expect(Math.min(accepted, refused)).toBeGreaterThan(0)
   })
@@ -597,7 +600,7 @@ describeHelm("helm and the operator", (helm) => {
           )
         }
       }),
-      { numRuns: 100 }
+      { numRuns: runs(100) }
     )
     expect(Math.min(accepted, refused)).toBeGreaterThan(0)
   })
@@ -625,7 +628,7 @@ describeHelm("helm and the operator", (helm) => {
         }
       }),
       {
-        numRuns: 100,
+        numRuns: runs(100),
         examples: [[{ image_pull_secrets: "a" }], [{ service_account: {} }], [{ image_pull_secrets: "" }]]
       }
     )

@@ -36,7 +36,7 @@ const parent = (name: string): object => ({
 })
 
 /** Each sample is rendered by other suites; `npm run test:long` installs all of them. */
-const installedSamples = samples.filter((_, index) => process.env["BRAID_TEST_LONG"] === "true" || index % 3 === 0)
+const installedSamples = samples.filter((_, index) => process.env["BRAID_TEST_LONG"] === "true" || index % 6 === 0)
 
 describeKubernetes("the chart in a real cluster", (assets) => {
   describeHelm("with the real helm", (helm) => {
