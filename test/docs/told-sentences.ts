@@ -49,6 +49,7 @@ const parts: ReadonlySet<string> = new Set([
   "The session was ended.",
   "Its object was deleted. Who did that is in the API server's audit log.",
   // Parts of sentences about branches of databases.
+  "give the branch another id in feature.db_branches, or stop it first: mirrord db-branches stop …",
   "users may name no image",
   "there are none",
   "its failure could be read long enough",

@@ -16,7 +16,7 @@ import type { NamedBranch } from "../../../domain/session/connect-request.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
 import { representativeNews } from "../../../domain/session/representative-news.ts"
 import { explainFailure } from "../../../domain/session/session-failure.ts"
-import type { SessionId } from "../../../domain/session/session-id.ts"
+import { type SessionId, sessionIdHex } from "../../../domain/session/session-id.ts"
 import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
 import type { Agents, AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
@@ -221,7 +221,7 @@ const relayOptions = (
   attached: AttachedClient,
   channel: FrameChannel
 ): ClientConnectionOptions => {
-  const { notifier, controller } = state.options
+  const { branches, controller, notifier } = state.options
   const { agents, client, environment, first, hasYounger, limits, locks, news, user } = attached
   const representative = memberName(agents[0].pod)
   return {
@@ -247,7 +247,10 @@ const relayOptions = (
     },
     warnings: news,
     limits,
-    environment: environment === undefined ? undefined : new EnvironmentAnswers(environment),
+    environment:
+      environment === undefined
+        ? undefined
+        : new EnvironmentAnswers(environment, (why) => branches?.refuse(sessionIdHex(client.id), why)),
     locks,
     served: (connection) => (attached.connection.served = connection),
     hasYounger,
