@@ -48,6 +48,7 @@ const parts: ReadonlySet<string> = new Set([
   "the client has come again",
   "The session was ended.",
   "Its object was deleted. Who did that is in the API server's audit log.",
+  "the program would get what others are to get",
   "…, without which no session starts here (sessionStart: all)",
   // Parts of sentences about branches of databases.
   "give the branch another id in feature.db_branches, or stop it first: mirrord db-branches stop …",

@@ -12,7 +12,7 @@ import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cl
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
 import { observeChild } from "../../../domain/session/child-observation.ts"
-import type { NamedBranch } from "../../../domain/session/connect-request.ts"
+import { ignoredWarnings, type NamedBranch } from "../../../domain/session/connect-request.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
 import { representativeNews } from "../../../domain/session/representative-news.ts"
 import { explainFailure } from "../../../domain/session/session-failure.ts"
@@ -245,7 +245,7 @@ const relayOptions = (
         ? Effect.fail({ message: `${member} has no agent now` })
         : Effect.mapError(connectAgent(state, agent, attached), (error) => dialFailure(agent, error))
     },
-    warnings: news,
+    warnings: [...(client.isUser ? ignoredWarnings(client.asked.ignored) : []), ...news],
     limits,
     environment:
       environment === undefined

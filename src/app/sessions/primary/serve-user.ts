@@ -9,6 +9,7 @@ import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-m
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
 import { notConfigured } from "../../../domain/session/cluster-verdict.ts"
+import { ignoredWarnings } from "../../../domain/session/connect-request.ts"
 import { leftOutWarnings } from "../../../domain/session/parent-view.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
@@ -67,7 +68,11 @@ const relayOptions = (
       lost: (channel) => strayed(options, connection, channel),
       listen: (changed) => notifier.listen(name, changed)
     },
-    warnings: [...leftOutWarnings(parent, request.copyTarget?.leftOut), ...refusals],
+    warnings: [
+      ...ignoredWarnings(request.ignored),
+      ...leftOutWarnings(parent, request.copyTarget?.leftOut),
+      ...refusals
+    ],
     limits,
     locks,
     hasYounger,
