@@ -137,6 +137,8 @@ const parts: ReadonlySet<string> = new Set([
   // Why a cluster, an agent or a client was lost, in the sentence that says so.
   "cluster … is not connected",
   "it cannot be reached",
+  "its part of the session has ended there, or is being started again",
+  "the connection broke off",
   "it closed the connection: …",
   "it did not take what was sent to it",
   "it does not answer any more",

@@ -101,8 +101,8 @@ export interface ServedFeatures {
 }
 
 /**
- * What parameters of a newer client ask for whose names end so, in the order in which the endings are tried. The client
- * names the parameters of each new broker and engine in this way.
+ * The features that parameters of a newer client ask for, by the end of their names; the first fitting end counts. The
+ * client names the parameters of each new broker and engine in this way.
  */
 const newerFeatures: ReadonlyArray<readonly [ending: string, feature: UnservedFeature]> = [
   ["_branch_names", branches],
@@ -133,9 +133,9 @@ const newerSentences = (params: ConnectParams, isAutomatic: boolean): ReadonlyAr
   return [...new Set(wanted.map(({ feature }) => feature))].map((feature) => {
     const names = new Set(wanted.filter((one) => one.feature === feature).map(({ parameter }) => quoted(parameter)))
     return (
-      `This operator does not know the connect parameter ${[...names].slice(0, mostNames).join(", ")}, by which a newer ` +
-      `client asks for ${feature.name}: without it ${feature.danger}. Take it out of ${feature.setting}, or have the ` +
-      "operator upgraded."
+      `This operator does not know the connect parameter ${[...names].slice(0, mostNames).join(", ")}, by which a ` +
+      `newer client asks for ${feature.name}: without it ${feature.danger}. Take it out of ${feature.setting}, or ` +
+      "have the operator upgraded."
     )
   })
 }
