@@ -228,6 +228,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: cluster,
     type: "Ready",
     status: "False",
+    reason: "CredentialsRefused",
+    means: "it refuses the primary's credentials, whatever their end; the message names the command that cures it"
+  },
+  {
+    on: cluster,
+    type: "Ready",
+    status: "False",
     reason: "NotUsable",
     means: "its credentials are missing or unusable, or it is another cluster than its name stands for"
   },

@@ -48,7 +48,10 @@ const parts: ReadonlySet<string> = new Set([
   "the client has come again",
   "The session was ended.",
   "Its object was deleted. Who did that is in the API server's audit log.",
+  "the program would get what others are to get",
+  "…, without which no session starts here (sessionStart: all)",
   // Parts of sentences about branches of databases.
+  "give the branch another id in feature.db_branches, or stop it first: mirrord db-branches stop …",
   "users may name no image",
   "there are none",
   "its failure could be read long enough",
@@ -134,6 +137,8 @@ const parts: ReadonlySet<string> = new Set([
   // Why a cluster, an agent or a client was lost, in the sentence that says so.
   "cluster … is not connected",
   "it cannot be reached",
+  "its part of the session has ended there, or is being started again",
+  "the connection broke off",
   "it closed the connection: …",
   "it did not take what was sent to it",
   "it does not answer any more",

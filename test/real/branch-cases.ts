@@ -93,7 +93,7 @@ const whileLocked = async <A>(source: Server, act: () => Promise<A>): Promise<A>
 
 /** Cases of a primary that is the default. They take half a minute. */
 export const branchCases = (client: BranchClient): void => {
-  const { apply, podsOfBranches, real, run, serverAt, session, sourceAddress, sourceUrl, urlOf } = client
+  const { apply, layerApp, podsOfBranches, real, run, serverAt, session, sourceAddress, sourceUrl, urlOf } = client
   /** The branch of an id in the workload's namespace. */
   const nameOf = (id: string): string => {
     const { store } = real.cluster("cluster-a").cluster
@@ -191,6 +191,28 @@ export const branchCases = (client: BranchClient): void => {
     expect(await ran.ended()).not.toBe(0)
     expect(ran.stdout()).toBe("")
     expect(told(ran)).toContain(reason)
+  })
+
+  it.each([
+    ["in an empty copy", { connection: { url: { type: "env", variable: "DATABSE_URL" } }, copy: { mode: "empty" } }],
+    ["in the usual copy", { connection: { url: "DATABSE_URL" }, copy: undefined }],
+    ["as parts", { connection: { params: { host: "DB_HSOT", port: "DB_PROT", user: "DB_USER" } }, copy: undefined }]
+  ])("to which no variable leads end the client before its program starts, %s", async (what, branch) => {
+    const ran = session(["echo", "started"], [{ id: what.replaceAll(" ", "-"), name: "shop", type: "pg", ...branch }])
+    expect(await ran.ended()).not.toBe(0)
+    expect(ran.stdout()).toBe("")
+    expect(told(ran)).toContain("No environment variable of this target leads to branch")
+  })
+
+  it("that replace another variable than the configuration names leave its program without the source", async () => {
+    await apply(depot(client))
+    const options = { target: "deployment/depot" }
+    await eventually("a session of the other workload", () => urlOf({ id: "mixed-up" }, options))
+    const mixedUp = [{ id: "mixed-up", connection: { url: "REPORT_URL" } }]
+    const asked = ["--env", "REPORT_URL", "--connect", `${sourceAddress}:5432`, "--seconds", "60"]
+    const app = session([layerApp, ...asked], mixedUp, options)
+    expect(await app.ended()).not.toBe(0)
+    expect(app.stdout()).not.toContain('"peer"')
   })
 
   it("that have failed are made anew by the same command, once the failure was read", async () => {

@@ -80,6 +80,8 @@ export interface BranchClient extends BranchPlayground {
   /** Applies objects in a cluster, the default one unless given. */
   readonly apply: (objects: ReadonlyArray<object>, cluster?: string) => Promise<unknown>
   readonly source: () => Server
+  /** A program with mirrord's layer. */
+  readonly layerApp: string
   /** URL of the source, as the workload has it. */
   readonly sourceUrl: string
   /** Runs a program in a session with these branches, each as in the client's configuration. */
@@ -385,6 +387,7 @@ export const clientBranches = (
 
     further({
       apply,
+      layerApp,
       listed,
       orders,
       podsOfBranches,

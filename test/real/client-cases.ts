@@ -15,6 +15,8 @@ import { eventually } from "../support/eventually.ts"
 import { freePort } from "../support/free-port.ts"
 import { runBraid } from "../support/run-braid.ts"
 import { until } from "../support/until.ts"
+import { workload } from "./branches.ts"
+import { applyObjects } from "./cluster-writes.ts"
 import { developers, namespaceDevelopers } from "./developers.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
@@ -126,6 +128,24 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground): vo
       // The session that is pinged is in both tables, under the id of its table.
       expect(first).toMatch(/\| [0-9A-F]{1,16}\s+\| deployment\/myapp/)
       expect(second).toMatch(/\| mc-[0-9a-f]{16}\s+\| deployment\/myapp/)
+    })
+
+    it("operator status and session list name a cluster that takes no part, and the first one says why", async () => {
+      await applyObjects(real.cluster("cluster-a").cluster, JSON.stringify(workload("lonely", {})))
+      const known = parentNames(real.playground())
+      run(["exec", "--target", "deployment/lonely", "--", "sleep", "600"])
+      await newParent(real, known, "Ready")
+      const status = run(["operator", "status"], real.home("looks"))
+      expect(await status.ended(), status.stderr()).toBe(0)
+      expect(status.stdout()).toMatch(
+        /\| deployment\/lonely .*\| cluster-a +\| Ready, without cluster-b: there is no deployment\/lonely in/u
+      )
+      const list = run(["session", "list"], real.home("looks"))
+      expect(await list.ended(), list.stderr()).toBe(0)
+      expect(list.stdout()).toContain("| deployment/lonely (without cluster-b) ")
+      // A developer, who may not list the sessions' objects.
+      const told = await runBraid(["sessions", "--kubeconfig", real.kubeconfig()])
+      expect(told.output).toMatch(/deployment\/lonely .* 1\/2 .* cluster-b: there is no deployment\/lonely in/u)
     })
 
     it("exec runs a command with the default cluster's variables; it asks for the certificate once", async () => {

@@ -1,12 +1,14 @@
 /**
  * S-B2 (failures.md §1.14). A session that named a branch and gets the source's address would write into a shared
- * database. A variable that is missing leads nowhere.
+ * database. So would one that goes on without the variable that its configuration means: the program finds its database
+ * by another one.
  */
 
 import { asString, at } from "../../../src/domain/json.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
+import { wishedVariable } from "../world/branch-order.ts"
 import { isBranchPod } from "../world/sim-branch-pods.ts"
-import { databaseFacts, sourceDomain } from "../world/source-databases.ts"
+import { branchEngineWords, databaseFacts, sourceDomain } from "../world/source-databases.ts"
 import { branchHistory } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
 import { defaultOf } from "./session-objects.ts"
@@ -42,11 +44,17 @@ export const sourcesAreNotReached: Invariant = {
         const records = [...history.records.values()].filter(({ object }) => branches.includes(object.metadata.name))
         // A branch of another engine is used by its id alone, and has a variable of its own.
         const variables = new Set(
-          Object.values(databaseFacts)
+          Object.values<{ readonly block: string; readonly variable: string }>(databaseFacts)
             .filter(({ block }) => records.some(({ object }) => at(object, "spec", block) !== undefined))
             .map(({ variable }) => variable)
         )
         if (variables.size === 0) return `${name} is served although there is no branch ${branches.join(", ")}.`
+        // The command gets all variables before anybody can know which one is meant; the internal proxy asks for it.
+        const meant = wishedVariable(branchWish)
+        if (result.value.size < branchEngineWords.length) {
+          if (!result.value.has(meant)) return `${name} goes on without ${meant}, which leads to its branch.`
+          variables.add(meant)
+        }
         for (const variable of variables) {
           const url = result.value.get(variable)
           if (url === undefined) continue

@@ -30,7 +30,13 @@ export interface BranchWish {
   readonly image: string | undefined
   /** Whether the order asks for migrations, without which the branch is not ready. */
   readonly isMigrated: boolean
+  /** Whether the configuration names a variable that the workload does not have, as by a slip of the pen. */
+  readonly isMistyped?: boolean
 }
+
+/** The variable by which the configuration names its branches. */
+export const wishedVariable = ({ engine, isMistyped = false }: Pick<BranchWish, "engine" | "isMistyped">): string =>
+  isMistyped ? `MISTYPED_${databaseFacts[engine].variable}` : databaseFacts[engine].variable
 
 /** Migrations in the specs of branches. */
 export const migrations = { flavor: "flyway", archive: "H4sI" }
@@ -69,7 +75,7 @@ export const branchObject = (
 ): KubeObject => {
   const { engine, image, isLocal, isMigrated, ttlSecs } = wish
   const { id, namespace, targetNamespace } = place
-  const { block, variable } = databaseFacts[engine]
+  const { block } = databaseFacts[engine]
   return {
     metadata: {
       name: orderedName(engine, targetNamespace, id),
@@ -81,7 +87,7 @@ export const branchObject = (
       id,
       ttlSecs,
       target: { apiVersion: "apps/v1", kind: "Deployment", name: "myapp", container: "" },
-      connectionSource: { url: { env: { container: null, variable } } },
+      connectionSource: { url: { env: { container: null, variable: wishedVariable(wish) } } },
       databaseName: "shop",
       ...(image === undefined ? {} : { image }),
       ...(isMigrated ? { migrations } : {}),

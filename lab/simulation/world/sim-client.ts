@@ -10,14 +10,13 @@ import type { ClientState } from "../../client/client-state.ts"
 import { makeClient, step } from "../../client/client.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
 import { SimProcess } from "../kernel/sim-process.ts"
-import { type BranchWish, obtainBranches, phaseOfBranch } from "./branch-order.ts"
+import { type BranchWish, obtainBranches, phaseOfBranch, wishedVariable } from "./branch-order.ts"
 import { type CopyWish, obtainCopy, type ReadyCopy } from "./copy-request.ts"
 import { userCertificate } from "./credentials.ts"
 import type { Place } from "./network.ts"
 import type { OperatorHost } from "./operator-host.ts"
 import { programAnswer } from "./program-answer.ts"
 import type { ApiServer } from "./sim-api-server.ts"
-import { databaseFacts } from "./source-databases.ts"
 import type { WorldEvent } from "./world-event.ts"
 
 /** The command that the user started. `exec` is two connections: the command line's, then the internal proxy's. */
@@ -207,7 +206,7 @@ export class SimClient {
     const { branches } = this.#options
     // The internal proxy asks anew for the variables that lead to branches, to forward ports to them.
     if (branches !== undefined) {
-      const select = new Set<string>([databaseFacts[branches.engine].variable])
+      const select = new Set<string>([wishedVariable(branches)])
       this.#early.unshift({ _tag: "FetchEnv", selection: { filter: new Set<string>(), select } })
     }
     for (const request of this.#early.splice(0)) this.#feed({ _tag: "Do", request })

@@ -43,6 +43,11 @@ export interface SessionBranches {
    * with `ReconnectNotPossible` where a branch is not the one that it used, or where it names none any more.
    */
   readonly use: (session: BranchSession, named: NamedBranches) => Effect.Effect<EnvironmentPlan | undefined, ApiError>
+  /**
+   * Keeps a session whose variables were refused with a sentence from another connection: its client has variables of
+   * the source from an earlier one, and its internal proxy would go on with them.
+   */
+  readonly refuse: (sessionId: string, sentence: string) => void
 }
 
 interface State {
@@ -50,6 +55,8 @@ interface State {
   /** The branches in use, by session and by {@link namedBranchKey}. */
   readonly uses: Map<string, Map<string, UsableBranch>>
   readonly ends: FiberMap.FiberMap<string>
+  /** Why sessions that use branches may not go on, by session. */
+  readonly refused: Map<string, string>
 }
 
 /** How a release is tried again. */
@@ -94,10 +101,11 @@ const planOf = (found: ReadonlyArray<FoundBranch>): Effect.Effect<EnvironmentPla
 }
 
 /** Releases what a session uses, once it has ended. */
-const release = ({ directory, uses }: State, id: string): Effect.Effect<void> =>
+const release = ({ directory, refused, uses }: State, id: string): Effect.Effect<void> =>
   Effect.suspend(() => {
     const branches = [...(uses.get(id)?.values() ?? [])]
     uses.delete(id)
+    refused.delete(id)
     return Effect.forEach(
       branches,
       (branch) =>
@@ -149,7 +157,7 @@ const record = (
 /** The branches of a directory for sessions, for as long as the scope lives. */
 export const makeSessionBranches = (directory: BranchDirectory): Effect.Effect<SessionBranches, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const state: State = { directory, uses: new Map(), ends: yield* FiberMap.make<string>() }
+    const state: State = { directory, uses: new Map(), ends: yield* FiberMap.make<string>(), refused: new Map() }
     yield* countHolding("branches of sessions", () => state.uses.size)
     return {
       check: (id, named) =>
@@ -160,11 +168,16 @@ export const makeSessionBranches = (directory: BranchDirectory): Effect.Effect<S
         }),
       use: (session, named) =>
         Effect.gen(function* () {
+          const refusal = state.refused.get(session.id)
+          if (refusal !== undefined) return yield* reconnectNotPossible(`The session cannot go on: ${refusal}`)
           if (named.names.length === 0) return yield* withoutBranches(state, session)
           const branches = yield* found(state, session, named)
           const plan = yield* planOf(branches)
           yield* record(state, session, branches)
           return plan
-        })
+        }),
+      refuse: (id, sentence) => {
+        if (state.uses.has(id)) state.refused.set(id, sentence)
+      }
     }
   })

@@ -13,6 +13,8 @@ import { podAgents } from "../../adapters/pod/pod-agents.ts"
 import { MessageRoom } from "../../adapters/stream/message-room.ts"
 import { openMemberLink } from "../../adapters/websocket/member-link.ts"
 import { roomWithin } from "../../domain/protocol/message-room.ts"
+import { leases } from "../../domain/resources/core-kinds.ts"
+import { primaryLeaseName } from "../../domain/session/primary-claim.ts"
 import type { Agents } from "../../ports/agents.ts"
 import { CredentialMaker } from "../../ports/credential-maker.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
@@ -79,6 +81,20 @@ const configurationOf = (
       : files
   })
 
+/** How long the start waits for the Lease of a primary, ms: it is for a line of the log alone. */
+const roleWait = 2_000
+
+/** The part of this operator in a fleet. A cluster that has served a primary keeps it in a Lease. */
+const roleOf = ({ fleet, namespace, requirePrimary }: Settings, api: KubeApi): Effect.Effect<string> => {
+  if (fleet !== undefined) return Effect.succeed("primary")
+  if (requirePrimary) return Effect.succeed("member")
+  return api.get(leases, primaryLeaseName, namespace).pipe(
+    Effect.as("member"),
+    Effect.timeout(roleWait),
+    Effect.catch(() => Effect.succeed("one cluster"))
+  )
+}
+
 const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
     const room = makeRoom()
@@ -105,7 +121,7 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
       room
     }).pipe(Effect.provideService(OperatorFacade, elected.facade), Effect.provideService(CurrentTracing, tracing))
     if (settings.metrics !== undefined) yield* serveMetrics({ ...settings.metrics, leads: elected.leads })
-    yield* logInfo("operator serves", { version, port, role: settings.fleet === undefined ? "single" : "primary" })
+    yield* logInfo("operator serves", { version, port, role: yield* roleOf(settings, connector.own.api) })
     if (settings.candidacy === undefined) {
       yield* logInfo(
         "no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; nobody else may run an " +

@@ -10,7 +10,13 @@ import { branchFeaturesAmong } from "../../domain/branch/branch-features.ts"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
-import { identityRefusedEvent, rightMissingEvent } from "../../domain/events/fleet-events.ts"
+import {
+  clusterConnectedEvent,
+  clusterLostEvent,
+  identityRefusedEvent,
+  rightMissingEvent
+} from "../../domain/events/fleet-events.ts"
+import { checkProblem } from "../../domain/fleet/check-problem.ts"
 import type { IdentityVerdict } from "../../domain/fleet/cluster-identity.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import {
@@ -23,6 +29,7 @@ import {
   type ConnectedOperator,
   type FailedCheck,
   isWell,
+  lossOf,
   missingRightOf,
   neverEngaged,
   nextCheckTimeout,
@@ -118,6 +125,8 @@ export interface ClusterConnection {
   readonly log: LogOnce
   /** Of rights that are missing there. */
   readonly rightsLog: LogOnce
+  /** Whether the loss of the cluster was told. */
+  isToldLost: boolean
 }
 
 /** A cluster that was refused when it left the fleet. */
@@ -158,7 +167,8 @@ export const makeConnection = (
       unreadableSince: undefined,
       isReauthenticated: false,
       log: before?.log ?? new LogOnce(),
-      rightsLog: new LogOnce()
+      rightsLog: new LogOnce(),
+      isToldLost: false
     }
     // Cleared, because users may still hold the connection after the cluster has left.
     yield* Effect.addFinalizer(() => Effect.sync(() => (connection.engagement = undefined)))
@@ -192,11 +202,31 @@ export const endEngagement = (connection: ClusterConnection): Effect.Effect<void
   return engagement === undefined ? Effect.void : Scope.close(engagement.scope, Exit.void)
 }
 
+/** Tells once that the cluster is lost, and once that it is back. Others tell of a missing right, and of a refusal. */
+const tellOfLoss = (connection: ClusterConnection): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { cluster, events, isToldLost, state } = connection
+    const { name } = cluster
+    const problem = lossOf(state)
+    if (isToldLost && isWell(state)) {
+      connection.isToldLost = false
+      events.happened(name, clusterConnectedEvent(name))
+      return logInfo("cluster is back", { cluster: name })
+    }
+    if (isToldLost || problem === undefined) return Effect.void
+    connection.isToldLost = true
+    events.happened(name, clusterLostEvent(name, problem))
+    return logWarning("cluster is lost", { cluster: name, problem })
+  })
+
 /** Ends the engagement, if there is one. Until the next engagement the cluster counts as lost for this reason. */
 export const disengage = (connection: ClusterConnection, why: string): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const wasConnected = connection.state._tag === "Connected"
     setState(connection, afterDisengaging(why, now), now)
-    return Effect.andThen(endEngagement(connection), () => Effect.asVoid(connection.isKnown.open))
+    return Effect.andThen(endEngagement(connection), () =>
+      Effect.andThen(wasConnected ? tellOfLoss(connection) : Effect.void, Effect.asVoid(connection.isKnown.open))
+    )
   })
 
 /** How long a member keeps its place among those that are connected to, in ms: silent ones delay nobody for longer. */
@@ -333,11 +363,15 @@ const askCluster = (connection: ClusterConnection, engagement: Engagement) =>
   })
 
 /** Says for people why a check failed. */
-const failedCheck = ({ unauthorized }: ClusterConnection, error: KubeError, askedAt: number): FailedCheck => {
+const failedCheck = (
+  { cluster: { member, name }, unauthorized }: ClusterConnection,
+  error: KubeError,
+  askedAt: number
+): FailedCheck => {
   const { message, reason } = error
   if (reason === "Forbidden") return { message: missingRight(message), lacksRight: true }
   const why = reason === "Unauthorized" ? unauthorized(askedAt) : undefined
-  return { message: why === undefined ? message : `${message}: ${why}`, lacksRight: false }
+  return { message: checkProblem({ name, auth: member?.auth._tag }, error, why), lacksRight: false }
 }
 
 /** Tells once that this operator lacks a right in the cluster, whose API server else answers. */
@@ -382,6 +416,7 @@ const check = (connection: ClusterConnection): Effect.Effect<number> =>
     if (isWell(state) && engagement.children.problem() !== undefined) engagement.children.retryNow()
     setState(connection, state, checkedAt)
     if (state._tag !== "Connecting") isKnown.openUnsafe()
+    yield* tellOfLoss(connection)
     yield* tellOfMissingRight(connection, checkedAt)
     return nextCheckIn
   })

@@ -13,6 +13,7 @@ const refusals = ["400", "401", "403", "404", "410", "413", "500", "503"]
 const counters = [
   counter("mirrord_sessions_create_total", {}),
   counter("mirrord_ci_sessions_create_total", {}),
+  counter("braid_unknown_connect_parameters_total", {}),
   counter("braid_spans_dropped_total", {}),
   ...sessionActs.map((act) => counter("braid_session_acts_total", { act })),
   ...refusals.map((code) => counter("braid_connects_refused_total", { code })),

@@ -19,6 +19,7 @@ import { type Deed, mayDo } from "../api/access-review.ts"
 import type { Capability, ConnectAttempt, CopyTargets, ServedSession } from "../api/capability.ts"
 import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, notFound, reconnectNotPossible } from "../api/status.ts"
+import { counter, countOne } from "../kernel/metrics.ts"
 import type { NameMismatches } from "./name-mismatches.ts"
 import type { SessionQuota } from "./session-quota.ts"
 import { ownerOf } from "./user-identity.ts"
@@ -123,6 +124,8 @@ const routeOf = (role: Role, request: ConnectRequest, params: ConnectParams): Co
   return request.isCopy === true ? copyRoute(role) : connectRoute(role, request.target, params)
 }
 
+const unknownParametersCounter = counter("braid_unknown_connect_parameters_total", {})
+
 const readAttempt = (reception: Reception, asked: ConnectRequest): Effect.Effect<ConnectAttempt, ApiError> =>
   Effect.gen(function* () {
     const { api, authority, capabilities, role, wall } = reception
@@ -135,9 +138,10 @@ const readAttempt = (reception: Reception, asked: ConnectRequest): Effect.Effect
     yield* withoutCopy(bounded)
     const route = routeOf(role, bounded, params.success)
     const branches = capabilities.some(({ servesBranches }) => servesBranches?.(route) === true)
-    const unserved = unservedFeatures(params.success.values, { branches })
-    if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
     const ignored = ignoredParameters(params.success)
+    if (ignored !== undefined) yield* countOne(unknownParametersCounter)
+    const unserved = unservedFeatures(params.success, { branches })
+    if (unserved.length > 0) return yield* badRequest(unserved.join(" "))
     const request = ignored === undefined ? bounded : { ...bounded, ignored }
     const attempt = { request, id: id.success, params: params.success }
     if (request.certificate === undefined || route === "Child") {

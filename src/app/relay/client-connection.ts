@@ -37,6 +37,8 @@ export interface MemberNews {
   readonly isReady: (member: MemberName) => boolean
   /** Why a channel to a member leads nowhere any more, although nobody has closed it; nothing while it may be used. */
   readonly lost?: (channel: FrameChannel) => string | undefined
+  /** Why the other side has closed a member's channel, for the user; `reason`: the transport's words. */
+  readonly whyEnded?: (member: MemberName, reason: string) => string
   /** Calls back after each change, until the returned function is called. */
   readonly listen: (changed: () => void) => () => void
 }

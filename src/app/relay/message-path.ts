@@ -300,7 +300,8 @@ export const attach = (connection: ClientConnection, member: MemberName, channel
     message: (bytes) => heardFromMember(connection, member, bytes),
     timeRead: connection.timeReads.member,
     part: alive,
-    ended: (reason) => lose(connection, member, channel, reason),
+    ended: (reason) =>
+      lose(connection, member, channel, connection.options.members?.whyEnded?.(member, reason) ?? reason),
     drained: () => {
       if (channel.queuedBytes() < releaseAt) relieve(connection, member)
     },

@@ -43,6 +43,8 @@ export interface EnvironmentPlan {
   readonly edits: ReadonlyMap<string, ReadonlyArray<VariableEdit>>
   /** The variables that say where the database is, by branch. */
   readonly places: ReadonlyMap<string, ReadonlyArray<string>>
+  /** All variables that the connections of the branches name, also those that stay as they are. */
+  readonly named: ReadonlySet<string>
 }
 
 /** The parts of a connection that say where the database is. */
@@ -125,6 +127,11 @@ export const environmentPlan = (branches: ReadonlyArray<SessionBranch>): Result.
     edits.set(variable, [...(edits.get(variable) ?? []), edit])
     if (isPlace(edit.part)) places.get(edit.branch)?.push(variable)
   }
+  const named = new Set(
+    branches
+      .flatMap(({ request }) => [...request.connection.values()].flat())
+      .flatMap((source) => source.variable ?? [])
+  )
   const problem = [...edits].map(([variable, all]) => problemOf(variable, all)).find((found) => found !== undefined)
-  return problem === undefined ? Result.succeed({ edits, places }) : Result.fail(problem)
+  return problem === undefined ? Result.succeed({ edits, places, named }) : Result.fail(problem)
 }

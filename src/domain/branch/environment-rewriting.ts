@@ -21,10 +21,16 @@ export interface WantedVariables {
 
 export const everyVariable: WantedVariables = { filter: new Set(), select: new Set() }
 
+/** A branch to which no variable leads. `places`: those that its connection names, none of which there is. */
+export interface UnusedBranch {
+  readonly branch: string
+  readonly places: ReadonlyArray<string>
+}
+
 export interface RewrittenEnvironment {
   readonly variables: ReadonlyMap<string, string>
   /** The branches to which no variable leads, although the client asked for one that should. */
-  readonly unused: ReadonlyArray<string>
+  readonly unused: ReadonlyArray<UnusedBranch>
 }
 
 const matchesAny = (patterns: ReadonlySet<string>, name: string): boolean =>
@@ -111,9 +117,9 @@ export const rewriteEnvironment = (
     if (Result.isFailure(rewritten)) return Result.fail(refusal(variable, all, rewritten.failure))
     if (rewritten.success !== undefined) changed.set(variable, rewritten.success)
   }
-  const unused = [...places].flatMap(([branch, names]) => {
+  const unused = [...places].flatMap(([branch, names]): ReadonlyArray<UnusedBranch> => {
     const isAsked = names.length === 0 || names.some((name) => isWanted(wanted, name))
-    return isAsked && !names.some((name) => changed.has(name)) ? [branch] : []
+    return isAsked && !names.some((name) => changed.has(name)) ? [{ branch, places: names }] : []
   })
   return Result.succeed({ variables: changed, unused })
 }

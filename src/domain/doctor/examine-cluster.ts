@@ -131,8 +131,9 @@ const newCredentials = ({ credentials, name, namespace }: ClusterFacts): string 
             "the tenant of its aadProfile."
     default:
       return (
-        `On ${name}: kubectl -n ${namespace} create token mirrord-operator-envoy --duration=24h; put it as ` +
-        "bearerToken into the Secret of this cluster, beside the primary's operator."
+        `braid join ${name} --apply --wait, with contexts for both clusters, makes new ones, and says so if their ` +
+        `account was deleted. By hand, on ${name}: kubectl -n ${namespace} create token mirrord-operator-envoy ` +
+        "--duration=24h; put it as bearerToken into the Secret of this cluster, beside the primary's operator."
       )
   }
 }

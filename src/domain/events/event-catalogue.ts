@@ -88,6 +88,12 @@ export const eventCatalogue = {
     on: operator,
     when: "the primary has taken up other clusters from its configuration"
   },
+  ClusterLost: {
+    type: "Warning",
+    on: cluster,
+    when: "a cluster does not answer the primary's checks, or refuses them; sessions go on without it"
+  },
+  ClusterConnected: { type: "Normal", on: cluster, when: "a cluster that was lost answers again" },
   CredentialsFailed: {
     type: "Warning",
     on: cluster,

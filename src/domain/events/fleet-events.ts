@@ -19,6 +19,18 @@ export const configurationRefusedEvent = (problems: ReadonlyArray<string>): Sess
 /** A cluster that was found is not in the fleet. `message`: why, as a sentence. */
 export const clusterRefusedEvent = (message: string): SessionEvent => ({ reason: "ClusterRefused", message })
 
+/** A cluster is lost. `problem`: a clause. */
+export const clusterLostEvent = (cluster: ClusterName, problem: string): SessionEvent => ({
+  reason: "ClusterLost",
+  message: `Cluster ${cluster} is lost, and sessions go on without it: ${problem}.`
+})
+
+/** A cluster that was lost answers again. */
+export const clusterConnectedEvent = (cluster: ClusterName): SessionEvent => ({
+  reason: "ClusterConnected",
+  message: `Cluster ${cluster} answers again, and sessions have it back.`
+})
+
 /** No new credentials for a cluster could be got. `problem`: a clause. */
 export const credentialsFailedEvent = (cluster: ClusterName, problem: string): SessionEvent => ({
   reason: "CredentialsFailed",

@@ -21,12 +21,16 @@ export type ClusterReadiness =
   | { readonly _tag: "Connecting"; readonly message: string }
   /** It answers no more. */
   | { readonly _tag: "Lost"; readonly message: string }
+  /** It refuses the credentials, whatever their end. */
+  | { readonly _tag: "CredentialsRefused"; readonly message: string }
   /** Nobody asks it: its credentials are missing or unusable, or it is another cluster than its name stands for. */
   | { readonly _tag: "NotUsable"; readonly message: string }
   /** Its API server answers, but this operator may not do there what it has to. */
   | { readonly _tag: "RightMissing"; readonly message: string }
   /** Its operator answers, but its API server does not tell its sessions. */
   | { readonly _tag: "SessionsUnreadable"; readonly message: string }
+
+const credentialsRefused: ClusterReadiness["_tag"] = "CredentialsRefused"
 
 /** A primary's knowledge of a cluster. Times are epoch ms. */
 export interface KnownCluster {
@@ -52,6 +56,7 @@ const statusOf: Readonly<Record<ClusterReadiness["_tag"], Condition["status"]>> 
   Connected: "True",
   Connecting: "Unknown",
   Lost: "False",
+  CredentialsRefused: "False",
   NotUsable: "False",
   RightMissing: "False",
   SessionsUnreadable: "False"
@@ -145,8 +150,11 @@ export const clusterColumns = (now: number): ReadonlyArray<PrintedColumn<Mirrord
   },
   {
     name: "Expires",
-    description: "When the credentials in use end. Tokens are renewed before.",
-    cell: ({ status }) => spanUntil(status.credentialsExpireAt, now)
+    description: "When the credentials in use end, or that they are refused. Tokens are renewed before.",
+    cell: ({ status }) =>
+      findCondition(status.conditions, clusterReady)?.reason === credentialsRefused
+        ? "refused"
+        : spanUntil(status.credentialsExpireAt, now)
   },
   {
     name: "Version",

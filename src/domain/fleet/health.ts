@@ -140,6 +140,12 @@ const failedChecksOf = (state: ClusterState): number => {
 export const missingRightOf = (state: ClusterState): ChecksFailed | undefined =>
   state._tag === "Lost" && state.reason._tag === "ChecksFailed" && state.reason.lacksRight ? state.reason : undefined
 
+/** Why a cluster is lost, a clause. Nothing where others say it: another cluster answers, or a right is missing. */
+export const lossOf = (state: ClusterState): string | undefined => {
+  if (state._tag !== "Lost" || state.reason._tag === "Refused") return undefined
+  return state.reason._tag === "ChecksFailed" && state.reason.lacksRight ? undefined : state.reason.message
+}
+
 /** Whether the operator has answered the last check. */
 export const isWell = (state: ClusterState): boolean => state._tag === "Connected" && state.failedChecks === 0
 

@@ -60,6 +60,11 @@ export const metricCatalogue = {
     labels: ["code"],
     help: "Refused connects and copies, by HTTP status: 4xx is the user's to mend, 5xx the operator's."
   },
+  braid_unknown_connect_parameters_total: {
+    type: "counter",
+    labels: [],
+    help: "Connects with parameters that this operator does not know, as newer clients send; some are refused for them."
+  },
   braid_messages_total: {
     type: "counter",
     labels: ["from"],

@@ -5,7 +5,7 @@
  */
 
 import { spanText } from "../credentials/validity.ts"
-import { type Condition, findCondition } from "../resources/condition.ts"
+import { complaintOf, findCondition } from "../resources/condition.ts"
 import { type MirrordClusterSession, readyCondition } from "../resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
 import type { MultiClusterSessionInfo } from "../resources/mirrord-operator.ts"
@@ -54,10 +54,10 @@ const targetText = (target: KubeResourceTarget | null | undefined, otherwise: st
 
 const isDeleted = (time: string | null | undefined): boolean => (time ?? undefined) !== undefined
 
-/** The message of the condition `Ready` while it is not true. */
-const complaint = (conditions: ReadonlyArray<Condition> | null | undefined): string | undefined => {
-  const ready = findCondition(conditions ?? undefined, readyCondition)
-  return ready === undefined || ready.status === "True" ? undefined : ready.message
+/** The clusters that take no part, each with its reason, as one sentence; nothing if all do. */
+const leftOutText = (clusters: ReadonlyArray<SessionCluster>): string | undefined => {
+  const leftOut = clusters.flatMap(({ name, reason }) => (reason === undefined ? [] : [`${name}: ${reason}`]))
+  return leftOut.length === 0 ? undefined : leftOut.join("; ")
 }
 
 /** A session over many clusters, from its own object. */
@@ -66,7 +66,6 @@ export const parentRow = ({ metadata, spec, status }: MirrordMultiClusterSession
   const clusters = [...new Set([...spec.clusters, ...Object.keys(known)])]
     .toSorted()
     .map((name) => ({ name, ready: known[name]?.ready ?? false, reason: known[name]?.error }))
-  const leftOut = clusters.flatMap(({ name, reason }) => (reason === undefined ? [] : [`${name}: ${reason}`]))
   return {
     name: metadata.name,
     kind: "MirrordMultiClusterSession",
@@ -77,7 +76,7 @@ export const parentRow = ({ metadata, spec, status }: MirrordMultiClusterSession
     clusters,
     parent: undefined,
     createdAt: timeOf(metadata.creationTimestamp),
-    reason: status?.closed ?? complaint(status?.conditions) ?? (leftOut.length === 0 ? undefined : leftOut.join("; "))
+    reason: status?.closed ?? complaintOf(status?.conditions, readyCondition) ?? leftOutText(clusters)
   }
 }
 
@@ -102,23 +101,33 @@ export const childRow = ({ metadata, spec, status }: MirrordClusterSession): Ses
     clusters: [],
     parent: spec.multiClusterParentName ?? undefined,
     createdAt: timeOf(metadata.creationTimestamp),
-    reason: closed === undefined ? complaint(status?.conditions) : (closed.message ?? closed.reason)
+    reason: closed === undefined ? complaintOf(status?.conditions, readyCondition) : (closed.message ?? closed.reason)
   }
 }
 
-/** A session over many clusters, from the operator's object, which has no states of clusters and no reason. */
-export const publishedParentRow = (info: MultiClusterSessionInfo, now: number): SessionRow => ({
-  name: info.id,
-  kind: "MirrordMultiClusterSession",
-  phase: info.phase,
-  namespace: info.namespace,
-  target: info.target,
-  user: info.user,
-  clusters: info.clusters.map((name) => ({ name, ready: undefined, reason: undefined })),
-  parent: undefined,
-  createdAt: now - info.durationSecs * 1000,
-  reason: undefined
-})
+/**
+ * A session over many clusters, from the operator's object. An earlier operator tells no states of clusters and no
+ * reason there.
+ */
+export const publishedParentRow = (info: MultiClusterSessionInfo, now: number): SessionRow => {
+  const known = info.clusterSessions ?? {}
+  const clusters = [...new Set([...info.clusters, ...Object.keys(known)])]
+    .toSorted()
+    .map((name) => ({ name, ready: known[name]?.ready, reason: known[name]?.error ?? undefined }))
+  return {
+    name: info.id,
+    kind: "MirrordMultiClusterSession",
+    // For people, the clusters that take no part stand behind it.
+    phase: info.phase.split(",", 1)[0] ?? "",
+    namespace: info.namespace,
+    target: info.target,
+    user: info.user,
+    clusters,
+    parent: undefined,
+    createdAt: now - info.durationSecs * 1000,
+    reason: info.reason ?? leftOutText(clusters)
+  }
+}
 
 /** A session in one cluster, from the operator's object, which has no phase either. */
 export const publishedChildRow = (info: SessionInfo, now: number): SessionRow => ({

@@ -53,3 +53,12 @@ export const withCondition = (
     ? [...conditions, condition]
     : conditions.map((other) => (other.type === next.type ? condition : other))
 }
+
+/** The message of a condition while it is not true. */
+export const complaintOf = (
+  conditions: ReadonlyArray<Condition> | null | undefined,
+  type: string
+): string | undefined => {
+  const condition = findCondition(conditions ?? undefined, type)
+  return condition === undefined || condition.status === "True" ? undefined : condition.message
+}

@@ -95,15 +95,23 @@ export const ConnectedCluster = Schema.Union([
 ])
 export type ConnectedCluster = typeof ConnectedCluster.Type
 
-/** camelCase, all required (operator-api.md §3.6). */
+/** camelCase, all required but for our own fields, which clients pass over (operator-api.md §3.6). */
 export const MultiClusterSessionInfo = Schema.Struct({
   id: Schema.String,
   durationSecs: Count,
   user: Schema.String,
   target: Schema.String,
   namespace: Schema.String,
+  /** Those that take part. */
   clusters: Schema.Array(Schema.String),
-  phase: Schema.String
+  /** The phase, and for people the clusters that take no part, each with its reason. */
+  phase: Schema.String,
+  /** Our own: how each cluster stands, as in the status of the session's object. */
+  clusterSessions: optional(
+    Schema.Record(Schema.String, Schema.Struct({ ready: Schema.Boolean, error: optional(Schema.String) }))
+  ),
+  /** Our own: why the session is not ready, or why it ended; one sentence. */
+  reason: optional(Schema.String)
 })
 export type MultiClusterSessionInfo = typeof MultiClusterSessionInfo.Type
 

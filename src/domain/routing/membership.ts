@@ -18,14 +18,15 @@ import { loseTraffic } from "./traffic.ts"
  */
 export const lose = (turn: Turn, member: MemberName, reason: string): void => {
   if (member === turn.state.options.defaultMember) {
-    return end(turn, "DropClient", `the default ${nameOf(turn.state, member)} was lost: ${reason}`)
+    return end(turn, "DropClient", `the session lost the default ${nameOf(turn.state, member)}: ${reason}`)
   }
   const links = new Map(turn.state.links)
   links.delete(member)
   update(turn, { links })
   loseTraffic(turn, member)
   loseSubscriber(turn, member)
-  warnUser(turn, `${nameOf(turn.state, member)} was lost: ${reason}; its traffic is missing until it returns`)
+  const name = nameOf(turn.state, member)
+  warnUser(turn, `the session goes on without ${name}: ${reason}; its traffic is missing until it returns`)
 }
 
 /** As {@link lose}, for a member whose socket is still open. */

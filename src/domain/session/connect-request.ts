@@ -7,7 +7,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
-import { cleanText, textLimits } from "../clean-text.ts"
+import { cleanText, quoted, textLimits } from "../clean-text.ts"
 import { decodeBase64Text, encodeBase64Text } from "../credentials/base64.ts"
 import type { OlderBranchEngine } from "../resources/branches/legacy-branch-databases.ts"
 import { fieldProblems } from "../resources/resource-descriptor.ts"
@@ -43,7 +43,7 @@ const refuse = (parameter: string, problem: string): ConnectParamsError => ({
 
 const isKnown = (name: string): name is ConnectParameterName => parameterNames.some((known) => known === name)
 
-const parseJson = (text: string): Result.Result<unknown, string> => {
+export const parseJson = (text: string): Result.Result<unknown, string> => {
   try {
     const value: unknown = JSON.parse(text)
     return Result.succeed(value)
@@ -108,12 +108,25 @@ export interface IgnoredParameters {
 
 const mostIgnoredNames = 10
 
-/** The parameters of a request that nobody here knows; `undefined` if all are known. */
-export const ignoredParameters = ({ entries }: ConnectParams): IgnoredParameters | undefined => {
-  const unknown = entries.flatMap(([name]) => (isKnown(name) ? [] : [name]))
+/** The parameters of a request that nobody here knows. */
+export const unknownEntries = ({ entries }: ConnectParams): ConnectParams["entries"] =>
+  entries.filter(([name]) => !isKnown(name))
+
+/** The same for the audit and for their user; `undefined` if all are known. */
+export const ignoredParameters = (params: ConnectParams): IgnoredParameters | undefined => {
+  const unknown = unknownEntries(params).map(([name]) => name)
   const names = [...new Set(unknown)].slice(0, mostIgnoredNames)
   return unknown.length === 0 ? undefined : { count: unknown.length, names }
 }
+
+/** The warnings for the user of a client whose parameters are not all known. */
+export const ignoredWarnings = (ignored: IgnoredParameters | undefined): ReadonlyArray<string> =>
+  ignored === undefined
+    ? []
+    : [
+        `the client sent ${ignored.count} connect parameters that this operator does not know, and nothing acts on ` +
+          `them: ${ignored.names.map(quoted).join(", ")}; a newer client needs a newer operator for what they ask`
+      ]
 
 /** Header that carries the whole query string in standard base64 (operator-api.md §7.6). */
 export const connectParamsHeader = "x-mirrord-connect-params"

@@ -114,19 +114,26 @@ export const recordedFailure = (parent: MirrordMultiClusterSession): SessionFail
   return { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
 }
 
+const leftOut = (cluster: string, reason: string): string =>
+  `mirrord multi-cluster: cluster ${cluster} takes no part in this session for now: ${reason}`
+
 /**
- * One warning per cluster that a Ready session goes without, for the log of a client that attaches now. `reasons`: by
- * cluster, those that say more than the parent, such as why the cluster has no copy of the target.
+ * The warning for one cluster that a Ready session goes without; nothing if it has the cluster, or waits for it.
+ * `reasons`: by cluster, those that say more than the parent, such as why the cluster has no copy of the target.
  */
+export const leftOutWarning = (
+  { status }: MirrordMultiClusterSession,
+  cluster: string,
+  reasons: ReadonlyMap<string, string> = new Map()
+): string | undefined => {
+  const { error, ready } = status?.clusterSessions?.[cluster] ?? {}
+  const reason = reasons.get(cluster) ?? error
+  return status?.phase !== "Ready" || ready !== false || reason === undefined ? undefined : leftOut(cluster, reason)
+}
+
+/** One warning per cluster that a Ready session goes without, for the log of a client that attaches now. */
 export const leftOutWarnings = (
   parent: MirrordMultiClusterSession,
-  reasons: ReadonlyMap<string, string> = new Map()
+  reasons?: ReadonlyMap<string, string>
 ): ReadonlyArray<string> =>
-  parent.status?.phase !== "Ready"
-    ? []
-    : Object.entries(parent.status.clusterSessions ?? {}).flatMap(([cluster, { ready, error }]) => {
-        const reason = reasons.get(cluster) ?? error
-        return ready || reason === undefined
-          ? []
-          : [`mirrord multi-cluster: cluster ${cluster} takes no part in this session for now: ${reason}`]
-      })
+  Object.keys(parent.status?.clusterSessions ?? {}).flatMap((cluster) => leftOutWarning(parent, cluster, reasons) ?? [])

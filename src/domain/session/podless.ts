@@ -12,7 +12,7 @@ export const usualPodlessMillis = 60_000
 /** A look for the target's pods. `at`: epoch ms. */
 export type PodLook =
   | { readonly _tag: "Found" }
-  | { readonly _tag: "Failed"; readonly at: number; readonly reason: FailureReason }
+  | { readonly _tag: "Failed"; readonly at: number; readonly reason: FailureReason; readonly message: string }
 
 /** The knowledge about the pods of one session's target. Times are epoch ms. */
 export interface PodlessTime {
@@ -20,21 +20,23 @@ export interface PodlessTime {
   readonly since: number | undefined
   /** When that was seen last. */
   readonly seenAt: number | undefined
+  /** Why there was none at that look; a clause. */
+  readonly cause: string | undefined
   /** Whether pods were found before. */
   readonly hadPods: boolean
 }
 
-export const podsUnknown: PodlessTime = { since: undefined, seenAt: undefined, hadPods: false }
+export const podsUnknown: PodlessTime = { since: undefined, seenAt: undefined, cause: undefined, hadPods: false }
 
 /** Whether a failed look says that there are no pods. After any other failure it is not known. */
 const isPodless = (reason: FailureReason): boolean => reason === "TargetNotReady" || reason === "NoSuchTarget"
 
 /** The knowledge after one more look. */
 export const afterLook = (before: PodlessTime, look: PodLook): PodlessTime => {
-  if (look._tag === "Found") return { since: undefined, seenAt: undefined, hadPods: true }
+  if (look._tag === "Found") return { ...podsUnknown, hadPods: true }
   // Pods may have come and gone meanwhile.
-  if (!isPodless(look.reason)) return { ...before, since: undefined, seenAt: undefined }
-  return { ...before, since: before.since ?? look.at, seenAt: look.at }
+  if (!isPodless(look.reason)) return { ...podsUnknown, hadPods: before.hadPods }
+  return { ...before, since: before.since ?? look.at, seenAt: look.at, cause: look.message }
 }
 
 /** The end of a session for want of pods. */
@@ -51,14 +53,15 @@ export interface PodlessEnd {
  * at that time or later: pods that came since the look before count.
  */
 export const podlessEnd = (
-  { seenAt, since }: Pick<PodlessTime, "seenAt" | "since">,
+  { cause, seenAt, since }: Pick<PodlessTime, "cause" | "seenAt" | "since">,
   millis: number | undefined
 ): PodlessEnd | undefined => {
   if (since === undefined || seenAt === undefined || millis === undefined) return undefined
   const at = since + millis
+  const setting = "(operator.noPodTargetsSessionTimeoutMillis)"
   return {
     isReached: seenAt >= at,
     at,
-    why: `The target has had no usable pod for ${millis / 1000} s (operator.noPodTargetsSessionTimeoutMillis).`
+    why: `The target has had no usable pod for ${millis / 1000} s ${setting}${cause === undefined ? "" : `: ${cause}`}.`
   }
 }

@@ -4,7 +4,8 @@
  */
 
 import { cleanText, textLimits } from "../clean-text.ts"
-import type { MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
+import { complaintOf } from "../resources/condition.ts"
+import { type MirrordClusterSession, readyCondition } from "../resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSession } from "../resources/mirrord-multi-cluster-session.ts"
 import type { MultiClusterSessionInfo } from "../resources/mirrord-operator.ts"
 import { timeOf } from "../resources/object-meta.ts"
@@ -76,31 +77,68 @@ export const sessionInfo = (
   ...listed(session.spec, ports)
 })
 
+/** The clusters that take no part in a session, each with its reason: requests that enter there go to the workload. */
+const leftOutOf = ({ spec, status }: MirrordMultiClusterSession): ReadonlyArray<readonly [name: string, why: string]> =>
+  spec.clusters.flatMap((cluster) => {
+    const why = status?.clusterSessions?.[cluster]?.error
+    return why === undefined ? [] : [[cluster, why] as const]
+  })
+
+/** A target, and the clusters that take no part: lists of the client have no other text that could say so. */
+const targetOf = (parent: MirrordMultiClusterSession): string => {
+  const target = targetText(parent.spec.target, parent.spec.targetAlias)
+  const names = leftOutOf(parent).map(([cluster]) => name(cluster))
+  return names.length === 0 ? target : cleanText(`${target} (without ${names.join(", ")})`, textLimits.message)
+}
+
 /** A multi-cluster session in the same form: the client joins its own rows by the id. */
 export const parentInfo = (
-  { metadata, spec }: MirrordMultiClusterSession,
+  parent: MirrordMultiClusterSession,
   ports: ReadonlyArray<StolenPort>,
   now: number
 ): SessionInfo => {
+  const { metadata, spec } = parent
   const id = sessionIdOfParent(metadata.name)
   return {
     id: id === undefined ? metadata.name : sessionIdHex(id),
     duration_secs: secondsSince(metadata.creationTimestamp, now),
-    target: targetText(spec.target, spec.targetAlias),
+    target: targetOf(parent),
     ...listed(spec, ports)
   }
 }
 
+/** How the clusters of a session stand, in short and harmless texts. */
+const clusterSessionsOf = ({
+  spec: { clusters },
+  status
+}: MirrordMultiClusterSession): NonNullable<MultiClusterSessionInfo["clusterSessions"]> =>
+  Object.fromEntries(
+    clusters.map((cluster) => {
+      const { error, ready = false } = status?.clusterSessions?.[cluster] ?? {}
+      return [name(cluster), error === undefined ? { ready } : { ready, error: cleanText(error, textLimits.message) }]
+    })
+  )
+
 /**
  * A multi-cluster session in the operator's status (operator-api.md §3.6). A cluster that is left out is none of the
- * session's: requests that enter there go to the workload.
+ * session's, and the reason stands behind the phase, the one text beside it that `mirrord operator status` prints as it
+ * is.
  */
-export const multiClusterSessionInfo = (parent: MirrordMultiClusterSession, now: number): MultiClusterSessionInfo => ({
-  id: parent.metadata.name,
-  durationSecs: secondsSince(parent.metadata.creationTimestamp, now),
-  user: ownerText(parent.spec.owner),
-  target: targetText(parent.spec.target, parent.spec.targetAlias),
-  namespace: name(parent.spec.namespace),
-  clusters: parent.spec.clusters.filter((cluster) => parent.status?.clusterSessions?.[cluster]?.error === undefined),
-  phase: parent.status?.phase ?? "Initializing"
-})
+export const multiClusterSessionInfo = (parent: MirrordMultiClusterSession, now: number): MultiClusterSessionInfo => {
+  const { metadata, spec, status } = parent
+  const leftOut = new Map(leftOutOf(parent))
+  const without = [...leftOut].map(([cluster, why]) => `without ${cluster}: ${why}`)
+  const phase = status?.phase ?? "Initializing"
+  const reason = status?.closed ?? complaintOf(status?.conditions, readyCondition)
+  return {
+    id: metadata.name,
+    durationSecs: secondsSince(metadata.creationTimestamp, now),
+    user: ownerText(spec.owner),
+    target: targetText(spec.target, spec.targetAlias),
+    namespace: name(spec.namespace),
+    clusters: spec.clusters.filter((cluster) => !leftOut.has(cluster)),
+    phase: cleanText([phase, ...without].join(", "), textLimits.message),
+    clusterSessions: clusterSessionsOf(parent),
+    ...(reason === undefined ? {} : { reason: cleanText(reason, textLimits.message) })
+  }
+}

@@ -208,7 +208,10 @@ const conditionsOf = (situation: Situation, phase: SessionPhase, defaultReady: b
 
 const failParent = (situation: Situation, { cluster, failure }: Failing): ReadonlyArray<SessionAction> => {
   const { parent, now } = situation
-  const message = explainFailure(cluster, failure)
+  // Beside the default cluster, only one that an administrator demands can fail a session.
+  const isDemandedHere = cluster !== undefined && cluster !== parent.defaultCluster
+  const place = isDemandedHere ? `${cluster}, without which no session starts here (sessionStart: all)` : cluster
+  const message = explainFailure(place, failure)
   const generation = parent.generation === undefined ? {} : { observedGeneration: parent.generation }
   const notReady = conditionOf(parent, parentConditions.ready, false, { reason: "Failed", message })
   const failed = conditionOf(parent, parentConditions.failed, true, { reason: failure.reason, message })

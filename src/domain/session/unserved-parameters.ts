@@ -1,12 +1,16 @@
 /**
- * Says which connect parameters ask for something that this operator does not serve. In a session over many clusters
- * the client leaves every check to the operator (operator-api.md §2.7), so what nobody refuses here would be missing
- * without a word: the program would read the whole queue, or use the real database.
+ * Says which connect parameters ask for something that this operator does not serve, also those of newer clients, whose
+ * names alone say so. In a session over many clusters the client leaves every check to the operator (operator-api.md
+ * §2.7), so what nobody refuses here would be missing without a word: the program would read the whole queue, or use
+ * the real database.
  *
  * Not here: parameters that cannot be read (connect-request.ts) or name a bad target (session-spec.ts).
  */
 
+import * as Result from "effect/Result"
+import { quoted } from "../clean-text.ts"
 import type { ConnectParameterName, ConnectParameterValues } from "./connect-parameter-catalogue.ts"
+import { type ConnectParams, parseJson, unknownEntries } from "./connect-request.ts"
 
 /** A feature that parameters ask for: its name, what would happen without it, and where users turn it off. */
 interface UnservedFeature {
@@ -97,14 +101,52 @@ export interface ServedFeatures {
 }
 
 /**
+ * The features that parameters of a newer client ask for, by the end of their names; the first fitting end counts. The
+ * client names the parameters of each new broker and engine in this way.
+ */
+const newerFeatures: ReadonlyArray<readonly [ending: string, feature: UnservedFeature]> = [
+  ["_branch_names", branches],
+  ["_splits", anySplit],
+  ["_jq_filters", anySplit],
+  [
+    "_filters",
+    {
+      name: "a filter",
+      danger: "the program would get what others are to get",
+      setting: "the configuration"
+    }
+  ]
+]
+
+/** The value of a parameter of which nothing is known but its name; what is no JSON is a text. */
+const valueOf = (text: string): unknown => Result.getOrElse(parseJson(text), () => text)
+
+/** How many names a sentence has at most. */
+const mostNames = 10
+
+/** The sentences for parameters that are not known, and whose names say that the program needs what they ask for. */
+const newerSentences = (params: ConnectParams, isAutomatic: boolean): ReadonlyArray<string> => {
+  const wanted = unknownEntries(params).flatMap(([parameter, text]) => {
+    const [, feature] = newerFeatures.find(([ending]) => parameter.endsWith(ending)) ?? []
+    return feature !== undefined && text !== "" && asksFor(valueOf(text), isAutomatic) ? [{ parameter, feature }] : []
+  })
+  return [...new Set(wanted.map(({ feature }) => feature))].map((feature) => {
+    const names = new Set(wanted.filter((one) => one.feature === feature).map(({ parameter }) => quoted(parameter)))
+    return (
+      `This operator does not know the connect parameter ${[...names].slice(0, mostNames).join(", ")}, by which a ` +
+      `newer client asks for ${feature.name}: without it ${feature.danger}. Take it out of ${feature.setting}, or ` +
+      "have the operator upgraded."
+    )
+  })
+}
+
+/**
  * The sentences for a user who asks for features that this operator does not serve; none if it serves all. The splits
  * that `mirrord up` adds by itself are left out without a word, as the published operator does where it does not
  * split.
  */
-export const unservedFeatures = (
-  values: Partial<ConnectParameterValues>,
-  served: ServedFeatures
-): ReadonlyArray<string> => {
+export const unservedFeatures = (params: ConnectParams, served: ServedFeatures): ReadonlyArray<string> => {
+  const values: Partial<ConnectParameterValues> = params.values
   const isAutomatic = values.up_session_info?.autoQueueSplitting === true
   const wanted = Object.entries(features).flatMap(([parameter, feature]) =>
     isMissing(feature) &&
@@ -117,7 +159,7 @@ export const unservedFeatures = (
   // The feature that says which queues they are says it all.
   if ([...missing].some((feature) => feature !== anySplit && feature.setting === anySplit.setting))
     missing.delete(anySplit)
-  return [...missing].map((feature) => {
+  const known = [...missing].map((feature) => {
     const { danger, name, setting } = feature
     const parameters = wanted.filter((one) => one.feature === feature).map(({ parameter }) => parameter)
     return (
@@ -125,4 +167,5 @@ export const unservedFeatures = (
       `Take it out of ${setting}.`
     )
   })
+  return [...known, ...newerSentences(params, isAutomatic)]
 }

@@ -35,6 +35,9 @@ const urls = (got: ReadonlyArray<DaemonMessage>): ReadonlyArray<string | undefin
       ? [message.value.value.get("DATABASE_URL")]
       : []
   )
+/** The sentences with which the operator has ended a connection. */
+const closes = (got: ReadonlyArray<DaemonMessage>): ReadonlyArray<string> =>
+  got.flatMap((message) => (message._tag === "Close" ? [message.value] : []))
 const naming = (certificate: string, names: ReadonlyArray<string>, sessionId = "255") =>
   request(certificate, {
     sessionId,
@@ -104,9 +107,8 @@ describe("a session of one cluster", () => {
       yield* say(variables())
       assert.isDefined(ended())
       assert.deepStrictEqual(urls(got), [])
-      const closes = got.flatMap((message) => (message._tag === "Close" ? [message.value] : []))
-      assert.lengthOf(closes, 1)
-      assert.include(closes[0], "The variable DATABASE_URL cannot lead to branch ann: it holds a JDBC URL")
+      assert.lengthOf(closes(got), 1)
+      assert.include(closes(got)[0], "The variable DATABASE_URL cannot lead to branch ann: it holds a JDBC URL")
       assert.notInclude(
         JSON.stringify(got, (_, value) => (value instanceof Map ? [...value] : value)),
         "source/"
@@ -114,7 +116,7 @@ describe("a session of one cluster", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
-  it.live("that names a branch of another engine ends with a sentence, or is told that no variable leads to it", () =>
+  it.live("that names a branch of another engine ends with a sentence", () =>
     Effect.gen(function* () {
       const { certificate, cluster } = yield* single(readyBranch("ann"))
       // The client of a MySQL configuration finds the branch of PostgreSQL by its id, and lists it by its own engine.
@@ -125,20 +127,51 @@ describe("a session of one cluster", () => {
       yield* first.say(variables())
       assert.isDefined(first.ended())
       assert.deepStrictEqual(urls(first.got), [])
-      const [close] = first.got.flatMap((message) => (message._tag === "Close" ? [message.value] : []))
-      assert.include(close, "The variable DATABASE_URL cannot lead to branch ann: it holds a URL of another scheme")
+      assert.include(
+        closes(first.got)[0],
+        "The variable DATABASE_URL cannot lead to branch ann: it holds a URL of another scheme"
+      )
       cluster.variables.clear()
       cluster.variables.set("MYSQL_URL", "mysql://app:secret@source/shop")
       const second = yield* client(opened(yield* connectTo(cluster, named("mysql_branch_names", "7"))))
       yield* second.say(variables())
-      assert.isUndefined(second.ended())
-      assert.isTrue(logs(second.got).some((line) => line.includes("of this target leads to branch ann")))
+      assert.isDefined(second.ended())
+      assert.include(closes(second.got)[0], "of this target leads to branch ann")
+      // A target of both engines, of whose variables the configuration means the one of MySQL. The command begins with
+      // all variables, and its internal proxy asks for those of the configuration before the program starts.
+      cluster.variables.set("DATABASE_URL", source)
+      const third = named("pg_branch_names", "8")
+      const command = yield* client(opened(yield* connectTo(cluster, third)))
+      yield* command.say(variables())
+      assert.isUndefined(command.ended())
+      const proxy = yield* client(opened(yield* connectTo(cluster, third)))
+      yield* proxy.say({ _tag: "Ping" })
+      yield* proxy.say(variables("MYSQL_URL"))
+      assert.isDefined(proxy.ended())
+      assert.include(closes(proxy.got)[0], "The configuration names MYSQL_URL for a branch")
+      const again = refusedWith(yield* connectTo(cluster, third))
+      assert.deepInclude(again, { code: 410, reason: "ReconnectNotPossible" })
+      assert.include(again.message, "The session cannot go on: The configuration names MYSQL_URL for a branch")
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
-  it.live("is told of a branch to which none of the target's variables leads", () =>
+  it.live("ends with a sentence where none of the variables that lead to its branch is there", () =>
     Effect.gen(function* () {
-      const { certificate, cluster } = yield* single(readyBranch("ann", {}, { url: variable("OTHER_URL") }))
+      const { certificate, cluster } = yield* single(readyBranch("ann", {}, { url: variable("DATABSE_URL") }))
+      const { ended, got, say } = yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann"]))))
+      yield* say(variables())
+      assert.isDefined(ended())
+      assert.deepStrictEqual(urls(got), [])
+      assert.include(closes(got)[0], "No environment variable of this target leads to branch ann")
+      assert.strictEqual(refusedWith(yield* connectTo(cluster, naming(certificate, ["ann"]))).code, 410)
+      opened(yield* connectTo(cluster, naming(certificate, [], "9")))
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
+  it.live("is told of a branch whose connection names a Secret alone", () =>
+    Effect.gen(function* () {
+      const secret = { secret: { name: "db", key: "url" } }
+      const { certificate, cluster } = yield* single(readyBranch("ann", {}, { url: secret }))
       const { got, say } = yield* client(opened(yield* connectTo(cluster, naming(certificate, ["ann"]))))
       yield* say(variables())
       yield* say(variables())
@@ -336,19 +369,25 @@ describe("a session over many clusters", () => {
       world.primary.variables.set("DATABASE_URL", "host=source")
       const { got, say } = yield* client(opened(yield* connectTo(world.primary, naming(certificate, ["ann"]))))
       yield* say(variables())
-      const closes = got.flatMap((message) => (message._tag === "Close" ? [message.value] : []))
-      assert.include(closes[0], "holds a text of keys and values")
+      assert.include(closes(got)[0], "holds a text of keys and values")
       assert.deepStrictEqual(urls(got), [])
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
-  it.live("is told of a branch to which no variable leads", () =>
+  it.live("ends for good where the variables that its configuration means lead to no branch", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* fleet(readyBranch("ann", {}, { url: variable("OTHER_URL") }))
-      const { got, say } = yield* client(opened(yield* connectTo(world.primary, naming(certificate, ["ann"]))))
-      yield* say(variables())
-      assert.isTrue(logs(got).some((line) => line.includes("of this target leads to branch ann")))
-      assert.deepStrictEqual(urls(got), [source])
+      const { certificate, world } = yield* fleet(readyBranch("ann"))
+      world.primary.variables.set("MYSQL_URL", "mysql://app:secret@source/shop")
+      const command = yield* client(opened(yield* connectTo(world.primary, naming(certificate, ["ann"]))))
+      yield* command.say(variables())
+      const proxy = yield* client(opened(yield* connectTo(world.primary, naming(certificate, ["ann"]))))
+      yield* proxy.say({ _tag: "Ping" })
+      yield* proxy.say(variables("MYSQL_URL"))
+      assert.include(closes(proxy.got)[0], "The configuration names MYSQL_URL for a branch")
+      for (const wait of ["1 second", "60 seconds"] as const) {
+        yield* pass(wait)
+        assert.strictEqual(refusedWith(yield* connectTo(world.primary, naming(certificate, ["ann"]))).code, 410)
+      }
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 

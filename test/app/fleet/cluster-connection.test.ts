@@ -111,3 +111,36 @@ describe("a right that is missing in a cluster", () => {
     })
   )
 })
+
+describe("a cluster that is lost", () => {
+  it.effect("is told once, with the reason and the command that cures it, and once when it is back", () =>
+    Effect.gen(function* () {
+      let isGone = false
+      const { health, told } = yield* start(["a"], (name) =>
+        isGone
+          ? Effect.fail(
+              new KubeError({
+                cluster: name,
+                operation: "get",
+                reason: "Unauthorized",
+                code: 401,
+                detail: "Unauthorized"
+              })
+            )
+          : Effect.void
+      )
+      yield* pass(10)
+      expect([health("a")?._tag, told]).toEqual(["Connected", []])
+      isGone = true
+      yield* pass(30)
+      const problem =
+        "it refuses the primary's credentials (401): their account may be gone; " +
+        "braid join a --apply --wait makes new ones"
+      expect(health("a")).toMatchObject({ _tag: "Error", message: problem })
+      expect(told).toEqual([`ClusterLost: Cluster a is lost, and sessions go on without it: ${problem}.`])
+      isGone = false
+      yield* pass(30)
+      expect(told.slice(1)).toEqual(["ClusterConnected: Cluster a answers again, and sessions have it back."])
+    })
+  )
+})

@@ -412,6 +412,27 @@ describe("a session through three operators", () => {
     }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([logger]))))
   })
 
+  it.live("of a newer client is warned of parameters that are not known, or refused for what they ask", () =>
+    Effect.gen(function* () {
+      const { certificate, world } = yield* startWorld()
+      const { query } = request(certificate)
+      const member = memberOf(world, "a")
+      const there = yield* certificateOf(member)
+      for (const [cluster, shown] of [
+        [world.primary, certificate],
+        [member, there]
+      ] as const) {
+        const ask = (more: string) => connectTo(cluster, { ...request(shown), query: `${query}&${more}` })
+        const log = yield* logOf(opened(yield* ask("of_the_future=1")))
+        const warned = log.filter((line) => line.includes('does not know, and nothing acts on them: "of_the_future"'))
+        assert.lengthOf(warned, 1)
+        const { code, message } = refusedWith(yield* ask("of_the_future=1&nats_splits=%7B%22a%22%3A1%7D"))
+        assert.strictEqual(code, 400)
+        assert.include(message, 'does not know the connect parameter "nats_splits"')
+      }
+    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+  )
+
   it.live(
     "is not connected to under another target's or namespace's URL, which is all that the API server has checked",
     () =>

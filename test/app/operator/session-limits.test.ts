@@ -17,6 +17,7 @@ import { virtualTime } from "../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
 import { deploy, type MemoryCluster, openConnection } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
+import { client, logs } from "../policies/policed.ts"
 
 const bob = { user: "bob", groups: ["developers"], extra: {} }
 
@@ -277,13 +278,17 @@ describe("a session whose target has no pods any more", () => {
   it.live("over many clusters fails when the default has none, and goes on without another cluster's", () =>
     Effect.gen(function* () {
       const { certificate, world } = yield* startWorld({}, { limits: { podlessMillis: 100_000 } })
-      opened((yield* session(world.primary, request(certificate))).result)
+      const { got } = yield* client(opened((yield* session(world.primary, request(certificate))).result))
       memberOf(world, "b").api.erase(pods, "myapp-1", "default")
       yield* wait(200)
+      // The cluster is connected all the while, so its user reads the session's own reason, and no code.
+      const [ended, why] = logs(got)
+      assert.include(ended, "the session goes on without cluster b: its part of the session has ended there")
+      assert.include(why, "cluster b takes no part in this session for now: deployment/myapp has no pods")
       const [parent] = world.primary.api.peekAll(mirrordMultiClusterSessions)
       const entryOf = (name: string) => at(parent, "status", "clusterSessions", name, "error")
       assert.strictEqual(at(parent, "status", "phase"), "Ready")
-      assert.include(String(entryOf("b")), "The target has had no usable pod for 100 s")
+      assert.match(String(entryOf("b")), /The target has had no usable pod for 100 s \(.*\): .*no pod/u)
       assert.isUndefined(entryOf("a"))
       memberOf(world, "a").api.erase(pods, "myapp-1", "default")
       yield* wait(160)

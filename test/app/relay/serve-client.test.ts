@@ -239,7 +239,7 @@ describe("the shell around the router", () => {
         changed()
         assert.deepStrictEqual(yield* end, {
           _tag: "Dropped",
-          reason: "the default cluster cluster-a was lost: its agent was given up"
+          reason: "the session lost the default cluster cluster-a: its agent was given up"
         })
         assert.isTrue(client.isClosed())
         assert.isUndefined(toClient(client).find(({ _tag }) => _tag === "Close"))

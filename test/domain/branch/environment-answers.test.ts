@@ -70,13 +70,68 @@ describe("answers to requests for variables", () => {
     expect(heard(bytes)).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
   })
 
-  it("tell once of a branch to which no variable leads", () => {
-    const environment = answers()
+  it("tell once of a branch whose connection names a Secret and no variable", () => {
+    const environment = answers(sessionBranch({ url: { secret: { name: "db", key: "url" } } }))
     const warnings = [1, 2].map(() => {
       environment.asked(ask([], ["*"]))
       return environment.answered(told({ OTHER: "1" })).warnings
     })
     expect(warnings).toEqual([[expect.stringContaining("no environment variable of this target leads to branch")], []])
+  })
+
+  it("are a final Close where none of the variables that a connection names is there", () => {
+    const sentences: Array<string> = []
+    const params = { host: variable("DB_HOST"), user: variable("DB_USER") }
+    for (const source of [{ url: [variable("DATABSE_URL"), variable("DB")] }, { params }]) {
+      const plan = Result.getOrThrow(environmentPlan([sessionBranch(source)]))
+      const environment = new EnvironmentAnswers(plan, (sentence) => sentences.push(sentence))
+      environment.asked(ask([], ["*"]))
+      const answer = heard(environment.answered(told({ DATABASE_URL: "postgres://h/s", DB_USER: "u" })).bytes)
+      expect(answer).toEqual({ _tag: "Close", value: sentences.at(-1) })
+    }
+    const beginning = "No environment variable of this target leads to branch branch-1, and the program would use"
+    expect(sentences).toMatchObject([expect.stringContaining(beginning), expect.stringContaining(beginning)])
+    expect(sentences[0]).toContain("names DATABSE_URL, DB, which this target does not have")
+    expect(sentences[1]).toContain("names DB_HOST, which")
+    expect(sentences[0]).toContain("mirrord db-branches stop branch-1")
+  })
+
+  describe("to the internal proxy, which asks for the variables of the configuration after its first ping", () => {
+    const ping = clientMessage.encode({ _tag: "Ping" })
+    const source = { DATABASE_URL: "postgres://u@h/shop", MYSQL_URL: "mysql://h/shop" }
+    const answered = (messages: ReadonlyArray<Uint8Array>): string => {
+      const environment = answers()
+      for (const message of messages) environment.asked(message)
+      const answer = heard(environment.answered(told(source)).bytes)
+      return answer._tag === "Close" ? answer.value : answer._tag
+    }
+
+    it("are a final Close where no branch replaces one of them", () => {
+      const sentence = answered([ping, ask([], ["MYSQL_URL"])])
+      expect(sentence).toContain("The configuration names MYSQL_URL for a branch, and no branch of this session")
+      expect(sentence).toContain("branch-1 was made with a connection of DATABASE_URL, maybe for another engine")
+      expect(answered([ping, ask(["OTHER"], ["MYSQL_URL", "DATABASE_URL"])])).toBe(sentence)
+    })
+
+    it("are a final Close also where the target has it as little", () => {
+      expect(answered([ping, ask([], ["DATABASE_URL", "DB"])])).toContain("The configuration names DB for a branch")
+    })
+
+    it("are variables as ever where branches replace all of them", () => {
+      expect(answered([ping, ask([], ["DATABASE_URL"])])).toBe("GetEnvVarsResponse")
+    })
+
+    it("are not mistaken for those that any other request wants", () => {
+      const wanted = ask([], ["MYSQL_URL"])
+      const version = clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.20.0" })
+      const listing: ReadonlyArray<ReadonlyArray<Uint8Array>> = [
+        [version, wanted],
+        [ping, ask([], ["*_URL"])],
+        [ping, ask(["A*"], [])],
+        [ping, clientMessage.encode({ _tag: "Close" }), wanted]
+      ]
+      expect(listing.map(answered)).toEqual(listing.map(() => "GetEnvVarsResponse"))
+    })
   })
 
   it("leave every other message as it is", () => {

@@ -301,14 +301,19 @@ describe("variables that the target lacks", () => {
     expect(rewritten([sessionBranch({ url })], { OTHER: "1" })).toEqual({ OTHER: "1" })
   })
 
-  it("make a branch unused, which is told where the client asked for them", () => {
+  it("make a branch unused, where the client asked for them", () => {
     const unused = (...args: Parameters<typeof rewriting>) => Result.getOrThrow(rewriting(...args)).unused
-    expect(unused([sessionBranch({ url })], { OTHER: "1" })).toEqual(["branch-1"])
+    const branch = "branch-1"
+    expect(unused([sessionBranch({ url })], { OTHER: "1" })).toEqual([{ branch, places: ["DATABASE_URL"] }])
+    const params = { host: variable("DB_HOST"), user: variable("DB_USER") }
+    expect(unused([sessionBranch({ params })], { DB_USER: "ann" })).toEqual([{ branch, places: ["DB_HOST"] }])
     expect(unused([sessionBranch({ url })], {}, { select: ["OTHER"] })).toEqual([])
     expect(unused([sessionBranch({ url })], {}, { filter: ["DATABASE_URL"] })).toEqual([])
     expect(unused([sessionBranch({ url: [variable("A"), url] })], { DATABASE_URL: "postgres://h/s" })).toEqual([])
     expect(unused([sessionBranch({ url: secret })], {})).toEqual([])
-    expect(unused([sessionBranch({ url: { secret: { name: "db", key: "url" } } })], {})).toEqual(["branch-1"])
+    expect(unused([sessionBranch({ url: { secret: { name: "db", key: "url" } } })], {})).toEqual([
+      { branch, places: [] }
+    ])
   })
 })
 

@@ -157,9 +157,10 @@ describe("what is wrong is told with what to do", () => {
     const credentials = (facts: CredentialFacts, part: "own" | "member" = "member") =>
       told({ ...wellMember, part, credentials: facts }, "credentials")[0]
     expect(credentials(token(now - day, now - 3_600_000))).toBe(
-      "failed | Bearer token of Secret s; it expired 1h ago, 2026-11-21 23:00 UTC. | On cluster-a: kubectl -n " +
-        "mirrord create token mirrord-operator-envoy --duration=24h; put it as bearerToken into the Secret of this " +
-        "cluster, beside the primary's operator."
+      "failed | Bearer token of Secret s; it expired 1h ago, 2026-11-21 23:00 UTC. | braid join cluster-a --apply " +
+        "--wait, with contexts for both clusters, makes new ones, and says so if their account was deleted. By hand, " +
+        "on cluster-a: kubectl -n mirrord create token mirrord-operator-envoy --duration=24h; put it as bearerToken " +
+        "into the Secret of this cluster, beside the primary's operator."
     )
     expect(credentials(token(now - day, now + 3_600_000))).toMatch(
       /^warning \| Bearer token of Secret s; it expires in 1h, /u
@@ -239,7 +240,7 @@ describe("what is wrong is told with what to do", () => {
 
   it("credentials that the API server refuses", () => {
     expect(told({ ...wellMember, user: refused(401) }, "authentication")[0]).toMatch(
-      /^failed \| The API server refuses the credentials \(401 Unauthorized\)\. \| On cluster-a: kubectl/u
+      /^failed \| The API server refuses the credentials \(401 Unauthorized\)\. \| braid join cluster-a --apply --wait, .* on cluster-a: kubectl/u
     )
     expect(told({ ...wellPrimary, user: refused(401) }, "authentication")[0]).toMatch(
       /^failed \| .*restart the pod\.$/u

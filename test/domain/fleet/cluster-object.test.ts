@@ -94,6 +94,8 @@ describe("the row of a cluster", () => {
     const none = { roles: [], authType: undefined, operatorVersion: undefined, expiresAt: undefined }
     expect(cells(none)).toMatchObject({ Role: "-", Auth: "-", Expires: "-", Version: "-" })
     expect(cells({ expiresAt: now })).toMatchObject({ Expires: "ended" })
+    const readiness = { _tag: "CredentialsRefused", message: "it refuses the credentials" } as const
+    expect(cells({ readiness, expiresAt: now + 5 * 3_600_000 })).toMatchObject({ Ready: "False", Expires: "refused" })
     expect(cells({ replica: "mirrord-operator-1" })).toMatchObject({ Replica: "mirrord-operator-1" })
   })
 })

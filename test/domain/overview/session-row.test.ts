@@ -12,6 +12,7 @@ import {
 } from "../../../src/domain/overview/session-row.ts"
 import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSession } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
+import { multiClusterSessionInfo } from "../../../src/domain/session/session-info.ts"
 
 const created = "2026-11-22T01:00:00Z"
 const now = Date.parse(created) + 180_000
@@ -118,6 +119,23 @@ describe("a session over many clusters", () => {
       USER: "ann/ann@laptop",
       REASON: ""
     })
+  })
+
+  it("of which the operator tells is the row that its object makes", () => {
+    const parts = {
+      a: { sessionName: "x", ready: true },
+      b: { sessionName: "y", ready: false, error: "no such thing" }
+    }
+    for (const status of [
+      undefined,
+      { phase: "Ready", clusterSessions: parts, conditions: [condition("True", "")] },
+      { phase: "Ready", clusterSessions: parts, conditions: [condition("False", "The default cluster is lost.")] },
+      { phase: "Failed", clusterSessions: parts, closed: "It failed." }
+    ] as const) {
+      const { createdAt, user, ...row } = publishedParentRow(multiClusterSessionInfo(parent(status), now), now)
+      expect([createdAt, user]).toEqual([Date.parse(created), "ann/ann@example.com@laptop"])
+      expect(parentRow(parent(status))).toMatchObject(row)
+    }
   })
 })
 

@@ -173,7 +173,7 @@ describe("incoming traffic", () => {
       const said = s.toClient()
       expect(said.slice(0, 3)).toEqual([toSteal(closed(1n)), { _tag: "Tcp", value: closed(2n) }, toSteal(closed(3n))])
       expect(said.slice(3).map(logOf)).toEqual([
-        "cluster cluster-b was lost: socket closed; its traffic is missing until it returns"
+        "the session goes on without cluster cluster-b: socket closed; its traffic is missing until it returns"
       ])
       expect([s.has("DropClient"), s.has("EndSession")]).toEqual([[], []])
     }
@@ -307,7 +307,9 @@ describe("the default", () => {
     const s = stealing().steal(b, connection(0n))
     s.take()
     s.lose(a)
-    expect(s.take()).toEqual([{ _tag: "DropClient", reason: "the default cluster cluster-a was lost: socket closed" }])
+    expect(s.take()).toEqual([
+      { _tag: "DropClient", reason: "the session lost the default cluster cluster-a: socket closed" }
+    ])
     expect(
       s.put({ _tag: "MemberConnected", member: a }).client(ready).steal(b, connection(1n)).later(5000).take()
     ).toEqual([])

@@ -150,13 +150,13 @@ describe("childPlan", () => {
         child: own,
         sockets,
         target: failed(4, created + 45_000),
-        pods: { since: created, seenAt: created + 45_000, hadPods: true },
+        pods: { since: created, seenAt: created + 45_000, cause: undefined, hadPods: true },
         podlessMillis: 60_000,
         ...change
       })
     const last = {
       target: failed(5, created + 60_000),
-      pods: { since: created, seenAt: created + 60_000, hadPods: true }
+      pods: { since: created, seenAt: created + 60_000, cause: undefined, hadPods: true }
     }
 
     it("looks once more when its time is over, whatever the pause, and ends then, for good", () => {

@@ -7,7 +7,8 @@ const start = 1_000_000_000_000
 const failed = (at: number, reason: Extract<PodLook, { _tag: "Failed" }>["reason"] = "TargetNotReady"): PodLook => ({
   _tag: "Failed",
   at: start + at,
-  reason
+  reason,
+  message: "there is no deployment/web"
 })
 const found: PodLook = { _tag: "Found" }
 const after = (...looks: ReadonlyArray<PodLook>) => looks.reduce(afterLook, podsUnknown)
@@ -20,7 +21,9 @@ describe("a target without pods", () => {
     expect(podlessEnd(afterLook(pods, failed(60_000)), 60_000)).toEqual({
       isReached: true,
       at: start + 60_000,
-      why: "The target has had no usable pod for 60 s (operator.noPodTargetsSessionTimeoutMillis)."
+      why:
+        "The target has had no usable pod for 60 s (operator.noPodTargetsSessionTimeoutMillis): " +
+        "there is no deployment/web."
     })
   })
 

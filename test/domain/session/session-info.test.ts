@@ -72,6 +72,27 @@ describe("a session in a list", () => {
     expect(listed({ a: { ...part, ready: true }, b: { ...part, error: "no such deployment" } })).toEqual(["a", "c"])
   })
 
+  it("says which clusters take no part, and why, where people read it", () => {
+    const clusterSessions = {
+      a: { sessionName: "x", ready: true },
+      b: { sessionName: "y", ready: false, error: "there is no deployment/web" },
+      c: { sessionName: "z", ready: false }
+    }
+    const spec = { ...parent.spec, clusters: ["a", "b", "c"] }
+    const partial = { ...parent, spec, status: { phase: "Ready", clusterSessions } } as const
+    expect(multiClusterSessionInfo(partial, now)).toMatchObject({
+      clusters: ["a", "c"],
+      phase: "Ready, without b: there is no deployment/web",
+      clusterSessions: {
+        a: { ready: true },
+        b: { ready: false, error: "there is no deployment/web" },
+        c: { ready: false }
+      }
+    })
+    // The real client's page reads a kind and a name from this text, and splits it at slashes.
+    expect(parentInfo(partial, [], now).target).toBe("deployment/web (without b)")
+  })
+
   it("holds short and harmless texts, whoever made its object", () => {
     const nasty = `${"\u001b[2J\u202e\n".repeat(100_000)}`
     const spec = {

@@ -316,7 +316,9 @@ describe("plan: start", () => {
     failing.settle()
     failing.fail(b, { reason: "NoSuchTarget", message: "there is no deployment/myapp" })
     expect(recordedFailure(view(failing))).toMatchObject({ reason: "NoSuchTarget" })
-    expect(String(failing.status()["closed"])).toContain("cluster-b")
+    expect(String(failing.status()["closed"])).toContain(
+      "The session failed in cluster cluster-b, without which no session starts here (sessionStart: all): there is no"
+    )
   })
 
   it("with sessionStart all goes on without a cluster that is taken out of the fleet, but not the default one", () => {

@@ -8,7 +8,7 @@ import { parameterRows, split } from "../../support/connect-parameters.ts"
 
 const refusals = (entries: ReadonlyArray<readonly [string, string]>, branches = false): ReadonlyArray<string> => {
   const query = new URLSearchParams(entries.map(([name, value]): [string, string] => [name, value])).toString()
-  return unservedFeatures(Result.getOrThrow(parseConnectQuery(query)).values, { branches })
+  return unservedFeatures(Result.getOrThrow(parseConnectQuery(query)), { branches })
 }
 
 describe("features that the operator does not serve", () => {
@@ -23,6 +23,39 @@ describe("features that the operator does not serve", () => {
       "This operator does not serve queue splitting for RabbitMQ (connect parameter rmq_splits): without it the " +
         "program would read messages of everybody. Take it out of feature.split_queues."
     ])
+  })
+
+  it.each([
+    ["nats_splits", split, "queue splitting", "messages of everybody", "feature.split_queues"],
+    ["nats_jq_filters", '{"orders":".user"}', "queue splitting", "messages of everybody", "feature.split_queues"],
+    ["grpc_filters", "user=ann", "a filter", "what others are to get", "the configuration"],
+    ["neo4j_branch_names", '["ann-branch"]', "database branches", "the real database", "feature.db_branches"]
+  ])(
+    "are asked for by %s of a newer client too, with every feature served",
+    (name, value, feature, danger, setting) => {
+      const [sentence, ...others] = refusals([[name, value]], true)
+      expect(others).toEqual([])
+      expect(sentence).toContain(`does not know the connect parameter "${name}", by which a newer client asks for`)
+      for (const part of [feature, danger, setting, "or have the operator upgraded"]) expect(sentence).toContain(part)
+    }
+  )
+
+  it("are not asked for by other names of the future, nor by values that say nothing", () => {
+    const quiet = [
+      ["of_the_future", "1"],
+      ["splits", split],
+      ["nats_splits_v2", split],
+      ["nats_splits", "{}"],
+      ["neo4j_branch_names", "[]"],
+      ["grpc_filters", ""]
+    ] as const
+    expect(refusals(quiet)).toEqual([])
+    expect(
+      refusals([
+        ["nats_jq_filters", '{"*":".a"}'],
+        ["up_session_info", '{"autoQueueSplitting":true}']
+      ])
+    ).toEqual([])
   })
 
   it("are told once each, with all parameters that ask for them", () => {

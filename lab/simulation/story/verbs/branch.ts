@@ -12,7 +12,7 @@ const usualPatience = 60_000
 const usualTtl = 60
 
 /** The words after which, or for which, a user says more. */
-const options = ["at", "engine", "ttl", "waits", "user", "local", "forbidden", "migrated"]
+const options = ["at", "engine", "ttl", "waits", "user", "local", "forbidden", "migrated", "mistyped"]
 
 /** One or two ids, such as `one+two`. */
 const idWords = (word: string | undefined): Result.Result<ReadonlyArray<string>, string> =>
@@ -22,10 +22,11 @@ export const branch: Verb = {
   name: "branch",
   usage:
     `branch <name> of <id>[+<id>] [at <cluster>] [engine ${branchEngineWords.join("|")}] [ttl <duration>] ` +
-    "[waits <duration>] [user <name>] [local] [forbidden] [migrated]",
+    "[waits <duration>] [user <name>] [local] [forbidden] [migrated] [mistyped]",
   summary:
     "A user starts a session on branches of databases, at the primary unless it is said; local: with " +
-    "`multi_cluster: false`; forbidden: of an image that users may not name; migrated: with migrations.",
+    "`multi_cluster: false`; forbidden: of an image that users may not name; migrated: with migrations; mistyped: " +
+    "of a variable that the workload does not have.",
   kind: "act",
   read: (words) =>
     Result.gen(function* () {
@@ -54,6 +55,7 @@ export const branch: Verb = {
         else if (word === "local") wish = { ...wish, isLocal: true }
         else if (word === "forbidden") wish = { ...wish, image: forbiddenImage }
         else if (word === "migrated") wish = { ...wish, isMigrated: true }
+        else if (word === "mistyped") wish = { ...wish, isMistyped: true }
         else return yield* Result.fail(`${JSON.stringify(word)} is none of ${options.join(", ")}`)
       }
       return (run) => {
@@ -79,7 +81,9 @@ export const branch: Verb = {
         random.chance(0.2) ? " user bob" : "",
         random.chance(0.06) ? " local" : "",
         random.chance(0.05) ? " forbidden" : "",
-        random.chance(0.15) ? " migrated" : ""
+        random.chance(0.15) ? " migrated" : "",
+        // Of a stream of its own, so that the draws of all other stories stay.
+        random.split("mistyped").chance(0.06) ? " mistyped" : ""
       ].join("")
     }
   }

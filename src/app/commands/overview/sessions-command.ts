@@ -20,6 +20,7 @@ import { sessionsHere } from "../../../domain/overview/sessions-here.ts"
 import { textTable } from "../../../domain/overview/text-table.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { MultiClusterSessionInfo } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { readResource, type ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
@@ -63,6 +64,23 @@ const stored = (api: KubeApi): Effect.Effect<Rows, KubeError> =>
     })
   )
 
+/** Notes for a user who may not list the sessions' objects: they say what the operator's object does not. */
+const notesFor = (
+  parents: ReadonlyArray<MultiClusterSessionInfo>,
+  children: ReadonlyArray<unknown>
+): ReadonlyArray<string> => {
+  const untold = [
+    ...(parents.some(({ clusterSessions }) => clusterSessions === undefined)
+      ? ["which clusters are ready, and why not"]
+      : []),
+    ...(children.length > 0 ? ["how sessions of one cluster stand"] : [])
+  ]
+  const which = untold.join("; ")
+  return untold.length === 0
+    ? []
+    : [`you may not list the sessions' objects, so some of what they say is not told: ${which}`]
+}
+
 /**
  * The rows for users of the chart's roles, who may not list the sessions' objects: the operator's object says the most
  * important.
@@ -71,14 +89,14 @@ const published = (api: KubeApi): Effect.Effect<Rows, Unanswered> =>
   Effect.gen(function* () {
     const { status } = yield* readOperator(api)
     const now = yield* Clock.currentTimeMillis
-    const parents = (status?.multi_cluster_sessions ?? []).map((info) => publishedParentRow(info, now))
-    const children = sessionsHere(status).map((info) => publishedChildRow(info, now))
+    const parents = status?.multi_cluster_sessions ?? []
+    const children = sessionsHere(status)
     return {
-      rows: sessionRows(parents, children),
-      notes: [
-        "you may not list the sessions' objects, so some of what they say is not told: which clusters are ready, " +
-          "and why not"
-      ]
+      rows: sessionRows(
+        parents.map((info) => publishedParentRow(info, now)),
+        children.map((info) => publishedChildRow(info, now))
+      ),
+      notes: notesFor(parents, children)
     }
   })
 

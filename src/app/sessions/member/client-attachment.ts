@@ -13,11 +13,11 @@ import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
 import { sessionKeyHeader } from "../../../domain/routing/session-key.ts"
 import { observeChild } from "../../../domain/session/child-observation.ts"
-import type { NamedBranch } from "../../../domain/session/connect-request.ts"
+import { ignoredWarnings, type NamedBranch } from "../../../domain/session/connect-request.ts"
 import { failureStatus } from "../../../domain/session/failure-status.ts"
 import { representativeNews } from "../../../domain/session/representative-news.ts"
 import { explainFailure } from "../../../domain/session/session-failure.ts"
-import type { SessionId } from "../../../domain/session/session-id.ts"
+import { type SessionId, sessionIdHex } from "../../../domain/session/session-id.ts"
 import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
 import type { Agents, AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
@@ -224,7 +224,7 @@ const relayOptions = (
   attached: AttachedClient,
   channel: FrameChannel
 ): ClientConnectionOptions => {
-  const { addsSessionKey, controller, notifier } = state.options
+  const { addsSessionKey, branches, controller, notifier } = state.options
   const { agents, client, environment, first, hasYounger, limits, locks, news, user } = attached
   const representative = memberName(agents[0].pod)
   return {
@@ -250,9 +250,12 @@ const relayOptions = (
         ? Effect.fail({ message: `${member} has no agent now` })
         : Effect.mapError(connectAgent(state, agent, attached), (error) => dialFailure(agent, error))
     },
-    warnings: news,
+    warnings: [...(client.isUser ? ignoredWarnings(client.asked.ignored) : []), ...news],
     limits,
-    environment: environment === undefined ? undefined : new EnvironmentAnswers(environment),
+    environment:
+      environment === undefined
+        ? undefined
+        : new EnvironmentAnswers(environment, (why) => branches?.refuse(sessionIdHex(client.id), why)),
     locks,
     served: (connection) => (attached.connection.served = connection),
     hasYounger,

@@ -220,7 +220,7 @@ export const lookedForPods = (session: SessionState, target: TargetObservation<P
   session.target = target
   if (target._tag === "Resolved") session.pods = afterLook(session.pods, { _tag: "Found" })
   if (target._tag === "Failed")
-    session.pods = afterLook(session.pods, { _tag: "Failed", at: target.at, reason: target.failure.reason })
+    session.pods = afterLook(session.pods, { _tag: "Failed", at: target.at, ...target.failure })
 }
 
 /** Writes the fields of a session's status that a patch names. */

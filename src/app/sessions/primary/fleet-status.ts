@@ -4,6 +4,7 @@
  */
 
 import { textLimits, cleanText } from "../../../domain/clean-text.ts"
+import { isCredentialRefusal } from "../../../domain/fleet/check-problem.ts"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import {
   type ClusterReadiness,
@@ -58,12 +59,18 @@ const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster 
 export const connectedClusters = (fleet: Fleet, now: number): ReadonlyArray<ConnectedCluster> =>
   [...fleet.clusters.values()].map((cluster) => connectedCluster(cluster, now))
 
+/** Of a cluster that new sessions cannot use. `askedAt`: of the check that found that; nothing: nobody asks it. */
+const unreachable = (message: string, askedAt: number | undefined, lacksRight: boolean): ClusterReadiness => {
+  if (lacksRight) return { _tag: "RightMissing", message }
+  if (isCredentialRefusal(message)) return { _tag: "CredentialsRefused", message }
+  return { _tag: askedAt === undefined ? "NotUsable" : "Lost", message }
+}
+
 const readinessOf = (cluster: FleetCluster, now: number): ClusterReadiness => {
   const { askedAt, error = "it has not been checked yet", isConnecting = false, reachable } = cluster.reach()
   if (isConnecting) return { _tag: "Connecting", message: error }
   const health = cluster.health()?.health
-  if (!reachable && health?._tag === "Error" && health.lacksRight) return { _tag: "RightMissing", message: error }
-  if (!reachable) return { _tag: askedAt === undefined ? "NotUsable" : "Lost", message: error }
+  if (!reachable) return unreachable(error, askedAt, health?._tag === "Error" && health.lacksRight === true)
   if (unreadableFrom(cluster, now) === undefined) return { _tag: "Connected" }
   const problem = cluster.children()?.problem()
   return {

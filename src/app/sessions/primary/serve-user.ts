@@ -4,13 +4,18 @@
  */
 
 import { Effect, Result, type Scope } from "effect"
-import { clusterName } from "../../../domain/fleet/cluster-name.ts"
-import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import { type ClusterName, clusterName } from "../../../domain/fleet/cluster-name.ts"
+import {
+  type MirrordMultiClusterSession,
+  mirrordMultiClusterSessions
+} from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { memberName } from "../../../domain/routing/member.ts"
 import { sessionKeyHeader } from "../../../domain/routing/session-key.ts"
 import { notConfigured } from "../../../domain/session/cluster-verdict.ts"
-import { leftOutWarnings } from "../../../domain/session/parent-view.ts"
+import { ignoredWarnings } from "../../../domain/session/connect-request.ts"
+import { linkEnd } from "../../../domain/session/link-end.ts"
+import { leftOutWarning, leftOutWarnings } from "../../../domain/session/parent-view.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
 import type { ClientConnectionOptions, ConnectionEnd } from "../../relay/client-connection.ts"
@@ -32,6 +37,31 @@ const strayed = (
   return current === cluster ? undefined : "it is configured otherwise now"
 }
 
+/** The ends of links to clusters, as the user is told of them. */
+const linkEnds = (options: PrimarySessionsOptions, connection: LinkedConnection) => {
+  /** The reason that the user was told last, by cluster. */
+  const told = new Map<string, string>()
+  return {
+    /** Why the session is without a cluster whose link has ended, if that is not what the user has just been told. */
+    untold: (parent: MirrordMultiClusterSession, cluster: ClusterName): string | undefined =>
+      told.has(cluster) && parent.status?.clusterSessions?.[cluster]?.error !== told.get(cluster)
+        ? leftOutWarning(parent, cluster, connection.request.copyTarget?.leftOut)
+        : undefined,
+    lost: (channel: FrameChannel): string | undefined => {
+      const why = strayed(options, connection, channel)
+      const cluster = connection.leadsTo.get(channel)?.name
+      if (why !== undefined && cluster !== undefined) told.set(cluster, why)
+      return why
+    },
+    whyEnded: (member: string, reason: string): string => {
+      const own = options.manager.parent(connection.name)?.status?.clusterSessions?.[member]?.error
+      const why = linkEnd(reason, own)
+      told.set(member, why)
+      return why
+    }
+  }
+}
+
 const relayOptions = (
   options: PrimarySessionsOptions,
   connection: LinkedConnection,
@@ -39,6 +69,7 @@ const relayOptions = (
 ): ClientConnectionOptions => {
   const { fleet, notifier, manager } = options
   const { connected, defaultCluster, hasYounger, limits, locks, name, parent, refusals, request } = connection
+  const ends = linkEnds(options, connection)
   return {
     router: {
       members: parent.spec.clusters.map(memberName),
@@ -57,7 +88,7 @@ const relayOptions = (
           ? Effect.fail({ message: "the session is gone" })
           : Effect.mapError(linkMember(options, connection, current, cluster), (failure) => ({
               message: failure.message,
-              refusal: refusalOf(cluster, failure)
+              refusal: refusalOf(cluster, failure) ?? ends.untold(current, cluster)
             }))
       }),
     members: {
@@ -66,10 +97,15 @@ const relayOptions = (
           .filter((cluster) => fleet.clusters.has(clusterName(cluster)))
           .map(memberName),
       isReady: (member) => isReady(manager.parent(name), member),
-      lost: (channel) => strayed(options, connection, channel),
+      lost: ends.lost,
+      whyEnded: ends.whyEnded,
       listen: (changed) => notifier.listen(name, changed)
     },
-    warnings: [...leftOutWarnings(parent, request.copyTarget?.leftOut), ...refusals],
+    warnings: [
+      ...ignoredWarnings(request.ignored),
+      ...leftOutWarnings(parent, request.copyTarget?.leftOut),
+      ...refusals
+    ],
     limits,
     locks,
     hasYounger,

@@ -211,8 +211,9 @@ describe("braid sessions of somebody who may only read the operator's object", (
             user: "ann/ann@laptop",
             target: "deployment/shop",
             namespace: "default",
-            clusters: ["a", "b"],
-            phase: "Ready"
+            clusters: ["a"],
+            phase: "Ready, without b: there is no deployment/shop",
+            clusterSessions: { a: { ready: true }, b: { ready: false, error: "there is no deployment/shop" } }
           }
         ]
       }
@@ -239,6 +240,7 @@ describe("braid sessions of somebody who may only read the operator's object", (
       ["mc-00000000000000ff", "Ready"],
       ["0000000000000001", "Unknown"]
     ])
-    expect(notes).toEqual([expect.stringMatching(/^you may not list the sessions' objects/u)])
+    expect(lines[1]).toMatch(/ 1\/2 .* b: there is no deployment\/shop$/u)
+    expect(notes).toEqual([expect.stringMatching(/^you may not list .* not told: how sessions of one cluster stand$/u)])
   })
 })

@@ -86,6 +86,10 @@ describe("the clusters of a fleet as objects", () => {
       {
         ...cluster("f", { checkedAt: now, health: { _tag: "Error", message: "may not get", lacksRight: true } }),
         reach: () => ({ ...lost, askedAt: now })
+      },
+      {
+        ...cluster("g", undefined),
+        reach: () => ({ ...lost, askedAt: now, error: "it refuses the primary's credentials (401); braid doctor" })
       }
     ]
     const clusters = new Map(all.map((one) => [one.name, one]))
@@ -101,7 +105,8 @@ describe("the clusters of a fleet as objects", () => {
       ["c", "", "mtls", "False", "NotUsable", 0],
       ["d", "", undefined, "False", "SessionsUnreadable", 0],
       ["e", "", undefined, "Unknown", "Connecting", 0],
-      ["f", "", undefined, "False", "RightMissing", 0]
+      ["f", "", undefined, "False", "RightMissing", 0],
+      ["g", "", undefined, "False", "CredentialsRefused", 0]
     ])
     expect(objects.map(({ status }) => status.conditions[0]?.lastTransitionTime).slice(0, 4)).toEqual([
       "2026-11-21T11:59:00.000Z",
