@@ -16,6 +16,7 @@ import {
 } from "effect/http"
 import { selectedPrimary } from "../../domain/copy-target/copy-order.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import { shownHeaderText } from "../../domain/credentials/header-text.ts"
 import { clusterColumns, type ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import { asObject, at } from "../../domain/json.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
@@ -239,6 +240,9 @@ const watchInterceptions = Effect.gen(function* () {
   })
 })
 
+const shown = (header: string | undefined): string | undefined =>
+  header === undefined ? undefined : shownHeaderText(header)
+
 /** POST of a copy target (operator-api.md §9.2). The user's certificate says whose copy it becomes. */
 const createCopyTarget = Effect.gen(function* () {
   const caller = yield* authenticated
@@ -251,8 +255,8 @@ const createCopyTarget = Effect.gen(function* () {
     body,
     // Some clients send it twice, joined on the way (operator-api.md §2.2).
     certificate: headers["x-client-der"]?.split(",")[0]?.trim(),
-    clientName: headers["x-client-name"],
-    clientHostname: headers["x-client-hostname"]
+    clientName: shown(headers["x-client-name"]),
+    clientHostname: shown(headers["x-client-hostname"])
   })
   return yield* json(made, 201)
 })
@@ -265,8 +269,8 @@ const createBranchCredentials = Effect.gen(function* () {
   const taken = yield* (yield* OperatorFacade).takeCredentials({
     caller,
     body,
-    clientName: headers["x-client-name"],
-    clientHostname: headers["x-client-hostname"]
+    clientName: shown(headers["x-client-name"]),
+    clientHostname: shown(headers["x-client-hostname"])
   })
   return yield* json(taken, 201)
 })
