@@ -532,6 +532,16 @@ const ofNodeRoom = async (): Promise<Array<ApiCall>> => {
   return calls.filter(({ resource }) => resource !== "jobs")
 }
 
+/** The Job of an agent gets no pod, and the Events about it are read. In the scenarios nodes take every pod. */
+const ofAgentWithoutPod = async (): Promise<Array<ApiCall>> => {
+  const { api, target } = withTarget()
+  const calls = await callsOf(
+    (recorded) => podAgents(recorded, { ...settings, startupTimeoutSecs: 4 }, nobodyThere).ensure(target, session),
+    api
+  )
+  return calls.filter(({ resource }) => resource === "events")
+}
+
 /** In the simulation agents are Jobs; in another shape no Job is made. */
 const makesJob = ({ group, verb }: ApiCall): boolean => group === "batch" && ["create", "patch"].includes(verb)
 
@@ -542,7 +552,7 @@ const makesJob = ({ group, verb }: ApiCall): boolean => group === "batch" && ["c
 export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, ReadonlyArray<ApiCall>>>> => {
   const branchSync = await ofBranchSync()
   const found: Record<ApiUser, Array<ApiCall>> = {
-    "operator-with-workloads": [],
+    "operator-with-workloads": await ofAgentWithoutPod(),
     "operator-with-copies": [],
     "primary-with-workloads": [],
     "primary-management-only": [],

@@ -115,13 +115,22 @@ const workloads: ReadonlyArray<NeededRight> = [
 ]
 
 /** Rights of an operator whose agents are Jobs. */
-const agentsAsJobs: NeededRight = {
-  scope: "agent-namespace",
-  group: "batch",
-  resource: "jobs",
-  verbs: ["get", "create", "patch", "delete"],
-  without: "no agent can be started"
-}
+const agentsAsJobs: ReadonlyArray<NeededRight> = [
+  {
+    scope: "agent-namespace",
+    group: "batch",
+    resource: "jobs",
+    verbs: ["get", "create", "patch", "delete"],
+    without: "no agent can be started"
+  },
+  {
+    scope: "agent-namespace",
+    group: "",
+    resource: "events",
+    verbs: ["list"],
+    without: "nobody is told why an agent does not start, such as a quota or Pod Security"
+  }
+]
 
 /** Rights of an operator whose agents are ephemeral containers. */
 const agentsAsEphemeralContainers: ReadonlyArray<NeededRight> = [
@@ -504,7 +513,7 @@ const ofWorkloads = (
   const hasDatabases = role._tag !== "Primary" || role.isDefault
   return [
     ...workloads,
-    ...(ephemeralAgents ? agentsAsEphemeralContainers : [agentsAsJobs]),
+    ...(ephemeralAgents ? agentsAsEphemeralContainers : agentsAsJobs),
     ...(asksNodes && !ephemeralAgents ? [askingNodes] : []),
     ...(agentTls ? keepingAKey : []),
     ...(makesCopies ? copies : []),
