@@ -543,7 +543,10 @@ const ofAgentWithoutPod = async (): Promise<Array<ApiCall>> => {
 }
 
 /** In the simulation agents are Jobs; in another shape no Job is made. */
-const makesJob = ({ group, verb }: ApiCall): boolean => group === "batch" && ["create", "patch"].includes(verb)
+const makesJob = ({ group, verb }: ApiCall): boolean =>
+  (group === "batch" && ["create", "patch"].includes(verb)) ||
+  // Of a Job that has no pod.
+  (resource === "events" && verb === "list")
 
 /**
  * The calls of each of them: in all scenarios of the simulation, and where the simulation has only a part of the
