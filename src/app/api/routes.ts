@@ -133,7 +133,15 @@ const deleteSession = Effect.gen(function* () {
 const deleteSessions = (which: SessionSelection) =>
   Effect.gen(function* () {
     const caller = yield* authenticated
-    const count = yield* (yield* OperatorFacade).deleteSessions(which, caller)
+    const { url } = yield* HttpServerRequest.HttpServerRequest
+    const asked = new URL(url, "http://operator").searchParams
+    // Whoever selects some would lose all.
+    if (["fieldSelector", "labelSelector"].some((name) => (asked.get(name) ?? "") !== ""))
+      return yield* badRequest(
+        "Sessions are stopped all together or one by one: leave fieldSelector and labelSelector out."
+      )
+    const namespace = (yield* HttpRouter.params)["namespace"]
+    const count = yield* (yield* OperatorFacade).deleteSessions(which, caller, namespace)
     return yield* success(`${count} sessions are being stopped.`)
   })
 
@@ -314,6 +322,7 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions/:id`, deleteSession),
   HttpRouter.add("DELETE", `${operatorApiRoot}/namespaces/:namespace/sessions/:id`, deleteSession),
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions`, deleteSessions("All")),
+  HttpRouter.add("DELETE", `${operatorApiRoot}/namespaces/:namespace/sessions`, deleteSessions("All")),
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordclusters`, listClusters),
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordclusters/:name`, getCluster),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, listTargets),

@@ -73,6 +73,13 @@ const workloads: ReadonlyArray<NeededRight> = [
     name: "mirrord-operator-primary",
     without: "it is not known which primary this cluster serves, and no second one is noticed"
   },
+  {
+    scope: "cluster",
+    group: "",
+    resource: "namespaces",
+    verbs: ["get"],
+    without: "a namespace under a session over many clusters is not deleted before that session ends"
+  },
   { scope: "cluster", group: "", resource: "pods", verbs: ["get", "list"], without: "no target's pods are found" },
   { scope: "cluster", group: "", resource: "services", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "apps", resource: "deployments", verbs: ["get"], without: noTarget },

@@ -209,7 +209,13 @@ export const makeMemberCapability = (
       },
       usedCopies: () => usedCopies(controller.sessions.all()),
       storedCopyUses: Effect.map(api.list(mirrordClusterSessions), ({ items }) => usedCopies(items)),
-      distantSessions: () => sessionsHere(controller, "Children").map(served(members, controller)),
+      distantSessions: () =>
+        sessionsHere(controller, "Children")
+          .filter(({ metadata: { name } }) => !controller.hasLeft(name))
+          .map((session) => ({
+            ...served(members, controller)(session),
+            endWithNamespace: controller.endWithNamespace(session)
+          })),
       servesBranches: (route) => servesBranches(ground, route),
       admit: admitHere(ground, branches, controller),
       targets: targetsHere({ api: retryingApi(api), protectedNamespaces }),

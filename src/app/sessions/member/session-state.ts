@@ -100,6 +100,8 @@ export interface SessionState {
   servedBy: string | undefined
   /** Agents that are being started, as the bounds count them. */
   starting: ReadonlySet<string>
+  /** Whether its namespace was being deleted when it was last asked for. */
+  hasLeft: boolean
   /** Attempts in a row that failed. */
   failures: number
   /**
@@ -183,6 +185,7 @@ export const newSession = (session: MirrordClusterSession, requirePrimary = fals
   leftOut: new Map(),
   servedBy: undefined,
   starting: new Set(),
+  hasLeft: false,
   failures: 0,
   givenUp: undefined
 })
@@ -212,6 +215,7 @@ export const failedAttempt = (session: SessionState, failure: SessionFailure, at
 /** Records what a look for the target's pods found. */
 export const lookedForPods = (session: SessionState, target: TargetObservation<Placements>): void => {
   session.target = target
+  if (target._tag === "Resolved") session.hasLeft = false
   if (target._tag === "Resolved") session.pods = afterLook(session.pods, { _tag: "Found" })
   if (target._tag === "Failed")
     session.pods = afterLook(session.pods, { _tag: "Failed", at: target.at, reason: target.failure.reason })

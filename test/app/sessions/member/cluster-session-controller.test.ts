@@ -1,7 +1,7 @@
 import { Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { deployments, pods } from "../../../../src/domain/resources/core-kinds.ts"
+import { deployments, namespaces, pods } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
@@ -82,6 +82,42 @@ describe("one session in one cluster", () => {
       )
     )
   })
+
+  it.effect(
+    "that is a part of a fleet's ends with its namespace, within the turn, and begins anew in another one",
+    () =>
+      Effect.gen(function* () {
+        const { agents, api, condition, create, member } = yield* start
+        const part = `${parentOf}-cluster-a`
+        api.write(namespaces, "default", {})
+        create({ multiClusterParentName: parentOf }, part)
+        yield* pass(1)
+        const session = member.controller.session(part)
+        if (session === undefined) throw new Error("the part is not there")
+        const { endWithNamespace, hasLeft } = member.controller
+        expect([yield* endWithNamespace(session), hasLeft(part), condition(part)?.status]).toEqual([
+          false,
+          false,
+          "True"
+        ])
+        api.write(namespaces, "default", {
+          metadata: { deletionTimestamp: timestamp(day0), finalizers: ["kubernetes"] }
+        })
+        expect([yield* endWithNamespace(session), hasLeft(part)]).toEqual([true, true])
+        yield* pass(0)
+        expect(condition(part)).toMatchObject({
+          status: "False",
+          reason: "NoPods",
+          message: "namespace default is being deleted"
+        })
+        expect(agents.open).toBe(0)
+        api.erase(namespaces, "default")
+        expect(yield* endWithNamespace(session)).toBe(true)
+        api.write(namespaces, "default", {})
+        yield* pass(16)
+        expect([hasLeft(part), condition(part)?.status]).toEqual([false, "True"])
+      })
+  )
 
   it.effect("without a target gets an agent of its own", () =>
     Effect.gen(function* () {
