@@ -101,6 +101,7 @@ const parts: ReadonlySet<string> = new Set([
   // Parts of other sentences.
   "; `kubectl describe pod` shows why",
   "`kubectl -n … logs …`",
+  "then run the command again",
   "an ephemeral container cannot be changed or removed, so ",
   "the cluster's own programs run there",
   "the agents run there",

@@ -11,11 +11,11 @@ import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { type ClusterSessionState, failedAttempt, refreshOf, release, sessionChanged } from "./session-state.ts"
 
-/** Whether a namespace goes, or is gone. */
+/** Whether a namespace is being deleted. One that is not there holds nothing up. */
 export const namespaceGoes = (api: KubeApi, name: string): Effect.Effect<boolean, KubeError> =>
   api.get(namespaces, name).pipe(
     Effect.map(({ metadata }) => metadata.deletionTimestamp !== undefined),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(true) : Effect.fail(error)))
+    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(false) : Effect.fail(error)))
   )
 
 /** The result is whether the part has ended. It begins anew if its target is there again. */

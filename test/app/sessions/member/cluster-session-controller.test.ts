@@ -112,7 +112,7 @@ describe("one session in one cluster", () => {
         })
         expect(agents.open).toBe(0)
         api.erase(namespaces, "default")
-        expect(yield* endWithNamespace(session)).toBe(true)
+        expect(yield* endWithNamespace(session)).toBe(false)
         api.write(namespaces, "default", {})
         yield* pass(16)
         expect([hasLeft(part), condition(part)?.status]).toEqual([false, "True"])
