@@ -102,6 +102,7 @@ const parts: ReadonlySet<string> = new Set([
   "; `kubectl describe pod` shows why",
   "`kubectl -n … logs …`",
   "then run the command again",
+  "it ends its connections",
   "an ephemeral container cannot be changed or removed, so ",
   "the cluster's own programs run there",
   "the agents run there",

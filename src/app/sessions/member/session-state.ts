@@ -62,7 +62,7 @@ export interface ClusterSessionOptions {
 export interface SessionAgent {
   readonly pod: string
   readonly handle: AgentHandle
-  readonly hold: Pick<AgentHold, "health">
+  readonly hold: Pick<AgentHold, "health" | "failed">
   /** The container that it works on; nothing for a targetless one. */
   readonly placement: AgentPlacement | undefined
 }

@@ -320,6 +320,57 @@ describe("one session in one cluster", () => {
     })
   )
 
+  const broken = "Background task `TcpStealerTask` failed: iptables: Bad rule"
+
+  it.effect("gets another agent in place of one that ends every connection, within seconds, and goes on", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      agents.closing.set("agent-of-myapp-1 0", broken)
+      create()
+      yield* pass(5)
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1"])
+      expect(condition()?.status).toBe("True")
+    })
+  )
+
+  it.effect("gets another agent when its own breaks after it was well, and all sessions on that agent do", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create } = yield* start
+      create()
+      api.write(mirrordClusterSessions, "session-2", { spec }, undefined, day0)
+      yield* pass(60)
+      agents.closing.set("agent-of-myapp-1 0", broken)
+      yield* pass(10)
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1"])
+      expect([condition()?.status, condition("session-2")?.status]).toEqual(["True", "True"])
+    })
+  )
+
+  it.effect("says in the agents' own words why one after the other ends its connections", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      for (let nth = 0; nth < 9; nth++) agents.closing.set(`agent-of-myapp-1 ${nth}`, broken)
+      create()
+      yield* pass(20)
+      expect(condition()).toMatchObject({ status: "False", message: expect.stringContaining(broken) })
+      expect(agents.givenUp.length).toBeLessThan(9)
+    })
+  )
+
+  it.effect("gets another agent in place of one that ends each connection at once without a word", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      create()
+      for (let i = 0; i < 2; i++) {
+        yield* pass(1)
+        agents.endAll()
+        yield* pass(16)
+      }
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1"])
+      expect(condition()?.status).toBe("True")
+    })
+  )
+
   it.effect("keeps an agent that was only busy", () =>
     Effect.gen(function* () {
       const { agents, condition, create } = yield* start
@@ -428,7 +479,7 @@ describe("one session in one cluster", () => {
         agents.endAll()
       }
       expect(agents.ensured.length).toBeLessThan(6)
-      expect(condition()?.message).toContain("ended right after its start")
+      expect(condition()?.message).toContain("was given up: it ends its connections: the agent ended")
       yield* pass(120)
       expect(condition()?.status).toBe("True")
     })
