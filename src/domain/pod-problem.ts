@@ -8,7 +8,7 @@
 import { quotation, quoted } from "./clean-text.ts"
 import { asNumber, asObjects, asString, at, isObject, type JsonObject } from "./json.ts"
 
-/** What keeps a pod from running. */
+/** A reason that keeps a pod from running. */
 export interface PodProblem {
   /** A clause in the kubelet's words, such as `container "app" cannot start (ErrImagePull): no such tag`. */
   readonly reason: string
@@ -26,7 +26,7 @@ export interface PodProblem {
   readonly waits?: string
 }
 
-/** A container waits for these in the usual course of things. Every other reason is a problem, also of newer kubelets. */
+/** A container waits for these in the usual course of things. Every other reason is a problem, also a newer one. */
 const usual: ReadonlySet<string> = new Set(["", "ContainerCreating", "PodInitializing"])
 /** The node tries these again, and another node or a later minute may have the image. */
 const pulls: ReadonlySet<string> = new Set(["ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"])

@@ -3,7 +3,16 @@
  * `pkg/apis/apps/validation`, `pkg/apis/batch/validation`), called through `checkBuiltIn`.
  */
 
-import { type JsonObject, asNumber, asObject, asObjects, asString, at, isObject, jsonEqual } from "../../../src/domain/json.ts"
+import {
+  type JsonObject,
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  at,
+  isObject,
+  jsonEqual
+} from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../wire/status-error.ts"
 import {

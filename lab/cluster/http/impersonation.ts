@@ -45,7 +45,7 @@ const extraOf = (headers: IncomingMessage["headersDistinct"]): Readonly<Record<s
     )
   )
 
-/** What the headers ask for beside the user. */
+/** The identity that the headers ask for, beside the user. */
 interface Wanted {
   readonly groups: ReadonlyArray<string>
   readonly uid: string | undefined

@@ -20,7 +20,7 @@ export type AgentPodState =
   | { readonly _tag: "Waiting"; readonly detail: string | undefined }
 
 /** Why a container of ours or beside it cannot start, a clause. */
-export const startProblem = ({ isOurs, kind, reason, waits, words }: PodProblem): string =>
+const startProblem = ({ isOurs, kind, reason, waits, words }: PodProblem): string =>
   isOurs && kind === "Pull" ? `its image cannot be pulled: ${words === "" ? waits : words}` : reason
 
 const endOf = ({ metadata }: KubeObject, problem: PodProblem | undefined, phase: string): string => {

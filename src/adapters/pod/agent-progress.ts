@@ -15,7 +15,7 @@ import { type AgentStarter, unlessAbsent } from "./agent-starter.ts"
 /** Looks at the pod between two questions to the Job and the Events. */
 const looksBetween = 10
 
-/** What is known of the start of one agent. */
+/** The start of one agent, as far as it is known. */
 export interface AgentProgress {
   looks: number
   /** Why its pod could not be made when it was last asked: the next answer of that kind is the last. */

@@ -135,7 +135,7 @@ const deleteSessions = (which: SessionSelection) =>
     const caller = yield* authenticated
     const { url } = yield* HttpServerRequest.HttpServerRequest
     const asked = new URL(url, "http://operator").searchParams
-    // Whoever selects some would lose all.
+    // A selector is not served, and all would be lost.
     if (["fieldSelector", "labelSelector"].some((name) => (asked.get(name) ?? "") !== ""))
       return yield* badRequest(
         "Sessions are stopped all together or one by one: leave fieldSelector and labelSelector out."

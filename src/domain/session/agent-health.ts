@@ -92,14 +92,14 @@ export const nextRound = (watch: AgentWatch): AgentWatch => {
   return { ...watch, isAsked: true, quietRounds, lost }
 }
 
-/** So an agent says that a part of it has failed, which it has for all its clients: it ends each of their connections. */
+/** So an agent says that a part of it has failed. It ends each connection then. */
 export const isAgentFailure = (reason: string): boolean => reason.startsWith("Background task ")
 
 /** The end of an idle connection by its agent. */
 export interface ConnectionEnd {
   /** The agent's own words, which it says where a part of it has failed: every connection ends like this one. */
   readonly close: string | undefined
-  /** What else is known of the end. */
+  /** The end as the connection saw it. */
   readonly reason: string
   /** Whether the connection had hardly begun. */
   readonly isEarly: boolean

@@ -64,6 +64,15 @@ export type TargetError =
   | { readonly _tag: "CopyTargetRequired"; readonly target: string }
   | { readonly _tag: "Forbidden"; readonly target: string; readonly detail: string }
 
+const describeMissing = ({
+  field,
+  isService,
+  target
+}: Extract<TargetError, { readonly _tag: "MissingSelector" }>): string =>
+  isService === true
+    ? `${target} cannot be a target: its field ${field} is missing or empty; name the workload behind it`
+    : `${target} cannot be a target: its field ${field} is missing or empty; name one of its pods`
+
 const describe = (error: TargetError): string => {
   switch (error._tag) {
     case "NoSuchTarget":
@@ -78,13 +87,14 @@ const describe = (error: TargetError): string => {
     case "NoSuchContainer":
       return `${error.target} has no container ${error.container}`
     case "MissingSelector":
-      return error.isService === true
-        ? `${error.target} cannot be a target: its field ${error.field} is missing or empty; name the workload behind it`
-        : `${error.target} cannot be a target: its field ${error.field} is missing or empty; name one of its pods`
+      return describeMissing(error)
     case "AmbiguousTemplate":
       return `${error.target} cannot be a target: ${error.problem}; take one of them out, or name one of its pods`
     case "UnknownWorkloadRef":
-      return `${error.target} refers to a workload of unknown kind ${error.apiVersion} ${error.kind}; name one of its pods`
+      return (
+        `${error.target} refers to a workload of unknown kind ${error.apiVersion} ${error.kind}; ` +
+        "name one of its pods"
+      )
     case "NoPodMatches":
       return `${error.target} has no pods: none matches its labels ${error.selector}`
     case "PodsOfOthers":

@@ -194,7 +194,7 @@ export const frontProxySuite = (startCluster: StartCluster): void => {
     })
   const bytes = (text: string): string => Buffer.from(text).toString("latin1")
 
-  it("somebody who acts as another comes through with uid and extras, in UTF-8 and up to the bound in bytes", async () => {
+  it("somebody who acts as another comes through with uid and extras, thousands of them in UTF-8", async () => {
     const groups = ["developers", ...Array.from({ length: 1_500 }, (_, index) => `группа-${index}`)]
     const extras = Array.from({ length: 1_500 }, (_, index) => `пример-${index}`)
     const answer = await acting({

@@ -84,7 +84,9 @@ describe("the next step towards an ephemeral agent", () => {
     } as const
     expect(step([own(1, { _tag: "Starting", problem })])).toEqual({
       _tag: "Refuse",
-      detail: `${problem.reason}; an ephemeral container cannot be changed or removed, so put that right or replace the pod`
+      detail:
+        `${problem.reason}; an ephemeral container cannot be changed or removed, ` +
+        "so put that right or replace the pod"
     })
   })
 

@@ -173,7 +173,7 @@ describe("childPlan", () => {
       expect(childPlan(noPods({ ...last, child }), created + 400_000)[0]).toEqual({ _tag: "ResolveTarget" })
     })
 
-    it("is not ended for want of a link before its parent has heard of it, or the next child would know nothing", () => {
+    it("is not ended for want of a link before its parent has heard of it: the next would not know", () => {
       const child = read()
       const alone = {
         child,

@@ -184,7 +184,7 @@ const endedByAgent = (
   else hold.news?.ended()
 }
 
-/** What an agent says when it ends a connection. */
+/** The words with which an agent ends a connection. */
 const closeOf = (bytes: Uint8Array): string | undefined => {
   const read = daemonMessage.decode(bytes)
   return read._tag === "Decoded" && read.value._tag === "Close" ? quotation(read.value.value) : undefined

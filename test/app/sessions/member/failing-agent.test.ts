@@ -3,7 +3,7 @@ import { failingAgent } from "../../../../src/app/sessions/member/failing-agent.
 import { type DaemonMessage, daemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
 import type { FrameHandlers } from "../../../../src/ports/frame-channel.ts"
 
-/** What a client's side of the connection gets, and what the watch over the agent is told. */
+/** A connection, and all that its client and the watch over the agent hear. */
 const connection = () => {
   const seen: Array<string> = []
   let agent: FrameHandlers | undefined

@@ -1,4 +1,4 @@
-/** What somebody is told whose target cannot be one, as the sentence and the code of the answer. */
+/** Targets that cannot be one: the sentence for their user, and the code of the answer. */
 
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
