@@ -32,6 +32,7 @@ import {
 import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
 import { keepUsers } from "../../src/app/operator/user-memory.ts"
 import { UserSightings } from "../../src/app/operator/user-sightings.ts"
+import { namespaceGoes } from "../../src/app/sessions/member/end-with-namespace.ts"
 import { resolveTarget } from "../../src/app/sessions/member/target-resolver.ts"
 import { targetsHere } from "../../src/app/sessions/member/targets-here.ts"
 import { targetsOfDefault } from "../../src/app/sessions/primary/targets-of-default.ts"
@@ -532,8 +533,25 @@ const ofNodeRoom = async (): Promise<Array<ApiCall>> => {
   return calls.filter(({ resource }) => resource !== "jobs")
 }
 
+/** The Job of an agent gets no pod, and the Events about it are read. In the scenarios nodes take every pod. */
+const ofAgentWithoutPod = async (): Promise<Array<ApiCall>> => {
+  const { api, target } = withTarget()
+  const calls = await callsOf(
+    (recorded) => podAgents(recorded, { ...settings, startupTimeoutSecs: 4 }, nobodyThere).ensure(target, session),
+    api
+  )
+  return calls.filter(({ resource }) => resource === "events")
+}
+
+/** A part of a session over many clusters is to end with its namespace. No scenario deletes one. */
+const ofEndingNamespace = (): Promise<ReadonlyArray<ApiCall>> =>
+  callsOf((recorded) => namespaceGoes(recorded, "shop"), new MemoryKubeApi("recorded"))
+
 /** In the simulation agents are Jobs; in another shape no Job is made. */
-const makesJob = ({ group, verb }: ApiCall): boolean => group === "batch" && ["create", "patch"].includes(verb)
+const makesJob = ({ group, resource, verb }: ApiCall): boolean =>
+  (group === "batch" && ["create", "patch"].includes(verb)) ||
+  // Of a Job that has no pod.
+  (resource === "events" && verb === "list")
 
 /**
  * The calls of each of them: in all scenarios of the simulation, and where the simulation has only a part of the
@@ -542,7 +560,7 @@ const makesJob = ({ group, verb }: ApiCall): boolean => group === "batch" && ["c
 export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, ReadonlyArray<ApiCall>>>> => {
   const branchSync = await ofBranchSync()
   const found: Record<ApiUser, Array<ApiCall>> = {
-    "operator-with-workloads": [],
+    "operator-with-workloads": [...(await ofAgentWithoutPod()), ...(await ofEndingNamespace())],
     "operator-with-copies": [],
     "primary-with-workloads": [],
     "primary-management-only": [],

@@ -49,6 +49,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     on: parent,
     type: "Failed",
     status: "True",
+    reason: "UnusableTarget",
+    means: "the target exists and cannot be one as it is"
+  },
+  {
+    on: parent,
+    type: "Failed",
+    status: "True",
     reason: "TargetNotReady",
     means: "the target has no pod that can be used"
   },
@@ -123,6 +130,13 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     status: "False",
     reason: "NoSuchTarget",
     means: "the target, or its container, does not exist here; it is looked for again"
+  },
+  {
+    on: child,
+    type: "Ready",
+    status: "False",
+    reason: "UnusableTarget",
+    means: "the target exists and cannot be one as it is; it is looked for again"
   },
   {
     on: child,

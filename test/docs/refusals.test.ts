@@ -98,6 +98,8 @@ describe("docs/refusals.md, failures and what is told", () => {
     { _tag: "NoSuchKind", target: "…", resource: "…" },
     { _tag: "NoSuchContainer", target: "…", container: "…" },
     { _tag: "MissingSelector", target: "…", field: "…" },
+    { _tag: "MissingSelector", target: "…", field: "…", isService: true },
+    { _tag: "NoSuchReference", target: "…", reference: "…", namespace: "…" },
     { _tag: "AmbiguousTemplate", target: "…", problem: "…" },
     { _tag: "UnknownWorkloadRef", target: "…", apiVersion: "…", kind: "…" },
     { _tag: "NoPodMatches", target: "…", selector: "…" },

@@ -9,7 +9,7 @@ import { sentencesOf } from "./refusal-texts.ts"
 
 /** The rooms and files that speak to a user: of one session, or of a branch of a database in its status. */
 const rooms = new RegExp(
-  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|" +
+  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|domain/pod-problem|" +
     "domain/branch/(?:branch-(?:address|admission|bounds|credentials|image|plan|pod-state|request)|connection-source|" +
     "environment-|kept-branch|source-|migrations/(?:migration-|archive-mark))|" +
     "app/(?:api|sessions|relay|policies|copy-targets)/|" +
@@ -102,6 +102,11 @@ const parts: ReadonlySet<string> = new Set([
   "a label target needs the connect parameter label_target with at least one label",
   "a connect URL names targets as <kind>.<name>",
   // Parts of other sentences.
+  "; `kubectl describe pod` shows why",
+  "`kubectl -n … logs …`",
+  "then run the command again",
+  "it ends its connections",
+  "an ephemeral container cannot be changed or removed, so ",
   "the cluster's own programs run there",
   "the agents run there",
   "the operator runs there",

@@ -3,7 +3,16 @@
  * `pkg/apis/apps/validation`, `pkg/apis/batch/validation`), called through `checkBuiltIn`.
  */
 
-import { type JsonObject, asNumber, asObject, asString, at, isObject, jsonEqual } from "../../../src/domain/json.ts"
+import {
+  type JsonObject,
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  at,
+  isObject,
+  jsonEqual
+} from "../../../src/domain/json.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../wire/status-error.ts"
 import {
@@ -89,6 +98,16 @@ export function* replicaSetChecks(object: KubeObject): FieldErrors {
   yield* workload(spec, "replicaset")
 }
 
+/** The pod template with a volume for each claim, as its pods will have. */
+const withClaims = ({ template, volumeClaimTemplates }: JsonObject): JsonObject => {
+  const spec = asObject(at(template, "spec"))
+  const own = asObjects(spec["volumes"])
+  const claims = asObjects(volumeClaimTemplates)
+    .map((claim) => ({ name: at(claim, "metadata", "name"), emptyDir: {} }))
+    .filter(({ name }) => !own.some((volume) => volume["name"] === name))
+  return { ...asObject(template), spec: { ...spec, volumes: [...own, ...claims] } }
+}
+
 export function* statefulSetChecks(object: KubeObject): FieldErrors {
   const spec = specOf(object)
   const { podManagementPolicy: policy } = spec
@@ -99,7 +118,7 @@ export function* statefulSetChecks(object: KubeObject): FieldErrors {
     yield invalidValue("spec.updateStrategy", strategyValue(strategy), "must be 'RollingUpdate' or 'OnDelete'")
   }
   yield* allNotNegative("spec", spec, ["replicas", "minReadySeconds"])
-  yield* workload(spec, "statefulset")
+  yield* workload({ ...spec, template: withClaims(spec) }, "statefulset")
 }
 
 export function* daemonSetChecks(object: KubeObject): FieldErrors {

@@ -11,6 +11,7 @@ import { connect as connectTcp } from "node:net"
 import type { Duplex } from "node:stream"
 import { type TLSSocket, connect as connectTls } from "node:tls"
 import type { ObjectStore } from "../store/object-store.ts"
+import { headerKey, headerOfText } from "../wire/header-bytes.ts"
 import { refuseUpgradeWithText, sendText } from "../wire/http-io.ts"
 import { type AggregatedService, type Backend, resolveBackend, type Unavailable } from "./aggregation.ts"
 import type { Connections } from "./connections.ts"
@@ -57,8 +58,8 @@ const dropped = (name: string): boolean =>
 const pairs = (raw: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> =>
   Array.from({ length: raw.length / 2 }, (_, index) => [raw[index * 2] ?? "", raw[index * 2 + 1] ?? ""])
 
-/** The header's name for a key of `extra`: lower case, percent-encoded. */
-const extraHeader = (key: string): string => `X-Remote-Extra-${encodeURIComponent(key.toLowerCase())}`
+/** The header's name for a key of `extra`, which loses its case there. */
+const extraHeader = (key: string): string => `X-Remote-Extra-${headerKey(key)}`
 
 /** Escapes as Go's `url.QueryEscape`. */
 const goEscaped = (form: string): string => form.replaceAll("*", "%2A").replaceAll("%7E", "~")
@@ -103,10 +104,12 @@ const forwardedHeaders = (req: IncomingMessage, who: Identity, authority: string
     ["Host", authority] as const,
     ...kept,
     ["X-Forwarded-For", before === undefined ? from : `${String(before)}, ${from}`] as const,
-    ["X-Remote-User", who.user] as const,
-    ...(who.uid === undefined ? [] : [["X-Remote-Uid", who.uid] as const]),
-    ...who.groups.map((group) => ["X-Remote-Group", group] as const),
-    ...Object.entries(who.extra).flatMap(([key, values]) => values.map((value) => [extraHeader(key), value] as const)),
+    ["X-Remote-User", headerOfText(who.user)] as const,
+    ...(who.uid === undefined ? [] : [["X-Remote-Uid", headerOfText(who.uid)] as const]),
+    ...who.groups.map((group) => ["X-Remote-Group", headerOfText(group)] as const),
+    ...Object.entries(who.extra).flatMap(([key, values]) =>
+      values.map((value) => [extraHeader(key), headerOfText(value)] as const)
+    ),
     ["Audit-Id", randomUUID()] as const,
     ...(upgrade
       ? []

@@ -194,6 +194,8 @@ export const createApiServer = (options: ApiServerOptions): Server => {
     keepAliveTimeout: 90_000,
     requestTimeout: 0
   })
+  // As a real server, which bounds headers by their bytes alone.
+  server.maxHeadersCount = 0
   server.on("connection", (transport) => {
     if (transport instanceof Socket) connections.add(transport)
   })

@@ -44,6 +44,8 @@ export interface ContainerContext {
    * environment of the kubelet's own process.
    */
   readonly env: ReadonlyMap<string, string>
+  /** The user as whom it would run. An agent that is not root can do little with its target. */
+  readonly userId: number
   /** `command` followed by `args`, `$(VAR)` expanded. */
   readonly args: ReadonlyArray<string>
   /** The folder on this machine that is the container's `/`. It survives restarts of the container. */
@@ -80,6 +82,8 @@ export interface ContainerContext {
 export interface ContainerProgram {
   (container: ContainerContext): Effect.Effect<number, never, Scope.Scope>
   readonly signalsReady?: boolean
+  /** The user of the image; root unless given. */
+  readonly userId?: number
   /** Runs another command in a container, such as that of a probe, and has its exit code; nothing: it has none. */
   readonly exec?: (container: ContainerContext, command: ReadonlyArray<string>) => Effect.Effect<number>
 }

@@ -52,9 +52,12 @@ const Probe = Schema.Struct({
 })
 export type ProbeSpec = typeof Probe.Type
 
+const Security = optional(Schema.Struct({ runAsUser: optional(Schema.Int), runAsNonRoot: optional(Schema.Boolean) }))
+
 const Container = Schema.Struct({
   name: Schema.String,
   image: Schema.String,
+  securityContext: Security,
   command: optional(Schema.Array(Schema.String)),
   args: optional(Schema.Array(Schema.String)),
   env: optional(Schema.Array(EnvVar)),
@@ -138,6 +141,7 @@ const PodSpec = Schema.Struct({
   affinity: optional(Affinity),
   nodeSelector: optional(StringMap),
   hostname: optional(Schema.String),
+  securityContext: Security,
   restartPolicy: optional(Schema.Literals(["Always", "OnFailure", "Never"])),
   terminationGracePeriodSeconds: optional(Schema.Number),
   serviceAccountName: optional(Schema.String),

@@ -18,6 +18,7 @@ import type { AgentTarget } from "./agent-target.ts"
 import { containerEnv, expandVariables, type PodSources } from "./container-env.ts"
 import { ContainerLog } from "./container-log.ts"
 import type { ContainerContext, ImageRegistry, RunningContainer } from "./container-program.ts"
+import { asUser, containerUser } from "./container-user.ts"
 import type { IssueToken } from "./container-volumes.ts"
 import type { NodeStore } from "./node-store.ts"
 import { podFiles } from "./pod-files.ts"
@@ -237,9 +238,15 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     )
   }
 
+  const userOf = (container: ContainerSpec): Result.Result<number, string> => {
+    const imageUser = node.images.get(imageName(container.image))?.userId ?? 0
+    return containerUser({ pod: { name: `${nameOf(pod)}_${namespace}(${uidOf(pod)})`, spec }, container, imageUser })
+  }
+
   const runOnce = Effect.fnUntraced(function* (record: ContainerRecord, env: ReadonlyMap<string, string>) {
     const program = node.images.get(imageName(record.spec.image))
     if (program === undefined) return 1
+    const userId = Result.getOrElse(userOf(record.spec), () => 0)
     const id = randomBytes(32).toString("hex")
     const containerId = `${node.containerRuntime}://${id}`
     const log = new ContainerLog(node.now)
@@ -257,13 +264,14 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
       targetContainerName: record.spec.targetContainerName,
       podIp: ip,
       env,
+      userId,
       args: [...(record.spec.command ?? []), ...(record.spec.args ?? [])].map((text) => expandVariables(text, env)),
       root,
       gracePeriodSeconds,
       log: (line) => log.append(line),
       ready: () => Deferred.doneUnsafe(isReady, Effect.void),
       listen: (port, onConnection) => network.listen(port, onConnection),
-      target: node.target,
+      target: (wanted) => asUser(userId, node.target(wanted)),
       onNode: () => [...node.running.values()].map((entry) => entry.container),
       reach: node.reach
     }
@@ -350,7 +358,8 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
     }
     while (true) {
       const mounted = yield* files.mount(record.spec)
-      const env = containerEnv(sources, record.spec, node.serviceEnv)
+      const user = userOf(record.spec)
+      const env = Result.flatMap(user, () => containerEnv(sources, record.spec, node.serviceEnv))
       if (Result.isSuccess(mounted) && Result.isSuccess(env)) return env.success
       if (Result.isFailure(mounted)) wait(record, "ContainerCreating", mounted.failure)
       else if (Result.isFailure(env)) wait(record, "CreateContainerConfigError", env.failure)

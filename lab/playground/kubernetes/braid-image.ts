@@ -85,12 +85,16 @@ const environment = (container: ContainerContext): Readonly<Record<string, strin
  * @param program the file of the program
  */
 export const braidImage = (subnet: number, program: string): ContainerProgram =>
-  processProgram({
-    command: ({ args, podIp }) => {
-      const network = pathToFileURL(fileURLToPath(preload))
-      network.searchParams.set("address", publishedAddresses(subnet).real(podIp))
-      network.searchParams.set("subnet", String(subnet))
-      return [process.execPath, smallHeap, `--import=${network.href}`, program, ...args]
-    },
-    env: environment
-  })
+  Object.assign(
+    processProgram({
+      command: ({ args, podIp }) => {
+        const network = pathToFileURL(fileURLToPath(preload))
+        network.searchParams.set("address", publishedAddresses(subnet).real(podIp))
+        network.searchParams.set("subnet", String(subnet))
+        return [process.execPath, smallHeap, `--import=${network.href}`, program, ...args]
+      },
+      env: environment
+    }),
+    // As in the Containerfile.
+    { userId: 65_532 }
+  )

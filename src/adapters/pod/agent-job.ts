@@ -11,6 +11,7 @@ import { ownerLabel } from "../../domain/session/names.ts"
 import type { AgentPlacement, Mesh } from "../../domain/target/pod-choice.ts"
 import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
+import { agentContainer } from "./agent-pod.ts"
 import { tlsValue, tlsVariable } from "./agent-tls-variable.ts"
 
 /** How agents are made in this cluster. */
@@ -145,7 +146,7 @@ const container = (settings: AgentSettings, options: AgentJobOptions): object =>
       ? ["targetless"]
       : ["targeted", "--container-id", target.containerId, "--container-runtime", target.runtime]
   return {
-    name: "mirrord-agent",
+    name: agentContainer,
     image,
     imagePullPolicy,
     command: ["./mirrord-agent"],

@@ -5,9 +5,9 @@
  */
 
 import { Effect } from "effect"
+import { hasEnded } from "../../domain/pod-problem.ts"
 import { jobs, pods } from "../../domain/resources/core-kinds.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
-import { hasEnded } from "./agent-pod.ts"
 import { type AgentStarter, pollEvery, unlessAbsent } from "./agent-starter.ts"
 
 /**

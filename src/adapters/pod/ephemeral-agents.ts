@@ -8,6 +8,7 @@
 
 import { Effect, Random } from "effect"
 import { ephemeralPort, ephemeralStep } from "../../domain/agent/ephemeral-agents.ts"
+import { quotation } from "../../domain/clean-text.ts"
 import { asObject, asString, at } from "../../domain/json.ts"
 import { jobs, pods } from "../../domain/resources/core-kinds.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
@@ -138,10 +139,13 @@ const addTo = (
     givenUp.delete(request.name)
   })
 
+const saidOf = (reason = "Error"): string =>
+  reason === "Error" || reason === "Completed" ? "" : ` (${quotation(reason)})`
+
 /** Why the agent that was waited for never will run, a clause: another one would end as well. */
 const whyOver = (agent: ReadAgent | undefined, { podName, podNamespace }: AgentPlacement): string | undefined =>
   agent?.state._tag === "Ended"
-    ? `its container ${agent.name} ended with exit code ${agent.state.exitCode}; ` +
+    ? `its container ${agent.name} ended with exit code ${agent.state.exitCode}${saidOf(agent.state.reason)}; ` +
       `\`kubectl -n ${podNamespace} logs ${podName} -c ${agent.name}\` says why`
     : undefined
 

@@ -8,6 +8,7 @@
 
 import type { EphemeralAgent } from "../../domain/agent/ephemeral-agents.ts"
 import { asNumber, asObjects, asString, at, type JsonObject } from "../../domain/json.ts"
+import { waitOf } from "../../domain/pod-problem.ts"
 import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
 import type { PortTls } from "../../domain/tls-steal/tls-steal-rules.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
@@ -19,7 +20,6 @@ import {
   certificateVariable,
   portOfContainer
 } from "./agent-job.ts"
-import { pullFailure } from "./agent-pod.ts"
 import { tlsValueOfContainer } from "./agent-tls-variable.ts"
 
 /** The part of an ephemeral container that is its agent's own. */
@@ -83,11 +83,12 @@ export const ephemeralContainer = (settings: AgentSettings, options: EphemeralCo
     env: environmentBeside(settings, options),
     ...(envFrom.length === 0 ? {} : { envFrom }),
     securityContext: {
+      // The pod may demand another user of its containers, and an agent of another one can read and redirect nothing.
+      runAsUser: 0,
+      runAsNonRoot: false,
       runAsGroup: group,
       privileged,
-      capabilities: { add: capabilities },
-      // The pod may demand another user of its containers.
-      ...(privileged ? { runAsUser: 0, runAsNonRoot: false } : {})
+      capabilities: { add: capabilities }
     }
   }
 }
@@ -95,11 +96,16 @@ export const ephemeralContainer = (settings: AgentSettings, options: EphemeralCo
 const stateOf = (status: JsonObject | undefined): EphemeralAgent["state"] => {
   const ended = at(status, "state", "terminated")
   if (ended !== undefined && ended !== null) {
-    return { _tag: "Ended", exitCode: asNumber(at(ended, "exitCode")) ?? 0 }
+    const reason = asString(at(ended, "reason"))
+    return {
+      _tag: "Ended",
+      exitCode: asNumber(at(ended, "exitCode")) ?? 0,
+      ...(reason === undefined ? {} : { reason })
+    }
   }
   const running = at(status, "state", "running")
   if (running !== undefined && running !== null) return { _tag: "Running" }
-  const problem = pullFailure(status)
+  const problem = status && waitOf(status, true)
   return problem === undefined ? { _tag: "Starting" } : { _tag: "Starting", problem }
 }
 

@@ -19,6 +19,7 @@ import { AgentFailed, type AgentHandle, type Agents } from "../../ports/agents.t
 import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { agentCertificate, agentJob, agentPort, type AgentSettings, isFinished } from "./agent-job.ts"
 import { agentPodState } from "./agent-pod.ts"
+import { newProgress, whyNotYet } from "./agent-progress.ts"
 import {
   type AgentIdentity,
   agentName,
@@ -204,12 +205,15 @@ const ensureAgent = (starter: AgentStarter, request: AgentRequest): Effect.Effec
         `a Job of that name is no agent: its container has no argument -l with a port; delete the Job`
       )
     }
+    const progress = newProgress()
     for (;;) {
-      const state = agentPodState(yield* podOfJob(starter, job))
+      const pod = yield* podOfJob(starter, job)
+      const state = agentPodState(pod)
       if (state._tag === "Running")
         return { name, uid: job.metadata.uid ?? "", host: state.host, port, certificatePem: agentCertificate(job) }
       if (state._tag === "Failed") return yield* failed(state.detail)
-      waitsFor = state.detail
+      // The answer is kept until the next one: it is asked for once in a while.
+      waitsFor = state.detail ?? (yield* whyNotYet(starter, job, pod, progress)) ?? waitsFor
       yield* Effect.sleep(pollEvery)
     }
   }).pipe(

@@ -103,6 +103,8 @@ const makeServer = (options: ApiServerOptions, { connections }: RequestBounds): 
     keepAlive: true,
     keepAliveInitialDelay: keepAliveAfter
   })
+  // Bounded in bytes alone: a user of thousands of groups has as many headers.
+  server.maxHeadersCount = 0
   // Far beyond what callers may hold, who are told so; connections over this bound are closed without a word.
   server.maxConnections = connections + mostPlainConnections + mostStrangers
   return server

@@ -16,7 +16,7 @@ import {
   isAllowedName,
   usualHeaders
 } from "../../domain/credentials/front-proxy.ts"
-import { type ApiError, unauthorized } from "./status.ts"
+import { type ApiError, badRequest, unauthorized } from "./status.ts"
 
 /** The caller of a request, or the refusal of it. */
 export type CallerResult = Result.Result<Caller, ApiError>
@@ -36,8 +36,7 @@ export interface FrontProxySource {
 /** Connections whose certificate led to the current authorities when it was last checked. */
 const vouched = new WeakMap<TLSSocket, KnownFrontProxy>()
 
-const refuse = (why: string): CallerResult =>
-  Result.fail(unauthorized(`Access is through the API server only: ${why}.`))
+const notThrough = (why: string): ApiError => unauthorized(`Access is through the API server only: ${why}.`)
 
 /** The reason why a connection is not the front proxy's, if there is one. */
 const problemOf = (socket: Socket, proxy: KnownFrontProxy | undefined): string | undefined => {
@@ -72,10 +71,14 @@ export const callerOf = (
   verify: boolean
 ): CallerResult => {
   const refused = verify ? problemOf(request.socket, proxy) : undefined
-  if (refused !== undefined) return refuse(refused)
+  if (refused !== undefined) return Result.fail(notThrough(refused))
   const names = proxy?.headers ?? usualHeaders
-  const caller = callerFrom(request.headersDistinct, names)
-  return caller === undefined
-    ? refuse(`the request names no user (header ${names.user.join(" or ")})`)
-    : Result.succeed(caller)
+  return Result.mapError(callerFrom(request.headersDistinct, names), (problem) =>
+    problem._tag === "NoUser"
+      ? notThrough(`the request names no user (header ${names.user.join(" or ")})`)
+      : badRequest(
+          `The user's name, groups or other properties are not UTF-8 (header ${JSON.stringify(problem.header)}), and ` +
+            "nobody can be told by them; log in under a name in UTF-8, or ask whoever runs the identity provider."
+        )
+  )
 }

@@ -68,6 +68,8 @@ export interface DistantSession extends Pick<
 > {
   /** Asks that operator to stop it; nothing where it has to be stopped there. */
   readonly stop?: Effect.Effect<void, KubeError>
+  /** Ends this cluster's part of it if its namespace is being deleted; the result is whether that is so. */
+  readonly endWithNamespace?: Effect.Effect<boolean, KubeError>
 }
 
 /** Sessions of one sort. */

@@ -37,7 +37,8 @@ export const mapFacade = (behind: Effect.Effect<Facade, ApiError>, gate: FacadeG
     portLocks: (...which) => read(Effect.flatMap(behind, (facade) => facade.portLocks(...which))),
     watchInterceptions: (...which) => read(Effect.flatMap(behind, (facade) => facade.watchInterceptions(...which))),
     deleteSession: (...stop) => write(Effect.flatMap(behind, (facade) => facade.deleteSession(...stop))),
-    deleteSessions: (which, caller) => write(Effect.flatMap(behind, (facade) => facade.deleteSessions(which, caller))),
+    deleteSessions: (which, caller, namespace) =>
+      write(Effect.flatMap(behind, (facade) => facade.deleteSessions(which, caller, namespace))),
     createCopyTarget: (request) => write(Effect.flatMap(behind, (facade) => facade.createCopyTarget(request))),
     listCopyTargets: (selection) => read(Effect.flatMap(behind, (facade) => facade.listCopyTargets(selection))),
     copyTarget: (...which) => read(Effect.flatMap(behind, (facade) => facade.copyTarget(...which))),

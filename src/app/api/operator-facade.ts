@@ -118,7 +118,11 @@ export class OperatorFacade extends Context.Service<
      */
     readonly deleteSession: (reference: string, caller: Caller, namespace?: string) => Effect.Effect<void, ApiError>
     /** Ends sessions for good and returns their number. */
-    readonly deleteSessions: (which: SessionSelection, caller: Caller) => Effect.Effect<number, ApiError>
+    readonly deleteSessions: (
+      which: SessionSelection,
+      caller: Caller,
+      namespace?: string
+    ) => Effect.Effect<number, ApiError>
     /** Makes a copy of a target; the result is a CopyTarget object that is on its way (operator-api.md §9). */
     readonly createCopyTarget: (request: CopyTargetRequest) => Effect.Effect<object, ApiError>
     readonly listCopyTargets: (selection: CopySelection) => Effect.Effect<ReadonlyArray<object>, ApiError>

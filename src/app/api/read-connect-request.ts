@@ -6,6 +6,7 @@
 import type { IncomingMessage } from "node:http"
 import { Result } from "effect"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import { shownHeaderText } from "../../domain/credentials/header-text.ts"
 import { connectSubprotocol, termHeader, traceparentHeader } from "../../domain/resources/operator-api.ts"
 import { connectParamsHeader, decodeConnectHeader } from "../../domain/session/connect-request.ts"
 import type { ConnectRequest } from "./operator-facade.ts"
@@ -30,6 +31,11 @@ const single = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headersDistinct[name]?.[0]
   // Some clients send a header twice, joined on the way (operator-api.md §2.2).
   return value?.split(",")[0]?.trim()
+}
+
+const shown = (request: IncomingMessage, name: string): string | undefined => {
+  const value = request.headersDistinct[name]?.[0]
+  return value === undefined ? undefined : shownHeaderText(value)
 }
 
 /**
@@ -89,8 +95,8 @@ export const readConnectRequest = (
     sessionId: single(request, "x-session-id"),
     certificate: single(request, "x-client-der"),
     clientVersion: single(request, "x-mirrord-cli-version"),
-    clientName: request.headersDistinct["x-client-name"]?.[0],
-    clientHostname: request.headersDistinct["x-client-hostname"]?.[0],
+    clientName: shown(request, "x-client-name"),
+    clientHostname: shown(request, "x-client-hostname"),
     term: single(request, termHeader),
     traceparent: single(request, traceparentHeader),
     query: unpacked.success

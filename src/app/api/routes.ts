@@ -16,6 +16,7 @@ import {
 } from "effect/http"
 import { selectedPrimary } from "../../domain/copy-target/copy-order.ts"
 import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import { shownHeaderText } from "../../domain/credentials/header-text.ts"
 import { clusterColumns, type ServedCluster } from "../../domain/fleet/cluster-object.ts"
 import { asObject, at } from "../../domain/json.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
@@ -132,7 +133,15 @@ const deleteSession = Effect.gen(function* () {
 const deleteSessions = (which: SessionSelection) =>
   Effect.gen(function* () {
     const caller = yield* authenticated
-    const count = yield* (yield* OperatorFacade).deleteSessions(which, caller)
+    const { url } = yield* HttpServerRequest.HttpServerRequest
+    const asked = new URL(url, "http://operator").searchParams
+    // A selector is not served, and all would be lost.
+    if (["fieldSelector", "labelSelector"].some((name) => (asked.get(name) ?? "") !== ""))
+      return yield* badRequest(
+        "Sessions are stopped all together or one by one: leave fieldSelector and labelSelector out."
+      )
+    const namespace = (yield* HttpRouter.params)["namespace"]
+    const count = yield* (yield* OperatorFacade).deleteSessions(which, caller, namespace)
     return yield* success(`${count} sessions are being stopped.`)
   })
 
@@ -239,6 +248,9 @@ const watchInterceptions = Effect.gen(function* () {
   })
 })
 
+const shown = (header: string | undefined): string | undefined =>
+  header === undefined ? undefined : shownHeaderText(header)
+
 /** POST of a copy target (operator-api.md §9.2). The user's certificate says whose copy it becomes. */
 const createCopyTarget = Effect.gen(function* () {
   const caller = yield* authenticated
@@ -251,8 +263,8 @@ const createCopyTarget = Effect.gen(function* () {
     body,
     // Some clients send it twice, joined on the way (operator-api.md §2.2).
     certificate: headers["x-client-der"]?.split(",")[0]?.trim(),
-    clientName: headers["x-client-name"],
-    clientHostname: headers["x-client-hostname"]
+    clientName: shown(headers["x-client-name"]),
+    clientHostname: shown(headers["x-client-hostname"])
   })
   return yield* json(made, 201)
 })
@@ -265,8 +277,8 @@ const createBranchCredentials = Effect.gen(function* () {
   const taken = yield* (yield* OperatorFacade).takeCredentials({
     caller,
     body,
-    clientName: headers["x-client-name"],
-    clientHostname: headers["x-client-hostname"]
+    clientName: shown(headers["x-client-name"]),
+    clientHostname: shown(headers["x-client-hostname"])
   })
   return yield* json(taken, 201)
 })
@@ -310,6 +322,7 @@ export const routes = Layer.mergeAll(
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions/:id`, deleteSession),
   HttpRouter.add("DELETE", `${operatorApiRoot}/namespaces/:namespace/sessions/:id`, deleteSession),
   HttpRouter.add("DELETE", `${operatorApiRoot}/sessions`, deleteSessions("All")),
+  HttpRouter.add("DELETE", `${operatorApiRoot}/namespaces/:namespace/sessions`, deleteSessions("All")),
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordclusters`, listClusters),
   HttpRouter.add("GET", `${operatorApiRoot}/mirrordclusters/:name`, getCluster),
   HttpRouter.add("GET", `${operatorApiRoot}/namespaces/:namespace/targets`, listTargets),

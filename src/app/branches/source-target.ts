@@ -18,10 +18,11 @@ interface LookUp {
   readonly namespace: string
   /** The target as its user names it. */
   readonly path: string
+  readonly target: { readonly kind: TargetKind }
 }
 
 const get = (
-  { api, namespace, path }: LookUp,
+  { api, namespace, path, target }: LookUp,
   kind: TargetKind,
   name: string
 ): Effect.Effect<KubeObject, KubeError | BranchRefused> =>
@@ -29,9 +30,11 @@ const get = (
     const { detail, reason } = error
     if (reason !== "NotFound" && reason !== "Forbidden") return error
     const failure = targetFailure(
-      reason === "NotFound"
-        ? { _tag: "NoSuchTarget", target: path, namespace }
-        : { _tag: "Forbidden", target: path, detail }
+      reason === "Forbidden"
+        ? { _tag: "Forbidden", target: path, detail }
+        : kind === target.kind
+          ? { _tag: "NoSuchTarget", target: path, namespace }
+          : { _tag: "NoSuchReference", target: path, reference: `${kind}/${name}`, namespace }
     )
     return new BranchRefused({ why: explainFailure(undefined, failure) })
   })
@@ -51,7 +54,7 @@ export const sourceTarget = (
     }
     const { container } = target
     const path = formatTargetPath(target)
-    const lookUp = { api, namespace, path }
+    const lookUp = { api, namespace, path, target }
     const noTemplate = new BranchRefused({
       why: `spec.target is ${path}, which has no pod template: name a workload that makes pods.`
     })

@@ -62,14 +62,22 @@ const failWith = (failure: SessionFailure): ApiError => {
   return new ApiError({ code, reason, message })
 }
 
+/** Reads the target, or the workload that it refers to. */
 const lookedUp = (
   { awaited }: CreateCopyOptions,
-  { asked: { namespace }, request: { path } }: Wanted,
+  { asked: { namespace }, request: { path, target } }: Wanted,
   kind: TargetKind,
   name: string
 ): Effect.Effect<KubeObject, ApiError> =>
   Effect.mapError(awaited.get({ ...kindAddress(kind), scope: "Namespaced" }, name, namespace), (error) => {
-    if (error.reason === "NotFound") return failWith(targetFailure({ _tag: "NoSuchTarget", target: path, namespace }))
+    if (error.reason === "NotFound")
+      return failWith(
+        targetFailure(
+          kind === target.kind
+            ? { _tag: "NoSuchTarget", target: path, namespace }
+            : { _tag: "NoSuchReference", target: path, reference: `${kind}/${name}`, namespace }
+        )
+      )
     if (error.reason === "Forbidden")
       return failWith(targetFailure({ _tag: "Forbidden", target: path, detail: error.detail }))
     return internalError(`Looking up ${path} failed: ${error.detail}.`)

@@ -208,7 +208,7 @@ const facadeOf = (operator: Operator): Facade => {
         internalError
       ),
     deleteSession: (reference, by, namespace) => stopSession(stopping, reference, by, namespace),
-    deleteSessions: (which, by) => stopSessions(stopping, which, by)
+    deleteSessions: (which, by, namespace) => stopSessions(stopping, { which, namespace }, by)
   }
 }
 

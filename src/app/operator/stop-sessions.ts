@@ -58,17 +58,26 @@ const sessionsToStop = ({ capabilities }: Stopping): ReadonlyArray<ServedSession
 const distantSessions = ({ capabilities }: Stopping): ReadonlyArray<DistantSession> =>
   capabilities.flatMap(({ distantSessions: tell }) => tell?.() ?? [])
 
+/** Ends the part of a session over many clusters with its namespace; else it is the primary's. */
+const endPart = ({ endWithNamespace, metadata: { name } }: DistantSession): Effect.Effect<void, ApiError> =>
+  (endWithNamespace ?? Effect.succeed(false)).pipe(
+    Effect.mapError(({ detail }) =>
+      internalError(`Session ${name} stays, since its namespace cannot be looked up: ${detail}.`)
+    ),
+    Effect.flatMap((hasEnded) => {
+      const cure = "stop it at the operator of its primary cluster."
+      return hasEnded
+        ? Effect.void
+        : Effect.fail(forbidden(`Session ${name} is a part of a session over many clusters; ${cure}`))
+    })
+  )
+
 /** Lets the operator of another cluster stop a session there. */
-const stopDistant = (
-  { ends }: Stopping,
-  { audited, metadata, stop: stopThere }: DistantSession,
-  how: Stop
-): Effect.Effect<void, ApiError> => {
+const stopDistant = (stopping: Stopping, session: DistantSession, how: Stop): Effect.Effect<void, ApiError> => {
+  const { audited, metadata, stop: stopThere } = session
   const { name } = metadata
-  if (stopThere === undefined) {
-    const cure = "stop it at the operator of its primary cluster."
-    return Effect.fail(forbidden(`Session ${name} is a part of a session over many clusters; ${cure}`))
-  }
+  if (stopThere === undefined) return endPart(session)
+  const { ends } = stopping
   return ends
     .end(metadata, stopThere, { act: "ended", ...how, ...audited })
     .pipe(
@@ -114,18 +123,25 @@ export const stopSession = (
     return yield* notFound(`There is no session ${reference}.`)
   })
 
+/** The sessions that are stopped. `namespace`: only those there; the namespace controller asks so. */
+export interface StoppedSelection {
+  readonly which: SessionSelection
+  readonly namespace?: string | undefined
+}
+
 /** Stops all sessions, or those that have no client, and returns their number; of other clusters: of those stopped. */
 export const stopSessions = (
   stopping: Stopping,
-  which: SessionSelection,
+  { namespace, which }: StoppedSelection,
   by: Caller
 ): Effect.Effect<number, ApiError> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
+    const isThere = (session: DistantSession): boolean => namespace === undefined || session.namespace === namespace
     const cause = which === "All" ? "AllStopped" : "InactiveStopped"
     let count = 0
     for (const sessions of sessionsToStop(stopping)) {
-      const found = sessions.all().filter(({ isInactive }) => which === "All" || isInactive(now))
+      const found = sessions.all().filter((one) => isThere(one) && (which === "All" || one.isInactive(now)))
       if (found.length === 0) continue
       const names = found.map(({ metadata }) => metadata.name)
       yield* remember(sessions, names)
@@ -135,7 +151,9 @@ export const stopSessions = (
       count += found.length
     }
     // A member knows which of its sessions have no client.
-    const distant = which === "All" ? distantSessions(stopping).filter((session) => session.stop !== undefined) : []
+    const isAsked = (session: DistantSession): boolean =>
+      isThere(session) && (session.stop !== undefined || namespace !== undefined)
+    const distant = which === "All" ? distantSessions(stopping).filter(isAsked) : []
     // Side by side: a cluster that does not answer holds up no other.
     const stopped = yield* Effect.forEach(distant, (session) => isStopped(stopping, session, { by, cause }), {
       concurrency: mostAtOnce

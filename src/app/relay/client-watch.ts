@@ -4,7 +4,7 @@
  */
 
 import { Effect } from "effect"
-import { excuse, isGone, isOverdue } from "../../domain/session/client-pulse.ts"
+import { excuse, intervalOf, isGone, isOverdue } from "../../domain/session/client-pulse.ts"
 import { type ClientConnection, elapsed, finish, isClientUnread, isSilent } from "./client-connection.ts"
 
 /** How often a client's silence is checked, in ms. */
@@ -42,9 +42,10 @@ const checkPulse = (connection: ClientConnection, now: number, stoodStill: boole
   // Ended early: agents would go on giving the dead connection requests, which nobody answers.
   if (options.hasYounger?.() === true && isOverdue(pulse, now))
     finish(connection, { _tag: "ClientGone", reason: "it fell silent, and its client has come again" })
-  if (isGone(pulse, now))
-    finish(connection, {
-      _tag: "ClientGone",
-      reason: `it has said nothing for ${Math.round((now - pulse.heardAt) / 1_000)} s, not even its Pings`
-    })
+  if (!isGone(pulse, now, options.locks.patience)) return
+  if (intervalOf(pulse) === undefined) options.locks.gaveUp()
+  finish(connection, {
+    _tag: "ClientGone",
+    reason: `it has said nothing for ${Math.round((now - pulse.heardAt) / 1_000)} s, not even its Pings`
+  })
 }

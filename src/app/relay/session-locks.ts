@@ -37,9 +37,22 @@ export interface SessionLocks {
   readonly arrivals: Set<{ readonly identity: ClientIdentity }>
   /** The connections that are open. */
   readonly holders: Map<ConnectionName, LockHolder>
+  /** How much longer than usual a client may be silent that has pinged once, as it may ping more rarely (`isGone`). */
+  readonly patience: number
+  /** Notes that such a client was given up. If it comes again it is given twice the time. */
+  readonly gaveUp: () => void
 }
 
-export const makeSessionLocks = (): SessionLocks => ({ current: noLocks, arrivals: new Set(), holders: new Map() })
+export const makeSessionLocks = (patience = 1, gaveUp = (): void => {}): SessionLocks => ({
+  current: noLocks,
+  arrivals: new Set(),
+  holders: new Map(),
+  patience,
+  gaveUp
+})
+
+/** The most sessions of which it is remembered that their client was given up; beyond, the oldest are forgotten. */
+const mostGivenUp = 1_000
 
 /**
  * Records a client for as long as the scope lives. The result tells whether the same client seems to have come again
@@ -78,13 +91,24 @@ export interface SessionLockTable {
 
 export const makeSessionLockTable = (): SessionLockTable => {
   const sessions = new Map<string, { readonly locks: SessionLocks; users: number }>()
+  /** How much patience a session's next client gets; a session's last connection does not take it along. */
+  const patience = new Map<string, number>()
+  const locksOf = (session: string): SessionLocks => {
+    const now = patience.get(session) ?? 1
+    return makeSessionLocks(now, () => {
+      patience.delete(session)
+      patience.set(session, 2 * now)
+      const [oldest] = patience.keys()
+      if (patience.size > mostGivenUp && oldest !== undefined) patience.delete(oldest)
+    })
+  }
   return {
     size: () => sessions.size,
     ports: (session) => stolenPorts(sessions.get(session)?.locks.current ?? noLocks),
     use: (session) =>
       Effect.acquireRelease(
         Effect.sync(() => {
-          const entry = sessions.get(session) ?? { locks: makeSessionLocks(), users: 0 }
+          const entry = sessions.get(session) ?? { locks: locksOf(session), users: 0 }
           entry.users++
           sessions.set(session, entry)
           return entry.locks

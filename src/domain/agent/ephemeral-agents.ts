@@ -6,6 +6,8 @@
  * Not here: reading a pod and writing the container (adapters/pod).
  */
 
+import type { PodProblem } from "../pod-problem.ts"
+
 /** An agent in a pod's list of ephemeral containers. */
 export interface EphemeralAgent {
   /** The container's name, which no other of the pod has or will have. */
@@ -15,10 +17,11 @@ export interface EphemeralAgent {
   /** The port on which it listens, at the pod's address. */
   readonly port: number
   readonly state:
-    /** `problem`: why its image cannot be pulled, if the kubelet says so. */
-    | { readonly _tag: "Starting"; readonly problem?: string | undefined }
+    /** `problem`: why it cannot start, if the kubelet says so. */
+    | { readonly _tag: "Starting"; readonly problem?: PodProblem | undefined }
     | { readonly _tag: "Running" }
-    | { readonly _tag: "Ended"; readonly exitCode: number }
+    /** `reason`: the kubelet's word for it, such as `OOMKilled`. */
+    | { readonly _tag: "Ended"; readonly exitCode: number; readonly reason?: string | undefined }
 }
 
 /** A pod, and the agent in it that a session wants. */
@@ -61,8 +64,15 @@ const stepWith = (wanted: WantedAgent, agent: EphemeralAgent): EphemeralStep => 
   if (agent.state._tag === "Running") return { _tag: "Use", agent }
   const problem = agent.state._tag === "Starting" ? agent.state.problem : undefined
   if (problem === undefined) return { _tag: "Wait", agent, detail: undefined }
-  const cure = "an ephemeral container cannot be changed or removed, so make that image available or replace the pod"
-  return { _tag: "Refuse", detail: `the image of its container ${agent.name} cannot be pulled: ${problem}; ${cure}` }
+  const fixed = "an ephemeral container cannot be changed or removed, so "
+  return problem.kind === "Pull"
+    ? {
+        _tag: "Refuse",
+        detail:
+          `the image of its container ${agent.name} cannot be pulled: ${problem.words || problem.waits}; ${fixed}` +
+          "make that image available or replace the pod"
+      }
+    : { _tag: "Refuse", detail: `${problem.reason}; ${fixed}put that right or replace the pod` }
 }
 
 /**

@@ -4,9 +4,9 @@
  * Not here: making the pod (copied-pod.ts), and the workload that it replaces (scaled-down.ts).
  */
 
-import { quotation } from "../clean-text.ts"
+import { hasEnded, type PodProblem, podProblems, whyNoNode } from "../pod-problem.ts"
 import type { CopyTargetPhase } from "../resources/copy-target.ts"
-import type { ContainerStatus, Pod } from "../resources/core-kinds.ts"
+import type { Pod } from "../resources/core-kinds.ts"
 
 /** Whether the workload that a copy replaces has no pods because of it. `Unknown`: nobody has looked yet. */
 export type Replacement = "NotWanted" | "Unknown" | "Down" | "NotDown"
@@ -27,40 +27,31 @@ const shortestIdle = 15_000
 /** Milliseconds between two looks at the sessions of a copy. */
 const lookEvery = 5_000
 
-/** Reasons of a waiting container that do not pass by themselves. */
-const lasting: ReadonlySet<string> = new Set([
-  "ImagePullBackOff",
-  "InvalidImageName",
-  "CreateContainerConfigError",
-  "CreateContainerError",
-  "RunContainerError"
-])
-
 const failed = (message: string): CopyState => ({ phase: "Failed", message })
 
-const lastingProblem = (containers: ReadonlyArray<ContainerStatus>): string | undefined => {
-  for (const { name, state } of containers) {
-    const reason = state?.waiting?.reason ?? ""
-    if (lasting.has(reason)) return `container ${name}: ${reason} ${quotation(state?.waiting?.message ?? "")}`.trimEnd()
-  }
-  return undefined
-}
+/** Whether a problem will not pass by itself. Programs beside the one that sleeps may crash until others are there. */
+const isLasting = ({ isOurs, kind, waits }: PodProblem): boolean =>
+  kind === "Start" || (kind === "Crash" && isOurs) || waits === "ImagePullBackOff"
 
 /** How far the pod of a copy is. `container`: the one that sessions use; `waited`: ms since the pod was first seen. */
-const podState = ({ metadata, status }: Pod, container: string, waited: number): CopyState => {
-  const phase = status?.phase ?? "Pending"
-  const containers = status?.containerStatuses ?? []
-  if (phase === "Failed" || phase === "Succeeded") return failed(`pod ${metadata.name} has ended, it is ${phase}`)
-  const isReady = containers.some(({ name, ready }) => name === container && ready === true)
+const podState = (pod: Pod, container: string, waited: number): CopyState => {
+  const { name } = pod.metadata
+  const phase = pod.status?.phase ?? "Pending"
+  const containers = pod.status?.containerStatuses ?? []
+  const problems = podProblems(pod, [container])
+  const [first] = problems
+  if (hasEnded(pod))
+    return failed(`pod ${name} has ended, it is ${phase}${first === undefined ? "" : `: ${first.reason}`}`)
+  const isReady = containers.some((one) => one.name === container && one.ready === true)
   if (phase === "Running" && isReady) return { phase: "Ready" }
-  const problem = lastingProblem([...(status?.initContainerStatuses ?? []), ...containers])
-  if (problem !== undefined) return failed(`pod ${metadata.name} cannot start: ${problem}`)
-  return waited < startWithin
-    ? { phase: "InProgress" }
-    : failed(
-        `pod ${metadata.name} was not ready within ${startWithin / 1_000} s, it is ${phase}; ` +
-          "`kubectl describe pod` shows why"
-      )
+  const lasting = problems.find(isLasting)
+  if (lasting !== undefined) return failed(`pod ${name} cannot start: ${lasting.reason}`)
+  if (waited < startWithin) return { phase: "InProgress" }
+  const why = first?.reason ?? whyNoNode(pod)
+  return failed(
+    `pod ${name} was not ready within ${startWithin / 1_000} s, it is ${phase}` +
+      (why === undefined ? "; `kubectl describe pod` shows why" : `: ${why}`)
+  )
 }
 
 /** How far a copy is, for its user. */

@@ -6,6 +6,7 @@
  */
 
 import { Result, Schema } from "effect"
+import { headerText, shownHeaderText } from "./header-text.ts"
 
 /** The user of a request, as the API server in front of us authenticated them. */
 export interface Caller {
@@ -91,41 +92,58 @@ export const readFrontProxy = (data: Readonly<Record<string, string>>): Result.R
 export const isAllowedName = ({ allowedNames }: FrontProxy, commonName: string): boolean =>
   allowedNames.length === 0 || allowedNames.includes(commonName)
 
+/** Why the headers of a request name no caller. */
+export type NoCaller =
+  | { readonly _tag: "NoUser" }
+  /** `header`: its name, in lower case. */
+  | { readonly _tag: "NotUtf8"; readonly header: string }
+
 /**
  * Decodes the key of an extra, which is percent-encoded in a header's name. A key that is not is taken as it is
- * (k8s.io/apiserver, headerrequest).
+ * (k8s.io/apiserver, headerrequest); nothing if it encodes what is not UTF-8.
  */
-const decodeKey = (text: string): string => {
+const decodeKey = (text: string): string | undefined => {
+  if (/%(?![0-9a-f]{2})/i.test(text)) return text
   try {
     return decodeURIComponent(text)
   } catch {
-    return text
+    return undefined
   }
 }
 
-/** The identity that a request's headers tell; nothing if they name no user. Names of `headers` are in lower case. */
+/**
+ * The identity that a request's headers tell, as Node read them: each character is a byte. Names of `headers` are in
+ * lower case. Bytes that are not UTF-8 make nobody: whoever they were replaced by would be somebody else.
+ */
 export const callerFrom = (
   headers: Readonly<Record<string, ReadonlyArray<string> | undefined>>,
   names: IdentityHeaders
-): Caller | undefined => {
-  const all = (wanted: ReadonlyArray<string>): ReadonlyArray<string> =>
-    wanted.flatMap((name) => headers[name] ?? []).filter((value) => value !== "")
-  const [user] = all(names.user)
-  if (user === undefined) return undefined
-  const [uid] = all(names.uid)
-  const extra = new Map<string, ReadonlyArray<string>>()
-  for (const [name, values] of Object.entries(headers)) {
-    const prefix = names.extraPrefixes.find((candidate) => name.startsWith(candidate))
-    if (prefix === undefined || values === undefined) continue
-    const key = decodeKey(name.slice(prefix.length))
-    extra.set(key, [...(extra.get(key) ?? []), ...values])
-  }
-  const from = all(["x-forwarded-for"]).join(", ")
-  return {
-    user,
-    ...(uid === undefined ? {} : { uid }),
-    groups: all(names.groups),
-    extra: Object.fromEntries(extra),
-    ...(from === "" ? {} : { from })
-  }
-}
+): Result.Result<Caller, NoCaller> =>
+  Result.gen(function* () {
+    const texts = (header: string): Result.Result<ReadonlyArray<string>, NoCaller> => {
+      const values = (headers[header] ?? []).map(headerText)
+      const read = values.filter((value) => value !== undefined)
+      return read.length === values.length ? Result.succeed(read) : Result.fail({ _tag: "NotUtf8", header })
+    }
+    const all = (wanted: ReadonlyArray<string>): Result.Result<ReadonlyArray<string>, NoCaller> =>
+      Result.map(Result.all(wanted.map(texts)), (found) => found.flat().filter((value) => value !== ""))
+    const [user] = yield* all(names.user)
+    if (user === undefined) return yield* Result.fail<NoCaller>({ _tag: "NoUser" })
+    const [uid] = yield* all(names.uid)
+    const extra = new Map<string, Array<string>>()
+    for (const header of Object.keys(headers)) {
+      const prefix = names.extraPrefixes.find((candidate) => header.startsWith(candidate))
+      if (prefix === undefined || headers[header] === undefined) continue
+      const key = decodeKey(header.slice(prefix.length))
+      if (key === undefined) return yield* Result.fail<NoCaller>({ _tag: "NotUtf8", header })
+      extra.set(key, [...(extra.get(key) ?? []), ...(yield* texts(header))])
+    }
+    const from = shownHeaderText((headers["x-forwarded-for"] ?? []).filter((value) => value !== "").join(", "))
+    return {
+      user,
+      ...(uid === undefined ? {} : { uid }),
+      groups: yield* all(names.groups),
+      extra: Object.fromEntries(extra),
+      ...(from === "" ? {} : { from })
+    }
+  })

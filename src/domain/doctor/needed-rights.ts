@@ -73,6 +73,13 @@ const workloads: ReadonlyArray<NeededRight> = [
     name: "mirrord-operator-primary",
     without: "it is not known which primary this cluster serves, and no second one is noticed"
   },
+  {
+    scope: "cluster",
+    group: "",
+    resource: "namespaces",
+    verbs: ["get"],
+    without: "a namespace under a session over many clusters is not deleted before that session ends"
+  },
   { scope: "cluster", group: "", resource: "pods", verbs: ["get", "list"], without: "no target's pods are found" },
   { scope: "cluster", group: "", resource: "services", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "apps", resource: "deployments", verbs: ["get"], without: noTarget },
@@ -115,13 +122,22 @@ const workloads: ReadonlyArray<NeededRight> = [
 ]
 
 /** Rights of an operator whose agents are Jobs. */
-const agentsAsJobs: NeededRight = {
-  scope: "agent-namespace",
-  group: "batch",
-  resource: "jobs",
-  verbs: ["get", "create", "patch", "delete"],
-  without: "no agent can be started"
-}
+const agentsAsJobs: ReadonlyArray<NeededRight> = [
+  {
+    scope: "agent-namespace",
+    group: "batch",
+    resource: "jobs",
+    verbs: ["get", "create", "patch", "delete"],
+    without: "no agent can be started"
+  },
+  {
+    scope: "agent-namespace",
+    group: "",
+    resource: "events",
+    verbs: ["list"],
+    without: "nobody is told why an agent does not start, such as a quota or Pod Security"
+  }
+]
 
 /** Rights of an operator whose agents are ephemeral containers. */
 const agentsAsEphemeralContainers: ReadonlyArray<NeededRight> = [
@@ -504,7 +520,7 @@ const ofWorkloads = (
   const hasDatabases = role._tag !== "Primary" || role.isDefault
   return [
     ...workloads,
-    ...(ephemeralAgents ? agentsAsEphemeralContainers : [agentsAsJobs]),
+    ...(ephemeralAgents ? agentsAsEphemeralContainers : agentsAsJobs),
     ...(asksNodes && !ephemeralAgents ? [askingNodes] : []),
     ...(agentTls ? keepingAKey : []),
     ...(makesCopies ? copies : []),

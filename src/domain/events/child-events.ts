@@ -32,7 +32,15 @@ const sessionText = ({ namespace, target }: MirrordClusterSession["spec"]): stri
     : `${target.kind} ${target.name} in namespace ${namespace}`
 
 /** Failures with an Event of their name. */
-const shown = ["NoSuchTarget", "TargetNotReady", "NoPods", "Forbidden", "NotAllowed", "OtherPrimary"] as const
+const shown = [
+  "NoSuchTarget",
+  "UnusableTarget",
+  "TargetNotReady",
+  "NoPods",
+  "Forbidden",
+  "NotAllowed",
+  "OtherPrimary"
+] as const
 
 const failureEvent = ({ message, reason }: Observed, place: string): SessionEvent => {
   const cause = isFailureReason(reason) ? reason : "Error"

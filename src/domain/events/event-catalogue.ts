@@ -64,6 +64,7 @@ export const eventCatalogue = {
     when: "a pod of the target gets no agent, since a policy there forbids what the session does"
   },
   NoSuchTarget: { type: "Warning", on: child, when: "the target, or its container, does not exist in this cluster" },
+  UnusableTarget: { type: "Warning", on: child, when: "the target exists and cannot be one as it is" },
   TargetNotReady: { type: "Warning", on: child, when: "the target has no pod that can be used" },
   NoPods: { type: "Warning", on: child, when: "the target had pods, and has had none for longer than a session waits" },
   Forbidden: { type: "Warning", on: child, when: "the operator may not look up the target, or start agents" },

@@ -25,6 +25,12 @@ export const ContainerStatus = Schema.Struct({
         Schema.Struct({ reason: optionalText, message: optionalText, exitCode: Schema.optionalKey(Schema.Int) })
       )
     })
+  ),
+  /** How the run before ended. */
+  lastState: Schema.optionalKey(
+    Schema.Struct({
+      terminated: Schema.optionalKey(Schema.Struct({ reason: optionalText, exitCode: Schema.optionalKey(Schema.Int) }))
+    })
   )
 })
 export type ContainerStatus = typeof ContainerStatus.Type

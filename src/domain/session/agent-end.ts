@@ -6,7 +6,7 @@
  */
 
 /** An agent that ends by itself sooner than this after its start has failed, in ms. */
-const steadyAfter = 10_000
+export const steadyAfter = 10_000
 
 /**
  * An agent that is given up within this time after another of its session has failed too, in ms: where each agent falls

@@ -28,6 +28,10 @@ const lostAfter = 4
  */
 export const answersWithin: number = (lostAfter + 2) * roundEvery
 
+/** Connections in a row that an agent may end right away before it is given up: it may be about to exit. */
+const earlyEndsBorne = 1
+const endsConnections = "it ends its connections"
+
 /** Rounds after which the agent of a pod that is being deleted is given up at the next look, 24 s at most. */
 const leavingAfter = 3
 
@@ -49,6 +53,8 @@ export interface AgentWatch {
   readonly quietRounds: number
   /** Rounds since a look found the target's pod being deleted; `undefined` if the last look did not. */
   readonly leavingRounds: number | undefined
+  /** Connections in a row that the agent has ended right after their begin, without a reason. */
+  readonly earlyEnds: number
   /** Why the agent was given up, if it was. Nothing changes this any more. */
   readonly lost: string | undefined
 }
@@ -61,7 +67,16 @@ export type AgentHealth =
   /** It was given up for good, and another agent is made in its place. */
   | { readonly _tag: "Lost"; readonly why: string }
 
-export const newWatch: AgentWatch = { isAsked: false, quietRounds: 0, leavingRounds: undefined, lost: undefined }
+/** Why an agent is given up that hangs. */
+export const silent = "it does not answer any more"
+
+export const newWatch: AgentWatch = {
+  isAsked: false,
+  quietRounds: 0,
+  leavingRounds: undefined,
+  earlyEnds: 0,
+  lost: undefined
+}
 
 /** The watch after any message of the agent. */
 export const heardAgent = (watch: AgentWatch): AgentWatch =>
@@ -74,8 +89,32 @@ export const nextRound = (watch: AgentWatch): AgentWatch => {
   if (watch.lost !== undefined) return watch
   const quietRounds = watch.isAsked ? watch.quietRounds + 1 : 0
   const leavingRounds = watch.leavingRounds === undefined ? undefined : watch.leavingRounds + 1
-  const lost = quietRounds >= lostAfter ? "it does not answer any more" : undefined
-  return { isAsked: true, quietRounds, leavingRounds, lost }
+  const lost = quietRounds >= lostAfter ? silent : undefined
+  return { ...watch, isAsked: true, quietRounds, leavingRounds, lost }
+}
+
+/** So an agent says that a part of it has failed. It ends each connection then. */
+export const isAgentFailure = (reason: string): boolean => reason.startsWith("Background task ")
+
+/** The end of an idle connection by its agent. */
+export interface ConnectionEnd {
+  /** The agent's own words, which it says where a part of it has failed: every connection ends like this one. */
+  readonly close: string | undefined
+  /** The end as the connection saw it. */
+  readonly reason: string
+  /** Whether the connection had hardly begun. */
+  readonly isEarly: boolean
+}
+
+/**
+ * The watch after the agent has ended an idle connection, of which nothing was asked but answers to pings. An agent
+ * that exits does so once; the next connection leads to another agent, or to none.
+ */
+export const endedConnection = (watch: AgentWatch, { close, isEarly, reason }: ConnectionEnd): AgentWatch => {
+  if (watch.lost !== undefined) return watch
+  if (close !== undefined) return { ...watch, lost: `${endsConnections}: ${close}` }
+  const earlyEnds = isEarly ? watch.earlyEnds + 1 : 0
+  return { ...watch, earlyEnds, lost: earlyEnds > earlyEndsBorne ? `${endsConnections}: ${reason}` : undefined }
 }
 
 /** The watch after a look at the target's pod. */

@@ -182,9 +182,21 @@ const endOfAge = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, n
 const endOfPods = <P>({ podlessMillis, pods }: ObservedChild<P>, child: MirrordClusterSession) =>
   pods === undefined || (fromParent(child) && !pods.hadPods) ? undefined : podlessEnd(pods, podlessMillis)
 
+/**
+ * The end for want of a socket, but not before the primary has heard that the target has no pods: it has no link while
+ * there is no agent, and a child that is made anew would know nothing of the pods that were there.
+ */
+const lonelyEnd = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => {
+  const lonely = ending(observed, child)
+  const podless = fromParent(child) ? endOfPods(observed, child) : undefined
+  return lonely === undefined || podless === undefined
+    ? lonely
+    : { ...lonely, at: Math.max(lonely.at, podless.at + memberPatience) }
+}
+
 /** Why a session is over now, or the times at which to look at its ends again. */
 const endOrTimes = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, now: number) => {
-  const lonely = ending(observed, child)
+  const lonely = lonelyEnd(observed, child)
   if (lonely !== undefined && now >= lonely.at) return { over: { why: lonely.why } }
   const age = endOfAge(observed, child, now)
   if (age?.isReached === true) return { over: { why: age.why, staysStopped: true } as const }

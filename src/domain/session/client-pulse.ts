@@ -14,6 +14,8 @@ export interface Pulse {
   readonly heardAt: number
   /** When the last Ping came; `undefined` if the time since then proves nothing. */
   readonly pingedAt: number | undefined
+  /** Whether a Ping ever came. The proxies open their connections with one (wire.md §6.16). */
+  readonly pings: boolean
   /** Milliseconds between the last Pings, newest last. */
   readonly gaps: ReadonlyArray<number>
 }
@@ -27,13 +29,13 @@ const usualInterval = 30_000
 /** A shorter silence proves nothing on a busy machine, however short the interval, ms. */
 const leastSilence = 15_000
 
-export const newPulse = (now: number): Pulse => ({ heardAt: now, pingedAt: undefined, gaps: [] })
+export const newPulse = (now: number): Pulse => ({ heardAt: now, pingedAt: undefined, pings: false, gaps: [] })
 
 /** The pulse after a message of the client, of any kind. */
 export const heard = (pulse: Pulse, bytes: Uint8Array, now: number): Pulse => {
   if (peekClient(bytes) !== "Ping") return heardNoPing(pulse, now)
   const gaps = pulse.pingedAt === undefined ? pulse.gaps : [...pulse.gaps, now - pulse.pingedAt].slice(-remembered)
-  return { heardAt: now, pingedAt: now, gaps }
+  return { heardAt: now, pingedAt: now, pings: true, gaps }
 }
 
 /** The pulse after messages of the client that are no Pings. */
@@ -53,10 +55,11 @@ export const intervalOf = ({ gaps }: Pulse): number | undefined => {
 
 /**
  * Whether a client that used to ping has said nothing at all for three intervals. It will not come back on this
- * connection.
+ * connection. A single Ping tells no interval, but that more were to come: its client is given three usual ones, times
+ * `patience`, since its own may be longer.
  */
-export const isGone = (pulse: Pulse, now: number): boolean => {
-  const interval = intervalOf(pulse)
+export const isGone = (pulse: Pulse, now: number, patience = 1): boolean => {
+  const interval = intervalOf(pulse) ?? (pulse.pings ? usualInterval * patience : undefined)
   return interval !== undefined && now - pulse.heardAt >= Math.max(leastSilence, 3 * interval)
 }
 

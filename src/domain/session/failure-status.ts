@@ -33,6 +33,7 @@ const kubeStatus = (code: number, reason: string, message: string): KubeStatus =
 
 const codes: Readonly<Record<FailureReason, readonly [code: number, reason: string]>> = {
   NoSuchTarget: [404, "NotFound"],
+  UnusableTarget: [400, "BadRequest"],
   TargetNotReady: [500, "InternalError"],
   NoPods: [410, "ReconnectNotPossible"],
   Forbidden: [403, "Forbidden"],
@@ -45,10 +46,10 @@ const codes: Readonly<Record<FailureReason, readonly [code: number, reason: stri
 }
 
 /**
- * The answer to a held connect request of a session that failed: 404 no such target, 403 forbidden or not allowed, 410
- * for a session that ran and cannot go on, 500 else. Never 429, 503 or 504, on which the real client retries in silence
- * for minutes (operator-api.md §2.4). `failure.message` is the full sentence, as `explainFailure` makes it and the
- * parent's status keeps it.
+ * The answer to a held connect request of a session that failed: 404 no such target, 400 none that can be one, 403
+ * forbidden or not allowed, 410 for a session that ran and cannot go on, 500 else. Never 429, 503 or 504, on which the
+ * real client retries in silence for minutes (operator-api.md §2.4). `failure.message` is the full sentence, as
+ * `explainFailure` makes it and the parent's status keeps it.
  */
 export const failureStatus = (failure: SessionFailure): KubeStatus => {
   const [code, reason] = codes[failure.reason]

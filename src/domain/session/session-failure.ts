@@ -13,6 +13,8 @@ import { quotation } from "../clean-text.ts"
 export const failureReasons = [
   /** The target, or its container, does not exist. */
   "NoSuchTarget",
+  /** The target exists and cannot be one as it is; the message says what to name or to change. */
+  "UnusableTarget",
   /** The target exists and has no pod that is ready, now. */
   "TargetNotReady",
   /** The target had pods, and has had none for longer than a session waits. */
@@ -45,6 +47,7 @@ export interface SessionFailure {
 /** The cure for each failure. */
 const cures: Readonly<Record<FailureReason, string>> = {
   NoSuchTarget: "check the target's name, container and namespace, and that it exists in that cluster",
+  UnusableTarget: "then run the command again",
   TargetNotReady:
     "wait until one of its pods is ready (`kubectl get pods` there shows how they are), then run the command again",
   NoPods: "start a new session when the target has pods again",

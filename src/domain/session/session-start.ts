@@ -52,7 +52,7 @@ const graceEnd = ({ observed, parent, now }: Situation): number =>
 
 /** Whether waiting is of no use: the cluster will say the same in a moment. */
 const isFinal = ({ reason }: SessionFailure): boolean =>
-  reason === "NoSuchTarget" || reason === "NotAllowed" || reason === "OtherPrimary"
+  reason === "NoSuchTarget" || reason === "UnusableTarget" || reason === "NotAllowed" || reason === "OtherPrimary"
 
 /** Why a session may start, or go on, without a cluster; nothing while it must be waited for. */
 const leftOutReason = ({ verdict }: ClusterAssessment, situation: Situation): string | undefined => {

@@ -71,7 +71,7 @@ export const workloadSelector = (target: string, workload: Workload): Result.Res
 export const serviceSelector = (target: string, service: Service): Result.Result<PodLabels, TargetError> => {
   const labels = service.spec?.selector
   return labels === undefined || labels === null || Object.keys(labels).length === 0
-    ? Result.fail({ _tag: "MissingSelector", target, field: "spec.selector" })
+    ? Result.fail({ _tag: "MissingSelector", target, field: "spec.selector", isService: true })
     : Result.succeed(labels)
 }
 

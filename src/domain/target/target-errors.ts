@@ -27,7 +27,7 @@ const describePodProblem = (problem: PodProblem): string => {
     case "ContainerNotFound":
       return `it has no container ${problem.container}`
     case "NoViableContainer":
-      return "it has no container that can be a target"
+      return "it has no container that can be a target; name another one"
     case "ContainerNotReady":
       return `its container ${problem.container} is not ready`
     case "UnreadableContainerId":
@@ -38,9 +38,21 @@ const describePodProblem = (problem: PodProblem): string => {
 /** Why a target cannot be resolved in a cluster (agent.md §1.8). `target` is its path form. */
 export type TargetError =
   | { readonly _tag: "NoSuchTarget"; readonly target: string; readonly namespace: string }
+  /** `reference`: the path form of the workload that a Rollout refers to. */
+  | {
+      readonly _tag: "NoSuchReference"
+      readonly target: string
+      readonly reference: string
+      readonly namespace: string
+    }
   | { readonly _tag: "NoSuchKind"; readonly target: string; readonly resource: string }
   | { readonly _tag: "NoSuchContainer"; readonly target: string; readonly container: string }
-  | { readonly _tag: "MissingSelector"; readonly target: string; readonly field: string }
+  | {
+      readonly _tag: "MissingSelector"
+      readonly target: string
+      readonly field: string
+      readonly isService?: true
+    }
   | { readonly _tag: "AmbiguousTemplate"; readonly target: string; readonly problem: string }
   | { readonly _tag: "UnknownWorkloadRef"; readonly target: string; readonly apiVersion: string; readonly kind: string }
   | { readonly _tag: "NoPodMatches"; readonly target: string; readonly selector: string }
@@ -52,20 +64,37 @@ export type TargetError =
   | { readonly _tag: "CopyTargetRequired"; readonly target: string }
   | { readonly _tag: "Forbidden"; readonly target: string; readonly detail: string }
 
+const describeMissing = ({
+  field,
+  isService,
+  target
+}: Extract<TargetError, { readonly _tag: "MissingSelector" }>): string =>
+  isService === true
+    ? `${target} cannot be a target: its field ${field} is missing or empty; name the workload behind it`
+    : `${target} cannot be a target: its field ${field} is missing or empty; name one of its pods`
+
 const describe = (error: TargetError): string => {
   switch (error._tag) {
     case "NoSuchTarget":
       return `there is no ${error.target} in namespace ${error.namespace}`
+    case "NoSuchReference":
+      return (
+        `${error.target} refers to ${error.reference} (spec.workloadRef), and there is no ${error.reference} in ` +
+        `namespace ${error.namespace}`
+      )
     case "NoSuchKind":
       return `there is no ${error.target}: the cluster does not know ${error.resource}`
     case "NoSuchContainer":
       return `${error.target} has no container ${error.container}`
     case "MissingSelector":
-      return `${error.target} cannot be a target: its field ${error.field} is missing or empty`
+      return describeMissing(error)
     case "AmbiguousTemplate":
-      return `${error.target} cannot be a target: ${error.problem}`
+      return `${error.target} cannot be a target: ${error.problem}; take one of them out, or name one of its pods`
     case "UnknownWorkloadRef":
-      return `${error.target} refers to a workload of unknown kind ${error.apiVersion} ${error.kind}`
+      return (
+        `${error.target} refers to a workload of unknown kind ${error.apiVersion} ${error.kind}; ` +
+        "name one of its pods"
+      )
     case "NoPodMatches":
       return `${error.target} has no pods: none matches its labels ${error.selector}`
     case "PodsOfOthers":
@@ -95,8 +124,9 @@ const podReason = (problem: PodProblem): FailureReason => {
     case "InDeletion":
     case "ContainerNotReady":
       return "TargetNotReady"
-    case "MissingField":
     case "NoViableContainer":
+      return "UnusableTarget"
+    case "MissingField":
     case "UnreadableContainerId":
       return "Error"
   }
@@ -110,6 +140,7 @@ export const targetFailure = (error: TargetError): SessionFailure => {
   const message = describe(error)
   switch (error._tag) {
     case "NoSuchTarget":
+    case "NoSuchReference":
     case "NoSuchKind":
     case "NoSuchContainer":
       return { reason: "NoSuchTarget", message }
@@ -126,6 +157,6 @@ export const targetFailure = (error: TargetError): SessionFailure => {
     case "AmbiguousTemplate":
     case "UnknownWorkloadRef":
     case "CopyTargetRequired":
-      return { reason: "Error", message }
+      return { reason: "UnusableTarget", message }
   }
 }

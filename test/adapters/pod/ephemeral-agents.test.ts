@@ -173,6 +173,16 @@ describe("agents as ephemeral containers", () => {
       /cannot be pulled: no agent:1; an ephemeral container cannot be changed or removed/u
     ],
     [
+      "that their kubelet does not create",
+      { waiting: { reason: "CreateContainerConfigError", message: "container has runAsNonRoot" } },
+      /cannot start \(CreateContainerConfigError\): container has runAsNonRoot; an ephemeral container/u
+    ],
+    [
+      "that need more memory than the pod may have",
+      { terminated: { exitCode: 137, reason: "OOMKilled" } },
+      /ended with exit code 137 \(OOMKilled\); `kubectl/u
+    ],
+    [
       "that end at once",
       ended(1),
       /^its container mirrord-agent-\S+-1 ended with exit code 1; `kubectl -n default logs myapp-1 -c mirrord-agent-\S+-1` says why$/u

@@ -112,12 +112,18 @@ describe("the agents of a pod", () => {
   it.each([
     [{}, { _tag: "Starting" }],
     [{ waiting: { reason: "ContainerCreating" } }, { _tag: "Starting" }],
-    [{ waiting: { reason: "ErrImagePull", message: "no agent:1" } }, { _tag: "Starting", problem: "no agent:1" }],
-    [{ waiting: { reason: "ImagePullBackOff" } }, { _tag: "Starting", problem: "ImagePullBackOff" }],
+    [
+      { waiting: { reason: "ErrImagePull", message: "no agent:1" } },
+      { _tag: "Starting", problem: { kind: "Pull", words: "no agent:1" } }
+    ],
+    [
+      { waiting: { reason: "RunContainerError", message: "no cgroup" } },
+      { _tag: "Starting", problem: { kind: "Start", waits: "RunContainerError", words: "no cgroup" } }
+    ],
     [{ running: { startedAt: "2026-01-01T00:00:00Z" } }, { _tag: "Running" }],
-    [{ terminated: { exitCode: 137 } }, { _tag: "Ended", exitCode: 137 }]
+    [{ terminated: { exitCode: 137, reason: "OOMKilled" } }, { _tag: "Ended", exitCode: 137, reason: "OOMKilled" }]
   ])("are read with the state %j as %j", (state, read) => {
-    expect(ephemeralAgentsOf(withState(state))).toEqual([
+    expect(ephemeralAgentsOf(withState(state))).toMatchObject([
       { name: "mirrord-agent-x-1", target: "app", port: 4_000, certificatePem: "ours", state: read }
     ])
   })

@@ -7,6 +7,7 @@ import { tlsValue, tlsValueOf } from "../../../src/adapters/pod/agent-tls-variab
 import { podAgents } from "../../../src/adapters/pod/pod-agents.ts"
 import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
 import { type AgentCertificate, agentCertificateLife } from "../../../src/domain/agent/agent-transport.ts"
+import { events } from "../../../src/domain/events/event-object.ts"
 import { jobs, nodes, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../../src/domain/resources/object-meta.ts"
@@ -45,7 +46,7 @@ const pod = (
     },
     "mirrord"
   )
-const running = { phase: "Running", podIP: "10.1.1.1", containerStatuses: [{ ready: true }] }
+const running = { phase: "Running", podIP: "10.1.1.1", containerStatuses: [{ name: "mirrord-agent", ready: true }] }
 
 const onlyJob = (api: MemoryKubeApi) => {
   const [job, ...more] = api.peekAll(jobs)
@@ -177,7 +178,9 @@ describe("agents as pods", () => {
       "whose image cannot be pulled",
       {
         phase: "Pending",
-        containerStatuses: [{ state: { waiting: { reason: "ImagePullBackOff", message: "no agent:1" } } }]
+        containerStatuses: [
+          { name: "mirrord-agent", state: { waiting: { reason: "ImagePullBackOff", message: "no agent:1" } } }
+        ]
       },
       /image cannot be pulled: no agent:1/
     ],
@@ -218,6 +221,93 @@ describe("agents as pods", () => {
         _tag: "Failure",
         failure: { detail: "it was not running within 30 s: 0/1 nodes are available: Too many pods" }
       })
+    })
+  )
+
+  /** An Event about an object, of its own kind. */
+  const warning = (api: MemoryKubeApi, uid: string | undefined, reason: string, message: string, second = 1) =>
+    api.write(
+      events,
+      `${reason}-${second}`,
+      { involvedObject: { uid }, type: "Warning", reason, message, lastTimestamp: `2026-01-01T00:00:0${second}Z` },
+      "mirrord"
+    )
+  const starting = (api: MemoryKubeApi) =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.forkChild(Effect.result(podAgents(api, settings, dial).ensure(placement, owner("1"))))
+      yield* TestClock.adjust(1)
+      return fiber
+    })
+  const podSecurity =
+    'pods "mirrord-agent-x" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostPID=true)'
+
+  it.effect.each([
+    ["Pod Security", podSecurity],
+    [
+      "a quota",
+      'pods "mirrord-agent-x" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1'
+    ],
+    ["a webhook", 'admission webhook "validate.kyverno.svc" denied the request: no hostPath']
+  ] as const)("that %s keeps from having a pod fail within seconds, with the reason", ([_what, words]) =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const fiber = yield* starting(api)
+      warning(api, onlyJob(api).uid, "FailedCreate", `Error creating: ${words}`)
+      warning(api, "another", "FailedCreate", "Error creating: of somebody else", 2)
+      yield* TestClock.adjust("5 seconds")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ failure: { detail: `its pod cannot be made: ${words}` } })
+    })
+  )
+
+  it.effect("whose pod was refused once, and made then, start", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const fiber = yield* starting(api)
+      warning(api, onlyJob(api).uid, "FailedCreate", "Error creating: failed calling webhook")
+      yield* TestClock.adjust("3 seconds")
+      pod(api, onlyJob(api), running)
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Success" })
+    })
+  )
+
+  it.effect("whose pod was deleted before it ran fail within seconds", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const fiber = yield* starting(api)
+      const conditions = [{ type: "Failed", status: "True", reason: "BackoffLimitExceeded" }]
+      api.write(jobs, onlyJob(api).name, { status: { conditions } }, "mirrord")
+      yield* TestClock.adjust("5 seconds")
+      expect(yield* Fiber.join(fiber)).toMatchObject({
+        failure: { detail: "its pod was deleted (BackoffLimitExceeded)" }
+      })
+    })
+  )
+
+  it.effect("that their node cannot set up say so, in the newest words about the pod", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const fiber = yield* starting(api)
+      const { metadata } = pod(api, onlyJob(api), { phase: "Pending" })
+      warning(api, metadata.uid, "FailedMount", "MountVolume.SetUp failed", 2)
+      warning(api, metadata.uid, "FailedCreatePodSandBox", "plugin type=calico failed: no IP left.", 3)
+      yield* TestClock.adjust("31 seconds")
+      expect(yield* Fiber.join(fiber)).toMatchObject({
+        failure: { detail: "it was not running within 30 s: plugin type=calico failed: no IP left" }
+      })
+    })
+  )
+
+  it.effect("are waited for where the Events cannot be read", () =>
+    Effect.gen(function* () {
+      const api = new MemoryKubeApi("c")
+      const denied = new KubeError({ cluster: "c", operation: "list", reason: "Forbidden", detail: "no" })
+      api.before = ({ plural }) => (plural === "events" ? Effect.fail(denied) : Effect.void)
+      const fiber = yield* starting(api)
+      yield* TestClock.adjust("10 seconds")
+      pod(api, onlyJob(api), running)
+      yield* TestClock.adjust("1 second")
+      expect(yield* Fiber.join(fiber)).toMatchObject({ _tag: "Success" })
     })
   )
 

@@ -10,6 +10,7 @@ import { type CertificateAuthority, createAuthority, type KeyPair } from "../../
 import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
 import { type ApiServerOptions, serveApi } from "../../../src/app/api/aggregated-api.ts"
 import type { KnownFrontProxy } from "../../../src/app/api/caller.ts"
+import { apiResourceList } from "../../../src/app/api/discovery.ts"
 import { type AcceptedConnection, type ConnectRequest, OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import {
   type ServingCertificate,
@@ -125,7 +126,8 @@ const start = async (options: StartOptions = {}) => {
         : reference === "missing"
           ? Effect.fail(notFound("There is no session missing."))
           : Effect.sync(() => void fake.seen.push(["delete", reference, caller.user])),
-    deleteSessions: (which, { user }) => Effect.sync(() => (fake.seen.push(["delete", which, user]), 3)),
+    deleteSessions: (which, { user }, namespace) =>
+      Effect.sync(() => (fake.seen.push(["delete", which, user, ...(namespace === undefined ? [] : [namespace])]), 3)),
     createCopyTarget: ({ caller, certificate, namespace }) =>
       Effect.sync(() => (fake.seen.push(["copy", namespace, caller.user, certificate]), { kind: "CopyTarget" })),
     listCopyTargets: (selection) => Effect.sync(() => (fake.seen.push(["copies", selection]), [])),
@@ -438,14 +440,26 @@ describe("requests", () => {
       })
   })
 
-  it("discovery lists only what is served", async () => {
+  it("discovery lists only what is served, as the deletion of a namespace needs it", async () => {
     const { call } = await start()
     expect(await call("GET", "/apis/operator.metalbear.co")).toMatchObject({ status: 200, body: { kind: "APIGroup" } })
-    const { body } = await call("GET", root)
-    expect(body).toMatchObject({ kind: "APIResourceList", groupVersion: "operator.metalbear.co/v1" })
-    for (const { name } of body["resources"] as ReadonlyArray<{ readonly name: string }>) {
-      if (!name.includes("/") && !["mirrordclusteroperatorusercredentials", "branchcredentials"].includes(name))
-        expect((await call("GET", `${root}/${name}`)).status).toBe(200)
+    expect((await call("GET", root)).body).toEqual(apiResourceList)
+    const methods: Readonly<Record<string, string>> = { create: "POST", delete: "DELETE", deletecollection: "DELETE" }
+    const asked = apiResourceList.resources.flatMap(({ name, namespaced, verbs }) =>
+      verbs.flatMap((verb) => {
+        // Upgrades, which other tests ask for.
+        if (verb === "proxy" || name === "mirrordoperators/ping") return []
+        const [resource = "", subresource] = name.split("/")
+        const isOne = verb === "get" || verb === "delete" || subresource !== undefined
+        const place = `${namespaced ? "/namespaces/shop" : ""}/${resource}${isOne ? "/operator" : ""}`
+        return [[methods[verb] ?? "GET", `${place}${subresource === undefined ? "" : `/${subresource}`}`] as const]
+      })
+    )
+    for (const [method, path] of asked) {
+      const { body } = await call(method, `${root}${path}`)
+      expect
+        .soft([method, path, body["message"]])
+        .not.toEqual([method, path, expect.stringContaining("does not serve")])
     }
   })
 
@@ -523,6 +537,12 @@ describe("requests", () => {
     expect((await call("DELETE", `${root}/sessions/4DBE`)).body).toMatchObject({ kind: "Status", status: "Success" })
     expect((await call("DELETE", `${root}/namespaces/shop/sessions/mc-1?x=1`)).status).toBe(200)
     expect((await call("DELETE", `${root}/sessions`)).status).toBe(200)
+    expect((await call("DELETE", `${root}/namespaces/shop/sessions`)).status).toBe(200)
+    for (const selector of ["labelSelector=a%3Db", "fieldSelector=spec.session.key%3Da"])
+      expect((await call("DELETE", `${root}/namespaces/shop/sessions?${selector}`)).body).toMatchObject({
+        code: 400,
+        message: expect.stringContaining("all together or one by one")
+      })
     expect((await call("DELETE", `${root}/sessions/inactive?`)).body).toMatchObject({
       kind: "Status",
       status: "Success",
@@ -534,6 +554,7 @@ describe("requests", () => {
       ["delete", "4DBE", "dev"],
       ["delete", "mc-1", "dev"],
       ["delete", "All", "dev"],
+      ["delete", "All", "dev", "shop"],
       ["delete", "Inactive", "dev"]
     ])
     expect((await call("DELETE", `${root}/sessions/missing`)).body).toMatchObject({

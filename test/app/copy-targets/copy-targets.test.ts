@@ -4,7 +4,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Result, Scope } from "effect"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../../src/domain/json.ts"
-import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
+import { deployments, pods, rollouts } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
@@ -358,6 +358,21 @@ describe("copies", () => {
       )
       assert.deepStrictEqual((yield* describeOperator(copied)).status?.copy_targets, [])
       assert.deepStrictEqual(yield* copied.facade.listCopyTargets({ namespace: "default" }), [])
+    })
+  )
+
+  it.effect("of a rollout whose workload is not there are refused, and say what is missing", () =>
+    Effect.gen(function* () {
+      const copied = yield* begin()
+      const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "gone" }
+      copied.cluster.api.write(rollouts, "next", { spec: { workloadRef } }, "default")
+      const spec = { ...usualSpec, target: { rollout: "next", container: null } }
+      const { code, message } = refused(yield* copied.post(yield* copied.certificate(), spec))
+      assert.strictEqual(code, 404)
+      assert.include(
+        message,
+        "rollout/next refers to deployment/gone (spec.workloadRef), and there is no deployment/gone"
+      )
     })
   )
 

@@ -13,7 +13,7 @@ import { watchFrontProxy } from "../../../src/app/operator/front-proxy.ts"
 import type { Caller } from "../../../src/domain/credentials/front-proxy.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
-import { ApiClient } from "../../lab/cluster/api-client.ts"
+import { type Answer, ApiClient } from "../../lab/cluster/api-client.ts"
 import { idleFacade } from "../../support/idle-facade.ts"
 import { untilTrue } from "../../support/until-true.ts"
 import {
@@ -175,6 +175,55 @@ export const frontProxySuite = (startCluster: StartCluster): void => {
       groups: ["system:serviceaccounts", "system:serviceaccounts:mirrord", "system:authenticated"],
       extra: { "authentication.kubernetes.io/credential-id": [expect.stringMatching(/^JTI=/)] }
     })
+  })
+
+  it.each([
+    ["Jürgen", ["developers", "Entwickler-München"]],
+    ["josé 山田 🦊", ["developers", "Ёлка"]]
+  ])("%s comes through by every letter of name and groups", async (name, groups) => {
+    expect(await through(await as(name, groups))).toMatchObject({
+      user: name,
+      groups: [...groups, "system:authenticated"]
+    })
+  })
+
+  /** As `kubectl --as` of the cluster's administrator. `string`: the bytes of a header, a character for each. */
+  const acting = (headers: Record<string, string | ReadonlyArray<string>>): Promise<Answer> =>
+    new ApiClient(cluster.server, cluster.caPem, cluster.admin).call("DELETE", `${root}/sessions/5`, {
+      headers: headers as Record<string, string>
+    })
+  const bytes = (text: string): string => Buffer.from(text).toString("latin1")
+
+  it("somebody who acts as another comes through with uid and extras, thousands of them in UTF-8", async () => {
+    const groups = ["developers", ...Array.from({ length: 1_500 }, (_, index) => `группа-${index}`)]
+    const extras = Array.from({ length: 1_500 }, (_, index) => `пример-${index}`)
+    const answer = await acting({
+      "Impersonate-User": bytes("josé"),
+      "Impersonate-Uid": bytes("ü-7"),
+      "Impersonate-Group": groups.map(bytes),
+      "Impersonate-Extra-Scopes%2F%C3%BC": extras.map(bytes)
+    })
+    expect([answer.code, answer.body["message"]]).toEqual([404, "There is no session."])
+    const { from: _from, ...caller } = seen.at(-1) ?? {}
+    expect(caller).toEqual({
+      user: "josé",
+      uid: "ü-7",
+      groups: [...groups, "system:authenticated"],
+      extra: { "scopes/ü": extras }
+    })
+  })
+
+  it("whoever is named in bytes that are not UTF-8 is nobody, and is told so", async () => {
+    const count = seen.length
+    for (const headers of [
+      { "Impersonate-User": "J\xfcrgen", "Impersonate-Group": ["developers"] },
+      { "Impersonate-User": "ann", "Impersonate-Group": ["developers", "M\xfcnchen"] },
+      { "Impersonate-User": "ann", "Impersonate-Group": ["developers"], "Impersonate-Extra-Team": "\xff" }
+    ]) {
+      const answer = await acting(headers)
+      expect([answer.code, answer.body["message"]]).toEqual([400, expect.stringContaining("are not UTF-8 (header ")])
+    }
+    expect(seen.length).toBe(count)
   })
 
   it("an upgrade comes through too; whoever has no right to it does not", async () => {

@@ -3,7 +3,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import type { DistantSession } from "../../../src/app/api/capability.ts"
-import { stopSessions } from "../../../src/app/operator/stop-sessions.ts"
+import { stopSession, stopSessions } from "../../../src/app/operator/stop-sessions.ts"
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
@@ -16,10 +16,50 @@ const unreachable = new KubeError({ cluster: "b", operation: "delete", reason: "
 const distant = (name: string, stop: DistantSession["stop"]): DistantSession =>
   ({ metadata: { name }, audited: {}, stop }) as unknown as DistantSession
 
-const stopAll = (sessions: ReadonlyArray<DistantSession>) => {
+const stopAll = (sessions: ReadonlyArray<DistantSession>, namespace?: string) => {
   const capabilities = [{ distantSessions: () => sessions }]
-  return stopSessions({ api: new MemoryKubeApi("a"), ends: new SessionEnds(), capabilities }, "All", by)
+  return stopSessions(
+    { api: new MemoryKubeApi("a"), ends: new SessionEnds(), capabilities },
+    { which: "All", namespace },
+    by
+  )
 }
+
+/** A part of a session over many clusters in this one. */
+const part = (namespace: string, isGoing: boolean, ended: Array<string>): DistantSession =>
+  ({
+    metadata: { name: `part of ${namespace}` },
+    namespace,
+    info: () => ({ id: "5", namespace }),
+    audited: {},
+    endWithNamespace: Effect.sync(() => {
+      if (isGoing) ended.push(namespace)
+      return isGoing
+    })
+  }) as unknown as DistantSession
+
+describe("the parts of sessions over many clusters", () => {
+  it.effect("end with their namespace, one by one or all there, and never without it", () =>
+    Effect.gen(function* () {
+      const ended: Array<string> = []
+      const parts = [part("gone", true, ended), part("stays", false, ended)]
+      assert.strictEqual(yield* stopAll(parts, "stays"), 0)
+      assert.strictEqual(yield* stopAll(parts), 0)
+      assert.deepStrictEqual(ended, [])
+      assert.strictEqual(yield* stopAll(parts, "gone"), 1)
+      assert.deepStrictEqual(ended, ["gone"])
+      const stopping = {
+        api: new MemoryKubeApi("a"),
+        ends: new SessionEnds(),
+        capabilities: [{ distantSessions: () => parts }]
+      }
+      yield* stopSession(stopping, "5", by, "gone")
+      assert.deepStrictEqual(ended, ["gone", "gone"])
+      const refused = yield* Effect.flip(stopSession(stopping, "5", by, "stays"))
+      assert.deepStrictEqual([refused.code, refused.message.includes("primary cluster")], [403, true])
+    })
+  )
+})
 
 describe("all sessions of other operators", () => {
   it.effect("are stopped though one operator does not answer", () =>

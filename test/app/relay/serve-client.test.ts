@@ -491,6 +491,20 @@ describe("the shell around the router", () => {
     })
   )
 
+  it.effect("ends one whose client fell asleep right after its start within two minutes, and notes that", () =>
+    Effect.gen(function* () {
+      let givenUp = 0
+      const asleep = yield* scene({ locks: makeSessionLocks(1, () => void givenUp++) })
+      asleep.client.receive(ping)
+      asleep.client.receive(steal)
+      yield* TestClock.adjust("89 seconds")
+      assert.isFalse(asleep.client.isClosed())
+      yield* TestClock.adjust("17 seconds")
+      assert.isTrue(asleep.client.isClosed())
+      assert.strictEqual(givenUp, 1)
+    })
+  )
+
   it.effect("lets a newer connection take the port of one that misses its Pings, and ends that one", () =>
     Effect.gen(function* () {
       const [one, two] = yield* siblings

@@ -1,6 +1,6 @@
 import { Effect, Exit, Scope } from "effect"
 import { assert, describe } from "vitest"
-import { arrive, clientIdentity, makeSessionLocks } from "../../../src/app/relay/session-locks.ts"
+import { arrive, clientIdentity, makeSessionLocks, makeSessionLockTable } from "../../../src/app/relay/session-locks.ts"
 import { it } from "../../support/effect-it.ts"
 
 const [laptop, other] = [clientIdentity("ann", "laptop"), clientIdentity("ann", "desktop")]
@@ -18,6 +18,19 @@ describe("connections of a session", () => {
       yield* Scope.close(scope, Exit.void)
       assert.isFalse(first())
     })
+  )
+
+  it.effect(
+    "give a client more time that was given up for its silence and came again, also after the last one left",
+    () =>
+      Effect.gen(function* () {
+        const table = makeSessionLockTable()
+        const patience = (session: string) => Effect.scoped(Effect.map(table.use(session), (locks) => locks.patience))
+        yield* Effect.scoped(Effect.map(table.use("one"), ({ gaveUp }) => gaveUp()))
+        assert.deepStrictEqual([yield* patience("one"), yield* patience("other")], [2, 1])
+        yield* Effect.scoped(Effect.map(table.use("one"), ({ gaveUp }) => gaveUp()))
+        assert.deepStrictEqual([yield* patience("one"), table.size()], [4, 0])
+      })
   )
 
   it.effect("are forgotten with their scope", () =>

@@ -54,6 +54,8 @@ export class FakeAgents {
   readonly hanging = new Set<string>()
   /** Agents that were given up. */
   readonly givenUp: Array<string> = []
+  /** Agents, by uid, that answer a ping with a Close of this reason, and with the end of the connection. */
+  readonly closing = new Map<string, string>()
   /** Fails `ensure` with this sentence. */
   problem: string | undefined
   beforeEnsure: (placement: AgentPlacement | undefined) => Effect.Effect<void> = () => Effect.void
@@ -70,14 +72,18 @@ export class FakeAgents {
       Effect.sync(() => {
         this.givenUp.push(name)
       }),
-    connect: ({ name }) =>
+    connect: ({ name, uid }) =>
       Effect.sync(() => {
         this.open++
         let handlers: FrameHandlers | undefined
         let over = false
         return {
           send: () => {
-            if (!this.hanging.has(name.replace("agent-of-", ""))) handlers?.message(pong)
+            const reason = this.closing.get(uid)
+            if (reason !== undefined) {
+              handlers?.message(daemonMessage.encode({ _tag: "Close", value: reason }))
+              if (!over) handlers?.ended("the agent closed the connection")
+            } else if (!this.hanging.has(name.replace("agent-of-", ""))) handlers?.message(pong)
           },
           queuedBytes: () => 0,
           pause: () => {},

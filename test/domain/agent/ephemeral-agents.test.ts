@@ -33,9 +33,10 @@ const wanted = (agents: ReadonlyArray<EphemeralAgent>, more: Partial<WantedAgent
 const step = (agents: ReadonlyArray<EphemeralAgent>, more: Partial<WantedAgent> = {}) =>
   ephemeralStep(wanted(agents, more))
 
+const noImage = { kind: "Pull", reason: "no agent:1", words: "no agent:1", isOurs: true } as const
 const stateArbitrary: fc.Arbitrary<EphemeralAgent["state"]> = fc.oneof(
   fc.constant(running),
-  fc.constantFrom<EphemeralAgent["state"]>(starting, { _tag: "Starting", problem: "no such image" }),
+  fc.constantFrom<EphemeralAgent["state"]>(starting, { _tag: "Starting", problem: noImage }),
   fc.constantFrom(0, 1, 2, 128, 137, 143).map(ended)
 )
 const podArbitrary = fc.record({
@@ -69,12 +70,23 @@ describe("the next step towards an ephemeral agent", () => {
     expect(step([own(1, starting)])).toMatchObject({ _tag: "Wait", detail: undefined })
   })
 
-  it("is to refuse where its image cannot be pulled, since it can never be replaced", () => {
-    expect(step([own(1, { _tag: "Starting", problem: "no agent:1" })])).toEqual({
+  it("is to refuse where it cannot start, since it can never be replaced", () => {
+    expect(step([own(1, { _tag: "Starting", problem: noImage })])).toEqual({
       _tag: "Refuse",
       detail:
         `the image of its container ${base}-1 cannot be pulled: no agent:1; an ephemeral container cannot be changed ` +
         "or removed, so make that image available or replace the pod"
+    })
+    const problem = {
+      ...noImage,
+      kind: "Start",
+      reason: "container x cannot start (CreateContainerError): why"
+    } as const
+    expect(step([own(1, { _tag: "Starting", problem })])).toEqual({
+      _tag: "Refuse",
+      detail:
+        `${problem.reason}; an ephemeral container cannot be changed or removed, ` +
+        "so put that right or replace the pod"
     })
   })
 

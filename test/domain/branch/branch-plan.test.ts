@@ -295,9 +295,27 @@ describe("the pod of a branch", () => {
       { containerStatuses: [{ name: "database", state: { terminated: { exitCode: 0 } } }] },
       'container "database" ended (exit code 0)'
     ],
+    [
+      { phase: "Failed", reason: "Evicted", message: "low on disk", containerStatuses: [ended({ exitCode: 137 })] },
+      "Evicted: low on disk"
+    ],
     [{ phase: "Failed", reason: "Evicted", message: "The node was low on disk." }, "Evicted: The node was low on disk"]
   ])("is over, with the reason and without credentials", (status, reason, more?) => {
     expect(pod(status)).toEqual({ _tag: "Over", reason, ...more })
+  })
+})
+
+describe("a container that a webhook has added to a branch's pod", () => {
+  const state = (status: object) =>
+    branchPodState({
+      metadata: { name: "p" },
+      status: { phase: "Running", containerStatuses: [{ name: "a-proxy", ...status }] }
+    })
+
+  it("may end and crash as it likes, and must be there", () => {
+    expect(state({ state: { terminated: { exitCode: 1 } } })).toEqual({ _tag: "Starting" })
+    expect(state({ state: { waiting: { reason: "CrashLoopBackOff" } } })).toEqual({ _tag: "Starting" })
+    expect(state({ state: { waiting: { reason: "CreateContainerError" } } })).toMatchObject({ _tag: "Over" })
   })
 })
 

@@ -36,8 +36,57 @@ describe("how far a copy is", () => {
     const waiting = { reason: "ImagePullBackOff", message: "no such image." }
     expect(copyState(pod("Pending", { name: "app", state: { waiting } }), "app", "NotWanted", 0)).toEqual({
       phase: "Failed",
-      message: "pod copy cannot start: container app: ImagePullBackOff no such image"
+      message: 'pod copy cannot start: container "app" cannot start (ImagePullBackOff): no such image'
     })
+  })
+
+  const crashes = { waiting: { reason: "CrashLoopBackOff" } }
+  const oom = { terminated: { exitCode: 137, reason: "OOMKilled" } }
+  it.each<readonly [string, Pod, number, string | undefined]>([
+    [
+      "its node refuses",
+      { ...pod("Failed"), status: { phase: "Failed", reason: "OutOfcpu", message: "too little" } },
+      0,
+      "OutOfcpu: too little"
+    ],
+    [
+      "its container was killed",
+      pod("Failed", { name: "app", state: oom }),
+      0,
+      'container "app" ended (OOMKilled, exit code 137)'
+    ],
+    [
+      "its container is never pulled",
+      pod("Pending", { name: "app", state: { waiting: { reason: "ErrImageNeverPull" } } }),
+      0,
+      "(ErrImageNeverPull)"
+    ],
+    [
+      "its own container ends again and again",
+      pod("Running", { name: "app", state: crashes, lastState: oom }),
+      0,
+      '"app" cannot start (CrashLoopBackOff): its last run ended (OOMKilled, exit code 137)'
+    ],
+    ["another one may find its database yet", pod("Running", { name: "migrate", state: crashes }), 0, undefined],
+    [
+      "another one does not find it",
+      pod("Running", { name: "migrate", state: crashes }),
+      300_000,
+      'it is Running: container "migrate" cannot start'
+    ],
+    [
+      "no node takes it",
+      {
+        ...pod("Pending"),
+        status: { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", message: "0/1 nodes." }] }
+      },
+      300_000,
+      "it is Pending: 0/1 nodes"
+    ]
+  ])("says why a pod is not ready where %s", (_what, of, waited, message) => {
+    expect(copyState(of, "app", "NotWanted", waited)).toEqual(
+      message === undefined ? { phase: "InProgress" } : { phase: "Failed", message: expect.stringContaining(message) }
+    )
   })
 })
 

@@ -52,13 +52,15 @@ describe("the authentication ConfigMap", () => {
 
 describe("the caller", () => {
   const key = fc.stringMatching(/^[a-z0-9./ %äé-]{1,12}$/)
-  const text = fc.stringMatching(/^[ -~]{1,12}$/)
+  const text = fc.string({ unit: "binary", minLength: 1, maxLength: 12 }).filter((name) => name.isWellFormed())
+  const bytes = (name: string): string => Buffer.from(name).toString("latin1")
+  const who = (headers: Parameters<typeof callerFrom>[0]) => Result.getOrThrow(callerFrom(headers, usualHeaders))
   const wire = (name: string): string => encodeURIComponent(name).toLowerCase()
 
   it("says from where the request came, as the API server sent it", () => {
     const headers = { "x-remote-user": ["ann"], "x-forwarded-for": ["198.51.100.9, 10.0.0.7"] }
-    expect(callerFrom(headers, usualHeaders)?.from).toBe("198.51.100.9, 10.0.0.7")
-    expect(callerFrom({ "x-remote-user": ["ann"] }, usualHeaders)).not.toHaveProperty("from")
+    expect(who(headers)).toMatchObject({ from: "198.51.100.9, 10.0.0.7" })
+    expect(who({ "x-remote-user": ["ann"] })).not.toHaveProperty("from")
   })
 
   it("comes out as the front proxy encoded it", () => {
@@ -72,19 +74,35 @@ describe("the caller", () => {
       fc.property(caller, ({ extra, groups, uid, user }) => {
         const headers = {
           host: ["operator"],
-          "x-remote-user": [user],
-          "x-remote-uid": [uid],
-          "x-remote-group": groups,
-          ...Object.fromEntries(Object.entries(extra).map(([name, values]) => [`x-remote-extra-${wire(name)}`, values]))
+          "x-remote-user": [bytes(user)],
+          "x-remote-uid": [bytes(uid)],
+          "x-remote-group": groups.map(bytes),
+          ...Object.fromEntries(
+            Object.entries(extra).map(([name, values]) => [`x-remote-extra-${wire(name)}`, values.map(bytes)])
+          )
         }
-        expect(callerFrom(headers, usualHeaders)).toEqual({ user, uid, groups, extra })
+        expect(who(headers)).toEqual({ user, uid, groups, extra })
       })
     )
   })
 
   it("is nobody without a name, whatever else is said", () => {
     for (const user of [undefined, [], [""]])
-      expect(callerFrom({ "x-remote-user": user, "x-remote-group": ["system:masters"] }, usualHeaders)).toBeUndefined()
+      expect(callerFrom({ "x-remote-user": user, "x-remote-group": ["system:masters"] }, usualHeaders)).toEqual(
+        Result.fail({ _tag: "NoUser" })
+      )
+  })
+
+  it.each([
+    ["x-remote-user", "J\xfcrgen"],
+    ["x-remote-uid", "\xc0\xaf"],
+    ["x-remote-group", "\xed\xa0\x80"],
+    ["x-remote-extra-team", "\xff"],
+    ["x-remote-extra-%ff", "a"]
+  ])("is nobody with bytes that are not UTF-8 in %s", (header, value) => {
+    expect(callerFrom({ "x-remote-user": ["ann"], [header]: ["ann", value] }, usualHeaders)).toEqual(
+      Result.fail({ _tag: "NotUtf8", header })
+    )
   })
 
   it("is told only by the headers that the cluster names: the first user, all groups", () => {
@@ -100,12 +118,12 @@ describe("the caller", () => {
       "x-f-team": ["2"],
       "x-remote-uid": ["0"]
     }
-    expect(callerFrom(headers, names)).toEqual({ user: "ann", groups: ["one", "two"], extra: { team: ["1", "2"] } })
+    expect(callerFrom(headers, names)).toEqual(
+      Result.succeed({ user: "ann", groups: ["one", "two"], extra: { team: ["1", "2"] } })
+    )
   })
 
   it("keeps a key that is not percent-encoded as it is", () => {
-    expect(callerFrom({ "x-remote-user": ["a"], "x-remote-extra-%zz": ["1"] }, usualHeaders)?.extra).toEqual({
-      "%zz": ["1"]
-    })
+    expect(who({ "x-remote-user": ["a"], "x-remote-extra-%zz": ["1"] }).extra).toEqual({ "%zz": ["1"] })
   })
 })

@@ -183,6 +183,20 @@ describe("childPlan", () => {
       expect(childPlan(noPods({ ...last, child }), created + 400_000)[0]).toEqual({ _tag: "ResolveTarget" })
     })
 
+    it("is not ended for want of a link before its parent has heard of it: the next would not know", () => {
+      const child = read()
+      const alone = {
+        child,
+        sockets: { open: 0, lastClosedAt: created - 20_000 },
+        defaults: { ...observed({}).defaults, sessionTtlSecs: 30 }
+      }
+      expect(childPlan(noPods(alone), created + 59_000).map(({ _tag }) => _tag)).not.toContain("DeleteChild")
+      expect(conditionOf(noPods({ ...alone, ...last }), created + 60_000).condition).toMatchObject({ reason: "NoPods" })
+      expect(childPlan(noPods({ ...alone, ...last }), created + 75_000).map(({ _tag }) => _tag)).toEqual([
+        "DeleteChild"
+      ])
+    })
+
     it("has nothing to lose where its part of a session never had pods", () => {
       const child = read()
       const never = { ...last, child, pods: { ...last.pods, hadPods: false } }

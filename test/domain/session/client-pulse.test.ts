@@ -18,11 +18,20 @@ const pinging = (...times: ReadonlyArray<number>): Pulse =>
   times.reduce((pulse, at) => heard(pulse, ping, at), newPulse(0))
 
 describe("the pulse of a client", () => {
-  it("has no interval before two Pings, and then is not gone whatever its silence", () => {
-    for (const pulse of [newPulse(0), pinging(0), heard(newPulse(0), other, 5)]) {
+  it("has no interval before two Pings; without any it is not gone whatever its silence", () => {
+    for (const pulse of [newPulse(0), heard(newPulse(0), other, 5), excuse(newPulse(0), 5)]) {
       expect(intervalOf(pulse)).toBeUndefined()
       expect(isGone(pulse, 1e9)).toBe(false)
     }
+  })
+
+  it("that fell asleep after its first Ping is gone after three usual intervals, or as many as it is given", () => {
+    for (const pulse of [pinging(0), excuse(pinging(-5_000), 0), heard(pinging(-5_000), other, 0)]) {
+      expect(intervalOf(pulse)).toBeUndefined()
+      expect([isGone(pulse, 89_999), isGone(pulse, 90_000)]).toEqual([false, true])
+      expect([isGone(pulse, 179_999, 2), isGone(pulse, 180_000, 2)]).toEqual([false, true])
+    }
+    expect(isGone(pinging(0, 120_000), 300_000, 1), "its own interval is longer").toBe(false)
   })
 
   it("is gone after three intervals without a word, not before, and not while it says anything", () => {

@@ -4,10 +4,11 @@ import { failureStatus } from "../../../src/domain/session/failure-status.ts"
 import { explainFailure, failureReasons } from "../../../src/domain/session/session-failure.ts"
 
 describe("failureStatus", () => {
-  it("maps 404, 403, 410 and 500 and names cluster, cause and cure", () => {
+  it("maps 404, 400, 403, 410 and 500 and names cluster, cause and cure", () => {
     const status = (reason: (typeof failureReasons)[number]) =>
       failureStatus({ reason, message: explainFailure("cluster-a", { reason, message: "the cause." }) })
     expect(status("NoSuchTarget")).toMatchObject({ kind: "Status", status: "Failure", code: 404, reason: "NotFound" })
+    expect(status("UnusableTarget")).toMatchObject({ code: 400, reason: "BadRequest" })
     expect(status("Forbidden")).toMatchObject({ code: 403, reason: "Forbidden" })
     expect(status("NoPods")).toMatchObject({ code: 410, reason: "ReconnectNotPossible" })
     expect(status("DefaultLost")).toMatchObject({ code: 410, reason: "ReconnectNotPossible" })

@@ -46,6 +46,7 @@ const container = (args: ReadonlyArray<string>, env: Readonly<Record<string, str
     containerName: "mirrord-agent",
     podIp: "127.0.0.1",
     env: new Map([["NAME", "own"], ...Object.entries(env)]),
+    userId: 0,
     args,
     root,
     gracePeriodSeconds: () => 1,

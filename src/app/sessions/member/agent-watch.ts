@@ -5,12 +5,17 @@
  * Decides nothing: `domain/session/agent-health.ts` judges an agent, and `session-agents.ts` acts for a session.
  */
 
-import { Effect, FiberMap, type Scope } from "effect"
+import { Clock, Effect, FiberMap, type Scope } from "effect"
+import { quotation } from "../../../domain/clean-text.ts"
 import { clientMessage } from "../../../domain/protocol/client-message.ts"
+import { daemonMessage } from "../../../domain/protocol/daemon-message.ts"
+import { steadyAfter } from "../../../domain/session/agent-end.ts"
 import {
   type AgentHealth,
   type AgentWatch,
   answersWithin,
+  type ConnectionEnd,
+  endedConnection,
   healthOf,
   heardAgent,
   lookedAtPod,
@@ -35,6 +40,8 @@ interface HoldNews {
 /** An idle connection that keeps an agent: an agent without any client exits (agent.md §3.4). */
 export interface AgentHold {
   readonly health: () => AgentHealth
+  /** Tells the watch what the agent said on another connection as a part of it failed. */
+  readonly failed: (why: string) => void
   /** Tells the watch what the API server said of the pod that the agent works on. */
   readonly lookedAtPod: (sign: PodSign) => void
   /**
@@ -63,6 +70,8 @@ interface Watched {
 }
 
 interface WatchesState {
+  /** Epoch ms. */
+  readonly now: () => number
   readonly agents: Agents["Service"]
   /** By the agents' uid. */
   readonly watched: Map<string, Watched>
@@ -140,6 +149,8 @@ interface HoldState {
   greeted: (failure: string | undefined) => void
   /** From {@link AgentHold.follow} on. */
   news: HoldNews | undefined
+  /** When the connection was used first, epoch ms. */
+  openedAt: number
   /** Why the connection has ended, if it has. */
   ended: string | undefined
   isClosed: boolean
@@ -155,26 +166,51 @@ const giveUpGreeting = (hold: HoldState): void => {
   if (health._tag === "Lost") hold.greeted(health.why)
 }
 
+/** Handles the end of a connection by its agent; `close`: what the agent says of it. */
+const endedByAgent = (
+  state: WatchesState,
+  hold: HoldState,
+  watched: Watched,
+  { close, reason }: Pick<ConnectionEnd, "close" | "reason">
+): void => {
+  if (hold.ended !== undefined) return
+  leave(hold)
+  hold.ended = reason
+  const isEarly = state.now() - hold.openedAt < steadyAfter
+  // First, so that no session that starts over finds an agent that has to be replaced.
+  update(state, watched, endedConnection(watched.watch, { close, reason, isEarly }))
+  hold.greeted(close === undefined ? `the connection ended before the agent answered: ${reason}` : `it says: ${close}`)
+  if (isEarly && holdHealth(hold)._tag === "Lost") hold.news?.changed()
+  else hold.news?.ended()
+}
+
+/** The words with which an agent ends a connection. */
+const closeOf = (bytes: Uint8Array): string | undefined => {
+  const read = daemonMessage.decode(bytes)
+  return read._tag === "Decoded" && read.value._tag === "Close" ? quotation(read.value.value) : undefined
+}
+
 /** Joins the watch and asks the agent over this very connection. */
 const join = (state: WatchesState, hold: HoldState): void => {
   const watched = watchedOf(state, hold.agent)
   const { channel } = hold
   hold.watched = watched
+  hold.openedAt = state.now()
   watched.holds.set(channel, () => {
     giveUpGreeting(hold)
     hold.news?.changed()
   })
   channel.open({
-    message: () => {
+    message: (bytes) => {
+      const close = closeOf(bytes)
+      if (close !== undefined) {
+        endedByAgent(state, hold, watched, { close, reason: close })
+        return channel.close()
+      }
       update(state, watched, heardAgent(watched.watch))
       hold.greeted(undefined)
     },
-    ended: (reason) => {
-      leave(hold)
-      hold.ended = reason
-      hold.greeted(`the connection ended before the agent answered: ${reason}`)
-      hold.news?.ended()
-    },
+    ended: (reason) => endedByAgent(state, hold, watched, { close: undefined, reason }),
     drained: () => {},
     ignored: () => {}
   })
@@ -208,11 +244,17 @@ const makeHold = (state: WatchesState, agent: AgentHandle, channel: FrameChannel
     watched: undefined,
     greeted: () => {},
     news: undefined,
+    openedAt: 0,
     ended: undefined,
     isClosed: false
   }
   return {
     health: () => holdHealth(hold),
+    failed: (why) => {
+      const { watched } = hold
+      const end = { close: why, reason: why, isEarly: false }
+      if (watched !== undefined) update(state, watched, endedConnection(watched.watch, end))
+    },
     lookedAtPod: (sign) => {
       if (hold.watched !== undefined) update(state, hold.watched, lookedAtPod(hold.watched.watch, sign))
     },
@@ -220,9 +262,9 @@ const makeHold = (state: WatchesState, agent: AgentHandle, channel: FrameChannel
     follow: (news) => {
       if (hold.isClosed) return
       hold.news = news
-      if (hold.ended !== undefined) news.ended()
       // It was given up while other agents of the session were still being started.
-      else if (holdHealth(hold)._tag === "Lost") news.changed()
+      if (holdHealth(hold)._tag === "Lost") news.changed()
+      else if (hold.ended !== undefined) news.ended()
     },
     close: () => {
       hold.isClosed = true
@@ -237,7 +279,13 @@ const makeHold = (state: WatchesState, agent: AgentHandle, channel: FrameChannel
 export const makeAgentWatches = (agents: Agents["Service"]): Effect.Effect<AgentWatches, never, Scope.Scope> =>
   Effect.gen(function* () {
     const tasks = yield* FiberMap.make<string>()
-    const state: WatchesState = { agents, watched: new Map(), run: yield* FiberMap.runtime(tasks)<never>() }
+    const clock = yield* Clock.Clock
+    const state: WatchesState = {
+      now: () => clock.currentTimeMillisUnsafe(),
+      agents,
+      watched: new Map(),
+      run: yield* FiberMap.runtime(tasks)<never>()
+    }
     yield* countHolding("watched agents", () => state.watched.size)
     return { hold: (agent, channel) => makeHold(state, agent, channel) }
   })

@@ -47,6 +47,7 @@ import type { Admission } from "../admission.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
 import type { AgentLockTable, AgentUser } from "./agent-lock-table.ts"
 import type { ClusterSessionController } from "./cluster-session-controller.ts"
+import { failingAgent } from "./failing-agent.ts"
 import type { LinkTerms } from "./link-terms.ts"
 import { policedAgent } from "./policed-agent.ts"
 import type { SessionAgent, SessionClient } from "./session-state.ts"
@@ -174,7 +175,7 @@ const connectAgent = (
   Effect.gen(function* () {
     const { handle, placement } = agent
     const policies = limits === undefined || placement === undefined ? [] : yield* limits.atPod(placement)
-    const channel = yield* agents.connect(handle)
+    const channel = failingAgent(yield* agents.connect(handle), agent.hold.failed)
     const guarded = policedAgent(agentLocks.guard(handle.name, channel, user), policies)
     leadsTo.set(guarded, agent)
     return guarded

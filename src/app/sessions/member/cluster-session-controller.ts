@@ -18,7 +18,7 @@ import {
 } from "../../../domain/session/child-plan.ts"
 import { heartbeat } from "../../../domain/session/heartbeat.ts"
 import { Agents } from "../../../ports/agents.ts"
-import type { KubeObject } from "../../../ports/kube-api.ts"
+import type { KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import type { Controller } from "../../kernel/controller.ts"
 import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
 import { countHolding } from "../../kernel/holdings.ts"
@@ -29,6 +29,7 @@ import type { Reflector } from "../../kernel/reflector.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { SessionSightings } from "../session-sightings.ts"
 import { makeAgentWatches } from "./agent-watch.ts"
+import { endWithNamespace } from "./end-with-namespace.ts"
 import { performChildAction } from "./perform-child-action.ts"
 import {
   type ChildTurn,
@@ -51,6 +52,10 @@ export type { ClusterSessionOptions, SessionAgent } from "./session-state.ts"
 export interface ClusterSessionController extends Controller {
   readonly sessions: Reflector
   readonly session: (name: string) => MirrordClusterSession | undefined
+  /** Whether the part of a session over many clusters has ended here with its namespace. */
+  readonly hasLeft: (name: string) => boolean
+  /** Ends such a part if its namespace is being deleted; the result is whether that is so. */
+  readonly endWithNamespace: (session: MirrordClusterSession) => Effect.Effect<boolean, KubeError>
   /** Whether a session has no client now. */
   readonly isInactive: (session: MirrordClusterSession, now: number) => boolean
   /** The agents of a session that is ready; the first is the representative. */
@@ -168,6 +173,8 @@ export const makeClusterSessionController = (
       (self) => turnsOf({ ...known, controller: self })
     )
     return {
+      hasLeft: (name) => sessions.get(name)?.hasLeft === true,
+      endWithNamespace: (session) => endWithNamespace({ ...known, controller }, session),
       enqueue: controller.enqueue,
       sessions: controller.cache,
       session: controller.view,

@@ -21,7 +21,7 @@ import { isOfCi, sessionInfo } from "../../../domain/session/session-info.ts"
 import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
 import type { Agents } from "../../../ports/agents.ts"
 import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
-import type { Capability, ConnectAttempt, ServedSession } from "../../api/capability.ts"
+import type { Capability, ConnectAttempt, DistantSession, ServedSession } from "../../api/capability.ts"
 import { askLimits } from "../../api/session-limits.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
 import type { BranchDirectory } from "../../branches/branch-directory.ts"
@@ -101,6 +101,15 @@ const served =
     isInactive: (now) => isInactive(session, now),
     audited: auditedChild(session.metadata.name, session.spec)
   })
+
+/** The parts of sessions over many clusters, without those that have ended here with their namespace. */
+const partsHere = (members: MemberSessions, controller: ClusterSessionController): ReadonlyArray<DistantSession> =>
+  sessionsHere(controller, "Children")
+    .filter(({ metadata: { name } }) => !controller.hasLeft(name))
+    .map((session) => ({
+      ...served(members, controller)(session),
+      endWithNamespace: controller.endWithNamespace(session)
+    }))
 
 const attachTo =
   (members: MemberSessions) =>
@@ -212,7 +221,7 @@ export const makeMemberCapability = (
       },
       usedCopies: () => usedCopies(controller.sessions.all()),
       storedCopyUses: Effect.map(api.list(mirrordClusterSessions), ({ items }) => usedCopies(items)),
-      distantSessions: () => sessionsHere(controller, "Children").map(served(members, controller)),
+      distantSessions: () => partsHere(members, controller),
       servesBranches: (route) => servesBranches(ground, route),
       admit: admitHere(ground, branches, controller),
       targets: targetsHere({ api: retryingApi(api), protectedNamespaces }),

@@ -14,7 +14,7 @@ import {
 import type { OwnerReference } from "../../../domain/resources/object-meta.ts"
 import { apiVersionOf, readResource } from "../../../domain/resources/resource-descriptor.ts"
 import { type AgentEnd, afterEnd, startingPlacements } from "../../../domain/session/agent-end.ts"
-import type { PodSign } from "../../../domain/session/agent-health.ts"
+import { type PodSign, silent } from "../../../domain/session/agent-health.ts"
 import { refreshEvery } from "../../../domain/session/child-plan.ts"
 import { traceparentAnnotation } from "../../../domain/session/names.ts"
 import type { SessionFailure } from "../../../domain/session/session-failure.ts"
@@ -51,14 +51,16 @@ const startedAtOnce = 8
 type StartedAgent = Result.Result<RunningAgent, AgentFailed | AgentUnreachable | SessionFailure>
 
 /** Why a session waits before it starts agents again. */
-const failures: Readonly<Record<AgentEnd["cause"], SessionFailure>> = {
-  Ended: {
+const failureAfter = ({ hold }: RunningAgent, cause: AgentEnd["cause"]): SessionFailure => {
+  const health = hold.health()
+  if (cause === "Ended" || health._tag !== "Lost")
+    return { reason: "Error", message: "its agent ended right after its start; `kubectl logs` of its pod says why" }
+  return {
     reason: "Error",
-    message: "its agent ended right after its start; `kubectl logs` of its pod says why"
-  },
-  GivenUp: {
-    reason: "Error",
-    message: "one agent after the other stopped answering; look at the node of its pod"
+    message:
+      health.why === silent
+        ? "one agent after the other stopped answering; look at the node of its pod"
+        : `one agent after the other was given up: ${health.why}`
   }
 }
 
@@ -119,7 +121,7 @@ const agentEnded = (
       break
     case "Fail":
       release(session)
-      session.agent = failedAttempt(session, failures[cause], now)
+      session.agent = failedAttempt(session, failureAfter(agent, cause), now)
   }
   sessionChanged(state, name)
 }

@@ -63,7 +63,7 @@ export interface ClusterSessionOptions {
 export interface SessionAgent {
   readonly pod: string
   readonly handle: AgentHandle
-  readonly hold: Pick<AgentHold, "health">
+  readonly hold: Pick<AgentHold, "health" | "failed">
   /** The container that it works on; nothing for a targetless one. */
   readonly placement: AgentPlacement | undefined
 }
@@ -103,6 +103,8 @@ export interface SessionState {
   servedBy: string | undefined
   /** Agents that are being started, as the bounds count them. */
   starting: ReadonlySet<string>
+  /** Whether its namespace was being deleted when it was last asked for. */
+  hasLeft: boolean
   /** Attempts in a row that failed. */
   failures: number
   /**
@@ -189,6 +191,7 @@ export const newSession = (session: MirrordClusterSession, requirePrimary = fals
   leftOut: new Map(),
   servedBy: undefined,
   starting: new Set(),
+  hasLeft: false,
   failures: 0,
   givenUp: undefined
 })
@@ -218,6 +221,7 @@ export const failedAttempt = (session: SessionState, failure: SessionFailure, at
 /** Records what a look for the target's pods found. */
 export const lookedForPods = (session: SessionState, target: TargetObservation<Placements>): void => {
   session.target = target
+  if (target._tag === "Resolved") session.hasLeft = false
   if (target._tag === "Resolved") session.pods = afterLook(session.pods, { _tag: "Found" })
   if (target._tag === "Failed")
     session.pods = afterLook(session.pods, { _tag: "Failed", at: target.at, ...target.failure })

@@ -68,16 +68,27 @@ const failWith = (error: TargetError): Effect.Effect<never, SessionFailure> => E
 const orFail = <A>(result: Result.Result<A, TargetError>): Effect.Effect<A, SessionFailure> =>
   Effect.fromResult(Result.mapError(result, targetFailure))
 
-const refused = ({ namespace, path }: LookUp, error: KubeError): SessionFailure => {
+/** `reference`: the workload that was asked for, if the target only refers to it. */
+const refused = ({ namespace, path }: LookUp, error: KubeError, reference?: string): SessionFailure => {
   // A kind that the cluster does not serve is a 404 without an object's name in it.
-  if (error.reason === "NotFound") return targetFailure({ _tag: "NoSuchTarget", target: path, namespace })
+  if (error.reason === "NotFound")
+    return targetFailure(
+      reference === undefined
+        ? { _tag: "NoSuchTarget", target: path, namespace }
+        : { _tag: "NoSuchReference", target: path, reference, namespace }
+    )
   if (error.reason === "Forbidden") return targetFailure({ _tag: "Forbidden", target: path, detail: error.detail })
   return { reason: "Error", message: `looking up ${path} failed: ${error.detail}` }
 }
 
-const get = <T>(lookUp: LookUp, resource: ResourceDescriptor<T>, name: string): Effect.Effect<T, SessionFailure> =>
+const get = <T>(
+  lookUp: LookUp,
+  resource: ResourceDescriptor<T>,
+  name: string,
+  reference?: string
+): Effect.Effect<T, SessionFailure> =>
   lookUp.api.get(resource, name, lookUp.namespace).pipe(
-    Effect.mapError((error) => refused(lookUp, error)),
+    Effect.mapError((error) => refused(lookUp, error, reference)),
     Effect.flatMap((object) =>
       Effect.fromResult(
         Result.mapError(readResource(resource, object), ({ message }): SessionFailure => ({ reason: "Error", message }))
@@ -171,7 +182,8 @@ const referencedSelector = (
     const descriptor = referenced[kind]
     if (descriptor === undefined)
       return yield* failWith({ _tag: "UnknownWorkloadRef", target: path, apiVersion: "v1", kind })
-    const selector = yield* orFail(workloadSelector(path, yield* get(lookUp, descriptor, name)))
+    const object = yield* get(lookUp, descriptor, name, `${kind.toLowerCase()}/${name}`)
+    const selector = yield* orFail(workloadSelector(path, object))
     return selector._tag === "Labels"
       ? selector
       : yield* failWith({ _tag: "MissingSelector", target: path, field: "spec.selector.matchLabels" })

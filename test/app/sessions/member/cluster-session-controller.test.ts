@@ -1,7 +1,7 @@
 import { Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { describe, expect } from "vitest"
-import { deployments, pods } from "../../../../src/domain/resources/core-kinds.ts"
+import { deployments, namespaces, pods } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { timestamp } from "../../../../src/domain/resources/object-meta.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
@@ -82,6 +82,42 @@ describe("one session in one cluster", () => {
       )
     )
   })
+
+  it.effect(
+    "that is a part of a fleet's ends with its namespace, within the turn, and begins anew in another one",
+    () =>
+      Effect.gen(function* () {
+        const { agents, api, condition, create, member } = yield* start
+        const part = `${parentOf}-cluster-a`
+        api.write(namespaces, "default", {})
+        create({ multiClusterParentName: parentOf }, part)
+        yield* pass(1)
+        const session = member.controller.session(part)
+        if (session === undefined) throw new Error("the part is not there")
+        const { endWithNamespace, hasLeft } = member.controller
+        expect([yield* endWithNamespace(session), hasLeft(part), condition(part)?.status]).toEqual([
+          false,
+          false,
+          "True"
+        ])
+        api.write(namespaces, "default", {
+          metadata: { deletionTimestamp: timestamp(day0), finalizers: ["kubernetes"] }
+        })
+        expect([yield* endWithNamespace(session), hasLeft(part)]).toEqual([true, true])
+        yield* pass(0)
+        expect(condition(part)).toMatchObject({
+          status: "False",
+          reason: "NoPods",
+          message: "namespace default is being deleted"
+        })
+        expect(agents.open).toBe(0)
+        api.erase(namespaces, "default")
+        expect(yield* endWithNamespace(session)).toBe(false)
+        api.write(namespaces, "default", {})
+        yield* pass(16)
+        expect([hasLeft(part), condition(part)?.status]).toEqual([false, "True"])
+      })
+  )
 
   it.effect("without a target gets an agent of its own", () =>
     Effect.gen(function* () {
@@ -284,6 +320,57 @@ describe("one session in one cluster", () => {
     })
   )
 
+  const broken = "Background task `TcpStealerTask` failed: iptables: Bad rule"
+
+  it.effect("gets another agent in place of one that ends every connection, within seconds, and goes on", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      agents.closing.set("agent-of-myapp-1 0", broken)
+      create()
+      yield* pass(5)
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1"])
+      expect(condition()?.status).toBe("True")
+    })
+  )
+
+  it.effect("gets another agent when its own breaks after it was well, and all sessions on that agent do", () =>
+    Effect.gen(function* () {
+      const { agents, api, condition, create } = yield* start
+      create()
+      api.write(mirrordClusterSessions, "session-2", { spec }, undefined, day0)
+      yield* pass(60)
+      agents.closing.set("agent-of-myapp-1 0", broken)
+      yield* pass(10)
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1"])
+      expect([condition()?.status, condition("session-2")?.status]).toEqual(["True", "True"])
+    })
+  )
+
+  it.effect("says in the agents' own words why one after the other ends its connections", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      for (let nth = 0; nth < 9; nth++) agents.closing.set(`agent-of-myapp-1 ${nth}`, broken)
+      create()
+      yield* pass(20)
+      expect(condition()).toMatchObject({ status: "False", message: expect.stringContaining(broken) })
+      expect(agents.givenUp.length).toBeLessThan(9)
+    })
+  )
+
+  it.effect("gets another agent in place of one that ends each connection at once without a word", () =>
+    Effect.gen(function* () {
+      const { agents, condition, create } = yield* start
+      create()
+      for (let i = 0; i < 2; i++) {
+        yield* pass(1)
+        agents.endAll()
+        yield* pass(16)
+      }
+      expect(agents.givenUp).toEqual(["agent-of-myapp-1"])
+      expect(condition()?.status).toBe("True")
+    })
+  )
+
   it.effect("keeps an agent that was only busy", () =>
     Effect.gen(function* () {
       const { agents, condition, create } = yield* start
@@ -392,7 +479,7 @@ describe("one session in one cluster", () => {
         agents.endAll()
       }
       expect(agents.ensured.length).toBeLessThan(6)
-      expect(condition()?.message).toContain("ended right after its start")
+      expect(condition()?.message).toContain("was given up: it ends its connections: the agent ended")
       yield* pass(120)
       expect(condition()?.status).toBe("True")
     })

@@ -167,6 +167,30 @@ describe("Deployment", () => {
 })
 
 describe("StatefulSet", () => {
+  it.live("with claims has a volume of its own in each pod, which its containers mount", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { store } = yield* testCluster(225, { app: forever })
+        const mounted = workload("apps/v1", "StatefulSet", "db", {
+          replicas: 1,
+          serviceName: "db",
+          volumeClaimTemplates: [
+            {
+              metadata: { name: "data" },
+              spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+            }
+          ]
+        })
+        const [container] = asObjects(at(mounted, "spec", "template", "spec", "containers"))
+        if (container !== undefined) container["volumeMounts"] = [{ name: "data", mountPath: "/data" }]
+        store.create(statefulSets, mounted)
+        yield* where(store, statefulSets, "db", readyReplicas(1))
+        const claim = { name: "data", persistentVolumeClaim: { claimName: "data-db-0" } }
+        assert.deepInclude(asObjects(at(store.get(pods, "default", "db-0"), "spec", "volumes")), claim)
+      })
+    )
+  )
+
   it.live("has ordered, stable names, is updated from the last, and scales down from the last", () =>
     Effect.scoped(
       Effect.gen(function* () {

@@ -260,6 +260,36 @@ describe("a pod's life", () => {
     )
   )
 
+  it.live.each<readonly [object, object, string]>([
+    [{}, {}, "0"],
+    [{ runAsUser: 1_000 }, {}, "1000"],
+    [{ runAsUser: 1_000, runAsNonRoot: true }, { runAsUser: 0, runAsNonRoot: false }, "0"],
+    [{ runAsNonRoot: true }, {}, "container has runAsNonRoot and image will run as root (pod:"],
+    [{ runAsNonRoot: true }, { runAsUser: 0 }, "container's runAsUser breaks non-root policy (pod:"]
+  ])("a container of a pod with %j and with %j of its own is judged: %s", ([ofPod, own, judged]) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { store } = yield* testCluster(215, {
+          app: ({ log, userId }) =>
+            Effect.as(
+              Effect.sync(() => log(String(userId))),
+              1
+            )
+        })
+        const terminationMessagePolicy = "FallbackToLogsOnError"
+        const container = { name: "c", image: "app", securityContext: own, terminationMessagePolicy }
+        store.create(pods, pod("p", { restartPolicy: "Never", securityContext: ofPod, containers: [container] }))
+        const said = (p: KubeObject): string => {
+          const [{ state } = {}] = statuses(p)
+          const refused = at(state, "waiting", "reason") === "CreateContainerConfigError"
+          return String(at(state, refused ? "waiting" : "terminated", "message") ?? "")
+        }
+        const told = said(yield* podWhere(store, "p", (p) => said(p) !== ""))
+        assert.strictEqual(told.trim().slice(0, judged.length), judged)
+      })
+    )
+  )
+
   it.live("init containers run first, one after the other; a failing one fails a pod that never restarts", () =>
     Effect.scoped(
       Effect.gen(function* () {
@@ -509,6 +539,22 @@ describe("logs", () => {
 })
 
 describe("an agent's view", () => {
+  it.live("of an agent that is not root is of nothing, and it redirects nothing", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const agent = captured()
+        const { store } = yield* testCluster(216, { app: forever, agent: agent.program })
+        store.create(pods, pod("p", { containers: [{ name: "c", image: "app", env: [{ name: "A", value: "1" }] }] }))
+        const id = String(statuses(yield* podWhere(store, "p"))[0]?.["containerID"])
+        const containers = [{ name: "a", image: "agent", securityContext: { runAsUser: 1_000 } }]
+        store.create(pods, pod("q", { containers }))
+        const target = (yield* agent.context).target(id)
+        assert.strictEqual(target?.env.size, 0)
+        assert.throws(() => target?.redirect(80, () => {}), /you must be root/u)
+      })
+    )
+  )
+
   it.live("finds a running container by its id and takes its connections; not after its end", () =>
     Effect.scoped(
       Effect.gen(function* () {

@@ -1,0 +1,24 @@
+/**
+ * Values of HTTP headers as text. Go writes the bytes of a text as they are, which are UTF-8 for every name that came
+ * in JSON; Node reads each byte as one character (Latin-1).
+ */
+
+const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+const lenient = new TextDecoder("utf-8", { ignoreBOM: true })
+
+const bytesOf = (value: string): Uint8Array => Uint8Array.from(value, (char) => char.charCodeAt(0))
+/** Nearly every value is ASCII. */
+const isAscii = (value: string): boolean => /^[\0-\x7f]*$/.test(value)
+
+/** The text of a value of which every character is a byte; nothing if these are not UTF-8. */
+export const headerText = (value: string): string | undefined => {
+  if (isAscii(value)) return value
+  try {
+    return strict.decode(bytesOf(value))
+  } catch {
+    return undefined
+  }
+}
+
+/** The same for a value that people read and nobody judges by: what is not UTF-8 in it is replaced. */
+export const shownHeaderText = (value: string): string => (isAscii(value) ? value : lenient.decode(bytesOf(value)))
