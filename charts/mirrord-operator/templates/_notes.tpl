@@ -92,74 +92,11 @@ This cluster has Kubernetes {{ .Capabilities.KubeVersion.Version }}. Before 1.30
 
 No SQL Server has ever run branches of SQL Server: their programs are checked with stand-ins alone. Read docs/branching.md, and try them with data that you can lose. Each is refused unless operator.mssqlBranchConfig.dbPod.acceptEula accepts Microsoft's licence.
 {{- end }}
-{{- $unused := list }}
-{{- $ofJobs := list "annotations" "check_out_of_pods" "disable_mesh_sidecar_injection" "image_pull_secrets" "labels" "namespace" "node_selector" "priority_class" "priority_class_name" "resources" "security_context" "service_account" "tolerations" "ttl" }}
-{{- range $name, $value := .Values.agent.extraConfig }}
-{{- if and (include "braid.hasEphemeralAgents" $) (has $name $ofJobs) (not (kindIs "invalid" $value)) }}
-{{- $unused = append $unused (printf "  agent.extraConfig.%s: agents are ephemeral containers, which live by the settings of their pod" $name) }}
-{{- end }}
-{{- if and (eq $name "exclude_from_mesh") (eq (toJson $value) "true") (not (include "braid.hasEphemeralAgents" $)) }}
-{{- $unused = append $unused "  agent.extraConfig.exclude_from_mesh: only agents as ephemeral containers have it" }}
-{{- end }}
-{{- end }}
-{{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
-{{- $value := (include "braid.at" (list $ .path) | fromJson).value }}
-{{- $default := index . "default" }}
-{{- if and (or $value (kindIs "bool" $value) (kindIs "float64" $value)) (ne (toJson $value) (toJson $default)) }}
-{{- $unused = append $unused (printf "  %s: %s" .path .why) }}
-{{- end }}
-{{- end }}
-{{- $pods := list "affinity" "allowedImages" "annotations" "dbServerArgs" "image" "imagePullPolicy" "imagePullSecrets" "initVolume" "labels" }}
-{{- $pods = concat $pods (list "migrationEnv" "migrationImages" "nodeSelector" "resources" "storage" "tolerations" "volume") }}
-{{- $branched := splitList " " (include "braid.branchedEngines" .) }}
-{{- range $engine := splitList " " (include "braid.engines" .) }}
-{{- if has $engine $branched }}
-{{- $known := ternary (append $pods "acceptEula") $pods (eq $engine "mssql") }}
-{{- $blocks := dict }}
-{{- range $name, $value := index $operator (print $engine "BranchConfig") }}
-{{- if eq $name "dbPod" }}
-{{- $_ := set $blocks $name $value }}
-{{- else if and (eq $name "profiles") (kindIs "map" $value) }}
-{{- range $profile, $found := $value }}
-{{- if kindIs "map" $found }}
-{{- $_ := set $blocks (printf "profiles.%s.dbPod" $profile) $found.dbPod }}
-{{- end }}
-{{- end }}
-{{- else }}
-{{- $unused = append $unused (printf "  operator.%sBranchConfig.%s: branches have no such setting yet" $engine $name) }}
-{{- end }}
-{{- end }}
-{{- range $block, $value := $blocks }}
-{{- if kindIs "map" $value }}
-{{- range $field, $_ := $value }}
-{{- if not (has $field $known) }}
-{{- $unused = append $unused (printf "  operator.%sBranchConfig.%s.%s: branches have no such setting yet" $engine $block $field) }}
-{{- end }}
-{{- end }}
-{{- end }}
-{{- end }}
-{{- else if include "braid.on" (index $operator (print $engine "Branching")) }}
-{{- $unused = append $unused (printf "  operator.%sBranching: no branch of this engine is made yet, and each is refused with a sentence" $engine) }}
-{{- end }}
-{{- end }}
-{{- $known := include "braid.agentFields" . | fromYaml }}
-{{- range $name, $_ := .Values.agent.extraConfig }}
-{{- $line := printf "  agent.extraConfig.%s: " $name }}
-{{- if not (or (hasKey $known $name) (contains $line (join "\n" $unused))) }}
-{{- $unused = append $unused (print $line "agents have no such setting") }}
-{{- end }}
-{{- end }}
-{{- $fields := list "server" "authType" "isDefault" "namespace" "caData" "region" "tenantId" "clientId" "bearerToken" "tlsCrt" "tlsKey" }}
 {{- $inline := list }}
 {{- range $name, $cluster := $multi.clusters }}
-{{- $path := printf "operator.multiCluster.clusters.%s" $name }}
-{{- range $field, $value := kindIs "map" $cluster | ternary $cluster dict }}
-{{- if not (has $field $fields) }}
-{{- $meant := "" }}
-{{- range $fields }}{{- if eq (lower .) (regexReplaceAll "[^a-z]" (lower $field) "") }}{{- $meant = printf ", is it %s?" . }}{{- end }}{{- end }}
-{{- $unused = append $unused (printf "  %s.%s: a cluster has no such field%s" $path $field $meant) }}
-{{- else if and $value (has $field (list "bearerToken" "tlsKey")) }}
-{{- $inline = append $inline (printf "  %s.%s" $path $field) }}
+{{- range $field := list "bearerToken" "tlsKey" }}
+{{- if and (kindIs "map" $cluster) (index ($cluster | default dict) $field) }}
+{{- $inline = append $inline (printf "  operator.multiCluster.clusters.%s.%s" $name $field) }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -171,10 +108,18 @@ No SQL Server has ever run branches of SQL Server: their programs are checked wi
 Secrets in the values, so also in Helm's Secrets of each revision of this release. Better make the Secret by hand and leave them out:
 {{ join "\n" $inline }}
 {{- end }}
+{{- $unused := include "braid.unusedValues" . | fromYamlArray }}
+{{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
+{{- if include "braid.isSet" (list $ .) }}
+{{- $unused = append $unused (printf "%s: %s" .path .why) }}
+{{- end }}
+{{- end }}
 {{- if $unused }}
 
 Accepted, without effect:
-{{ join "\n" $unused }}
+{{- range $unused }}
+  {{ . }}
+{{- end }}
 {{- end }}
 
 To uninstall, a pod of {{ include "braid.image" . }} ends all sessions first. If it cannot run, end them by hand:

@@ -1,6 +1,7 @@
 {{/*
-Reading values. Every template includes "braid.normalise" first: maps that a values file set to null become empty, names that may not be
-empty get their default, and so do switches that are on by default when they are null, so that nothing below needs to look twice.
+Reading values. Every template includes "braid.normalise" first. It refuses values that cannot be used; maps that a values file set to null
+become empty, names that may not be empty get their default, and so do switches that are on by default when they are null, so that nothing
+below needs to look twice.
 test/charts/null-values.test.ts lists the values for which null is not the default.
 */}}
 {{- define "braid.normalise" -}}
@@ -19,8 +20,11 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
     {{- $parent = index $parent $key -}}
   {{- end -}}
 {{- end -}}
-{{- if $wrong -}}{{- fail (printf "the values cannot be used:\n%s" (uniq $wrong | join "\n")) -}}{{- end -}}
 {{- $operator := .Values.operator -}}
+{{- $isJudged := hasKey .Values "braid.judged" -}}
+{{- if not $isJudged -}}
+  {{- $wrong = concat (uniq $wrong) (include "braid.kindMistakes" (list "" (include "braid.knownValues" . | fromYaml) .Values) | fromYamlArray) -}}
+{{- end -}}
 {{- /* Left open, the certificate is checked wherever it is known by whom: only one that the user brings without its CA is not. */}}
 {{- $unchecked := and (include "braid.hasTlsSecret" .) (not .Values.tls.apiService.caBundle) (not (include "braid.on" .Values.tls.certManager.enabled)) -}}
 {{- if kindIs "invalid" .Values.tls.apiService.insecureSkipTLSVerify -}}{{- $_ := set .Values.tls.apiService "insecureSkipTLSVerify" (not (not $unchecked)) -}}{{- end -}}
@@ -32,14 +36,15 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
   {{- $key := splitList "." $path | last -}}
   {{- if kindIs "invalid" (index $parent $key) -}}{{- $_ := set $parent $key true -}}{{- end -}}
 {{- end -}}
-{{- if kindIs "invalid" $operator.replicas -}}{{- $_ := set $operator "replicas" 1 -}}{{- end -}}
+{{- range $field, $default := dict "replicas" 1 "port" 443 "terminationGracePeriodSeconds" 30 -}}
+  {{- if has (toString (index $operator $field)) (list "" "<nil>") -}}{{- $_ := set $operator $field $default -}}{{- end -}}
+{{- end -}}
 {{- $_ := set .Values "namespace" (include "braid.text" .Values.namespace | default "mirrord") -}}
 {{- $_ := set .Values.service "name" (include "braid.text" .Values.service.name | default "mirrord-operator") -}}
 {{- $_ := set .Values.sa "name" (include "braid.text" .Values.sa.name | default "mirrord-operator") -}}
 {{- $_ := set .Values.tls "secret" (include "braid.text" .Values.tls.secret | default "mirrord-operator-tls") -}}
 {{- $_ := set .Values.tls.certManager "issuer" (include "braid.text" .Values.tls.certManager.issuer | default "mirrord-operator-issuer") -}}
 {{- $_ := set .Values.tls.certManager "certificate" (include "braid.text" .Values.tls.certManager.certificate | default "mirrord-operator-tls") -}}
-{{- $_ := set $operator "port" ($operator.port | default 443) -}}
 {{- $_ := set $operator "image" ($operator.image | default "ghcr.io/braid-operator/braid") -}}
 {{- $_ := set $operator "imagePullPolicy" ($operator.imagePullPolicy | default "IfNotPresent") -}}
 {{- /* The operator lets this variable win over its file; so rights and file are as it says. */ -}}
@@ -66,7 +71,23 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- if not (or (kindIs "invalid" $tls) (include "braid.isStructure" $tls)) -}}
   {{- $_ := set .Values.agent "tls" (has (include "braid.text" $tls) (include "braid.trueWords" . | splitList " ")) -}}
 {{- end -}}
+{{- /* The values are the same for all templates, so the first one that is rendered judges them, with all mistakes at once. */ -}}
+{{- if not $isJudged -}}
+  {{- $_ := set .Values "braid.judged" true -}}
+  {{- $wrong = concat $wrong (include "braid.mistakes" . | fromYamlArray) -}}
+  {{- if $wrong -}}{{- include "braid.refuse" $wrong -}}{{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Ends the rendering with these sentences. */}}
+{{- define "braid.refuse" -}}
+{{- fail (printf "the values cannot be used:\n%s" (join "\n" .)) -}}
+{{- /* `helm lint` prints a failure and goes on, and would call the chart well. A template that does not exist is an error there too. */ -}}
+{{- include "the values cannot be used, as the lines [INFO] Fail say" . -}}
+{{- end -}}
+
+{{/* The values that there are, with the kind of each, in YAML. */}}
+{{- define "braid.knownValues" -}}{{- .Files.Get "files/known-values.yaml" -}}{{- end -}}
 
 {{/* "true" when a switch is on. Text counts as it reads: "false" is off, unlike in a plain condition. */}}
 {{- define "braid.on" -}}
