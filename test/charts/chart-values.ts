@@ -100,6 +100,7 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.dbBranching.initPodVolumeLimit": "2Gi",
   "operator.dbBranching.databasePodVolumeLimit": "2Gi",
   "operator.podDisruptionBudget.maxUnavailable": 2,
+  "operator.podUsers": false,
   "tls.certManager.certificate": "other",
   "tls.certManager.issuer": "other",
   "operator.priorityClassName": "other",

@@ -341,10 +341,22 @@ branchdatabases
 {{- end -}}
 {{- end -}}
 
+{{/* "true" where pods name their users. OpenShift gives each namespace users of its own, and refuses others. */}}
+{{- define "braid.namesUsers" -}}
+{{- $own := include "braid.text" .Values.operator.extraEnv.OPERATOR_POD_USERS -}}
+{{- $value := ternary .Values.operator.podUsers $own (eq $own "") -}}
+{{- if eq (include "braid.text" $value) "" -}}
+  {{- if not (include "braid.on" .Values.openshift) -}}true{{- end -}}
+{{- else if has (include "braid.text" $value) (include "braid.trueWords" . | splitList " ") -}}true
+{{- end -}}
+{{- end -}}
+
 {{/* Security of the pod and of its container: the restricted Pod Security Standard. */}}
 {{- define "braid.podSecurity" -}}
 runAsNonRoot: true
+{{- if include "braid.namesUsers" . }}
 runAsUser: 1000
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}

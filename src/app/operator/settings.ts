@@ -463,7 +463,7 @@ export const readSettings = (
         allowed: Option.getOrElse(env.allowedNamespaces, () => "").split(",")
       }),
       makesCopies: env.makesCopies,
-      copyImage: env.copiesUseAgentImage ? agents : undefined,
+      copyImage: env.copiesUseAgentImage ? { ...agents, leavesUsersOut: env.branches.leavesUsersOut } : undefined,
       branchSettings: yield* readBranchSettings(env.branches),
       requirePrimary: env.requirePrimary,
       sharding: env.sharding,
