@@ -22,9 +22,20 @@ const operator = Command.make("operator", {}, () =>
   )
 ).pipe(Command.withDescription("Runs the operator of one cluster, configured by the environment of the chart."))
 
+/** Flags by which a person's commands find their cluster. */
+const clusterFlags = {
+  kubeconfig: optionalText("kubeconfig", "Path of a kubeconfig; otherwise KUBECONFIG or ~/.kube/config"),
+  context: optionalText("context", "Context of the kubeconfig; otherwise its current one")
+}
+
 const cleanup = Command.make(
   "cleanup",
   {
+    ...clusterFlags,
+    apply: Flag.Boolean("apply").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("Do it; otherwise it is only printed")
+    ),
     waitSecs: Flag.Int("wait-secs").pipe(
       Flag.withDefault(30),
       Flag.withDescription(
@@ -49,13 +60,11 @@ const cleanup = Command.make(
       () => import("./commands/cleanup/cleanup-command.ts"),
       ({ runCleanup }) => runCleanup(options)
     )
-).pipe(Command.withDescription("Ends every session of this cluster, before the operator is uninstalled."))
-
-/** Flags by which a person's commands find their cluster. */
-const clusterFlags = {
-  kubeconfig: optionalText("kubeconfig", "Path of a kubeconfig; otherwise KUBECONFIG or ~/.kube/config"),
-  context: optionalText("context", "Context of the kubeconfig; otherwise its current one")
-}
+).pipe(
+  Command.withDescription(
+    "Ends every session of a cluster, before the operator is uninstalled. Prints what it would end; --apply ends it."
+  )
+)
 
 const operatorNamespace = (description: string) =>
   Flag.String("namespace").pipe(Flag.withAlias("n"), Flag.withDefault("mirrord"), Flag.withDescription(description))

@@ -271,7 +271,9 @@ describeHelm("NOTES", (helm) => {
       values: { operator: { image: "registry.example.com/braid", imageTag: "7" } }
     })
     expect(notes).toContain("a pod of registry.example.com/braid:7 ends all sessions first")
-    expect(notes).toContain("\n  braid cleanup\n  helm uninstall braid --namespace releases --no-hooks\n")
+    expect(notes).toContain(
+      "\n  braid cleanup --copies --apply\n  helm uninstall braid --namespace releases --no-hooks\n"
+    )
   })
 
   it("warn of the published operator's image", async () => {

@@ -129,7 +129,7 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     ["hooks-with-branches"]
   ],
   ["primary with workloads", primaryWithWorkloads, account("mirrord-hooks"), ["hooks-with-copies"]],
-  ["primary", primary, account("mirrord-hooks"), ["hooks"]]
+  ["primary", primary, account("mirrord-hooks"), ["hooks-with-copies"]]
 ]
 
 /**

@@ -6,10 +6,34 @@
 {{- $isMember := include "braid.isMember" . }}
 braid {{ .Chart.AppVersion }} in namespace {{ .Values.namespace }}: {{ if and $isPrimary $isMember }}primary {{ include "braid.clusterName" . }}, and member{{ else if $isPrimary }}primary {{ include "braid.clusterName" . }}{{ else if $isMember }}member{{ else }}single cluster{{ end }}.
 
-Is it well?
-  kubectl get mirrordoperators.operator.metalbear.co operator -o yaml
+{{- if and (eq $operator.image "ghcr.io/braid-operator/braid") (not $operator.imageTag) }}
+
+The image {{ include "braid.image" . }} is not published yet, so no pod can start: build one with the repository's Containerfile, and name it by operator.image and operator.imageTag.
+{{- end }}
+
+Is it well? This runs braid doctor in the cluster:
+{{- if eq .Release.Namespace .Values.namespace }}
+  helm test {{ .Release.Name }} --namespace {{ .Release.Namespace }} --logs
+{{- else }}
+  helm test {{ .Release.Name }} --namespace {{ .Release.Namespace }}
+  kubectl --namespace {{ .Values.namespace }} logs mirrord-doctor
+{{- end }}
+{{- if or $isPrimary (not $isMember) }}
+
+Who may use it? Nobody, until you bind a role, for example for one namespace:
+  kubectl create clusterrolebinding mirrord-basic --clusterrole=mirrord-operator-user-basic --group=GROUP
+  kubectl --namespace NAMESPACE create rolebinding mirrord --clusterrole=mirrord-operator-user --group=GROUP
+
+Their first session, with mirrord's own client:
+  mirrord exec --target deployment/NAME --target-namespace NAMESPACE -- COMMAND
+{{- else }}
+
+Sessions begin at the primary, and so do the rights of users.
+{{- end }}
 {{- if $isPrimary }}
-Its clusters are in status.connected_clusters, each with its version or with what is wrong.
+
+Its clusters, each with its version or with what is wrong:
+  kubectl get mirrordoperators.operator.metalbear.co operator -o jsonpath='{.status.connected_clusters}'
 {{- if not (or $multi.clusters $multi.providers) }}
 
 To do: operator.multiCluster.clusters is empty{{ if eq (include "braid.bool" $multi.managementOnly) "true" }}, so no session can run{{ end }}.
@@ -122,10 +146,13 @@ Accepted, without effect:
 {{- end }}
 {{- end }}
 
-To uninstall, a pod of {{ include "braid.image" . }} ends all sessions first. If it cannot run, end them by hand:
-  braid cleanup
+To uninstall, a pod of {{ include "braid.image" . }} ends all sessions{{ if include "braid.hasBranches" . }} and branches{{ end }} first. If it cannot run, end them by hand:
+  braid cleanup --copies{{ if include "braid.hasBranches" . }} --branches{{ end }} --apply
   helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }} --no-hooks
 The chart's README, "Uninstalling", has the same without braid.
+{{- if include "braid.on" .Values.createNamespace }}
+The namespace {{ .Values.namespace }} goes with the release, and with it all that is in there, also Secrets that you made. Set createNamespace to false to keep it.
+{{- end }}
 {{- if contains "metalbear-co/operator" $operator.image }}
 
 operator.image is the published operator. This chart starts its image with the argument "operator", which only braid's understands.

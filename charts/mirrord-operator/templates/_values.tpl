@@ -74,9 +74,36 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- /* The values are the same for all templates, so the first one that is rendered judges them, with all mistakes at once. */ -}}
 {{- if not $isJudged -}}
   {{- $_ := set .Values "braid.judged" true -}}
-  {{- $wrong = concat $wrong (include "braid.mistakes" . | fromYamlArray) -}}
+  {{- $wrong = concat $wrong (include "braid.mistakes" . | fromYamlArray) (include "braid.livingCopies" . | fromYamlArray) -}}
   {{- if $wrong -}}{{- include "braid.refuse" $wrong -}}{{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+A sentence for each copy of a target that an upgrade would leave behind, and each workload whose pods it holds, as a list in YAML: the
+operator that is installed makes copies, and the next one has no rights to end them. Only helm with a cluster sees any.
+*/}}
+{{- define "braid.livingCopies" -}}
+{{- $sentences := list -}}
+{{- if and .Release.IsUpgrade (not (include "braid.copiesTargets" .)) -}}
+  {{- $copies := false -}}
+  {{- $role := lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "mirrord-operator" -}}
+  {{- range $role.rules -}}
+    {{- if and (has "deployments" (.resources | default list)) (has "patch" (.verbs | default list)) -}}{{- $copies = true -}}{{- end -}}
+  {{- end -}}
+  {{- if $copies -}}
+    {{- range $kind, $label := dict "v1 Pod" "copy-target" "apps/v1 Deployment" "scaled-down-from" "apps/v1 StatefulSet" "scaled-down-from" -}}
+      {{- $words := splitList " " $kind -}}
+      {{- range (lookup (first $words) (last $words) "" "").items -}}
+        {{- if hasKey (.metadata.labels | default dict) (print "operator.metalbear.co/" $label) -}}
+          {{- $what := ternary "is a copy of a target, which nobody would end" "has given its pods to a copy, and nobody would give them back" (eq $label "copy-target") -}}
+          {{- $sentences = append $sentences (printf "%s %s/%s: it %s with these values; end the copy's session, or run braid cleanup --copies --apply, and upgrade again." (last $words) .metadata.namespace .metadata.name $what) -}}
+        {{- end -}}
+      {{- end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $sentences -}}
 {{- end -}}
 
 {{/* Ends the rendering with these sentences. */}}
