@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { type RunningCluster, runCluster } from "../../../../lab/cluster/running-cluster.ts"
+import { type RunningCluster, runCluster } from "../../../lab/cluster/running-cluster.ts"
 import { runBraid } from "../../../support/run-braid.ts"
 
 it("braid cleanup ends with code 1 and a sentence when there is no cluster", async () => {
