@@ -56,6 +56,8 @@ export interface Installation {
   readonly search: ClusterSearch
   readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
+  /** Findings about values of the chart that have no effect, for the doctor alone. */
+  readonly unused?: ReadonlyArray<Finding>
   /** Where the configuration of a primary stands, as a person's kubeconfig shows it. */
   readonly sources?: FleetSources
 }
@@ -150,7 +152,8 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
     fleet: settings.fleet,
     search: settings.search,
     account: undefined,
-    findings: unusedValueFindings(mountedUnusedValues())
+    findings: [],
+    unused: unusedValueFindings(mountedUnusedValues())
   } as const
 })
 
@@ -279,16 +282,16 @@ export const installationByKubeConfig = (
         fleet: undefined,
         findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
       }
-    const findings = unusedValueFindings(asString(at(configMap.success, "data", unusedValuesFile)))
-    if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings }
+    const unused = unusedValueFindings(asString(at(configMap.success, "data", unusedValuesFile)))
+    if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [], unused }
     const findsClusters = search.providers.length > 0
     const sources = sourcesOf(configMap.success, env, { findsClusters, managementOnly })
     const access = parseAccessProviders(documentIn(configMap.success, env, "OPERATOR_ACCESS_PROVIDERS"))
     const both = Result.all({ fleet: parseFleetConfiguration(sources.documents, sha256Hex), access })
     if (Result.isFailure(both)) {
-      const mistakes = both.failure.map(({ message }) => failed("configuration", message, correctValues))
-      return yield* Effect.fail(noInstallation("kubeconfig", [...mistakes, ...findings]))
+      const findings = both.failure.map(({ message }) => failed("configuration", message, correctValues))
+      return yield* Effect.fail(noInstallation("kubeconfig", findings))
     }
     const found = searchWithin(search, both.success.access, namespace)
-    return { ...installed, fleet: both.success.fleet, search: found, sources, findings }
+    return { ...installed, fleet: both.success.fleet, search: found, sources, findings: [], unused }
   })

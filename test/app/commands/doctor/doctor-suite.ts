@@ -230,7 +230,6 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         seenFrom: "operator",
         verdict: "failed",
         findings: [
-          ...unused,
           {
             check: "configuration",
             status: "failed",
@@ -238,7 +237,8 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
               "Cluster well of Secret mirrord/well is not used: its name collides with that of cluster well of the " +
               "configuration; rename one of the two.",
             fix: "Rename one of the two clusters."
-          }
+          },
+          ...unused
         ]
       })
       expect(asObjects(at(report, "clusters")).map(({ name }) => name)).toEqual([
