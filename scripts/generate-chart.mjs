@@ -14,9 +14,9 @@ if (process.argv.includes("--help")) {
   console.log(`node scripts/generate-chart.mjs [--check]
 
 Copies crds/*.yaml into the chart, each with the annotation that keeps Helm from deleting it, and the table of agents'
-settings by which the templates judge agent.extraConfig, and the tree of values by which they name unknown ones. Writes the tables of the chart's README from the comments in
-values.yaml and from files/values-without-effect.yaml, and values.schema.json from those comments and from the schemas
-by which the operator reads its files. --check only compares; exit code 1 names the files that differ.`)
+settings by which the templates judge agent.extraConfig, and the tree of values by which they name unknown ones. Writes
+the tables of the chart's README from the comments in values.yaml and from files/values-without-effect.yaml,
+and values.schema.json from those comments and from the schemas by which the operator reads its files. --check only compares; exit code 1 names the files that differ.`)
   process.exit(0)
 }
 
@@ -155,7 +155,7 @@ const wholeSchema = (minimum, maximum, pattern) => ({ type: ["integer", "string"
 const wordsSchema = (words) => ({ enum: [...words, ""] })
 
 /**
- * What a value of each kind may be. `own` has none: of these the schema advises only for the fields of the operator's
+ * Values of each kind, as a schema. `own` has none: of these the schema advises only for the fields of the operator's
  * files.
  *
  * @type {Readonly<Record<string, object>>}

@@ -147,12 +147,14 @@ const serve = (
 /** The cluster of this process, or why there is none. A YAML parser quotes the file below the first line. */
 const clusterHere = Effect.try({
   try: ownKubeConfig,
-  catch: (cause) => ({
-    message:
-      `there is no cluster to serve: ${(Predicate.isError(cause) ? cause.message : String(cause)).split("\n")[0]}. The ` +
-      "chart runs this command in the operator's pod; by hand it needs KUBECONFIG, and braid doctor looks at an operator " +
-      "from outside"
-  })
+  catch: (cause) => {
+    const [why] = (Predicate.isError(cause) ? cause.message : String(cause)).split("\n")
+    return {
+      message:
+        `there is no cluster to serve: ${why}. The chart runs this command in the operator's pod; by hand it needs ` +
+        "KUBECONFIG, and braid doctor looks at an operator from outside"
+    }
+  }
 })
 
 /** Runs the operator. Exit code 2: the configuration is refused; 1: the operator cannot go on. */

@@ -14,7 +14,7 @@ import { branchEngines, type BranchEngine } from "../../domain/resources/chart-s
 const text = (name: string) => Config.option(Config.String(name)).pipe(Config.map(Option.getOrUndefined))
 
 /** Whether pods that the operator makes name no users, as OpenShift wants it. */
-export const podUsersLeftOut = Config.Boolean("OPERATOR_POD_USERS").pipe(
+const podUsersLeftOut = Config.Boolean("OPERATOR_POD_USERS").pipe(
   Config.withDefault(true),
   Config.map((isOn) => !isOn)
 )

@@ -57,7 +57,7 @@ const granted = ownRights(primaryRole, noParts).filter(({ resource }) => resourc
 /** However slow this machine is, ms. */
 const patience = 300_000
 
-/** What the chart found without effect, and what the doctor says of it. */
+/** Values that the chart found without effect, and the findings about them. */
 const unusedValues = "operator.replcas: there is no such value, did you mean operator.replicas?\nagent.tls: no agents\n"
 const unused = [
   "operator.replcas: there is no such value, did you mean operator.replicas?",
