@@ -16,7 +16,8 @@ if (process.argv.includes("--help")) {
 Copies crds/*.yaml into the chart, each with the annotation that keeps Helm from deleting it, and the table of agents'
 settings by which the templates judge agent.extraConfig, and the tree of values by which they name unknown ones. Writes
 the tables of the chart's README from the comments in values.yaml and from files/values-without-effect.yaml,
-and values.schema.json from those comments and from the schemas by which the operator reads its files. --check only compares; exit code 1 names the files that differ.`)
+and values.schema.json from those comments and from the schemas by which the operator reads its files. --check only
+compares; exit code 1 names the files that differ.`)
   process.exit(0)
 }
 

@@ -265,6 +265,24 @@ describeHelm("NOTES", (helm) => {
     )
   })
 
+  it("say the first steps: the image, the test, the role and the session", async () => {
+    const usual = await chart.notes({})
+    const steps = [
+      "The image ghcr.io/braid-operator/braid:",
+      "\n  helm test braid --namespace default\n  kubectl --namespace mirrord logs mirrord-doctor\n",
+      "--clusterrole=mirrord-operator-user --group=GROUP",
+      "\n  mirrord exec --target deployment/NAME --target-namespace NAMESPACE -- COMMAND"
+    ]
+    expect(steps.map((step) => usual.indexOf(step) > 0)).toEqual(steps.map(() => true))
+    const own = { createNamespace: false, operator: { image: "registry.example.com/braid", multiClusterMember: true } }
+    const member = await chart.notes({ namespace: "mirrord", values: own })
+    // Helm looks for the log in the namespace of the release.
+    expect(member).toContain("\n  helm test braid --namespace mirrord --logs\n")
+    expect(member).toContain("Sessions begin at the primary")
+    expect(member).not.toMatch(/not published|mirrord exec|goes with the release/u)
+    expect(usual).toContain("The namespace mirrord goes with the release, and with it all that is in there")
+  })
+
   it("say what helps when the hook's pod cannot run", async () => {
     const notes = await chart.notes({
       namespace: "releases",
