@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Writes the generated parts of the chart: its copies of the custom resources and of the table of agents' settings, the
- * tables of its README, and the schema of its values. Templates and values are written by hand.
+ * tables of its README, the tree of its values, and their schema. Templates and values are written by hand.
  */
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -14,9 +14,10 @@ if (process.argv.includes("--help")) {
   console.log(`node scripts/generate-chart.mjs [--check]
 
 Copies crds/*.yaml into the chart, each with the annotation that keeps Helm from deleting it, and the table of agents'
-settings by which the templates judge agent.extraConfig. Writes the tables of the chart's README from the comments in
-values.yaml and from files/values-without-effect.yaml, and values.schema.json from those comments and from the schemas
-by which the operator reads its files. --check only compares; exit code 1 names the files that differ.`)
+settings by which the templates judge agent.extraConfig, and the tree of values by which they name unknown ones. Writes
+the tables of the chart's README from the comments in values.yaml and from files/values-without-effect.yaml,
+and values.schema.json from those comments and from the schemas by which the operator reads its files. --check only
+compares; exit code 1 names the files that differ.`)
   process.exit(0)
 }
 
@@ -126,6 +127,64 @@ const valueRows = (described) =>
     .toSorted((a, b) => (a.key < b.key ? -1 : 1))
     .map(({ key, value, description }) => row([key, typeOf(value), `\`${JSON.stringify(value)}\``, description]))
 
+/** @type {ReadonlyArray<{ path: string; why: string }>} */
+const withoutEffect = parse(read(new URL("files/values-without-effect.yaml", chart)))
+
+/**
+ * Kinds of values that their defaults do not show. `own`: _validate.tpl has rules of its own for the value.
+ *
+ * @type {Readonly<Record<string, string>>}
+ */
+const kinds = parse(read(new URL("files/value-kinds.yaml", chart)))
+
+/** @param {string} path @param {unknown} value */
+const kindOf = (path, value) => {
+  if (withoutEffect.some((row) => path === row.path || path.startsWith(`${row.path}.`))) return "any"
+  const [, kind] = Object.entries(kinds).find(([key]) => path === key || path.startsWith(`${key}.`)) ?? []
+  if (kind !== undefined) return kind
+  if (value === null || typeof value === "string") return "text"
+  if (typeof value === "boolean") return "truth"
+  if (typeof value === "number") return "whole"
+  return Array.isArray(value) ? "list" : "map"
+}
+
+const name = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+const scalar = ["string", "number", "boolean"]
+/** @param {number} minimum @param {number} maximum @param {string} pattern */
+const wholeSchema = (minimum, maximum, pattern) => ({ type: ["integer", "string"], minimum, maximum, pattern })
+/** @param {ReadonlyArray<string>} words */
+const wordsSchema = (words) => ({ enum: [...words, ""] })
+
+/**
+ * Values of each kind, as a schema. `own` has none: of these the schema advises only for the fields of the operator's
+ * files.
+ *
+ * @type {Readonly<Record<string, object>>}
+ */
+const kindSchemas = {
+  text: { type: scalar },
+  name: { type: scalar, minimum: 0, maxLength: 253, pattern: `^(${name}(\\.${name})*)?$` },
+  namespace: { type: ["string", "integer", "boolean"], minimum: 0, pattern: `^(${name})?$` },
+  truth: { enum: [true, false, "true", "false", ""] },
+  switch: { enum: [true, false, ...["true", "yes", "on", "1", "y", "false", "no", "off", "0", "n"], ""] },
+  whole: wholeSchema(0, 2_147_483_647, "^(0|[1-9][0-9]{0,9})$"),
+  share: wholeSchema(0, 999_999_999, "^(0|[1-9][0-9]{0,8}|[1-9]?[0-9]%|100%)$"),
+  priority: wholeSchema(-2_147_483_648, 1_000_000_000, "^(0|-?[1-9][0-9]{0,9})$"),
+  bound: wholeSchema(1, 10_000, "^([1-9][0-9]{0,3}|10000)?$"),
+  port: wholeSchema(0, 65_535, "^([1-9][0-9]{0,4})?$"),
+  time: wholeSchema(0, 315_360_000, "^([1-9][0-9]{0,8})?$"),
+  quantity: {
+    type: ["number", "string"],
+    minimum: 0,
+    pattern: "^(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([numkKMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?)?$"
+  },
+  pull: wordsSchema(["Always", "IfNotPresent", "Never"]),
+  preemption: wordsSchema(["PreemptLowerPriority", "Never"]),
+  list: { type: "array" },
+  namespaces: { type: "array", items: { type: scalar, pattern: `^${name}$` } },
+  map: { type: "object" }
+}
+
 /**
  * The schema only advises: it tells editors what a value should be, and leaves refusals to the templates. Helm checks
  * values against the schema before it renders, and says less about a mistake than the templates do.
@@ -142,6 +201,17 @@ const advice = (fields) =>
     })
   )
 
+/**
+ * The chart asks more of a cluster than the operator, which reports a server or CA that it cannot use as that
+ * cluster's.
+ */
+const httpsServer = {
+  type: "string",
+  pattern: "^\\s*[hH][tT][tT][pP][sS]://([0-9A-Za-z_.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[!-~]*)?\\s*$"
+}
+/** PEM, or base64 of it: the first line of a certificate, at each of the three places where it may begin in base64. */
+const certificate = { type: "string", pattern: "-----BEGIN|LS0tLS1CRUdJT|0tLS0tQkVHSU|tLS0tLUJFR0lO|^$" }
+
 /** @param {ReadonlyArray<Described>} described */
 const valuesSchema = (described) => {
   const schema = { $schema: "http://json-schema.org/draft-07/schema#", title: "Values of the chart mirrord-operator" }
@@ -152,19 +222,42 @@ const valuesSchema = (described) => {
       node["properties"] ??= {}
       node = node["properties"][name] ??= {}
     }
-    Object.assign(node, { description, default: value })
+    const advised = kindSchemas[kindOf(path.join("."), value)]
+    Object.assign(node, { description, default: value }, advised === undefined ? {} : { anyOf: [advised, {}] })
   }
   const multiCluster = /** @type {any} */ (schema).properties.operator.properties.multiCluster.properties
   for (const [name, field] of Object.entries(advice(primaryFields))) Object.assign(multiCluster[name], field)
-  multiCluster.clusters.additionalProperties = { properties: advice(clusterFields) }
+  const ofCluster = /** @type {any} */ (advice(clusterFields))
+  ofCluster.server.anyOf[0] = httpsServer
+  ofCluster.caData.anyOf[0] = certificate
+  multiCluster.clusters.additionalProperties = { properties: ofCluster }
   return schema
 }
 
 const described = describedValues(read(new URL("values.yaml", chart)))
+
+/** The keys of values.yaml and of the published chart as a tree, with the kind of each value. */
+const knownValues = () => {
+  /** @type {Record<string, any>} */
+  const tree = {}
+  /** @param {ReadonlyArray<string>} path @param {string} kind */
+  const add = (path, kind) => {
+    let node = tree
+    for (const name of path.slice(0, -1)) node = node[name] ??= {}
+    node[path.at(-1) ?? ""] ??= kind
+  }
+  for (const { path, value } of described) add(path, kindOf(path.join("."), value))
+  for (const { path } of withoutEffect) add(path.split("."), "any")
+  return tree
+}
+wanted.set(
+  "charts/mirrord-operator/files/known-values.yaml",
+  "# Written by scripts/generate-chart.mjs: the values that there are, and of which kind each is.\n" +
+    stringify(knownValues(), { lineWidth: 120 })
+)
+
 wanted.set("charts/mirrord-operator/values.schema.json", `${JSON.stringify(valuesSchema(described), null, 2)}\n`)
 
-/** @type {ReadonlyArray<{ path: string; why: string }>} */
-const withoutEffect = parse(read(new URL("files/values-without-effect.yaml", chart)))
 const tables = {
   values: ["| Key | Type | Default | Description |", "|-----|------|---------|-------------|", ...valueRows(described)],
   "values without effect": [

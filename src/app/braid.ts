@@ -9,8 +9,15 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { commandLine } from "./commands/command-line.ts"
 import { runs, teardown } from "./commands/run-command.ts"
 import { version } from "./kernel/version.ts"
+
+/** A flag with a value where nobody gives one, which its help names. */
+const usually =
+  <A extends number | string>(value: A, description: string) =>
+  <B>(flag: Flag.Flag<B | A>): Flag.Flag<B | A> =>
+    flag.pipe(Flag.withDefault(value), Flag.withDescription(`${description}; ${value} unless given`))
 
 const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.optional, Flag.map(Option.getOrUndefined), Flag.withDescription(description))
@@ -22,13 +29,24 @@ const operator = Command.make("operator", {}, () =>
   )
 ).pipe(Command.withDescription("Runs the operator of one cluster, configured by the environment of the chart."))
 
+/** Flags by which a person's commands find their cluster. */
+const clusterFlags = {
+  kubeconfig: optionalText("kubeconfig", "Path of a kubeconfig; otherwise KUBECONFIG or ~/.kube/config"),
+  context: optionalText("context", "Context of the kubeconfig; otherwise its current one")
+}
+
 const cleanup = Command.make(
   "cleanup",
   {
+    ...clusterFlags,
+    apply: Flag.Boolean("apply").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("Do it; otherwise it is only printed")
+    ),
     waitSecs: Flag.Int("wait-secs").pipe(
-      Flag.withDefault(30),
-      Flag.withDescription(
-        "How long a running operator gets to end the sessions itself, children in other clusters included"
+      usually(
+        30,
+        "Seconds that a running operator gets to end the sessions itself, children in other clusters included"
       )
     ),
     copies: Flag.Boolean("copies").pipe(
@@ -49,16 +67,14 @@ const cleanup = Command.make(
       () => import("./commands/cleanup/cleanup-command.ts"),
       ({ runCleanup }) => runCleanup(options)
     )
-).pipe(Command.withDescription("Ends every session of this cluster, before the operator is uninstalled."))
-
-/** Flags by which a person's commands find their cluster. */
-const clusterFlags = {
-  kubeconfig: optionalText("kubeconfig", "Path of a kubeconfig; otherwise KUBECONFIG or ~/.kube/config"),
-  context: optionalText("context", "Context of the kubeconfig; otherwise its current one")
-}
+).pipe(
+  Command.withDescription(
+    "Ends every session of a cluster, before the operator is uninstalled. Prints what it would end; --apply ends it."
+  )
+)
 
 const operatorNamespace = (description: string) =>
-  Flag.String("namespace").pipe(Flag.withAlias("n"), Flag.withDefault("mirrord"), Flag.withDescription(description))
+  Flag.String("namespace").pipe(Flag.withAlias("n"), usually("mirrord", description))
 
 const seconds = (name: string, usual: number, description: string) =>
   Flag.Int(name).pipe(
@@ -66,11 +82,10 @@ const seconds = (name: string, usual: number, description: string) =>
       (found) => found >= 1,
       (found) => `--${name}: found ${found}; give at least 1`
     ),
-    Flag.withDefault(usual),
-    Flag.withDescription(description)
+    usually(usual, description)
   )
 
-const timeoutSecs = seconds("timeout-secs", 10, "How long connecting, and each answer, may take")
+const timeoutSecs = seconds("timeout-secs", 10, "Seconds that connecting, and each answer, may take")
 
 const doctor = Command.make(
   "doctor",
@@ -81,8 +96,7 @@ const doctor = Command.make(
     timeoutSecs,
     output: Flag.Literals("output", ["text", "json"]).pipe(
       Flag.withAlias("o"),
-      Flag.withDefault("text"),
-      Flag.withDescription("Lines for a person, or JSON")
+      usually("text", "Lines for a person, or JSON")
     )
   },
   (options) =>
@@ -159,8 +173,7 @@ const overviewFlags = {
   ...clusterFlags,
   output: Flag.Literals("output", ["table", "json", "yaml"]).pipe(
     Flag.withAlias("o"),
-    Flag.withDefault("table"),
-    Flag.withDescription("A table for a person, JSON or YAML")
+    usually("table", "A table for a person, JSON or YAML")
   )
 }
 
@@ -170,6 +183,27 @@ const status = Command.make("status", overviewFlags, (options) =>
     ({ runStatus }) => runStatus(options)
   )
 ).pipe(Command.withDescription("Shows the operator of a cluster and, of a primary, how its clusters are."))
+
+const versions = Command.make(
+  "version",
+  {
+    ...overviewFlags,
+    client: Flag.Boolean("client").pipe(
+      Flag.withDefault(false),
+      Flag.withDescription("Only this program; ask no cluster")
+    )
+  },
+  (options) =>
+    runs(
+      () => import("./commands/overview/version-command.ts"),
+      ({ runVersion }) => runVersion(options)
+    )
+).pipe(
+  Command.withDescription(
+    "Shows the versions of this program and of the operators of a cluster and of its members, and the protocol that " +
+      "each speaks."
+  )
+)
 
 const clusters = Command.make("clusters", overviewFlags, (options) =>
   runs(
@@ -248,10 +282,7 @@ const memberFlags = {
     "Path of the member's kubeconfig; otherwise that of --kubeconfig"
   ),
   memberContext: optionalText("member-context", "Context of the member; otherwise the one with the cluster's name"),
-  memberNamespace: Flag.String("member-namespace").pipe(
-    Flag.withDefault("mirrord"),
-    Flag.withDescription("Namespace of the member's operator")
-  ),
+  memberNamespace: Flag.String("member-namespace").pipe(usually("mirrord", "Namespace of the member's operator")),
   apply: off("apply", "Do it; otherwise it is only printed")
 }
 
@@ -263,8 +294,7 @@ const join = Command.make(
     ...memberFlags,
     name: nameOfCluster("Name of the cluster in the fleet; for eks that of the EKS cluster"),
     provider: Flag.Literals("provider", ["token", "mtls", "eks", "aks"]).pipe(
-      Flag.withDefault("token"),
-      Flag.withDescription("How the primary proves who it is to the member")
+      usually("token", "How the primary proves who it is to the member")
     ),
     server: optionalText("server", "URL of the member's API server, as the primary reaches it"),
     caFile: optionalText("ca-file", "File with the CA of that API server, PEM"),
@@ -276,7 +306,7 @@ const join = Command.make(
     group: optionalText("group", "Group of the EKS access entry, or object id of the Entra group"),
     showSecrets: off("show-secrets", "Print the credentials as well"),
     wait: off("wait", "Wait until the primary is connected to the cluster; with --apply"),
-    waitSecs: seconds("wait-secs", 300, "How long to wait; a kubelet takes up to two minutes alone"),
+    waitSecs: seconds("wait-secs", 300, "Seconds to wait; a kubelet takes up to two minutes alone"),
     timeoutSecs
   },
   (options) =>
@@ -312,7 +342,23 @@ const leave = Command.make(
 
 const braid = Command.make("braid").pipe(
   Command.withDescription("One mirrord session over many Kubernetes clusters."),
-  Command.withSubcommands([operator, doctor, status, clusters, sessions, branches, logs, report, join, leave, cleanup])
+  Command.withSubcommands([
+    operator,
+    doctor,
+    status,
+    clusters,
+    sessions,
+    branches,
+    logs,
+    report,
+    join,
+    leave,
+    cleanup,
+    versions
+  ])
 )
 
-Command.run(braid, { version }).pipe(Effect.provide(NodeServices.layer), NodeRuntime.runMain({ teardown }))
+Command.run(braid, { version }).pipe(
+  Effect.provide([NodeServices.layer, commandLine]),
+  NodeRuntime.runMain({ teardown })
+)

@@ -1,8 +1,10 @@
+import { Result } from "effect"
 import { expect, it } from "vitest"
 import { agentOf } from "./agent-of.ts"
 import { Chart, type Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asMap, at } from "./json.ts"
+import { settingsOf } from "./operator-settings.ts"
 
 const podOf = async (rendered: Rendered): Promise<unknown> => at(await agentOf(rendered), "spec", "template", "spec")
 
@@ -36,6 +38,28 @@ describeHelm("agents of an install", (helm) => {
       `system:serviceaccount:${namespace}:${account}`
     )
     expect(await podOf(await chart.render({}))).not.toHaveProperty("serviceAccountName")
+  })
+
+  it.each([
+    ["usually", {}, true],
+    ["on OpenShift", { openshift: true }, false],
+    ["on OpenShift where they are wanted", { openshift: true, operator: { podUsers: true } }, true],
+    ["where they are not wanted", { operator: { podUsers: false } }, false],
+    ["by the variable", { openshift: true, operator: { extraEnv: { OPERATOR_POD_USERS: "yes" } } }, true]
+  ])("and all other pods name their users as the cluster takes them: %s", async (_, values, named) => {
+    const rendered = await chart.render({ values })
+    const pods = [
+      rendered.pod,
+      at(rendered.get("Job", "mirrord-cleanup"), "spec", "template", "spec"),
+      at(rendered.get("Pod", "mirrord-doctor"), "spec")
+    ]
+    for (const pod of pods) {
+      const security = asMap(at(pod, "securityContext"))
+      expect(security).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } })
+      expect(["runAsUser", "runAsGroup", "fsGroup"].some((field) => field in security)).toBe(named)
+    }
+    const { copyImage } = Result.getOrThrow(await settingsOf(rendered))
+    expect(copyImage?.leavesUsersOut).toBe(!named)
   })
 
   it.each([

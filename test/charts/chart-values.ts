@@ -72,7 +72,10 @@ export const manyFeatures = {
     clickhouseBranching: true,
     previewEnv: true,
     multiClusterMember: true,
-    multiCluster: { enabled: true, clusters: { a: { server: "https://a.example.com", authType: "bearerToken" } } }
+    multiCluster: {
+      enabled: true,
+      clusters: { a: { server: "https://a.example.com", authType: "bearerToken", isDefault: true } }
+    }
   }
 }
 
@@ -89,6 +92,21 @@ const others: Readonly<Record<string, unknown>> = {
   "bounds.branchesPerNamespace": 7,
   "bounds.branches": 7,
   "operator.port": 8443,
+  "operator.imagePullPolicy": "Never",
+  "operator.requests.cpu": "200m",
+  "operator.requests.memory": "600Mi",
+  "operator.limits.cpu": "2",
+  "operator.limits.memory": "600Mi",
+  "operator.dbBranching.initPodVolumeLimit": "2Gi",
+  "operator.dbBranching.databasePodVolumeLimit": "2Gi",
+  "operator.podDisruptionBudget.maxUnavailable": 2,
+  "operator.podUsers": false,
+  "tls.certManager.certificate": "other",
+  "tls.certManager.issuer": "other",
+  "operator.priorityClassName": "other",
+  "agent.priorityClass.name": "other",
+  "agent.priorityClass.value": 1000,
+  "agent.priorityClass.preemptionPolicy": "Never",
   "operator.maxSessionTimeSeconds": 7200,
   "operator.noPodTargetsSessionTimeoutMillis": 90000,
   "operator.otelTraceExportUrl": "http://collector:4318",

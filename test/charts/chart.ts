@@ -117,11 +117,34 @@ export interface Refused {
   readonly text: string
 }
 
+interface HelmOutput {
+  readonly failed: boolean
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const sentencesIn = (stderr: string): ReadonlyArray<string> => {
+  const start = stderr.indexOf("the values cannot be used:\n")
+  const lines = start < 0 ? [] : (stderr.slice(start).split("\n\n")[0] ?? "").split("\n").slice(1)
+  return lines.filter((line) => line !== "")
+}
+
 export class Chart {
   readonly #helm: string
 
   constructor(helm: string) {
     this.#helm = helm
+  }
+
+  #run(args: ReadonlyArray<string>, values: object | undefined): Promise<HelmOutput> {
+    return new Promise((resolve) => {
+      const child = execFile(this.#helm, args, { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>
+        resolve({ failed: error !== null, stdout, stderr })
+      )
+      // It may end before it has read the values.
+      child.stdin?.on("error", () => undefined)
+      child.stdin?.end(values === undefined ? "" : flowYaml(values))
+    })
   }
 
   /** `helm template`; values come after the sample. */
@@ -130,23 +153,15 @@ export class Chart {
       ...(sample === undefined ? [] : ["-f", samplePath(sample)]),
       ...(values === undefined ? [] : ["-f", "-"])
     ]
-    const { failed, stdout, stderr } = await new Promise<{ failed: boolean; stdout: string; stderr: string }>(
-      (resolve) => {
-        const child = execFile(
-          this.#helm,
-          ["template", "braid", chartFolder, "--namespace", namespace, ...files, ...args],
-          { maxBuffer: 64 * 1024 * 1024 },
-          (error, out, err) => resolve({ failed: error !== null, stdout: out, stderr: err })
-        )
-        // It may end before it has read the values.
-        child.stdin?.on("error", () => undefined)
-        child.stdin?.end(values === undefined ? "" : flowYaml(values))
-      }
-    )
-    if (!failed) return new Rendered(stdout)
-    const start = stderr.indexOf("the values cannot be used:\n")
-    const sentences = start < 0 ? [] : (stderr.slice(start).split("\n\n")[0] ?? "").split("\n").slice(1)
-    return { sentences: sentences.filter((line) => line !== ""), text: stderr }
+    const given = ["template", "braid", chartFolder, "--namespace", namespace, ...files, ...args]
+    const { failed, stdout, stderr } = await this.#run(given, values)
+    return failed ? { sentences: sentencesIn(stderr), text: stderr } : new Rendered(stdout)
+  }
+
+  /** `helm lint`: whether it fails, and the sentences that it prints. */
+  async lint(values: object): Promise<{ readonly failed: boolean; readonly sentences: ReadonlyArray<string> }> {
+    const { failed, stderr } = await this.#run(["lint", chartFolder, "-f", "-"], values)
+    return { failed, sentences: sentencesIn(stderr).filter((line) => !line.startsWith("Error: ")) }
   }
 
   async render(options: RenderOptions): Promise<Rendered> {

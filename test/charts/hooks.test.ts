@@ -23,6 +23,15 @@ describeHelm("hooks of the chart", (helm) => {
     ).toEqual(["ClusterRole", "ClusterRoleBinding", "ServiceAccount"])
   })
 
+  it("end copies of targets everywhere: a primary that only manages sessions may still find older ones", async () => {
+    for (const operator of [{}, { multiCluster: { enabled: true } }, { copyTarget: { enabled: false } }]) {
+      const rendered = await chart.render({ values: { operator } })
+      expect(JSON.stringify(rendered.get("Job", "mirrord-cleanup"))).toContain('"cleanup","--apply"')
+      expect(JSON.stringify(rendered.get("Job", "mirrord-cleanup"))).toContain('"--copies"')
+      expect(JSON.stringify(rendered.get("ClusterRole", "mirrord-hooks")["rules"])).toContain('"statefulsets"')
+    }
+  })
+
   it.each([
     ["no engine is on", {}, false],
     ["the operator makes branches", { pgBranching: true }, true],

@@ -265,6 +265,44 @@ describeKubernetes("a release of the chart", (assets) => {
       expect(await run(join(assets, "kubectl"), ["get", "mmcs", "--output=name"])).toContain("mc-0000000000000001")
     })
 
+    it("is refused in a role that could not end the copies that live", async () => {
+      const file = join(plane.directory, "copies.yaml")
+      const meta = (name: string, label: string) => ({ name, labels: { [`operator.metalbear.co/${label}`]: "1" } })
+      const containers = [{ name: "app", image: "app" }]
+      const copies = [
+        { apiVersion: "v1", kind: "Pod", metadata: meta("mirrord-copy-shop", "copy-target"), spec: { containers } },
+        {
+          apiVersion: "apps/v1",
+          kind: "Deployment",
+          metadata: meta("shop", "scaled-down-from"),
+          spec: {
+            replicas: 0,
+            selector: { matchLabels: { app: "shop" } },
+            template: { metadata: { labels: { app: "shop" } }, spec: { containers } }
+          }
+        }
+      ]
+      await writeFile(file, copies.map((copy) => stringify(copy)).join("---\n"))
+      const kubectl = (...args: ReadonlyArray<string>) => run(join(assets, "kubectl"), args)
+      // Helm takes an empty map for "the values of before".
+      await release({ operator: { replicas: 1 } })
+      await kubectl("apply", "-f", file)
+      const cure = "end the copy's session, or run braid cleanup --copies --apply, and upgrade again."
+      for (const values of [primary, { operator: { copyTarget: { enabled: false } } }]) {
+        const refused = await release(values).catch(String)
+        expect(refused).toContain(
+          `Pod default/mirrord-copy-shop: it is a copy of a target, which nobody would end with these values; ${cure}`
+        )
+        expect(refused).toContain(
+          "Deployment default/shop: it has given its pods to a copy, and nobody would give them back with these " +
+            `values; ${cure}`
+        )
+      }
+      await release({ operator: { multiClusterMember: true } })
+      await kubectl("delete", "-f", file, "--force", "--grace-period=0")
+      await release(primary)
+    })
+
     it("is refused with the sentence and leaves the release as it was", async () => {
       await expect(
         release({
@@ -328,7 +366,8 @@ describeKubernetes("a release of the chart", (assets) => {
         ["with braid", ([uninstall = ""]: ReadonlyArray<string>) => uninstall],
         [
           "with kubectl",
-          ([uninstall = "", byHand = ""]: ReadonlyArray<string>) => uninstall.replace("braid cleanup\n", byHand)
+          ([uninstall = "", byHand = ""]: ReadonlyArray<string>) =>
+            uninstall.replace("braid cleanup --copies --apply\n", byHand)
         ]
       ])("is uninstalled as the README says, %s, and no finalizer is left", async (_, commands) => {
         const kubectl = join(assets, "kubectl")

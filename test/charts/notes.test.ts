@@ -1,15 +1,23 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { isDeepStrictEqual } from "node:util"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { servedFields } from "../../src/domain/branch/branch-settings.ts"
 import { clusterFields } from "../../src/domain/fleet/configuration-fields.ts"
-import { another, defaults, nested, pathOf } from "./chart-values.ts"
+import { allChanged, another, defaults, merged, nested, pathOf } from "./chart-values.ts"
 import { Chart, chartFolder } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asText, at } from "./json.ts"
 
 const withoutEffect = asList(parse(readFileSync(join(chartFolder, "files/values-without-effect.yaml"), "utf8")))
+
+/** The default of a value; nothing for one that is empty. */
+const shownDefault = (path: string): unknown => {
+  const found = at(defaults, ...path.split("."))
+  const isEmpty = [undefined, null, "", [], {}].some((empty) => isDeepStrictEqual(found, empty))
+  return isEmpty ? undefined : found
+}
 
 describeHelm("NOTES", (helm) => {
   const chart = new Chart(helm)
@@ -32,14 +40,163 @@ describeHelm("NOTES", (helm) => {
 
   it("know the defaults of values without effect", () => {
     for (const row of withoutEffect) {
-      const found = at(defaults, ...asText(at(row, "path")).split("."))
-      const isEmpty =
-        found === undefined ||
-        found === null ||
-        found === "" ||
-        (typeof found === "object" && Object.keys(found).length === 0)
-      expect([at(row, "path"), isEmpty ? undefined : found]).toEqual([at(row, "path"), at(row, "default")])
+      const path = asText(at(row, "path"))
+      expect([path, shownDefault(path)]).toEqual([path, at(row, "default")])
     }
+  })
+
+  it("name values that do not exist, with the one that is meant", async () => {
+    const values = {
+      opertor: { replicas: 2 },
+      replicas: 2,
+      multiClusterMember: true,
+      tls: { data: { "tls.kye": "x" } },
+      agent: { colour: "blue" },
+      operator: {
+        replcas: 2,
+        multiClusterMembr: true,
+        pgBranchingg: true,
+        injectSesionKeyHeader: false,
+        requests: { memroy: "1Gi" },
+        multiCluster: { enabld: true },
+        extraEnv: { HTTPS_PROXY: "x" },
+        podLabels: { any: "x" }
+      },
+      global: { any: "x" }
+    }
+    const of = (path: string, meant?: string) =>
+      `  ${path}: there is no such value${meant === undefined ? "" : `, did you mean ${meant}?`}`
+    const lines = [
+      of("agent.colour"),
+      of("multiClusterMember", "operator.multiClusterMember"),
+      of("operator.injectSesionKeyHeader", "operator.injectSessionKeyHeader"),
+      of("operator.multiCluster.enabld", "operator.multiCluster.enabled"),
+      of("operator.multiClusterMembr", "operator.multiClusterMember"),
+      of("operator.pgBranchingg", "operator.pgBranching"),
+      of("operator.replcas", "operator.replicas"),
+      of("operator.requests.memroy", "operator.requests.memory"),
+      of("opertor", "operator"),
+      of("replicas", "operator.replicas"),
+      of('tls.data."tls.kye"', 'tls.data."tls.key"')
+    ]
+    const notes = await chart.notes({ values })
+    expect(notes.split("\n").filter((line) => line.includes("no such value"))).toEqual(lines)
+    // The doctor tells the same.
+    const told = (await chart.render({ values })).file("unused-values.txt")
+    expect(told?.split("\n")).toEqual(lines.map((line) => line.trim()))
+    const restart = async (more: object) => {
+      const pod = (await chart.render({ values: more })).get("Deployment", "mirrord-operator")
+      return at(pod, "spec", "template", "metadata", "annotations", "checksum/config")
+    }
+    expect(await restart({ opertor: {} })).toBe(await restart({}))
+  })
+
+  it("name no value of the published chart as one that does not exist", async () => {
+    const known = withoutEffect
+      .map((row) => asText(at(row, "path")))
+      .map((path) => nested(pathOf(path), another(at(defaults, ...path.split(".")))))
+      .reduce(merged)
+    const values = merged(allChanged, known)
+    for (const one of [values, merged(values, { operator: { multiCluster: { enabled: false } } })])
+      expect(await chart.notes({ values: one })).not.toContain("there is no such value")
+    expect((await chart.render({ sample: "plain" })).file("unused-values.txt")).toBe(undefined)
+  })
+
+  describe("name values that cannot act", () => {
+    const cluster = { server: "https://a.example.com", authType: "bearerToken" }
+    const primary = { enabled: true, defaultCluster: "a", clusters: { a: cluster } }
+    const roles = {
+      single: {},
+      member: { multiClusterMember: true },
+      "primary with workloads, databases elsewhere": { multiCluster: { ...primary, managementOnly: false } },
+      "primary that is its own default": {
+        multiCluster: { ...primary, managementOnly: false, defaultCluster: "primary" }
+      },
+      "management-only primary": { multiCluster: primary },
+      "management-only primary that is a member too": { multiCluster: primary, multiClusterMember: true }
+    }
+    const ofPrimary = ["clusterName", "sessionStart", "sharding"].map((name) => `operator.multiCluster.${name}`)
+    const ofAgents = [
+      "agent.extraConfig",
+      "agent.extraEnv",
+      "agent.image",
+      "agent.injectHeaders",
+      "agent.port",
+      "agent.tls",
+      "bounds.agents",
+      "bounds.agentsPerUser",
+      "networkPolicy.agents",
+      "operator.copyTarget.useAgentImage",
+      "operator.multiClusterMemberRequirePrimary",
+      "operator.noPodTargetsSessionTimeoutMillis",
+      "targets.allowedNamespaces"
+    ]
+    const ofBranches = ["operator.dbBranching.initPodVolumeLimit", "operator.pgBranchConfig"]
+    const set = {
+      agent: {
+        extraConfig: { ttl: 5 },
+        extraEnv: { A: "b" },
+        image: "agent:1",
+        injectHeaders: false,
+        port: 7000,
+        tls: true
+      },
+      bounds: { agents: 5, agentsPerUser: 5 },
+      networkPolicy: { agents: false },
+      targets: { allowedNamespaces: ["kube-system"] },
+      rbac: { publishedWidth: true },
+      operator: {
+        copyTarget: { useAgentImage: false },
+        multiClusterMemberRequirePrimary: true,
+        noPodTargetsSessionTimeoutMillis: 5,
+        pgBranching: true,
+        pgBranchConfig: { dbPod: { allowedImages: [] } },
+        dbBranching: { initPodVolumeLimit: "2Gi" },
+        multiCluster: { clusterName: "primary", sessionStart: "all", sharding: true }
+      }
+    }
+    const width = "rbac.publishedWidth"
+    const expected: Readonly<Record<keyof typeof roles, ReadonlyArray<string>>> = {
+      single: [...ofPrimary, width],
+      member: ofPrimary,
+      "primary with workloads, databases elsewhere": [...ofBranches, width],
+      "primary that is its own default": [width],
+      "management-only primary": [...ofAgents, ...ofBranches, width],
+      "management-only primary that is a member too": ofBranches
+    }
+    it.each(Object.entries(expected))("in a %s", async (role, paths) => {
+      const operator = roles[role as keyof typeof roles]
+      const rendered = await chart.render({ values: merged(set, { operator }) })
+      const lines = (rendered.file("unused-values.txt") ?? "").split("\n")
+      expect(lines.map((line) => line.split(":")[0])).toEqual(paths)
+      expect(await chart.notes({ values: { operator } })).not.toContain("without effect")
+    })
+
+    it("because of another value", async () => {
+      const values = {
+        networkPolicy: { from: [{}], egress: [{}] },
+        tls: {
+          useExistingSecret: true,
+          certManager: { enabled: true },
+          data: { "tls.key": "x", "tls.crt": "x" }
+        },
+        operator: { pgBranchConfig: { dbPod: {} } }
+      }
+      expect((await chart.render({ values })).file("unused-values.txt")?.split("\n")).toEqual([
+        "networkPolicy.egress: networkPolicy.enabled is off, so nothing is limited",
+        "networkPolicy.from: networkPolicy.enabled is off, so nothing is limited",
+        "tls.certManager.enabled: tls.useExistingSecret is on, and wins over it",
+        'tls.data."tls.key": tls.useExistingSecret is on, and wins over it',
+        "operator.pgBranchConfig: operator.pgBranching is off"
+      ])
+    })
+
+    it("and know their defaults", () => {
+      const rows = asList(parse(readFileSync(join(chartFolder, "files/values-by-role.yaml"), "utf8")))
+      expect(rows.map((row) => [at(row, "path"), at(row, "default")])).toEqual(
+        rows.map((row) => [at(row, "path"), shownDefault(asText(at(row, "path")))])
+      )
+    })
   })
 
   it("list per cluster what is still to do", async () => {
@@ -55,12 +212,13 @@ describeHelm("NOTES", (helm) => {
           multiCluster: {
             enabled: true,
             clusterName: "hub",
+            defaultCluster: "done",
             clusters: {
-              done: cluster("bearerToken", { bearerToken: "x", caData: "x" }),
+              done: cluster("bearerToken", { bearerToken: "x", caData: "-----BEGIN" }),
               Token_A: cluster("bearerToken", { namespace: "there" }),
-              pair: cluster("mtls", { caData: "x", tlsCrt: "half" }),
-              amazon: cluster("eks", { caData: "x" }),
-              azure: cluster("aks", { caData: "x" })
+              pair: cluster("mtls", { caData: "-----BEGIN", tlsCrt: "half" }),
+              amazon: cluster("eks", { caData: "-----BEGIN" }),
+              azure: cluster("aks", { caData: "-----BEGIN" })
             }
           }
         }
@@ -107,13 +265,33 @@ describeHelm("NOTES", (helm) => {
     )
   })
 
+  it("say the first steps: the image, the test, the role and the session", async () => {
+    const usual = await chart.notes({})
+    const steps = [
+      "The image ghcr.io/braid-operator/braid:",
+      "\n  helm test braid --namespace default\n  kubectl --namespace mirrord logs mirrord-doctor\n",
+      "--clusterrole=mirrord-operator-user --group=GROUP",
+      "\n  mirrord exec --target deployment/NAME --target-namespace NAMESPACE -- COMMAND"
+    ]
+    expect(steps.map((step) => usual.indexOf(step) > 0)).toEqual(steps.map(() => true))
+    const own = { createNamespace: false, operator: { image: "registry.example.com/braid", multiClusterMember: true } }
+    const member = await chart.notes({ namespace: "mirrord", values: own })
+    // Helm looks for the log in the namespace of the release.
+    expect(member).toContain("\n  helm test braid --namespace mirrord --logs\n")
+    expect(member).toContain("Sessions begin at the primary")
+    expect(member).not.toMatch(/not published|mirrord exec|goes with the release/u)
+    expect(usual).toContain("The namespace mirrord goes with the release, and with it all that is in there")
+  })
+
   it("say what helps when the hook's pod cannot run", async () => {
     const notes = await chart.notes({
       namespace: "releases",
       values: { operator: { image: "registry.example.com/braid", imageTag: "7" } }
     })
     expect(notes).toContain("a pod of registry.example.com/braid:7 ends all sessions first")
-    expect(notes).toContain("\n  braid cleanup\n  helm uninstall braid --namespace releases --no-hooks\n")
+    expect(notes).toContain(
+      "\n  braid cleanup --copies --apply\n  helm uninstall braid --namespace releases --no-hooks\n"
+    )
   })
 
   it("warn of the published operator's image", async () => {
@@ -180,8 +358,9 @@ describeHelm("NOTES", (helm) => {
 
   it("name the licence of an image where there is none", async () => {
     const config = { dbPod: { acceptEula: true } }
-    const values = { operator: { pgBranchConfig: config, mssqlBranchConfig: config } }
-    const lines = (await chart.notes({ values })).split("\n").filter((line) => line.includes("acceptEula"))
+    const engines = { pgBranching: true, mssqlBranching: true }
+    const values = { operator: { ...engines, pgBranchConfig: config, mssqlBranchConfig: config } }
+    const lines = (await chart.notes({ values })).split("\n").filter((line) => line.startsWith("  operator"))
     expect(lines).toEqual(["  operator.pgBranchConfig.dbPod.acceptEula: branches have no such setting yet"])
   })
 
@@ -190,7 +369,7 @@ describeHelm("NOTES", (helm) => {
     const notes = await chart.notes({ values: { agent: { extraConfig } } })
     expect(notes.split("\n").filter((line) => line.includes("agent.extraConfig"))).toEqual([
       "  agent.extraConfig.exclude_from_mesh: only agents as ephemeral containers have it",
-      "  agent.extraConfig.startup_timeuot: agents have no such setting"
+      "  agent.extraConfig.startup_timeuot: agents have no such setting, did you mean startup_timeout?"
     ])
   })
 
@@ -207,13 +386,13 @@ describeHelm("NOTES", (helm) => {
       colour: "blue"
     }
     const notes = await chart.notes({
-      values: { operator: { multiCluster: { enabled: true, clusters: { a: cluster } } } }
+      values: { operator: { multiCluster: { enabled: true, defaultCluster: "a", clusters: { a: cluster } } } }
     })
     const at = "operator.multiCluster.clusters.a"
     expect(notes.split("\n").filter((line) => line.includes("no such field"))).toEqual([
-      `  ${at}.bearertoken: a cluster has no such field, is it bearerToken?`,
+      `  ${at}.bearertoken: a cluster has no such field, did you mean bearerToken?`,
       `  ${at}.colour: a cluster has no such field`,
-      `  ${at}.tls-crt: a cluster has no such field, is it tlsCrt?`
+      `  ${at}.tls-crt: a cluster has no such field, did you mean tlsCrt?`
     ])
   })
 
@@ -226,7 +405,7 @@ describeHelm("NOTES", (helm) => {
     const notes = await chart.notes({
       values: {
         tls: { data: { "tls.key": "x", "tls.crt": "x" } },
-        operator: { multiCluster: { enabled: true, clusters } }
+        operator: { multiCluster: { enabled: true, defaultCluster: "a", clusters } }
       }
     })
     expect(notes).toContain(`leave them out:

@@ -101,7 +101,6 @@ export const callers = [
   "operator-with-branches",
   "primary-with-branches",
   "primary-with-branches-at-the-default",
-  "hooks",
   "hooks-with-copies",
   "hooks-with-branches"
 ] as const
@@ -572,7 +571,6 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     "operator-with-branches": await ofBranches(),
     "primary-with-branches": branchSync.own,
     "primary-with-branches-at-the-default": branchSync.atDefault,
-    hooks: [],
     "hooks-with-copies": [],
     "hooks-with-branches": []
   }
@@ -662,7 +660,6 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
   found["operator-with-copies"].push(...besideCopies.filter((call) => !others.has(rowOf(call))), ...(await ofCopies()))
   for (const user of ["primary-at-a-member", "primary-with-workloads"] as const)
     found[user].push(...(await ofFleetCopies()))
-  found.hooks.push(...(await ofCleanup({})))
   found["hooks-with-copies"].push(...(await ofCleanup({ copies: true })))
   found["hooks-with-branches"].push(...(await ofCleanup({ copies: true, branches: true })))
   return found

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest"
+import { merged, nested } from "./chart-values.ts"
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { refusals } from "./refusals.ts"
+import { advisedLeaves } from "./values-schema.ts"
 
 describeHelm("values that do not install", (helm) => {
   const chart = new Chart(helm)
@@ -11,12 +13,34 @@ describeHelm("values that do not install", (helm) => {
     expect(result instanceof Rendered ? ["it installs"] : result.sentences).toEqual(sentences)
   })
 
+  it("are refused by helm lint as well, with the same sentences", async () => {
+    for (const { sentences, values } of refusals.filter(({ name }) => /many mistakes|wrong kind/u.test(name)))
+      expect(await chart.lint(values)).toEqual({ failed: true, sentences })
+    expect(await chart.lint({})).toEqual({ failed: false, sentences: [] })
+  })
+
+  it("are any values of a wrong kind, and the schema advises against the same", async () => {
+    const odd = [{ a: 1 }, [{ a: 1 }], "no such thing!", -1, 0.5, "", 7, true]
+    let refused = 0
+    for (const value of odd) {
+      const judged = advisedLeaves.map((leaf) => ({ ...leaf, isRight: leaf.advises(value) }))
+      const wrong = judged.filter(({ isRight }) => !isRight).map(({ path }) => path.join("."))
+      const result = await chart.try({ values: judged.map(({ path }) => nested(path, value)).reduce(merged) })
+      const sentences = result instanceof Rendered ? [] : result.sentences
+      const paths = new Set(sentences.map((sentence) => sentence.split(": ")[0]?.replaceAll('"', "") ?? ""))
+      expect([value, [...paths].toSorted()]).toEqual([value, wrong.toSorted()])
+      refused += wrong.length
+    }
+    expect(refused).toBeGreaterThan(300)
+  })
+
   describe("what may come later, or what is not looked at", () => {
     const bearer = { authType: "bearerToken", server: "https://a.example.com" }
     it.each([
       [
         "no credentials, CA or region",
         {
+          defaultCluster: "a",
           clusters: {
             a: bearer,
             b: { ...bearer, authType: "eks" },
@@ -25,11 +49,9 @@ describeHelm("values that do not install", (helm) => {
           }
         }
       ],
-      ["half a key pair", { clusters: { a: { ...bearer, authType: "mtls", tlsCrt: "x" } } }],
-      ["a CA that is none", { clusters: { a: { ...bearer, caData: "x" } } }],
-      ["a server that is no URL", { clusters: { a: { ...bearer, server: "nowhere" } } }],
+      ["half a key pair", { defaultCluster: "a", clusters: { a: { ...bearer, authType: "mtls", tlsCrt: "x" } } }],
       ["a default cluster without clusters", { defaultCluster: "later" }],
-      ["no default cluster", { clusters: { a: bearer, b: bearer } }],
+      ["no cluster", {}],
       [
         "the primary as default with workloads",
         { managementOnly: false, defaultCluster: "primary", clusters: { a: bearer } }
@@ -37,9 +59,9 @@ describeHelm("values that do not install", (helm) => {
       ["isDefault that agrees", { defaultCluster: "a", clusters: { a: { ...bearer, isDefault: true } } }],
       [
         "isDefault: false everywhere",
-        { clusters: { a: { ...bearer, isDefault: false }, b: { ...bearer, isDefault: "false" } } }
+        { defaultCluster: "a", clusters: { a: { ...bearer, isDefault: false }, b: { ...bearer, isDefault: "false" } } }
       ],
-      ["unknown keys", { later: 1, clusters: { a: { ...bearer, later: 1 } } }]
+      ["unknown keys", { later: 1, defaultCluster: "a", clusters: { a: { ...bearer, later: 1 } } }]
     ])("%s installs", async (_, multiCluster) => {
       expect(
         await chart.try({ values: { operator: { multiCluster: { enabled: true, ...multiCluster } } } })

@@ -12,6 +12,9 @@ const where = "operator.multiCluster"
 const authTypes = "write one of bearerToken, eks, aks, mtls."
 const serverCure = "write the URL of its API server, for example https://api.example.com:6443."
 
+const caCure = "write the PEM of the API server's CA, or base64 of it."
+const noDefault = "no session can start without a default cluster"
+
 const noSessionTime = "it must be a whole number of seconds from 1 to 315360000"
 const sessionTimeCure = "write for example 28800, or leave it out."
 const noPodlessTime = "it must be a whole number of milliseconds from 1 to 315360000"
@@ -78,6 +81,50 @@ export const refusals: ReadonlyArray<Refusal> = [
     name: "a server that is a map",
     values: primary({ clusters: { a: { authType: "mtls", server: { url: "x" } } } }),
     sentences: [`${where}.clusters.a.server: a has no server (found {"url":"x"}); ${serverCure}`]
+  },
+  {
+    name: "a server without https, one with a user, and one that is no URL",
+    values: primary({
+      clusters: {
+        a: { ...bearer, server: "http://a.example.com" },
+        b: { ...bearer, server: "https://me@b.example.com" },
+        c: { ...bearer, server: "nowhere" }
+      }
+    }),
+    sentences: [
+      ["a", "http://a.example.com"],
+      ["b", "https://me@b.example.com"],
+      ["c", "nowhere"]
+    ].map(
+      ([name = "", found = ""]) =>
+        `${where}.clusters.${name}.server: the server of ${name} must be an https URL without a user (found ` +
+        `"${found}"); write for example https://api.example.com:6443.`
+    )
+  },
+  {
+    name: "CAs that are none, as text and as base64, and one that is a list",
+    values: primary({
+      clusters: {
+        a: { ...bearer, caData: "not base64 at all!" },
+        b: { ...bearer, caData: "bm90IGEgY2VydGlmaWNhdGU=" },
+        c: { ...bearer, caData: ["-----BEGIN CERTIFICATE-----"] }
+      }
+    }),
+    sentences: [
+      `${where}.clusters.a.caData: it is no certificate (found "something else"); ${caCure}`,
+      `${where}.clusters.b.caData: it is no certificate (found "something else"); ${caCure}`,
+      `${where}.clusters.c.caData: caData must be text (found "a map or a list"); ${caCure}`
+    ]
+  },
+  {
+    name: "clusters without a default one",
+    values: primary({ clusterName: "hub", managementOnly: false, clusters: { a: bearer, b: bearer } }),
+    sentences: [`${where}.defaultCluster: ${noDefault} (found ""); name one of hub, a, b.`]
+  },
+  {
+    name: "clusters that are found, and no default one",
+    values: primary({ providers: ["kubeconfigSecrets"], defaultCluster: null }),
+    sentences: [`${where}.defaultCluster: ${noDefault} (found nothing); name the cluster that is to be it.`]
   },
   {
     name: "an empty cluster",
@@ -451,6 +498,52 @@ export const refusals: ReadonlyArray<Refusal> = [
     ]
   },
   {
+    name: "values of a wrong kind",
+    values: {
+      openshift: "yes",
+      extraObjects: { kind: "ConfigMap" },
+      namespace: "My_Namespace",
+      roleNamespaces: ["default", "a b"],
+      sa: { name: "-operator" },
+      tls: { useExistingSecret: 1 },
+      operator: {
+        replicas: "two",
+        imagePullPolicy: "Sometimes",
+        imageTag: ["1"],
+        nodeSelector: ["a"],
+        terminationGracePeriodSeconds: -1,
+        podDisruptionBudget: { maxUnavailable: "half" },
+        requests: { cpu: "lots" },
+        tolerations: { key: "a" }
+      },
+      agent: { priorityClass: { value: 2_000_000_000, preemptionPolicy: "Always" } }
+    },
+    sentences: [
+      "agent.priorityClass.preemptionPolicy: it must be one of PreemptLowerPriority, Never " +
+        '(found "Always"); write one of them.',
+      "agent.priorityClass.value: it must be a whole number from -2147483648 to 1000000000 (found 2000000000); write " +
+        "for example 1000, or leave it out.",
+      'extraObjects: it must be a list (found {"kind":"ConfigMap"}); write it as a list.',
+      'namespace: it must be the name of a namespace (found "My_Namespace"); write its name, or leave it out for ' +
+        "mirrord.",
+      'openshift: it must be true or false (found "yes"); write true or false.',
+      'operator.imagePullPolicy: it must be one of Always, IfNotPresent, Never (found "Sometimes"); write one of them.',
+      'operator.imageTag: it must be text (found ["1"]); write it in quotes.',
+      'operator.nodeSelector: it must hold a map (found ["a"]); write keys below it.',
+      "operator.podDisruptionBudget.maxUnavailable: it must be a whole number or a percentage " +
+        '(found "half"); write for example 1 or 50%.',
+      'operator.replicas: it must be a whole number from 0 to 2147483647 (found "two"); write for example 1, or ' +
+        "leave it out.",
+      'operator.requests.cpu: it must be a quantity (found "lots"); write for example 100m or 512Mi.',
+      "operator.terminationGracePeriodSeconds: it must be a whole number from 0 to 2147483647 (found -1); write for " +
+        "example 1, or leave it out.",
+      'operator.tolerations: it must be a list (found {"key":"a"}); write it as a list.',
+      'sa.name: it can be no name of an object (found "-operator"); write small letters, digits and hyphens.',
+      "tls.useExistingSecret: it must be true or false (found 1); write true or false.",
+      'roleNamespaces: this cannot be the name of a namespace (found "a b"); write names such as kube-system.'
+    ]
+  },
+  {
     name: "a switch that the operator cannot read",
     values: { operator: { requireFrontProxyClientCert: "never" } },
     sentences: [
@@ -603,9 +696,10 @@ export const refusals: ReadonlyArray<Refusal> = [
   },
   {
     name: "bounds that are none",
-    values: { bounds: { sessionsPerUser: 0.5, sessions: "many", agents: 10_001 } },
+    values: { bounds: { branches: 0, sessionsPerUser: 0.5, sessions: "many", agents: 10_001 } },
     sentences: [
       `bounds.agents: ${noBound} (found 10001); ${boundCure}`,
+      `bounds.branches: ${noBound} (found 0); ${boundCure}`,
       `bounds.sessions: ${noBound} (found "many"); ${boundCure}`,
       `bounds.sessionsPerUser: ${noBound} (found 0.5); ${boundCure}`
     ]

@@ -37,7 +37,7 @@ const exceptional: Readonly<Record<string, ReadonlyArray<string>>> = {
 
 const account = (name: string): Holder => ({ _tag: "Account", name })
 const clusters = { a: { server: "https://a.example.com", authType: "bearerToken" } }
-const primary = { operator: { multiCluster: { enabled: true, clusters } } }
+const primary = { operator: { multiCluster: { enabled: true, defaultCluster: "a", clusters } } }
 const primaryWithWorkloads = {
   operator: { multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary", clusters } }
 }
@@ -93,7 +93,7 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
   ["primary", primary, account("mirrord-operator"), ["primary-management-only"]],
   [
     "primary whose members are shared",
-    { operator: { replicas: 3, multiCluster: { enabled: true, clusters, sharding: true } } },
+    { operator: { replicas: 3, multiCluster: { enabled: true, defaultCluster: "a", clusters, sharding: true } } },
     account("mirrord-operator"),
     ["primary-management-only", "primary-with-sharding"]
   ],
@@ -105,7 +105,7 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
   ],
   [
     "primary and member",
-    { operator: { multiClusterMember: true, multiCluster: { enabled: true, clusters } } },
+    { operator: { multiClusterMember: true, multiCluster: { enabled: true, defaultCluster: "a", clusters } } },
     account("mirrord-operator"),
     ["primary-management-only", "operator-with-workloads", "operator-with-copies"]
   ],
@@ -129,7 +129,7 @@ const modes: ReadonlyArray<readonly [mode: string, values: object, Holder, Reado
     ["hooks-with-branches"]
   ],
   ["primary with workloads", primaryWithWorkloads, account("mirrord-hooks"), ["hooks-with-copies"]],
-  ["primary", primary, account("mirrord-hooks"), ["hooks"]]
+  ["primary", primary, account("mirrord-hooks"), ["hooks-with-copies"]]
 ]
 
 /**

@@ -141,7 +141,7 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       {
         name: "staging-us-east",
         server: "https://staging.example.com:6443",
-        caData: "bm90IGEgY2VydGlmaWNhdGU=",
+        caData: "LS0tLS1CRUdJTi0tLS0tCg==",
         isDefault: true,
         authType: "bearerToken"
       }

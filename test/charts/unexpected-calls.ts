@@ -66,7 +66,7 @@ const tablesOf = (
     ],
     [`${accounts}mirrord-operator-envoy`]: ["primary-at-a-member", ...orders, ...doctor],
     [primaryUser]: ["primary-at-a-member", ...orders, ...doctor],
-    [`${accounts}mirrord-hooks`]: [copies.length === 0 ? "hooks" : "hooks-with-copies"]
+    [`${accounts}mirrord-hooks`]: ["hooks-with-copies"]
   }
 }
 

@@ -24,6 +24,7 @@ const companies: ReadonlyArray<object> = [
   {},
   manyFeatures,
   { operator: { metrics: true } },
+  { operator: { multiCluster: { enabled: true, managementOnly: false } } },
   { tls: { certManager: { enabled: true } } },
   { tls: { data: { "tls.key": "key" } } },
   { tls: { apiService: { insecureSkipTLSVerify: false } } }

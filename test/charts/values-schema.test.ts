@@ -1,24 +1,13 @@
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { Ajv } from "ajv"
 import { Result } from "effect"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
-import { chartFolder } from "./chart.ts"
-import { asList, asMap, at } from "./json.ts"
+import { asMap, at } from "./json.ts"
+import { advised, valuesSchema } from "./values-schema.ts"
 
-const schema: unknown = JSON.parse(readFileSync(join(chartFolder, "values.schema.json"), "utf8"))
-const multiCluster = asMap(at(schema, "properties", "operator", "properties", "multiCluster", "properties"))
-const ajv = new Ajv({ strict: false })
-
-/** A field as an editor is told that it should be: the first of its two alternatives. */
-const advised = (field: unknown): ((value: unknown) => boolean) => {
-  const validate = ajv.compile(asMap(asList(at(field, "anyOf"))[0]))
-  return (value) => validate(value) === true
-}
-
+const multiCluster = asMap(at(valuesSchema, "properties", "operator", "properties", "multiCluster", "properties"))
 const primaryFields = [
   "clusterName",
   "defaultCluster",
@@ -27,7 +16,7 @@ const primaryFields = [
   "sessionTtlSecs",
   "sessionStart"
 ]
-const clusterFields = ["server", "authType", "isDefault"]
+const clusterFields = ["authType", "isDefault"]
 
 const refusedFields = (multiClusterFile: object, entry: object): ReadonlyArray<string> => {
   const files = {
@@ -96,12 +85,26 @@ describe("values.schema.json", () => {
     }
   })
 
+  it("advises servers with https and certificates, as the templates want them", () => {
+    const field = (name: string) => advised(at(multiCluster["clusters"], "additionalProperties", "properties", name))
+    const [server, caData] = [field("server"), field("caData")]
+    for (const right of ["https://a.example.com", " HTTPS://[::1]:6443/path"]) expect(server(right)).toBe(true)
+    for (const wrong of ["http://a", "a:6443", "https://user@a", "https://", "", 5, {}])
+      expect(server(wrong)).toBe(false)
+    const pem = "-----BEGIN CERTIFICATE-----"
+    for (const text of [pem, `# note\n${pem}`, `#\n${pem}`, `##\n${pem}`]) {
+      expect(caData(text)).toBe(true)
+      expect(caData(Buffer.from(text).toString("base64"))).toBe(true)
+    }
+    for (const wrong of ["not base64 at all!", "bm90IGEgY2VydGlmaWNhdGU=", 5, []]) expect(caData(wrong)).toBe(false)
+  })
+
   it("refuses nothing by itself, as the templates say more about a mistake", () => {
-    const validate = ajv.compile(asMap(schema))
+    const validate = new Ajv({ strict: false }).compile(asMap(valuesSchema))
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom(...primaryFields), scalars),
-        fc.dictionary(fc.constantFrom(...clusterFields), scalars),
+        fc.dictionary(fc.constantFrom("server", "caData", ...clusterFields), scalars),
         (primary, cluster) => {
           expect(validate({ operator: { multiCluster: { ...primary, clusters: { a: cluster } } } })).toBe(true)
         }

@@ -513,7 +513,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground): vo
       expect(braid).toEqual({
         code: 1,
         output: `Session ${name} is being stopped.\n`,
-        errors: "braid: There is no session mc-404; braid sessions lists those that there are.\n"
+        errors: "braid: There is no session mc-404.\nfix: braid sessions lists those that there are.\n"
       })
       expect(await first?.ended()).toBe(3)
       const byId = run(["operator", "session", "stop", "--id", ids[1] ?? ""])

@@ -11,6 +11,9 @@ preview-config.yaml: | {{- toYaml $operator.preview | nindent 2 }}
 {{ $engine }}-branch-config.yaml: ""
 {{- end }}
 {{- end }}
+{{- with include "braid.unusedValues" . | fromYamlArray }}
+unused-values.txt: {{ join "\n" . | toJson }}
+{{- end }}
 {{- if include "braid.isPrimary" . }}
 multicluster-config.yaml: | {{- include "braid.multiClusterConfiguration" . | nindent 2 }}
 {{- if $operator.multiCluster.clusters }}
@@ -22,9 +25,10 @@ access-providers.yaml: | {{- dict "providers" . | toYaml | nindent 2 }}
 {{- end }}
 {{- end -}}
 
-{{/* The part of the files that the operator takes up only at its start: of the list of clusters, the default one. */}}
+{{/* The part of the files that the operator takes up only at its start: of the list of clusters, the default one. `braid doctor` alone reads
+the unused values. */}}
 {{- define "braid.configurationOfStart" -}}
-{{- omit (include "braid.configuration" . | fromYaml) "clusters-config.yaml" | toYaml }}
+{{- omit (include "braid.configuration" . | fromYaml) "clusters-config.yaml" "unused-values.txt" | toYaml }}
 {{- if include "braid.isPrimary" . }}
 {{- range $name, $found := .Values.operator.multiCluster.clusters }}
 {{- if include "braid.on" ($found | default dict).isDefault }}

@@ -107,6 +107,9 @@
 {{- end }}
 - {name: OPERATOR_COPY_TARGET_ENABLED, value: {{ include "braid.bool" $operator.copyTarget.enabled | quote }}}
 - {name: OPERATOR_COPY_TARGET_USE_AGENT_IMAGE, value: {{ include "braid.bool" $operator.copyTarget.useAgentImage | quote }}}
+{{- if not (include "braid.namesUsers" .) }}
+- {name: OPERATOR_POD_USERS, value: "false"}
+{{- end }}
 {{- with $operator.jiraWebhookUrl }}
 - {name: OPERATOR_JIRA_WEBHOOK_URL, value: {{ . | quote }}}
 {{- end }}

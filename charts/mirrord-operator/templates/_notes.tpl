@@ -6,10 +6,34 @@
 {{- $isMember := include "braid.isMember" . }}
 braid {{ .Chart.AppVersion }} in namespace {{ .Values.namespace }}: {{ if and $isPrimary $isMember }}primary {{ include "braid.clusterName" . }}, and member{{ else if $isPrimary }}primary {{ include "braid.clusterName" . }}{{ else if $isMember }}member{{ else }}single cluster{{ end }}.
 
-Is it well?
-  kubectl get mirrordoperators.operator.metalbear.co operator -o yaml
+{{- if and (eq $operator.image "ghcr.io/braid-operator/braid") (not $operator.imageTag) }}
+
+The image {{ include "braid.image" . }} is not published yet, so no pod can start: build one with the repository's Containerfile, and name it by operator.image and operator.imageTag.
+{{- end }}
+
+Is it well? This runs braid doctor in the cluster:
+{{- if eq .Release.Namespace .Values.namespace }}
+  helm test {{ .Release.Name }} --namespace {{ .Release.Namespace }} --logs
+{{- else }}
+  helm test {{ .Release.Name }} --namespace {{ .Release.Namespace }}
+  kubectl --namespace {{ .Values.namespace }} logs mirrord-doctor
+{{- end }}
+{{- if or $isPrimary (not $isMember) }}
+
+Who may use it? Nobody, until you bind a role, for example for one namespace:
+  kubectl create clusterrolebinding mirrord-basic --clusterrole=mirrord-operator-user-basic --group=GROUP
+  kubectl --namespace NAMESPACE create rolebinding mirrord --clusterrole=mirrord-operator-user --group=GROUP
+
+Their first session, with mirrord's own client:
+  mirrord exec --target deployment/NAME --target-namespace NAMESPACE -- COMMAND
+{{- else }}
+
+Sessions begin at the primary, and so do the rights of users.
+{{- end }}
 {{- if $isPrimary }}
-Its clusters are in status.connected_clusters, each with its version or with what is wrong.
+
+Its clusters, each with its version or with what is wrong:
+  kubectl get mirrordoperators.operator.metalbear.co operator -o jsonpath='{.status.connected_clusters}'
 {{- if not (or $multi.clusters $multi.providers) }}
 
 To do: operator.multiCluster.clusters is empty{{ if eq (include "braid.bool" $multi.managementOnly) "true" }}, so no session can run{{ end }}.
@@ -92,74 +116,11 @@ This cluster has Kubernetes {{ .Capabilities.KubeVersion.Version }}. Before 1.30
 
 No SQL Server has ever run branches of SQL Server: their programs are checked with stand-ins alone. Read docs/branching.md, and try them with data that you can lose. Each is refused unless operator.mssqlBranchConfig.dbPod.acceptEula accepts Microsoft's licence.
 {{- end }}
-{{- $unused := list }}
-{{- $ofJobs := list "annotations" "check_out_of_pods" "disable_mesh_sidecar_injection" "image_pull_secrets" "labels" "namespace" "node_selector" "priority_class" "priority_class_name" "resources" "security_context" "service_account" "tolerations" "ttl" }}
-{{- range $name, $value := .Values.agent.extraConfig }}
-{{- if and (include "braid.hasEphemeralAgents" $) (has $name $ofJobs) (not (kindIs "invalid" $value)) }}
-{{- $unused = append $unused (printf "  agent.extraConfig.%s: agents are ephemeral containers, which live by the settings of their pod" $name) }}
-{{- end }}
-{{- if and (eq $name "exclude_from_mesh") (eq (toJson $value) "true") (not (include "braid.hasEphemeralAgents" $)) }}
-{{- $unused = append $unused "  agent.extraConfig.exclude_from_mesh: only agents as ephemeral containers have it" }}
-{{- end }}
-{{- end }}
-{{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
-{{- $value := (include "braid.at" (list $ .path) | fromJson).value }}
-{{- $default := index . "default" }}
-{{- if and (or $value (kindIs "bool" $value) (kindIs "float64" $value)) (ne (toJson $value) (toJson $default)) }}
-{{- $unused = append $unused (printf "  %s: %s" .path .why) }}
-{{- end }}
-{{- end }}
-{{- $pods := list "affinity" "allowedImages" "annotations" "dbServerArgs" "image" "imagePullPolicy" "imagePullSecrets" "initVolume" "labels" }}
-{{- $pods = concat $pods (list "migrationEnv" "migrationImages" "nodeSelector" "resources" "storage" "tolerations" "volume") }}
-{{- $branched := splitList " " (include "braid.branchedEngines" .) }}
-{{- range $engine := splitList " " (include "braid.engines" .) }}
-{{- if has $engine $branched }}
-{{- $known := ternary (append $pods "acceptEula") $pods (eq $engine "mssql") }}
-{{- $blocks := dict }}
-{{- range $name, $value := index $operator (print $engine "BranchConfig") }}
-{{- if eq $name "dbPod" }}
-{{- $_ := set $blocks $name $value }}
-{{- else if and (eq $name "profiles") (kindIs "map" $value) }}
-{{- range $profile, $found := $value }}
-{{- if kindIs "map" $found }}
-{{- $_ := set $blocks (printf "profiles.%s.dbPod" $profile) $found.dbPod }}
-{{- end }}
-{{- end }}
-{{- else }}
-{{- $unused = append $unused (printf "  operator.%sBranchConfig.%s: branches have no such setting yet" $engine $name) }}
-{{- end }}
-{{- end }}
-{{- range $block, $value := $blocks }}
-{{- if kindIs "map" $value }}
-{{- range $field, $_ := $value }}
-{{- if not (has $field $known) }}
-{{- $unused = append $unused (printf "  operator.%sBranchConfig.%s.%s: branches have no such setting yet" $engine $block $field) }}
-{{- end }}
-{{- end }}
-{{- end }}
-{{- end }}
-{{- else if include "braid.on" (index $operator (print $engine "Branching")) }}
-{{- $unused = append $unused (printf "  operator.%sBranching: no branch of this engine is made yet, and each is refused with a sentence" $engine) }}
-{{- end }}
-{{- end }}
-{{- $known := include "braid.agentFields" . | fromYaml }}
-{{- range $name, $_ := .Values.agent.extraConfig }}
-{{- $line := printf "  agent.extraConfig.%s: " $name }}
-{{- if not (or (hasKey $known $name) (contains $line (join "\n" $unused))) }}
-{{- $unused = append $unused (print $line "agents have no such setting") }}
-{{- end }}
-{{- end }}
-{{- $fields := list "server" "authType" "isDefault" "namespace" "caData" "region" "tenantId" "clientId" "bearerToken" "tlsCrt" "tlsKey" }}
 {{- $inline := list }}
 {{- range $name, $cluster := $multi.clusters }}
-{{- $path := printf "operator.multiCluster.clusters.%s" $name }}
-{{- range $field, $value := kindIs "map" $cluster | ternary $cluster dict }}
-{{- if not (has $field $fields) }}
-{{- $meant := "" }}
-{{- range $fields }}{{- if eq (lower .) (regexReplaceAll "[^a-z]" (lower $field) "") }}{{- $meant = printf ", is it %s?" . }}{{- end }}{{- end }}
-{{- $unused = append $unused (printf "  %s.%s: a cluster has no such field%s" $path $field $meant) }}
-{{- else if and $value (has $field (list "bearerToken" "tlsKey")) }}
-{{- $inline = append $inline (printf "  %s.%s" $path $field) }}
+{{- range $field := list "bearerToken" "tlsKey" }}
+{{- if and (kindIs "map" $cluster) (index ($cluster | default dict) $field) }}
+{{- $inline = append $inline (printf "  operator.multiCluster.clusters.%s.%s" $name $field) }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -171,16 +132,27 @@ No SQL Server has ever run branches of SQL Server: their programs are checked wi
 Secrets in the values, so also in Helm's Secrets of each revision of this release. Better make the Secret by hand and leave them out:
 {{ join "\n" $inline }}
 {{- end }}
+{{- $unused := include "braid.unusedValues" . | fromYamlArray }}
+{{- range .Files.Get "files/values-without-effect.yaml" | fromYamlArray }}
+{{- if include "braid.isSet" (list $ .) }}
+{{- $unused = append $unused (printf "%s: %s" .path .why) }}
+{{- end }}
+{{- end }}
 {{- if $unused }}
 
 Accepted, without effect:
-{{ join "\n" $unused }}
+{{- range $unused }}
+  {{ . }}
+{{- end }}
 {{- end }}
 
-To uninstall, a pod of {{ include "braid.image" . }} ends all sessions first. If it cannot run, end them by hand:
-  braid cleanup
+To uninstall, a pod of {{ include "braid.image" . }} ends all sessions{{ if include "braid.hasBranches" . }} and branches{{ end }} first. If it cannot run, end them by hand:
+  braid cleanup --copies{{ if include "braid.hasBranches" . }} --branches{{ end }} --apply
   helm uninstall {{ .Release.Name }} --namespace {{ .Release.Namespace }} --no-hooks
 The chart's README, "Uninstalling", has the same without braid.
+{{- if include "braid.on" .Values.createNamespace }}
+The namespace {{ .Values.namespace }} goes with the release, and with it all that is in there, also Secrets that you made. Set createNamespace to false to keep it.
+{{- end }}
 {{- if contains "metalbear-co/operator" $operator.image }}
 
 operator.image is the published operator. This chart starts its image with the argument "operator", which only braid's understands.

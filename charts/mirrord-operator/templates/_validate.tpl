@@ -1,9 +1,9 @@
 {{/*
-Fails with everything that the operator would refuse at its start, one sentence each: the rules of parse-configuration.ts and
-parse-members.ts, and of the variables that settings.ts reads. What may come later (credentials, CA, region, roles) never fails; NOTES
-lists it. Outputs nothing.
+A sentence for everything that the operator would refuse at its start, as a list in YAML: the rules of parse-configuration.ts and
+parse-members.ts, and of the variables that settings.ts reads. Beside it what the operator would take and no session could use: a server
+without https, a CA that is none, no default cluster. What may come later (credentials, CA, region, roles) is no mistake; NOTES list it.
 */}}
-{{- define "braid.validate" -}}
+{{- define "braid.mistakes" -}}
 {{- $mistakes := list -}}
 {{- $operator := .Values.operator -}}
 {{- $multi := $operator.multiCluster -}}
@@ -79,6 +79,13 @@ lists it. Outputs nothing.
       {{- end -}}
       {{- if or (include "braid.isStructure" $cluster.server) (regexMatch "^[\\s\\p{Z}\\x{FEFF}]*$" (include "braid.text" $cluster.server)) -}}
         {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".server") (print $name " has no server") $cluster.server "write the URL of its API server, for example https://api.example.com:6443")) -}}
+      {{- else if not (regexMatch "^\\s*(?i:https)://([0-9A-Za-z_.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[!-~]*)?\\s*$" (include "braid.text" $cluster.server)) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".server") (print "the server of " $name " must be an https URL without a user") $cluster.server "write for example https://api.example.com:6443")) -}}
+      {{- end -}}
+      {{- if include "braid.isStructure" $cluster.caData -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".caData") "caData must be text" "a map or a list" "write the PEM of the API server's CA, or base64 of it")) -}}
+      {{- else if and $cluster.caData (not (include "braid.isPem" $cluster.caData)) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $path ".caData") "it is no certificate" "something else" "write the PEM of the API server's CA, or base64 of it")) -}}
       {{- end -}}
       {{- $flag := include "braid.text" $cluster.isDefault -}}
       {{- if and $cluster.isDefault (not (has $flag (list "true" "false"))) -}}
@@ -121,6 +128,10 @@ lists it. Outputs nothing.
     {{- end -}}
   {{- end -}}
   {{- $mistakes = concat $mistakes (include "braid.accessProviderMistakes" (list (print $at ".accessProviders") $multi.accessProviders) | fromYamlArray) -}}
+  {{- if and (not $mistakes) (or $names (and $multi.providers $managementOnly)) (not $flagged) (kindIs "map" $multi.clusters) (eq (include "braid.text" $multi.defaultCluster) "") -}}
+    {{- $choices := concat (ternary list (list $own) $managementOnly) $names -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print $at ".defaultCluster") "no session can start without a default cluster" $multi.defaultCluster (ternary (print "name one of " (join ", " $choices)) "name the cluster that is to be it" (gt (len $choices) 0)))) -}}
+  {{- end -}}
   {{- range rest $flagged -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.clusters.%s.isDefault" $at .) (printf "%s is marked as default although %s is already" . (first $flagged)) true "leave isDefault at one cluster only")) -}}
   {{- end -}}
@@ -144,7 +155,8 @@ lists it. Outputs nothing.
 
 {{- range $name, $value := dict "operator.port" $operator.port "agent.port" .Values.agent.port -}}
   {{- $text := include "braid.text" $value -}}
-  {{- if and $value (or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 65535)) -}}
+  {{- /* The operator chooses the port of agents at 0, as the published one does. */ -}}
+  {{- if and (not (and (eq $name "agent.port") (not $value))) (or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 65535)) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list $name "it must be a port from 1 to 65535" $value "write for example 443, or leave it out")) -}}
   {{- end -}}
 {{- end -}}
@@ -191,13 +203,14 @@ lists it. Outputs nothing.
 {{- with include "braid.podlessTimeProblem" $operator.noPodTargetsSessionTimeoutMillis -}}
   {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.noPodTargetsSessionTimeoutMillis" . $operator.noPodTargetsSessionTimeoutMillis "write for example 120000, or leave it out for 60000")) -}}
 {{- end -}}
-{{- $allowed := .Values.targets.allowedNamespaces -}}
-{{- if and $allowed (not (kindIs "slice" $allowed)) -}}
-  {{- $mistakes = append $mistakes (include "braid.mistake" (list "targets.allowedNamespaces" "it must be a list of names" $allowed "write for example [kube-system]")) -}}
-{{- else -}}
-  {{- range $allowed -}}
-    {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" (include "braid.text" .)) -}}
-      {{- $mistakes = append $mistakes (include "braid.mistake" (list "targets.allowedNamespaces" "this cannot be the name of a namespace" . "write names such as kube-system")) -}}
+{{- range $path, $found := dict "targets.allowedNamespaces" .Values.targets.allowedNamespaces "roleNamespaces" .Values.roleNamespaces -}}
+  {{- if and $found (not (kindIs "slice" $found)) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be a list of names" $found "write for example [kube-system]")) -}}
+  {{- else -}}
+    {{- range $found -}}
+      {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" (include "braid.text" .)) -}}
+        {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "this cannot be the name of a namespace" . "write names such as kube-system")) -}}
+      {{- end -}}
     {{- end -}}
   {{- end -}}
 {{- end -}}
@@ -229,7 +242,7 @@ lists it. Outputs nothing.
     {{- $_ := unset $seconds $name -}}
   {{- else if eq $text "" -}}
     {{- /* The operator takes it for one that is left out. */ -}}
-  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_METRICS_ENABLED" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_ENABLED" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "OPERATOR_INJECT_SESSION_KEY_HEADER" "OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY" "OPERATOR_MULTI_CLUSTER_SHARDING" "PRIMARY_MANAGEMENT_ONLY" "OTEL_SDK_DISABLED") -}}
+  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_METRICS_ENABLED" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_ENABLED" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "OPERATOR_INJECT_SESSION_KEY_HEADER" "OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY" "OPERATOR_MULTI_CLUSTER_SHARDING" "OPERATOR_POD_USERS" "PRIMARY_MANAGEMENT_ONLY" "OTEL_SDK_DISABLED") -}}
     {{- if not (has $text $truths) -}}
       {{- $problem = list "it must be true or false" "write true or false" -}}
     {{- end -}}
@@ -336,7 +349,7 @@ lists it. Outputs nothing.
 {{- if and (include "braid.servesMetrics" .) (eq (include "braid.apiPort" .) (include "braid.metricsPort" .)) (ne (include "braid.metricsPort" .) "0") -}}
   {{- $mistakes = append $mistakes (printf "operator: OPERATOR_METRICS_ADDR and OPERATOR_ADDR have the same port, %s; give metrics another port." (include "braid.metricsPort" .)) -}}
 {{- end -}}
-{{- if $mistakes -}}{{- fail (printf "the values cannot be used:\n%s" (join "\n" $mistakes)) -}}{{- end -}}
+{{- toYaml $mistakes -}}
 {{- end -}}
 
 {{/* A line for each mistake in a setting of agents, by the rules of agent-fields.ts: list of path, shape and value. */}}
@@ -396,6 +409,14 @@ lists it. Outputs nothing.
 {{- end -}}
 {{- end -}}
 
+{{/* "true" for PEM, or base64 of it. Whether the certificate in it is good, the operator says. */}}
+{{- define "braid.isPem" -}}
+{{- $text := include "braid.text" . -}}
+{{- $bare := regexReplaceAll "\\s+" $text "" | trimSuffix "=" | trimSuffix "=" -}}
+{{- $padded := print $bare (trunc (int (mod (sub 4 (mod (len $bare) 4)) 4)) "===") -}}
+{{- if contains "-----BEGIN" (print $text (b64dec $padded)) -}}true{{- end -}}
+{{- end -}}
+
 {{/* "true" if a text of the list can be no object's name. */}}
 {{- define "braid.objectNamesProblem" -}}
 {{- range . -}}
@@ -444,7 +465,7 @@ it must be an http or https URL without a user
 {{/* Why a value cannot be a bound, or nothing: the value, which may be missing. */}}
 {{- define "braid.boundProblem" -}}
 {{- $text := include "braid.text" . -}}
-{{- if and . (or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 10000)) -}}
+{{- if and (ne $text "") (or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 10000)) -}}
 it must be a whole number from 1 to 10000
 {{- end -}}
 {{- end -}}

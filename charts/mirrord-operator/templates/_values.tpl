@@ -1,6 +1,7 @@
 {{/*
-Reading values. Every template includes "braid.normalise" first: maps that a values file set to null become empty, names that may not be
-empty get their default, and so do switches that are on by default when they are null, so that nothing below needs to look twice.
+Reading values. Every template includes "braid.normalise" first. It refuses values that cannot be used; maps that a values file set to null
+become empty, names that may not be empty get their default, and so do switches that are on by default when they are null, so that nothing
+below needs to look twice.
 test/charts/null-values.test.ts lists the values for which null is not the default.
 */}}
 {{- define "braid.normalise" -}}
@@ -19,8 +20,11 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
     {{- $parent = index $parent $key -}}
   {{- end -}}
 {{- end -}}
-{{- if $wrong -}}{{- fail (printf "the values cannot be used:\n%s" (uniq $wrong | join "\n")) -}}{{- end -}}
 {{- $operator := .Values.operator -}}
+{{- $isJudged := hasKey .Values "braid.judged" -}}
+{{- if not $isJudged -}}
+  {{- $wrong = concat (uniq $wrong) (include "braid.kindMistakes" (list "" (include "braid.knownValues" . | fromYaml) .Values) | fromYamlArray) -}}
+{{- end -}}
 {{- /* Left open, the certificate is checked wherever it is known by whom: only one that the user brings without its CA is not. */}}
 {{- $unchecked := and (include "braid.hasTlsSecret" .) (not .Values.tls.apiService.caBundle) (not (include "braid.on" .Values.tls.certManager.enabled)) -}}
 {{- if kindIs "invalid" .Values.tls.apiService.insecureSkipTLSVerify -}}{{- $_ := set .Values.tls.apiService "insecureSkipTLSVerify" (not (not $unchecked)) -}}{{- end -}}
@@ -32,14 +36,15 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
   {{- $key := splitList "." $path | last -}}
   {{- if kindIs "invalid" (index $parent $key) -}}{{- $_ := set $parent $key true -}}{{- end -}}
 {{- end -}}
-{{- if kindIs "invalid" $operator.replicas -}}{{- $_ := set $operator "replicas" 1 -}}{{- end -}}
+{{- range $field, $default := dict "replicas" 1 "port" 443 "terminationGracePeriodSeconds" 30 -}}
+  {{- if has (toString (index $operator $field)) (list "" "<nil>") -}}{{- $_ := set $operator $field $default -}}{{- end -}}
+{{- end -}}
 {{- $_ := set .Values "namespace" (include "braid.text" .Values.namespace | default "mirrord") -}}
 {{- $_ := set .Values.service "name" (include "braid.text" .Values.service.name | default "mirrord-operator") -}}
 {{- $_ := set .Values.sa "name" (include "braid.text" .Values.sa.name | default "mirrord-operator") -}}
 {{- $_ := set .Values.tls "secret" (include "braid.text" .Values.tls.secret | default "mirrord-operator-tls") -}}
 {{- $_ := set .Values.tls.certManager "issuer" (include "braid.text" .Values.tls.certManager.issuer | default "mirrord-operator-issuer") -}}
 {{- $_ := set .Values.tls.certManager "certificate" (include "braid.text" .Values.tls.certManager.certificate | default "mirrord-operator-tls") -}}
-{{- $_ := set $operator "port" ($operator.port | default 443) -}}
 {{- $_ := set $operator "image" ($operator.image | default "ghcr.io/braid-operator/braid") -}}
 {{- $_ := set $operator "imagePullPolicy" ($operator.imagePullPolicy | default "IfNotPresent") -}}
 {{- /* The operator lets this variable win over its file; so rights and file are as it says. */ -}}
@@ -66,7 +71,50 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- if not (or (kindIs "invalid" $tls) (include "braid.isStructure" $tls)) -}}
   {{- $_ := set .Values.agent "tls" (has (include "braid.text" $tls) (include "braid.trueWords" . | splitList " ")) -}}
 {{- end -}}
+{{- /* The values are the same for all templates, so the first one that is rendered judges them, with all mistakes at once. */ -}}
+{{- if not $isJudged -}}
+  {{- $_ := set .Values "braid.judged" true -}}
+  {{- $wrong = concat $wrong (include "braid.mistakes" . | fromYamlArray) (include "braid.livingCopies" . | fromYamlArray) -}}
+  {{- if $wrong -}}{{- include "braid.refuse" $wrong -}}{{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/*
+A sentence for each copy of a target that an upgrade would leave behind, and each workload whose pods it holds, as a list in YAML: the
+operator that is installed makes copies, and the next one has no rights to end them. Only helm with a cluster sees any.
+*/}}
+{{- define "braid.livingCopies" -}}
+{{- $sentences := list -}}
+{{- if and .Release.IsUpgrade (not (include "braid.copiesTargets" .)) -}}
+  {{- $copies := false -}}
+  {{- $role := lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "mirrord-operator" -}}
+  {{- range $role.rules -}}
+    {{- if and (has "deployments" (.resources | default list)) (has "patch" (.verbs | default list)) -}}{{- $copies = true -}}{{- end -}}
+  {{- end -}}
+  {{- if $copies -}}
+    {{- range $kind, $label := dict "v1 Pod" "copy-target" "apps/v1 Deployment" "scaled-down-from" "apps/v1 StatefulSet" "scaled-down-from" -}}
+      {{- $words := splitList " " $kind -}}
+      {{- range (lookup (first $words) (last $words) "" "").items -}}
+        {{- if hasKey (.metadata.labels | default dict) (print "operator.metalbear.co/" $label) -}}
+          {{- $what := ternary "is a copy of a target, which nobody would end" "has given its pods to a copy, and nobody would give them back" (eq $label "copy-target") -}}
+          {{- $sentences = append $sentences (printf "%s %s/%s: it %s with these values; end the copy's session, or run braid cleanup --copies --apply, and upgrade again." (last $words) .metadata.namespace .metadata.name $what) -}}
+        {{- end -}}
+      {{- end -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $sentences -}}
+{{- end -}}
+
+{{/* Ends the rendering with these sentences. */}}
+{{- define "braid.refuse" -}}
+{{- fail (printf "the values cannot be used:\n%s" (join "\n" .)) -}}
+{{- /* `helm lint` prints a failure and goes on, and would call the chart well. A template that does not exist is an error there too. */ -}}
+{{- include "the values cannot be used, as the lines [INFO] Fail say" . -}}
+{{- end -}}
+
+{{/* The values that there are, with the kind of each, in YAML. */}}
+{{- define "braid.knownValues" -}}{{- .Files.Get "files/known-values.yaml" -}}{{- end -}}
 
 {{/* "true" when a switch is on. Text counts as it reads: "false" is off, unlike in a plain condition. */}}
 {{- define "braid.on" -}}
@@ -320,10 +368,22 @@ branchdatabases
 {{- end -}}
 {{- end -}}
 
+{{/* "true" where pods name their users. OpenShift gives each namespace users of its own, and refuses others. */}}
+{{- define "braid.namesUsers" -}}
+{{- $own := include "braid.text" .Values.operator.extraEnv.OPERATOR_POD_USERS -}}
+{{- $value := ternary .Values.operator.podUsers $own (eq $own "") -}}
+{{- if eq (include "braid.text" $value) "" -}}
+  {{- if not (include "braid.on" .Values.openshift) -}}true{{- end -}}
+{{- else if has (include "braid.text" $value) (include "braid.trueWords" . | splitList " ") -}}true
+{{- end -}}
+{{- end -}}
+
 {{/* Security of the pod and of its container: the restricted Pod Security Standard. */}}
 {{- define "braid.podSecurity" -}}
 runAsNonRoot: true
+{{- if include "braid.namesUsers" . }}
 runAsUser: 1000
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}

@@ -5,7 +5,8 @@
  */
 
 import { totalmem } from "node:os"
-import { Effect, Logger, type Scope } from "effect"
+import type { KubeConfig } from "@kubernetes/client-node"
+import { Effect, Logger, Predicate, type Scope } from "effect"
 import { fleetFiles } from "../../adapters/files/configuration-files.ts"
 import { makeClusterConnector } from "../../adapters/kubernetes/cluster-connector.ts"
 import { dialAgent } from "../../adapters/pod/agent-channel.ts"
@@ -95,14 +96,17 @@ const roleOf = ({ fleet, namespace, requirePrimary }: Settings, api: KubeApi): E
   )
 }
 
-const serve = (settings: Settings): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
+const serve = (
+  settings: Settings,
+  config: KubeConfig
+): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
   Effect.gen(function* () {
     const room = makeRoom()
     makePoolSmall()
     const tracing = yield* makeOperatorTracing(settings)
     const userAgent = userAgentOf(version, settings.candidacy?.pod)
     const connector = yield* makeClusterConnector(
-      ownKubeConfig(),
+      config,
       settings.fleet?.clusterName ?? "local",
       (config, request, name) => openMemberLink(config, request, name, { room }),
       userAgent
@@ -157,10 +161,23 @@ const serve = (settings: Settings): Effect.Effect<never, { readonly message: str
     )
   })
 
+/** The cluster of this process, or why there is none. A YAML parser quotes the file below the first line. */
+const clusterHere = Effect.try({
+  try: ownKubeConfig,
+  catch: (cause) => {
+    const [why] = (Predicate.isError(cause) ? cause.message : String(cause)).split("\n")
+    return {
+      message:
+        `there is no cluster to serve: ${why}. The chart runs this command in the operator's pod; by hand it needs ` +
+        "KUBECONFIG, and braid doctor looks at an operator from outside"
+    }
+  }
+})
+
 /** Runs the operator. Exit code 2: the configuration is refused; 1: the operator cannot go on. */
-export const runOperator: Effect.Effect<number> = readSettings(sha256Hex).pipe(
-  Effect.flatMap((settings) =>
-    Effect.scoped(serve(settings)).pipe(
+export const runOperator: Effect.Effect<number> = Effect.all([readSettings(sha256Hex), clusterHere]).pipe(
+  Effect.flatMap(([settings, config]) =>
+    Effect.scoped(serve(settings, config)).pipe(
       Effect.catch((error) => Effect.as(logError(error.message), 1)),
       Effect.provide(Logger.layer([settings.jsonLog ? Logger.consoleJson : Logger.consoleLogFmt]))
     )

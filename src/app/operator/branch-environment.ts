@@ -13,6 +13,12 @@ import { branchEngines, type BranchEngine } from "../../domain/resources/chart-s
 
 const text = (name: string) => Config.option(Config.String(name)).pipe(Config.map(Option.getOrUndefined))
 
+/** Whether pods that the operator makes name no users, as OpenShift wants it. */
+const podUsersLeftOut = Config.Boolean("OPERATOR_POD_USERS").pipe(
+  Config.withDefault(true),
+  Config.map((isOn) => !isOn)
+)
+
 const engineVariables = (engine: BranchEngine) =>
   Config.all({
     engine: Config.succeed(engine),
@@ -25,7 +31,8 @@ export const branchEnvironment = Config.all({
   limits: Config.all({
     data: text("OPERATOR_BRANCH_DEFAULT_DB_VOLUME_SIZE_LIMIT"),
     staging: text("OPERATOR_BRANCH_DEFAULT_INIT_VOLUME_SIZE_LIMIT")
-  })
+  }),
+  leavesUsersOut: podUsersLeftOut
 })
 
 /** The engines that are switched on; `braid doctor` asks for the rights that their branches need. */
@@ -35,6 +42,7 @@ export const branchedEngines = branchEnvironment.pipe(
 
 export const readBranchSettings = ({
   engines,
+  leavesUsersOut,
   limits
 }: Config.Success<typeof branchEnvironment>): Effect.Effect<BranchSettings> =>
   Effect.forEach(
@@ -43,6 +51,6 @@ export const readBranchSettings = ({
       // The branches of other engines are refused, whatever their files say.
       Effect.map(
         readDocument(dialects[engine].dialect === undefined ? undefined : file),
-        (document) => [engine, readEngineSettings(engine, document, limits)] as const
+        (document) => [engine, readEngineSettings(engine, document, { ...limits, leavesUsersOut })] as const
       )
   ).pipe(Effect.map((read): BranchSettings => Object.fromEntries(read)))

@@ -467,7 +467,7 @@ export const readSettings = (
       }),
       makesCopies: env.makesCopies,
       addsSessionKey: env.addsSessionKey,
-      copyImage: env.copiesUseAgentImage ? agents : undefined,
+      copyImage: env.copiesUseAgentImage ? { ...agents, leavesUsersOut: env.branches.leavesUsersOut } : undefined,
       branchSettings: yield* readBranchSettings(env.branches),
       requirePrimary: env.requirePrimary,
       sharding: env.sharding,

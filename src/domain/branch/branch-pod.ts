@@ -9,6 +9,7 @@ import * as Result from "effect/Result"
 import { withoutEnd } from "../clean-text.ts"
 import type { JsonObject } from "../json.ts"
 import type { OwnerReference } from "../resources/object-meta.ts"
+import { podUsers } from "../resources/pod-users.ts"
 import { ownerLabel } from "../session/names.ts"
 import { readsSource, type BranchRequest } from "./branch-request.ts"
 import type { Dialect } from "./dialect.ts"
@@ -37,6 +38,8 @@ export interface BranchPodSettings {
   /** Most of these folders, as quantities. */
   readonly dataLimit: string
   readonly stagingLimit: string
+  /** Whether the cluster gives the pods of a namespace their users, and refuses others. */
+  readonly leavesUsersOut?: boolean | undefined
   /** Whether the licence of the engine's image is accepted, where it has one. */
   readonly acceptsLicence?: boolean | undefined
 }
@@ -191,9 +194,11 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         imagePullSecrets: settings.imagePullSecrets.map((secret) => ({ name: secret })),
         securityContext: {
           runAsNonRoot: true,
-          runAsUser: userId,
-          runAsGroup: needs?.groupId ?? userId,
-          fsGroup: userId,
+          ...podUsers(settings.leavesUsersOut, {
+            runAsUser: userId,
+            runAsGroup: needs?.groupId ?? userId,
+            fsGroup: userId
+          }),
           seccompProfile: { type: "RuntimeDefault" }
         },
         volumes: volumesOf(settings),

@@ -36,10 +36,12 @@ export interface EngineSettings extends BranchProfile {
 /** The engines that are switched on. The failure says why no branch of the engine can be made. */
 export type BranchSettings = Readonly<Partial<Record<BranchEngine, Result.Result<EngineSettings, string>>>>
 
-/** Size limits of a branch's volumes where the engine's file has none, as quantities. */
-export interface VolumeLimits {
+/** Settings of all engines. */
+export interface CommonSettings {
+  /** Size limits of a branch's volumes where the engine's file has none, as quantities. */
   readonly data?: string | undefined
   readonly staging?: string | undefined
+  readonly leavesUsersOut?: boolean | undefined
 }
 
 const usualLimit = "1Gi"
@@ -174,7 +176,7 @@ const placementOf = (pod: JsonObject): JsonObject =>
     ["affinity", "nodeSelector", "tolerations"].flatMap((name) => (name in given(pod) ? [[name, pod[name]]] : []))
   )
 
-const podSettings = (pod: JsonObject, limits: VolumeLimits): BranchPodSettings => {
+const podSettings = (pod: JsonObject, common: CommonSettings): BranchPodSettings => {
   const resources = given(pod["resources"])
   const secrets = pod["imagePullSecrets"]
   const serverArguments = pod["dbServerArgs"]
@@ -187,11 +189,12 @@ const podSettings = (pod: JsonObject, limits: VolumeLimits): BranchPodSettings =
     annotations: textsOf(pod["annotations"]),
     resources: Object.keys(resources).length === 0 ? undefined : resources,
     placement: placementOf(pod),
+    leavesUsersOut: common.leavesUsersOut,
     serverArguments: Array.isArray(serverArguments) ? serverArguments.map(textOf) : [],
-    dataVolume: volumeOf(pod, "volume", quantityAt(pod, "storage", "dataSize") ?? limits.data),
-    stagingVolume: volumeOf(pod, "initVolume", quantityAt(pod, "storage", "initSize") ?? limits.staging),
-    dataLimit: quantityAt(pod, "volume", "emptyDir", "sizeLimit") ?? limits.data ?? usualLimit,
-    stagingLimit: quantityAt(pod, "initVolume", "emptyDir", "sizeLimit") ?? limits.staging ?? usualLimit
+    dataVolume: volumeOf(pod, "volume", quantityAt(pod, "storage", "dataSize") ?? common.data),
+    stagingVolume: volumeOf(pod, "initVolume", quantityAt(pod, "storage", "initSize") ?? common.staging),
+    dataLimit: quantityAt(pod, "volume", "emptyDir", "sizeLimit") ?? common.data ?? usualLimit,
+    stagingLimit: quantityAt(pod, "initVolume", "emptyDir", "sizeLimit") ?? common.staging ?? usualLimit
   }
 }
 
@@ -238,7 +241,7 @@ interface ReadProfile {
 /** The file that is read. */
 interface Reading {
   readonly engine: BranchEngine
-  readonly limits: VolumeLimits
+  readonly common: CommonSettings
   readonly mistakes: MistakeList
 }
 
@@ -246,7 +249,7 @@ interface Reading {
 const readPod = (
   field: string,
   value: unknown,
-  { engine, limits, mistakes }: Reading,
+  { common, engine, mistakes }: Reading,
   usual?: BranchProfile["allowedImages"]
 ): ReadProfile => {
   if (value !== undefined && value !== null && !isObject(value))
@@ -256,7 +259,7 @@ const readPod = (
     if (isServed(name)) checkField(served[name], found, `${field}.${name}`, mistakes)
   const allowedImages = readAllowedImages(field, pod, mistakes) ?? usual
   const migrations = migrationSettings(pod, allowedImages)
-  return { profile: { pod: podSettings(pod, limits), migrations, allowedImages }, unserved }
+  return { profile: { pod: podSettings(pod, common), migrations, allowedImages }, unserved }
 }
 
 /** Reads the profiles. Each is a whole `dbPod`; one that says nothing about images must not allow more of them. */
@@ -281,14 +284,14 @@ const readProfiles = (
 export const readEngineSettings = (
   engine: BranchEngine,
   document: ConfigurationDocument,
-  limits: VolumeLimits
+  common: CommonSettings
 ): Result.Result<EngineSettings, string> => {
   const mistakes = new MistakeList(`${engine}-branch-config.yaml`)
   const value = documentValue(document, mistakes)
   if (value !== undefined && value !== null && !isObject(value))
     mistakes.add("", value, "the file must hold a map", "write dbPod at its top level")
   const { dbPod, profiles, ...others } = given(value)
-  const reading = { engine, limits, mistakes }
+  const reading = { common, engine, mistakes }
   const usual = readPod("dbPod", dbPod, reading)
   const read = readProfiles(profiles, usual.profile, reading)
   const [first] = mistakes.mistakes

@@ -18,6 +18,8 @@ export interface CopyImage {
   readonly image: string
   readonly imagePullPolicy: string
   readonly imagePullSecrets: ReadonlyArray<string>
+  /** Whether the cluster gives pods their users, and refuses others. */
+  readonly leavesUsersOut?: boolean | undefined
 }
 
 /** Longest name of a pod that is a host name and a label's value too. */
@@ -111,7 +113,10 @@ const sleeping = (container: JsonObject, podSecurity: JsonObject, image: CopyIma
   const security = asObject(container["securityContext"])
   const effective = { ...podSecurity, ...security }
   const needsUser =
-    image !== undefined && effective["runAsNonRoot"] === true && (effective["runAsUser"] ?? undefined) === undefined
+    image !== undefined &&
+    image.leavesUsersOut !== true &&
+    effective["runAsNonRoot"] === true &&
+    (effective["runAsUser"] ?? undefined) === undefined
   return {
     ...omit(quiet(container), "args", "lifecycle", ...(image === undefined ? [] : ["workingDir"])),
     command: ["sleep", "infinity"],

@@ -68,12 +68,15 @@ export const ClusterSessionStatus = Schema.Struct({
 export type ClusterSessionStatus = typeof ClusterSessionStatus.Type
 
 /**
- * `status` of a multi-cluster session (published-chart.md §1.5); `conditions` and `observedGeneration` are our
- * additions. Nothing in it may be null.
+ * `status` of a multi-cluster session (published-chart.md §1.5); `conditions`, `observedGeneration` and `readyClusters`
+ * are our additions. Nothing in it may be null.
  */
 const MirrordMultiClusterSessionStatus = Schema.Struct({
   phase: Schema.optionalKey(SessionPhase),
   clusterSessions: Schema.optionalKey(Schema.Record(Schema.String, ClusterSessionStatus)),
+  readyClusters: Schema.optionalKey(
+    shortText(textLimits.name, "How many of the session's clusters are ready, as kubectl shows it: 1/2.")
+  ),
   connectedTimestamp: Schema.optionalKey(time("Heartbeat: when a client's connection was last seen.")),
   closed: Schema.optionalKey(shortText(textLimits.message, "Why the session ended.")),
   conditions: Schema.optionalKey(Schema.Array(Condition)),
@@ -105,6 +108,7 @@ export const mirrordMultiClusterSessions: CustomResource<MirrordMultiClusterSess
     column("Target Alias", ".spec.targetAlias"),
     column("Phase", ".status.phase"),
     column("Primary Cluster", ".spec.primaryCluster"),
-    ageColumn
+    ageColumn,
+    column("Clusters", ".status.readyClusters")
   ]
 }

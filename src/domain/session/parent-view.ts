@@ -44,6 +44,8 @@ export interface ParentView {
   readonly phase: SessionPhase | undefined
   /** In the order of the spec's clusters; clusters that only the status names come last. */
   readonly recorded: ReadonlyMap<ClusterName, ClusterSessionStatus>
+  /** How many clusters were ready, as the status says it. */
+  readonly readyClusters: string | undefined
   readonly conditions: ReadonlyArray<Condition>
   readonly connectedAt: number | undefined
   readonly closed: string | undefined
@@ -89,6 +91,7 @@ export const parentView = (
     defaultCluster: spec.defaultCluster === undefined ? fleet.defaultCluster : clusterName(spec.defaultCluster),
     phase: status?.phase,
     recorded: recordedOf(parent, clusters),
+    readyClusters: status?.readyClusters,
     conditions: status?.conditions ?? [],
     connectedAt: timeOf(status?.connectedTimestamp),
     closed: status?.closed,

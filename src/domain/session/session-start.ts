@@ -188,6 +188,10 @@ const conditionOf = (
   ...(generation === undefined ? {} : { observedGeneration: generation })
 })
 
+/** How many clusters are ready, for the column of kubectl. */
+const readyText = ({ clusters }: Situation): string =>
+  `${clusters.filter(({ verdict }) => verdict._tag === "Ready").length}/${clusters.length}`
+
 const conditionsOf = (situation: Situation, phase: SessionPhase, defaultReady: boolean): ReadonlyArray<Condition> => {
   const { parent, clusters, now } = situation
   const ready = clusters.filter(({ verdict }) => verdict._tag === "Ready").length
@@ -220,6 +224,7 @@ const failParent = (situation: Situation, { cluster, failure }: Failing): Readon
   const patch = {
     phase: "Failed",
     closed: message,
+    readyClusters: readyText(situation),
     conditions,
     ...generation,
     ...(cluster === undefined || entry === undefined
@@ -268,6 +273,7 @@ export const planStart = (
     phase: parent.phase,
     observedGeneration: parent.observedGeneration,
     clusterSessions: Object.fromEntries(parent.recorded),
+    readyClusters: parent.readyClusters,
     conditions: parent.conditions
   }
   const after = {
@@ -276,6 +282,7 @@ export const planStart = (
     clusterSessions: Object.fromEntries(
       clusters.map((part) => [part.cluster, entryOf(part, parent.recorded.get(part.cluster), situation, phase)])
     ),
+    readyClusters: readyText(situation),
     conditions: conditionsOf(situation, phase, defaultReady)
   }
   const patch = mergePatch(before, after)

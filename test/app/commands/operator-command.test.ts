@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { freePorts } from "../../support/free-ports.ts"
+import { runBraid } from "../../support/run-braid.ts"
 
 const program = fileURLToPath(new URL("../../../src/app/braid.ts", import.meta.url))
 
@@ -67,6 +68,17 @@ describe("braid operator", () => {
     const output = await outputUntil(running, 'message="operator serves"')
     return { api, metrics, output }
   }
+
+  it.each([
+    ["no kubeconfig outside of a pod", "", "KUBECONFIG is not set, and this is no pod with a service account."],
+    ["a kubeconfig that is not there", "/nonexistent/kubeconfig", "no such file or directory"]
+  ])("ends with a sentence and code 2: %s", async (_, file, why) => {
+    const { code, errors } = await runBraid(["operator"], { KUBECONFIG: file })
+    expect(code).toBe(2)
+    expect(errors).toMatch(/^braid: the configuration cannot be used:\nthere is no cluster to serve: /u)
+    expect(errors).toContain(why)
+    expect(errors).toContain("by hand it needs KUBECONFIG")
+  })
 
   it("opens no port for metrics unless they are on", async () => {
     for (const env of [{}, { OPERATOR_METRICS_ENABLED: "false" }]) {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ConfigProvider, Effect, Exit, Redacted } from "effect"
+import { ConfigProvider, Effect, Exit, Redacted, Result } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
 import { usualRequestBounds } from "../../../src/app/api/request-bounds.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
@@ -145,6 +145,15 @@ describe("settings", () => {
     expect(await imageOf({ MIRRORD_AGENT_IMAGE: "agent:9" })).toMatchObject({ image: "agent:9", imagePullSecrets: [] })
     expect(await imageOf({ OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "false" })).toBeUndefined()
     expect(Exit.isFailure(await read({ OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: "maybe" }))).toBe(true)
+  })
+
+  it("leave users out of pods only where they are told to", async () => {
+    for (const users of ["true", "false"]) {
+      const exit = await read({ OPERATOR_PG_BRANCHING: "true", OPERATOR_POD_USERS: users })
+      const { branchSettings, copyImage } = Exit.isSuccess(exit) ? exit.value : expect.fail(String(exit.cause))
+      const { pod } = Result.getOrThrow(branchSettings.pg ?? expect.fail("no engine"))
+      expect([pod.leavesUsersOut, copyImage?.leavesUsersOut]).toEqual([users === "false", users === "false"])
+    }
   })
 
   it("of agents are those of the environment, else those of their file", async () => {

@@ -73,6 +73,15 @@ describe("the pod of a branch", () => {
     expect(at(pod, "metadata", "labels", "db-owner-name")).toBe("mirrord-pg-branch-1")
   })
 
+  it("names no user where the cluster chooses it", () => {
+    expect(
+      at(Result.getOrThrow(podOf({}, { spec: { containers } }, { leavesUsersOut: true })), "spec", "securityContext")
+    ).toEqual({
+      runAsNonRoot: true,
+      seccompProfile: { type: "RuntimeDefault" }
+    })
+  })
+
   it("is ready by its server alone, which has started once it answers, and may use so much and no more", () => {
     const pod = Result.getOrThrow(podOf({}))
     const [server, ...others] = asObjects(at(pod, "spec", "containers"))

@@ -114,6 +114,8 @@ describe("the pod of a copy", () => {
     const [app, other] = containers(podOf({}, { template: restricted }))
     expect(app).toMatchObject({ securityContext: { runAsUser: 65_532 } })
     expect(other).not.toHaveProperty("securityContext")
+    const [chosen] = containers(podOf({}, { template: restricted, image: { ...agent, leavesUsersOut: true } }))
+    expect(chosen, "the cluster chooses the user").not.toHaveProperty("securityContext")
     const [own] = containers(podOf({}, { template: restricted, image: undefined }))
     expect(own).not.toHaveProperty("securityContext")
   })

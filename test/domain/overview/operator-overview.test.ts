@@ -1,5 +1,7 @@
 import { expect, it } from "vitest"
 import { operatorOverview, overviewLines } from "../../../src/domain/overview/operator-overview.ts"
+import { versionLines, versionOverview } from "../../../src/domain/overview/version-overview.ts"
+import { protocolVersion } from "../../../src/domain/protocol/version.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 
 const now = Date.UTC(2026, 10, 22, 1)
@@ -58,6 +60,16 @@ it("tells of one cluster's operator alone, whatever it leaves out", () => {
   expect(overviewLines(operatorOverview({ metadata, spec: least }), now)).toEqual([
     "OPERATOR              PROTOCOL   PART          SESSIONS",
     "3.250.0+braid.0.1.0   -          one cluster   0"
+  ])
+})
+
+it("tells the versions of this program and of all operators", () => {
+  expect(versionLines(versionOverview("0.2.0", operatorOverview(operator)))).toEqual([
+    "PROGRAM         VERSION               PROTOCOL",
+    `braid           0.2.0                 ${protocolVersion}`,
+    "operator        3.250.0+braid.0.1.0   1.29.0",
+    "operator of a   3.250.0+braid.0.1.0   -",
+    "operator of b   unknown               -"
   ])
 })
 

@@ -39,8 +39,10 @@ describe("plan: a cluster that is new in the fleet", () => {
     expect(world.plan()[0]).toMatchObject({ _tag: "JoinClusters", clusters: [a, b, c] })
     world.settle()
     expect([world.phase(), world.recordedNames().length]).toEqual(["Ready", 3])
+    expect(view(world).status?.readyClusters, "the column of kubectl").toBe("2/3")
     world.makeReady(c)
     expect(world.entry(c)["ready"]).toBe(true)
+    expect(view(world).status?.readyClusters).toBe("3/3")
     expect(tags(world).filter((tag) => tag !== "RequeueAt")).toEqual([])
   })
 

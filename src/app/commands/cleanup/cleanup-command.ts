@@ -1,32 +1,61 @@
 /**
- * The command `braid cleanup`: connects to the cluster of the pod, prints the problems and gives the exit code.
+ * The command `braid cleanup`: says what it would end, or ends it, prints the problems and gives the exit code.
  *
  * Not here: what is deleted, and in which order (cleanup.ts).
  */
 
-import { Effect, Logger, Predicate } from "effect"
+import type { KubeConfig } from "@kubernetes/client-node"
+import { Effect, Logger, type Scope } from "effect"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
-import { ownKubeConfig } from "../../operator/own-kube-config.ts"
+import { cleanText, textLimits } from "../../../domain/clean-text.ts"
+import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
+import { previewCleanup } from "./cleanup-preview.ts"
 import { cleanup, type CleanupOptions } from "./cleanup.ts"
 
-export interface CleanupCommandOptions extends CleanupOptions {
+export interface CleanupCommandOptions extends CleanupOptions, KubeConfigChoice {
+  /** Whether anything is ended. */
+  readonly apply: boolean
   readonly bestEffort: boolean
 }
 
-/** Exit code 1 with a sentence for each problem; 0 without a problem, or with `--best-effort` in any case. */
-export const runCleanup = ({ bestEffort, ...options }: CleanupCommandOptions): Effect.Effect<number> =>
+const printed = (line: string): void => console.log(cleanText(line, textLimits.message))
+
+/** The cluster in words, so that nobody ends the sessions of another one. */
+const placeOf = (config: KubeConfig): string => {
+  const server = config.getCurrentCluster()?.server ?? ""
+  return `the cluster of context ${config.getCurrentContext()} (${server})`
+}
+
+const preview = (
+  config: KubeConfig,
+  options: CleanupOptions
+): Effect.Effect<ReadonlyArray<string>, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const config = yield* Effect.try({
-      try: ownKubeConfig,
-      catch: (cause) => `No cluster is configured: ${Predicate.isError(cause) ? cause.message : String(cause)}.`
-    })
-    const api = yield* makeKubeApi(config, "local")
-    return yield* cleanup(api, options)
+    const { planned, problems } = yield* previewCleanup(yield* makeKubeApi(config, "local"), options)
+    const lines =
+      planned.length === 0
+        ? problems.length === 0
+          ? [`There is nothing to end in ${placeOf(config)}.`]
+          : []
+        : [`Nothing was ended in ${placeOf(config)}. --apply does this:`, ...planned.map((doing) => `  ${doing}`)]
+    lines.forEach(printed)
+    return problems
+  })
+
+/** Exit code 1 with a sentence for each problem; 0 without a problem, or with `--best-effort` in any case. */
+export const runCleanup = ({ apply, bestEffort, ...options }: CleanupCommandOptions): Effect.Effect<number> =>
+  Effect.gen(function* () {
+    const config = yield* userKubeConfig(options)
+    if (!apply) return yield* preview(config, options)
+    return yield* cleanup(yield* makeKubeApi(config, "local"), options)
   }).pipe(
     Effect.scoped,
-    Effect.catch((problem) => Effect.succeed([problem])),
+    Effect.catch(({ message }) =>
+      Effect.succeed([`${message} Give one with --kubeconfig or KUBECONFIG, and choose with --context.`])
+    ),
     Effect.map((problems) => {
-      if (problems.length > 0) console.error(`braid: not everything could be cleaned up:\n${problems.join("\n")}`)
+      const what = apply ? "not everything could be cleaned up" : "not everything could be looked at"
+      if (problems.length > 0) console.error(`braid: ${what}:\n${problems.join("\n")}`)
       return problems.length === 0 || bestEffort ? 0 : 1
     }),
     Effect.provide(Logger.layer([Logger.consoleLogFmt]))

@@ -23,7 +23,7 @@ export type Tell = <A>(doing: string, step: Effect.Effect<A, KubeError>, otherwi
 const unlessGone = (error: KubeError): Effect.Effect<void, KubeError> =>
   error.reason === "NotFound" ? Effect.void : Effect.fail(error)
 
-const labelled = (
+export const labelled = (
   api: KubeApi,
   kind: ResourceRef,
   label: string

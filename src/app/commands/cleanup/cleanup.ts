@@ -13,7 +13,7 @@ import type { ResourceDescriptor } from "../../../domain/resources/resource-desc
 import { parentFinalizer } from "../../../domain/session/names.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
-import { cleanUpCopies } from "./cleanup-copies.ts"
+import { cleanUpCopies, type Tell } from "./cleanup-copies.ts"
 
 /** Time between two lists of the sessions that still exist. */
 const listEvery = "1 second"
@@ -23,7 +23,7 @@ const attempts = 5
 type Sessions = ResourceDescriptor<unknown>
 
 /** The objects of a kind. A kind that the cluster does not serve has none. */
-const listed = (api: KubeApi, kind: Sessions): Effect.Effect<ReadonlyArray<KubeObject>, KubeError> =>
+export const listed = (api: KubeApi, kind: Sessions): Effect.Effect<ReadonlyArray<KubeObject>, KubeError> =>
   api.list(kind).pipe(
     Effect.map(({ items }) => items),
     Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed([]) : Effect.fail(error)))
@@ -57,8 +57,16 @@ const released = (api: KubeApi, name: string): Effect.Effect<void, KubeError> =>
     yield* logInfo("finalizer removed", { session: name })
   }).pipe(Effect.retry({ times: attempts, while: ({ reason }) => reason === "Conflict" }), Effect.catch(unlessGone))
 
-/** Does something, and tells of its failure, after which the other value counts. */
-type Tell = <A>(doing: string, effect: Effect.Effect<A, KubeError>, otherwise: A) => Effect.Effect<A>
+/** Notes each failure among the problems, after which the other value counts. */
+export const telling =
+  (problems: Array<string>): Tell =>
+  (doing, effect, otherwise) =>
+    effect.pipe(
+      Effect.catch((error) => {
+        problems.push(`${doing}: ${error.detail}.`)
+        return Effect.as(logWarning(`${doing} failed`, { problem: error.message }), otherwise)
+      })
+    )
 
 const endBranchesOf = (api: KubeApi, { resource }: BranchKind, tell: Tell): Effect.Effect<void> =>
   Effect.flatMap(tell(`listing the ${resource.plural}`, listed(api, resource), []), (branches) =>
@@ -100,14 +108,7 @@ export const cleanup = (
 ): Effect.Effect<ReadonlyArray<string>> =>
   Effect.gen(function* () {
     const problems: Array<string> = []
-    const tell: Tell = (doing, effect, otherwise) =>
-      effect.pipe(
-        Effect.catch((error) => {
-          problems.push(`${doing}: ${error.detail}.`)
-          return Effect.as(logWarning(`${doing} failed`, { problem: error.message }), otherwise)
-        })
-      )
-
+    const tell = telling(problems)
     const parents = yield* tell("listing the multi-cluster sessions", listed(api, mirrordMultiClusterSessions), [])
     for (const parent of parents) {
       yield* tell(

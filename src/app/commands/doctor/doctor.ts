@@ -59,7 +59,7 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
     const installation = yield* withFoundClusters(
       yield* asOperator ? operatorsInstallation : installationByKubeConfig(options, options.namespace)
     )
-    const { fleet, findings, seenFrom } = installation
+    const { fleet, findings, seenFrom, unused = [] } = installation
     const maker = makeCredentialMaker(installation.search.accessProviders)
     const clusters = yield* Effect.provideService(examinedClusters(installation), CredentialMaker, maker)
     const chosen = options.cluster === undefined ? clusters : clusters.filter(({ name }) => name === options.cluster)
@@ -86,7 +86,7 @@ export const examine = (options: DoctorOptions): Effect.Effect<DoctorReport> =>
     return {
       version,
       seenFrom,
-      findings: [...findings, ...fleetWide, ...unknown],
+      findings: [...findings, ...fleetWide, ...unknown, ...unused],
       clusters: facts.map((seen) => ({
         name: seen.name,
         part: seen.part,

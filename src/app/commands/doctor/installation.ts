@@ -5,7 +5,8 @@
  * Not here: the clusters of the installation, which are examined afterwards.
  */
 
-import { basename } from "node:path"
+import { readFileSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { Config, ConfigProvider, Effect, Result, type Scope, Struct } from "effect"
 import { documentOf } from "../../../adapters/files/configuration-files.ts"
@@ -13,6 +14,7 @@ import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { parseAgentConfiguration, usualAgentConfiguration } from "../../../domain/agent/agent-configuration.ts"
 import { failed, type Finding, warning } from "../../../domain/doctor/finding.ts"
 import { type InstalledParts, noParts } from "../../../domain/doctor/needed-rights.ts"
+import { unusedValueFindings, unusedValuesFile } from "../../../domain/doctor/unused-values.ts"
 import { parseAccessProviders } from "../../../domain/fleet/access-providers.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import {
@@ -54,6 +56,8 @@ export interface Installation {
   readonly search: ClusterSearch
   readonly account: ExaminedCluster["account"]
   readonly findings: ReadonlyArray<Finding>
+  /** Findings about values of the chart that have no effect, for the doctor alone. */
+  readonly unused?: ReadonlyArray<Finding>
   /** Where the configuration of a primary stands, as a person's kubeconfig shows it. */
   readonly sources?: FleetSources
 }
@@ -98,6 +102,15 @@ const wrongEnvironment = ({ message }: Config.ConfigError): Finding =>
     "Correct operator.extraEnv in the chart's values."
   )
 
+/** The lines that the chart wrote beside the operator's files; nothing if it wrote none. */
+const mountedUnusedValues = (): string | undefined => {
+  try {
+    return readFileSync(join(dirname(process.env["OPERATOR_AGENT_CONFIG"] ?? ""), unusedValuesFile), "utf8")
+  } catch {
+    return undefined
+  }
+}
+
 /** The installation as the operator itself sees it: from its environment, its files and its identity. */
 export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, Scope.Scope> = Effect.gen(function* () {
   const settings = yield* readSettings(sha256Hex).pipe(
@@ -139,7 +152,8 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
     fleet: settings.fleet,
     search: settings.search,
     account: undefined,
-    findings: []
+    findings: [],
+    unused: unusedValueFindings(mountedUnusedValues())
   } as const
 })
 
@@ -268,7 +282,8 @@ export const installationByKubeConfig = (
         fleet: undefined,
         findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
       }
-    if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [] }
+    const unused = unusedValueFindings(asString(at(configMap.success, "data", unusedValuesFile)))
+    if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [], unused }
     const findsClusters = search.providers.length > 0
     const sources = sourcesOf(configMap.success, env, { findsClusters, managementOnly })
     const access = parseAccessProviders(documentIn(configMap.success, env, "OPERATOR_ACCESS_PROVIDERS"))
@@ -278,5 +293,5 @@ export const installationByKubeConfig = (
       return yield* Effect.fail(noInstallation("kubeconfig", findings))
     }
     const found = searchWithin(search, both.success.access, namespace)
-    return { ...installed, fleet: both.success.fleet, search: found, sources, findings: [] }
+    return { ...installed, fleet: both.success.fleet, search: found, sources, findings: [], unused }
   })

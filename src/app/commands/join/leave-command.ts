@@ -12,10 +12,8 @@ export interface LeaveCommandOptions extends LeaveOptions {
   readonly output: Output
 }
 
-const stateLines = ({ done, name, writes }: Left): ReadonlyArray<string> => {
-  if (writes.length === 0) return [`Nothing of cluster ${name} is in the fleet.`]
-  return done ?? ["Nothing was removed. --apply does this:", ...writes.map(({ doing }) => `  ${doing}`)]
-}
+const stateLines = ({ done, writes }: Left): ReadonlyArray<string> =>
+  done ?? ["Nothing was removed. --apply does this:", ...writes.map(({ doing }) => `  ${doing}`)]
 
 const told = (left: Left): Told => {
   const { done, name, plan, writes } = left
@@ -30,6 +28,6 @@ const told = (left: Left): Told => {
   }
 }
 
-/** Exit code 1 if the cluster may not leave, or not all could be removed. */
+/** Exit code 1 if there is no such cluster, if it may not leave, or not all could be removed. */
 export const runLeave = ({ output, ...options }: LeaveCommandOptions): Effect.Effect<number> =>
   tell(output, Effect.scoped(Effect.map(leave(options), told)))

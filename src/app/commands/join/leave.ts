@@ -5,6 +5,7 @@
  */
 
 import { Effect, type Scope } from "effect"
+import { quoted } from "../../../domain/clean-text.ts"
 import { pinsName } from "../../../domain/fleet/cluster-identity.ts"
 import { clusterName, credentialsSecretName, refreshedSecretName } from "../../../domain/fleet/cluster-name.ts"
 import { type LeavePlan, type LeaveStep, planLeave } from "../../../domain/join/leave-plan.ts"
@@ -127,6 +128,14 @@ const writeOf = (step: LeaveStep, { cluster, found, primary }: Places): Readonly
   }
 }
 
+const nothingOf = (name: string, { fleet, provided }: Primary): Unanswered => {
+  const names = [...fleet.members, ...provided].map((member) => member.name)
+  return {
+    message: `There is no cluster ${quoted(name)} in the fleet.`,
+    fix: names.length === 0 ? "The fleet has no other cluster." : `Name one of ${[...new Set(names)].join(", ")}.`
+  }
+}
+
 /** Takes a cluster out of a fleet. Fails before anything is removed, or names what was. */
 export const leave = (options: LeaveOptions): Effect.Effect<Left, Unanswered, Scope.Scope> =>
   Effect.gen(function* () {
@@ -160,5 +169,6 @@ export const leave = (options: LeaveOptions): Effect.Effect<Left, Unanswered, Sc
         fix: "Nothing was removed. Do what the sentence says, and run it again."
       })
     const writes = plan.steps.flatMap((step) => writeOf(step, { primary, cluster, found }))
+    if (writes.length === 0) return yield* Effect.fail(nothingOf(name, primary))
     return { name, plan, writes, done: apply ? yield* perform(writes) : undefined }
   })

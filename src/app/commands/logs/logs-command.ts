@@ -70,7 +70,7 @@ const once = (problem: LogsOutput["problem"]): LogsOutput["problem"] => {
   }
 }
 
-/** Shows the lines, with `follow` until it is interrupted. True if at least one log could be read. */
+/** Shows the lines, with `follow` until it is interrupted. True if there was at least one. */
 export const showLogs = (options: LogsOptions, output: LogsOutput): Effect.Effect<boolean, Unanswered> =>
   Effect.gen(function* () {
     const wanted = yield* Effect.fromResult(readOptions(options))
@@ -87,8 +87,12 @@ export const showLogs = (options: LogsOptions, output: LogsOutput): Effect.Effec
         concurrency: "unbounded"
       }).pipe(Effect.as(true))
     const isRead = found.some(({ logs }) => logs.length > 0)
-    if (isRead && lines.length === 0) output.note("There are no such lines.")
-    return isRead
+    if (isRead && lines.length === 0)
+      output.problem({
+        message: "There are no such lines.",
+        fix: "Leave --since or --session out, or name another; braid sessions lists the sessions that there are."
+      })
+    return lines.length > 0
   }).pipe(Effect.scoped)
 
 const colours = ["cyan", "yellow", "green", "magenta", "blue", "red"] as const
@@ -112,7 +116,7 @@ const outputEnds: Effect.Effect<boolean> = Effect.callback((resume) => {
   return Effect.sync(() => process.stdout.off("error", end))
 })
 
-/** Exit code 1 if no log could be read. The end of `--follow` is an interrupt, and no failure. */
+/** Exit code 1 if there was no line. The end of `--follow` is an interrupt, and no failure. */
 export const runLogs = (options: LogsOptions): Effect.Effect<number> =>
   Effect.suspend(() => {
     if (options.follow) process.exitCode = 0

@@ -10,7 +10,7 @@ import { sessions } from "../../../domain/resources/session.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { chosenCluster, unanswered, type Unanswered } from "./ask-cluster.ts"
-import { type Output, tell, type Told } from "./tell.ts"
+import { type Output, tell, tellUnanswered, type Told } from "./tell.ts"
 
 /** The answer for one id that a person gave. */
 interface Stopped {
@@ -32,9 +32,12 @@ const stop = (api: KubeApi, session: string): Effect.Effect<Stopped, Unanswered>
 const told = (answers: ReadonlyArray<Stopped>): Told => ({
   value: answers,
   lines: answers.flatMap(({ session, stopped }) => (stopped ? [`Session ${session} is being stopped.`] : [])),
-  notes: answers.flatMap(({ session, stopped }) =>
-    stopped ? [] : [`There is no session ${session}; braid sessions lists those that there are.`]
-  )
+  notes: []
+})
+
+const unknownSession = ({ session }: Stopped): Unanswered => ({
+  message: `There is no session ${session}.`,
+  fix: "braid sessions lists those that there are."
 })
 
 /** Exit code 1 if any of the sessions is unknown; the others are stopped all the same. */
@@ -49,6 +52,9 @@ export const runStopSessions = ({
       Effect.scoped,
       Effect.result
     )
-    const code = yield* tell(output, Effect.map(Effect.fromResult(answers), told))
-    return Result.isSuccess(answers) && answers.success.some(({ stopped }) => !stopped) ? 1 : code
+    const unknown = Result.isSuccess(answers) ? answers.success.filter(({ stopped }) => !stopped) : []
+    for (const answer of unknown) tellUnanswered(unknownSession(answer))
+    const isEmpty = output === "table" && Result.isSuccess(answers) && unknown.length === answers.success.length
+    const code = isEmpty ? 1 : yield* tell(output, Effect.map(Effect.fromResult(answers), told))
+    return unknown.length > 0 ? 1 : code
   })

@@ -8,6 +8,7 @@
 import * as Result from "effect/Result"
 import { asObjects, asString, at, type JsonObject } from "../../json.ts"
 import type { OwnerReference } from "../../resources/object-meta.ts"
+import { podUsers } from "../../resources/pod-users.ts"
 import { ownerLabel } from "../../session/names.ts"
 import { branchResources, type BranchPodSettings } from "../branch-pod.ts"
 import { literalValue, type Environment } from "../source-environment.ts"
@@ -92,7 +93,13 @@ const flywayVariables = ({ branch, request: { dialect } }: MigrationPlace): Read
 interface Flavor {
   readonly container: JsonObject
   readonly volumes: ReadonlyArray<JsonObject>
-  readonly securityContext: JsonObject
+  readonly runsAs: UserSecurity
+}
+
+/** The security context of a pod, with the users apart. */
+interface UserSecurity {
+  readonly security: JsonObject
+  readonly users: JsonObject
 }
 
 const withArchive = (options: MigrationJobOptions, image: string): Flavor => ({
@@ -114,12 +121,13 @@ const withArchive = (options: MigrationJobOptions, image: string): Flavor => ({
     { name: "archive", configMap: { name: migrationsName(options.owner.uid, options.generation) } },
     { name: "work", emptyDir: { sizeLimit: "100Mi" } }
   ],
-  securityContext: nobodyWithGroup
+  runsAs: nobodyWithGroup
 })
 
 /** Flyway needs no user of its image. */
-const nobody = { runAsNonRoot: true, runAsUser: flywayUser, runAsGroup: flywayUser }
-const nobodyWithGroup = { ...nobody, fsGroup: flywayUser }
+const flywayUsers = { runAsUser: flywayUser, runAsGroup: flywayUser }
+const nobody: UserSecurity = { security: { runAsNonRoot: true }, users: flywayUsers }
+const nobodyWithGroup: UserSecurity = { ...nobody, users: { ...flywayUsers, fsGroup: flywayUser } }
 
 const withLocations = (options: MigrationJobOptions, image: string, locations: ReadonlyArray<string>): Flavor => ({
   container: {
@@ -128,7 +136,7 @@ const withLocations = (options: MigrationJobOptions, image: string, locations: R
     env: [...flywayVariables(options), { name: "FLYWAY_LOCATIONS", value: literalValue(locations.join(",")) }]
   },
   volumes: [],
-  securityContext: nobody
+  runsAs: nobody
 })
 
 const ofUser = (
@@ -143,7 +151,7 @@ const ofUser = (
     envFrom
   },
   volumes: [],
-  securityContext: {}
+  runsAs: { security: {}, users: {} }
 })
 
 const flavorOf = (settings: MigrationSettings, options: MigrationJobOptions): Result.Result<Flavor, string> => {
@@ -194,7 +202,7 @@ export const migrationJob = (
   settings: MigrationSettings,
   options: MigrationJobOptions
 ): Result.Result<object, string> =>
-  Result.map(flavorOf(settings, options), ({ container, securityContext, volumes }) => {
+  Result.map(flavorOf(settings, options), ({ container, runsAs, volumes }) => {
     const { digest, owner } = options
     const metadata = metadataOf(options)
     const isOwnImage = options.migrations._tag === "Container"
@@ -220,7 +228,11 @@ export const migrationJob = (
             automountServiceAccountToken: false,
             enableServiceLinks: false,
             imagePullSecrets: pullSecrets(pod, options),
-            securityContext: { ...securityContext, seccompProfile: { type: "RuntimeDefault" } },
+            securityContext: {
+              ...runsAs.security,
+              ...podUsers(pod.leavesUsersOut, runsAs.users),
+              seccompProfile: { type: "RuntimeDefault" }
+            },
             volumes,
             containers: [
               {

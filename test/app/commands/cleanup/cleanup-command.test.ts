@@ -1,31 +1,53 @@
-import { spawn } from "node:child_process"
-import { fileURLToPath } from "node:url"
-import { expect, it } from "vitest"
-
-const program = fileURLToPath(new URL("../../../../src/app/braid.ts", import.meta.url))
-
-const run = (args: ReadonlyArray<string>): Promise<{ readonly code: number | null; readonly errors: string }> =>
-  new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [program, "cleanup", ...args], {
-      env: { ...process.env, KUBECONFIG: "/nonexistent/kubeconfig" },
-      stdio: ["ignore", "ignore", "pipe"]
-    })
-    const chunks: Array<Buffer> = []
-    child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk))
-    child.once("error", reject)
-    child.once("close", (code) => resolve({ code, errors: Buffer.concat(chunks).toString("utf8") }))
-  })
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type RunningCluster, runCluster } from "../../../lab/cluster/running-cluster.ts"
+import { runBraid } from "../../../support/run-braid.ts"
 
 it("braid cleanup ends with code 1 and a sentence when there is no cluster", async () => {
-  const { code, errors } = await run([])
+  const { code, errors } = await runBraid(["cleanup"], { KUBECONFIG: "/nonexistent/kubeconfig" })
   expect(code).toBe(1)
   expect(errors).toMatch(
-    /^braid: not everything could be cleaned up:\nNo cluster is configured: .*\/nonexistent\/kubeconfig/u
+    /^braid: not everything could be looked at:\nNo kubeconfig can be used: .*\/nonexistent\/kubeconfig/u
   )
+  expect(errors).toContain("Give one with --kubeconfig or KUBECONFIG, and choose with --context.")
 })
 
 it("braid cleanup --best-effort says the same and ends with code 0", async () => {
-  const { code, errors } = await run(["--best-effort"])
+  const { code, errors } = await runBraid(["cleanup", "--apply", "--best-effort"], { KUBECONFIG: "/nonexistent" })
   expect(code).toBe(0)
-  expect(errors).toContain("No cluster is configured")
+  expect(errors).toContain("No kubeconfig can be used")
+})
+
+describe("braid cleanup in a cluster", () => {
+  let running: RunningCluster
+  beforeAll(async () => {
+    running = await runCluster()
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "mirrord-copy-shop", labels: { "operator.metalbear.co/copy-target": "true" } },
+      spec: { containers: [{ name: "app", image: "app" }] }
+    }
+    running.cluster.apply(JSON.stringify(pod))
+  })
+  afterAll(async () => {
+    await running.close()
+  })
+  const cleanup = (...args: ReadonlyArray<string>) =>
+    runBraid(["cleanup", "--kubeconfig", running.cluster.kubeconfigPath, ...args])
+
+  it("says what it would end, and ends it only when it is told to", async () => {
+    const preview = await cleanup("--copies")
+    expect([preview.code, preview.errors]).toEqual([0, ""])
+    expect(preview.output).toMatch(
+      /^Nothing was ended in the cluster of context \S+ \(https:.*\)\. --apply does this:\n {2}ending copy mirrord-copy-shop in namespace default\n$/u
+    )
+    expect((await cleanup("--copies")).output).toBe(preview.output)
+    expect((await cleanup("--copies", "--apply")).code).toBe(0)
+    expect((await cleanup("--copies")).output).toMatch(/^There is nothing to end in the cluster of context /u)
+  })
+
+  it("refuses a context that there is not", async () => {
+    const { code, errors } = await cleanup("--context", "elsewhere", "--apply")
+    expect([code, errors]).toEqual([1, expect.stringContaining('The kubeconfig has no context "elsewhere"; it has')])
+  })
 })

@@ -57,6 +57,18 @@ const granted = ownRights(primaryRole, noParts).filter(({ resource }) => resourc
 /** However slow this machine is, ms. */
 const patience = 300_000
 
+/** Values that the chart found without effect, and the findings about them. */
+const unusedValues = "operator.replcas: there is no such value, did you mean operator.replicas?\nagent.tls: no agents\n"
+const unused = [
+  "operator.replcas: there is no such value, did you mean operator.replicas?",
+  "agent.tls: no agents."
+].map((line) => ({
+  check: "configuration",
+  status: "warning",
+  message: `A value of the chart has no effect: ${line}`,
+  fix: "Correct it or leave it out, and upgrade the release."
+}))
+
 const runBraid = (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>): Promise<BraidRun> =>
   runProgram([...args, "--timeout-secs", "300"], env)
 
@@ -178,7 +190,9 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       await writeFile(path, text, { mode: 0o600 })
       return path
     }
+    await write("unused-values.txt", unusedValues)
     env = {
+      OPERATOR_AGENT_CONFIG: await write("agent-config.yaml", ""),
       AWS_ACCESS_KEY_ID: "AKIAEXAMPLE",
       AWS_SECRET_ACCESS_KEY: awsSecret,
       MIRRORD_OPERATOR_NAMESPACE: namespace,
@@ -223,7 +237,8 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
               "Cluster well of Secret mirrord/well is not used: its name collides with that of cluster well of the " +
               "configuration; rename one of the two.",
             fix: "Rename one of the two clusters."
-          }
+          },
+          ...unused
         ]
       })
       expect(asObjects(at(report, "clusters")).map(({ name }) => name)).toEqual([
@@ -451,7 +466,8 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
               metadata: { name: "mirrord-configmap", namespace },
               data: {
                 "multicluster-config.yaml": await readFile(env["MIRRORD_MULTICLUSTER_CONFIG"] ?? "", "utf8"),
-                "clusters-config.yaml": await readFile(env["MIRRORD_CLUSTERS_CONFIG"] ?? "", "utf8")
+                "clusters-config.yaml": await readFile(env["MIRRORD_CLUSTERS_CONFIG"] ?? "", "utf8"),
+                "unused-values.txt": unusedValues
               }
             },
             deployment()
@@ -462,6 +478,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         const byPerson = await runBraid(["doctor", "--kubeconfig", cluster().kubeconfigPath, "-o", "json"])
         const seen = JSON.parse(byPerson.output) as unknown
         expect(seen).toMatchObject({ seenFrom: "kubeconfig" })
+        expect(asObjects(at(seen, "findings"))).toEqual(expect.arrayContaining(unused))
         const told = (name: string) =>
           asObjects(asObjects(at(seen, "clusters")).find((one) => one["name"] === name)?.["findings"])
         const permissions = (name: string) =>

@@ -339,7 +339,11 @@ describe("a cluster joins a fleet that runs", () => {
       expect(Object.keys(at(pins.body, "data") as object)).not.toContain("cluster-b")
 
       const again = await leaving("--force", "--apply")
-      expect([again.code, again.output]).toEqual([0, "Nothing of cluster cluster-b is in the fleet.\n"])
+      expect([again.code, again.output, again.errors]).toEqual([
+        1,
+        "",
+        'braid: There is no cluster "cluster-b" in the fleet.\nfix: Name one of cluster-a.\n'
+      ])
     },
     patience
   )

@@ -200,7 +200,11 @@ describe("braid logs", () => {
     expect((await shown({ cluster: "primary", session: "mc-00000000000000fe" })).lines).toEqual([
       "primary/leader message=other session=mc-00000000000000fe"
     ])
-    expect(await shown({ session: "1234" })).toMatchObject({ lines: [], isRead: true })
+    expect(await shown({ session: "1234" })).toMatchObject({
+      lines: [],
+      isRead: false,
+      problems: [expect.stringMatching(/^There are no such lines\. Leave --since or --session out/u)]
+    })
   })
 
   it("shows the run before a crash, and says where there was none", async () => {

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process"
 import * as Result from "effect/Result"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import type { BranchPodSettings } from "../../../../src/domain/branch/branch-pod.ts"
 import { readBranchRequest } from "../../../../src/domain/branch/branch-request.ts"
 import {
   migrationFiles,
@@ -30,6 +31,7 @@ const usual: MigrationSettings = { repository: undefined, environment: { inherit
 const source = "postgresql://app:secret@source/shop"
 
 interface Wanted {
+  readonly pods?: Partial<BranchPodSettings>
   readonly migrations: NonNullable<BranchDatabaseSpec["migrations"]>
   readonly change?: Partial<BranchDatabaseSpec>
   readonly settings?: MigrationSettings
@@ -37,7 +39,7 @@ interface Wanted {
   readonly container?: string
 }
 
-const made = ({ change = {}, container, containers, migrations, settings = usual }: Wanted) => {
+const made = ({ change = {}, container, containers, migrations, pods = {}, settings = usual }: Wanted) => {
   const request = Result.getOrThrow(readBranchRequest({ ...bare, ...change, migrations }))
   if (request.migrations === undefined) throw new Error("no migrations")
   const options = {
@@ -56,7 +58,7 @@ const made = ({ change = {}, container, containers, migrations, settings = usual
     owner: { apiVersion: "v1", kind: "BranchDatabase", name: "b", uid: "u" },
     generation: 3
   }
-  return { job: migrationJob(pod, settings, options), files: migrationFiles(options) }
+  return { job: migrationJob({ ...pod, ...pods }, settings, options), files: migrationFiles(options) }
 }
 const podOf = (wanted: Wanted): JsonObject =>
   asObject(at(Result.getOrThrow(made(wanted).job), "spec", "template", "spec"))
@@ -82,6 +84,16 @@ describe("the Job of Flyway", () => {
   it("has the user's files of a ConfigMap, and reaches the branch alone", () => {
     const { files, job } = made({ migrations: { flavor: "flyway", archive: "aGk=" } })
     expect([Result.getOrThrow(job), files]).toMatchSnapshot()
+  })
+
+  it("names no user where the cluster chooses it", () => {
+    const migrations = { flavor: "flyway" as const, archive: "aGk=" }
+    const securityOf = (pods: Partial<BranchPodSettings>) => podOf({ migrations, pods })["securityContext"]
+    expect(securityOf({})).toMatchObject({ runAsUser: 10_001, fsGroup: 10_001 })
+    expect(securityOf({ leavesUsersOut: true })).toEqual({
+      runAsNonRoot: true,
+      seccompProfile: { type: "RuntimeDefault" }
+    })
   })
 
   it("unpacks with a program that a shell can read", () => {

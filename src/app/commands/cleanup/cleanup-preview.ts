@@ -1,0 +1,69 @@
+/**
+ * Says what `braid cleanup --apply` would end, and changes nothing.
+ *
+ * Not here: ending it (cleanup.ts).
+ */
+
+import { Effect } from "effect"
+import { branchKinds } from "../../../domain/branch/branch-kinds.ts"
+import { copyLabel } from "../../../domain/copy-target/copy-record.ts"
+import { scaledDownFrom } from "../../../domain/copy-target/scaled-down.ts"
+import { branchEngines } from "../../../domain/resources/chart-switches.ts"
+import { pods } from "../../../domain/resources/core-kinds.ts"
+import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
+import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import { scalableKinds } from "../../copy-targets/scaled-down-workloads.ts"
+import { labelled } from "./cleanup-copies.ts"
+import { type CleanupOptions, listed, telling } from "./cleanup.ts"
+
+/** One kind of object that would be ended. */
+interface Part {
+  /** Before and after the name of an object. */
+  readonly words: readonly [before: string, after: string]
+  readonly plural: string
+  readonly found: Effect.Effect<ReadonlyArray<KubeObject>, KubeError>
+}
+
+const parts = (
+  api: KubeApi,
+  { branches, copies }: Pick<CleanupOptions, "branches" | "copies">
+): ReadonlyArray<Part> => {
+  const ofKind = (one: string, kind: Parameters<typeof listed>[1]): Part => ({
+    words: [`ending ${one} `, ""],
+    plural: kind.plural,
+    found: listed(api, kind)
+  })
+  const copied = Object.values(scalableKinds).map((kind): Part => ({
+    words: [`giving ${kind.kind} `, " its pods back"],
+    plural: kind.plural,
+    found: labelled(api, kind, scaledDownFrom)
+  }))
+  return [
+    ofKind("multi-cluster session", mirrordMultiClusterSessions),
+    ofKind("session", mirrordClusterSessions),
+    ...(branches === true ? branchKinds(branchEngines).map(({ resource }) => ofKind("branch", resource)) : []),
+    ...(copies === true
+      ? [{ words: ["ending copy ", ""], plural: "pods", found: labelled(api, pods, copyLabel) } as const, ...copied]
+      : [])
+  ]
+}
+
+/** A line for each thing that would be done, and a sentence for each thing that cannot be seen. */
+export const previewCleanup = (
+  api: KubeApi,
+  options: Pick<CleanupOptions, "branches" | "copies">
+): Effect.Effect<{ readonly planned: ReadonlyArray<string>; readonly problems: ReadonlyArray<string> }> =>
+  Effect.gen(function* () {
+    const problems: Array<string> = []
+    const tell = telling(problems)
+    const planned = yield* Effect.forEach(parts(api, options), ({ found, plural, words: [before, after] }) =>
+      Effect.map(tell(`listing the ${plural}`, found, []), (objects) =>
+        objects.map(({ metadata: { name, namespace } }) => {
+          const place = namespace === undefined ? name : `${name} in namespace ${namespace}`
+          return `${before}${place}${after}`
+        })
+      )
+    )
+    return { planned: planned.flat(), problems }
+  })
