@@ -9,7 +9,7 @@ import { PlaygroundError } from "./readiness.ts"
 /** The port by which a playground shows that it has a subnet, at an address that no pod gets. */
 const markPort = 40_127
 
-const listen = (host: string, port: number): Effect.Effect<Server, Error> =>
+const listen = (host: string, port: number): Effect.Effect<Server, { readonly message: string }> =>
   Effect.tryPromise({
     try: async () => {
       const server = createServer((socket) => socket.destroy())
@@ -17,7 +17,7 @@ const listen = (host: string, port: number): Effect.Effect<Server, Error> =>
       await once(server, "listening")
       return server.unref()
     },
-    catch: (cause) => (cause instanceof Error ? cause : new Error(String(cause)))
+    catch: (cause) => ({ message: cause instanceof Error ? cause.message : String(cause) })
   })
 
 const close = (server: Server): Effect.Effect<void> => Effect.sync(() => void server.close())

@@ -41,7 +41,7 @@ const sentences: Readonly<Record<string, string>> = {
   ready: "the playground is ready"
 }
 
-/** What was seen in a step, for people. */
+/** The evidence that people see behind a step. */
 const evidence: Readonly<Record<string, (details: StepDetails) => unknown>> = {
   session: ({ session }) => session,
   env: ({ CLUSTER }) => `CLUSTER=${String(CLUSTER)}`,

@@ -5,6 +5,7 @@
  * Not here: reading and writing (app/commands/report).
  */
 
+import { RE2JS } from "re2js"
 import { asObjects, asString, at, isObject, type JsonObject, omit } from "../json.ts"
 import { branchDatabases } from "../resources/branches/branch-database.ts"
 import { configMaps, leases, pods } from "../resources/core-kinds.ts"
@@ -85,16 +86,19 @@ export const collections: ReadonlyArray<Collection> = [
   { resource: other("batch", "v1", "Job", "jobs"), within: "operator", part: whole }
 ]
 
-const secretForms: ReadonlyArray<readonly [RegExp, string]> = [
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----/gsu, hidden],
-  [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/gu, hidden],
-  [/\bk8s-aws-v1\.[\w-]+/gu, hidden],
-  [/(\bBearer\s+)[\w.~+/=-]+/giu, `$1${hidden}`],
-  // The user's name goes as well: it may be a token.
-  [/(:\/\/)[^/\s"'@]+@/gu, `$1${hidden}@`],
-  [/((?:password|passwd|secret|token|api[-_]?key)["']?\s*[:=]\s*["']?)[^\s"',;&]+/giu, `$1${hidden}`]
-]
+/** Forms of secrets, and the text instead of each. They are read in linear time, since logs may hold anything. */
+const secretForms = (
+  [
+    ["(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", hidden],
+    [String.raw`\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*`, hidden],
+    [String.raw`\bk8s-aws-v1\.[\w-]+`, hidden],
+    [String.raw`(?i)(\bBearer\s+)[\w.~+/=-]+`, `$1${hidden}`],
+    // The user's name goes as well: it may be a token.
+    [String.raw`(://)[^/\s"'@]+@`, `$1${hidden}@`],
+    [String.raw`(?i)((?:passwd|password|secret|token|api[-_]?key)["']?\s*[:=]\s*["']?)[^\s"',;&]+`, `$1${hidden}`]
+  ] as const
+).map(([form, instead]) => ({ form: RE2JS.compile(form), instead }))
 
 /** A text of the report without what looks like a secret: private keys, tokens, passwords in URLs and assignments. */
 export const withoutSecrets = (text: string): string =>
-  secretForms.reduce((kept, [form, instead]) => kept.replaceAll(form, instead), text)
+  secretForms.reduce((kept, { form, instead }) => form.matcher(kept).replaceAll(instead), text)

@@ -64,7 +64,7 @@ describe("a kubeconfig", () => {
     [{ user: { "client-certificate-data": "%" } }, /^client-certificate-data is no base64 of PEM; write it anew$/u],
     [{ cluster: { "insecure-skip-tls-verify": true } }, /^it has insecure-skip-tls-verify; write the CA/u],
     [{ cluster: { "certificate-authority": "/ca.crt" } }, /^it has certificate-authority; write the CA itself/u],
-    [{ cluster: { "proxy-url": "http://p" } }, /^it has proxy-url; leave it out, and set HTTPS_PROXY for the operator/u],
+    [{ cluster: { "proxy-url": "http://p" } }, /^it has proxy-url; leave it out, and set HTTPS_PROXY/u],
     [{ cluster: { server: "http://b" } }, /^its server is "http:\/\/b"; write the API server's address, with https/u],
     [{ cluster: { server: 5 } }, /^its server is ""; write/u],
     [{ more: { "current-context": "gone" } }, /^it has no context "gone"; name one of "there", "here"$/u],

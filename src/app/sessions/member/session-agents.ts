@@ -7,10 +7,7 @@
 import { Clock, Effect, Result } from "effect"
 import { podLeftOutEvent } from "../../../domain/events/deed-events.ts"
 import { pods } from "../../../domain/resources/core-kinds.ts"
-import {
-  mirrordClusterSessions,
-  type MirrordClusterSession
-} from "../../../domain/resources/mirrord-cluster-session.ts"
+import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../../domain/resources/object-meta.ts"
 import { apiVersionOf, readResource } from "../../../domain/resources/resource-descriptor.ts"
 import { type AgentEnd, afterEnd, startingPlacements } from "../../../domain/session/agent-end.ts"
@@ -24,7 +21,6 @@ import { podSign } from "../../../domain/target/pod-sign.ts"
 import { protectedTarget } from "../../../domain/target/protected-namespaces.ts"
 import type { PortTls } from "../../../domain/tls-steal/tls-steal-rules.ts"
 import type { AgentFailed, AgentUnreachable } from "../../../ports/agents.ts"
-import type { KubeApi } from "../../../ports/kube-api.ts"
 import { logError, logWarning } from "../../kernel/log.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
 import { traced, traceEvent } from "../../kernel/tracing.ts"
@@ -390,7 +386,7 @@ const allowedPods = (state: ClusterSessionState, turn: ChildTurn, pods: Placemen
  */
 export const refreshAgents = (state: ClusterSessionState, turn: ChildTurn): Effect.Effect<void> =>
   Effect.gen(function* () {
-    const { known: session, view } = turn
+    const { known: session } = turn
     const resolved = yield* Effect.result(findPlacements(state, turn))
     const found = Result.getOrElse(resolved, (): Placements => [])
     const served = new Set(session.agents.map(({ placement }) => placement?.containerId))
