@@ -55,6 +55,8 @@ const workload = (short: ReadonlyArray<string>, ...counted: ReadonlyArray<string
   initialStatus: zeros(...counted)
 })
 
+const scaled = (options: Options): Options => ({ ...options, sub: ["scale", "status"] })
+
 export const builtInResources: ReadonlyArray<ResourceInfo> = [
   cluster("", "v1", "namespaces", "Namespace", {
     short: ["ns"],
@@ -95,9 +97,9 @@ export const builtInResources: ReadonlyArray<ResourceInfo> = [
     sub: ["status"],
     initialStatus: { keep: false, value: { phase: "Pending" } }
   }),
-  namespaced("apps", "v1", "deployments", "Deployment", workload(["deploy"])),
-  namespaced("apps", "v1", "replicasets", "ReplicaSet", workload(["rs"], "replicas")),
-  namespaced("apps", "v1", "statefulsets", "StatefulSet", workload(["sts"], "replicas", "availableReplicas")),
+  namespaced("apps", "v1", "deployments", "Deployment", scaled(workload(["deploy"]))),
+  namespaced("apps", "v1", "replicasets", "ReplicaSet", scaled(workload(["rs"], "replicas"))),
+  namespaced("apps", "v1", "statefulsets", "StatefulSet", scaled(workload(["sts"], "replicas", "availableReplicas"))),
   namespaced(
     "apps",
     "v1",
