@@ -11,7 +11,7 @@ import type { Dispatcher } from "undici"
 import { isObject } from "../../domain/json.ts"
 import { Connections, type ConnectionTimes } from "./connections.ts"
 import { LargeBodies } from "./large-bodies.ts"
-import { proxyOf } from "./proxies.ts"
+import { proxyOf, shownProxy } from "./proxies.ts"
 
 /** How long a server may be silent. */
 export interface KubeApiTimes extends ConnectionTimes {
@@ -105,8 +105,7 @@ const credentialsOf = async (
   return { connections: (server.pool ?? pool).connections, authorization }
 }
 
-/** Sends one request; the answer may have any status. */
-export const send = async (
+const sendOnce = async (
   server: ApiServer,
   { body, method, path, silence = server.times.bodyTimeout }: ApiRequest,
   signal: AbortSignal
@@ -129,3 +128,13 @@ export const send = async (
     body: body === undefined ? null : JSON.stringify(body.value)
   })
 }
+
+/** Sends one request; the answer may have any status. An error names the proxy, which may be its cause. */
+export const send: typeof sendOnce = (server, request, signal) =>
+  sendOnce(server, request, signal).catch((cause: unknown) => {
+    const proxy = proxyOf(server.config)
+    if (proxy === undefined) throw cause
+    const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+    const problem = inner instanceof Error ? inner.message : String(inner)
+    throw new Error(`${problem} (through the proxy ${shownProxy(proxy)})`)
+  })

@@ -129,7 +129,8 @@ describe("an API server behind a proxy", () => {
 
   it("fails with the proxy's answer where the proxy refuses", async () => {
     const closed = http.createServer().on("connect", (_, socket) => socket.end("HTTP/1.1 403 Forbidden\r\n\r\n"))
-    const config = configured(`http://127.0.0.1:${await listenLocally(closed)}`)
+    const address = `127.0.0.1:${await listenLocally(closed)}`
+    const config = configured(`http://ann:password@${address}`)
     const [error, handshake] = await Effect.runPromise(
       Effect.scoped(
         Effect.gen(function* () {
@@ -141,6 +142,7 @@ describe("an API server behind a proxy", () => {
     )
     closed.close()
     expect([error.reason, error.detail]).toEqual(["Unreachable", expect.stringContaining("403")])
+    expect(error.detail).toMatch(new RegExp(`\\(through the proxy ${address}\\)$`, "u"))
     expect(handshake).toMatchObject({ _tag: "Failed" })
   })
 })
