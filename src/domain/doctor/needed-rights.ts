@@ -81,6 +81,13 @@ const workloads: ReadonlyArray<NeededRight> = [
     without: "a namespace under a session over many clusters is not deleted before that session ends"
   },
   { scope: "cluster", group: "", resource: "pods", verbs: ["get", "list"], without: "no target's pods are found" },
+  {
+    scope: "cluster",
+    group: "",
+    resource: "pods",
+    verbs: ["watch"],
+    without: "new pods of a target are taken in up to 30 s later, and no copy and no branch is followed"
+  },
   { scope: "cluster", group: "", resource: "services", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "apps", resource: "deployments", verbs: ["get"], without: noTarget },
   { scope: "cluster", group: "apps", resource: "replicasets", verbs: ["get"], without: noTarget },
@@ -173,7 +180,7 @@ const makingPods = (without: string): NeededRight => ({
   scope: "cluster",
   group: "",
   resource: "pods",
-  verbs: ["watch", "create", "delete"],
+  verbs: ["create", "delete"],
   without
 })
 

@@ -1,8 +1,8 @@
-import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { expect } from "vitest"
 import { claimSubnets } from "../../../lab/playground/free-addresses.ts"
 import { subnetOf } from "../../address-plan.ts"
+import { it } from "../../support/effect-it.ts"
 
 it.effect("subnets belong to one playground at a time, and are free after it", () =>
   Effect.gen(function* () {

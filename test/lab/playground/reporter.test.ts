@@ -1,8 +1,8 @@
-import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { afterEach, expect, vi } from "vitest"
 import { makeReporter } from "../../../lab/playground/reporter.ts"
+import { it } from "../../support/effect-it.ts"
 
 afterEach(() => vi.restoreAllMocks())
 

@@ -76,7 +76,7 @@ describe("braid report", () => {
     directory = await mkdtemp(join(tmpdir(), "braid-report-"))
     running = await runCluster({ name: "primary" })
     for (const object of objects) running.cluster.apply(stringify(object))
-    const log = new ContainerLog(() => Date.now())
+    const log = new ContainerLog(() => Date.UTC(2100, 0, 2))
     for (const line of ["level=INFO message=serves", `level=WARN message="token ${token}"`, key]) log.append(line)
     running.cluster.setPodLogs((_, __, ___, options) => (options.previous ? "none" : log.read(options)))
   })
