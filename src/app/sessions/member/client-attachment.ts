@@ -44,6 +44,7 @@ import {
 } from "../../relay/session-locks.ts"
 import { traceFirstByte } from "../../relay/trace-first-byte.ts"
 import type { Admission } from "../admission.ts"
+import type { SessionEnds } from "../session-ends.ts"
 import type { SocketRegistry } from "../socket-registry.ts"
 import type { AgentLockTable, AgentUser } from "./agent-lock-table.ts"
 import type { ClusterSessionController } from "./cluster-session-controller.ts"
@@ -62,6 +63,7 @@ export interface MemberSessionsOptions {
   readonly controller: ClusterSessionController
   readonly sockets: SocketRegistry
   readonly notifier: SessionNotifier
+  readonly ends: SessionEnds
   readonly remoteSessionTimeoutSecs: number
   /** Asks for the limits of a session here. */
   readonly limits: AskLimits

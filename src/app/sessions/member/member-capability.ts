@@ -190,6 +190,7 @@ export const makeMemberCapability = (
       controller,
       sockets,
       notifier,
+      ends: ground.ends,
       remoteSessionTimeoutSecs: times.remoteSessionTimeoutSecs,
       limits: askLimits(earlier),
       interceptions: ground.interceptions,

@@ -159,6 +159,22 @@ const mayBegin = (
   return Effect.asVoid(limits({ namespace, target: named, containers, profile, copy: copyTarget ?? undefined }))
 }
 
+/** The codes with which a client of a session comes again by itself, as while the leader changes. */
+const comesAgain: ReadonlyArray<number> = [429, 503, 504]
+
+/** Ends a session whose only client was refused: nobody comes to it, and it would go on to make agents. */
+const endRefused = (
+  { options: { api, ends } }: MemberSessionsState,
+  { metadata, spec }: MirrordClusterSession,
+  { code, message }: ApiError
+): Effect.Effect<void> => {
+  if (comesAgain.includes(code)) return Effect.void
+  const { name, uid } = metadata
+  const deletion = api.delete(mirrordClusterSessions, name, uid === undefined ? {} : { uid })
+  const act = { act: "ended", cause: "ToldOver", ...auditedChild(name, spec), message } as const
+  return Effect.ignore(ends.end(metadata, deletion, act))
+}
+
 const attachUser = (
   state: MemberSessionsState,
   own: OwnSessionRequest
@@ -169,7 +185,8 @@ const attachUser = (
     const find = () => controller.session(name)
     const asked = askedBy(request, owner)
     const spec = yield* Effect.fromResult(Result.mapError(sessionSpec(request, owner, params), badRequest))
-    if (find() === undefined) {
+    const isNew = find() === undefined
+    if (isNew) {
       yield* mayBegin(state, spec, params)
       yield* createSession(state, name, spec, asked)
     }
@@ -180,7 +197,7 @@ const attachUser = (
       })
     )
     yield* checkRequest(own, spec, session.spec)
-    return yield* attachClient(state, {
+    const attached = attachClient(state, {
       key: name,
       find,
       title: `Session ${name}`,
@@ -192,6 +209,7 @@ const attachUser = (
       profile: params.values.profile,
       asked
     })
+    return yield* isNew ? Effect.tapError(attached, (error) => endRefused(state, session, error)) : attached
   })
 
 /**
