@@ -18,6 +18,7 @@ import { until } from "../support/until.ts"
 import { workload } from "./branches.ts"
 import { applyObjects } from "./cluster-writes.ts"
 import { developers, namespaceDevelopers } from "./developers.ts"
+import { podDoors } from "./disturbances.ts"
 import { fleetIs } from "./fleet-health.ts"
 import {
   type AnyRealPlayground,
@@ -132,6 +133,7 @@ export const realClientCases = (where: string, use: () => AnyRealPlayground): vo
 
     it("operator status and session list name a cluster that takes no part, and the first one says why", async () => {
       await applyObjects(real.cluster("cluster-a").cluster, JSON.stringify(workload("lonely", {})))
+      await until("a ready pod of lonely", () => podDoors(real, "cluster-a", 80, "lonely").size > 0 || undefined)
       const known = parentNames(real.playground())
       run(["exec", "--target", "deployment/lonely", "--", "sleep", "600"])
       await newParent(real, known, "Ready")

@@ -48,18 +48,18 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- $_ := set $operator "image" ($operator.image | default "ghcr.io/braid-operator/braid") -}}
 {{- $_ := set $operator "imagePullPolicy" ($operator.imagePullPolicy | default "IfNotPresent") -}}
 {{- /* The operator lets this variable win over its file; so rights and file are as it says. */ -}}
-{{- with include "braid.text" $operator.extraEnv.PRIMARY_MANAGEMENT_ONLY -}}
+{{- with include "braid.literal" $operator.extraEnv.PRIMARY_MANAGEMENT_ONLY -}}
   {{- if has . (include "braid.truths" $ | splitList " ") -}}
     {{- $_ := set $operator.multiCluster "managementOnly" (has . (include "braid.trueWords" $ | splitList " ")) -}}
   {{- end -}}
 {{- end -}}
-{{- with include "braid.text" $operator.extraEnv.OPERATOR_MULTI_CLUSTER_PROVIDERS -}}
+{{- with include "braid.literal" $operator.extraEnv.OPERATOR_MULTI_CLUSTER_PROVIDERS -}}
   {{- $_ := set $operator.multiCluster "providers" (splitList "," .) -}}
 {{- end -}}
-{{- with include "braid.text" $operator.extraEnv.OPERATOR_CLUSTER_API_NAMESPACE -}}
+{{- with include "braid.literal" $operator.extraEnv.OPERATOR_CLUSTER_API_NAMESPACE -}}
   {{- $_ := set $operator.multiCluster "clusterApiNamespace" . -}}
 {{- end -}}
-{{- with include "braid.text" $operator.extraEnv.OPERATOR_CLUSTER_PROFILE_NAMESPACE -}}
+{{- with include "braid.literal" $operator.extraEnv.OPERATOR_CLUSTER_PROFILE_NAMESPACE -}}
   {{- $_ := set $operator.multiCluster "clusterProfileNamespace" . -}}
 {{- end -}}
 {{- /* So do these over the values. */ -}}
@@ -395,3 +395,6 @@ runAsNonRoot: true
 capabilities:
   drop: [ALL]
 {{- end -}}
+
+{{/* The text of a variable, or nothing where Kubernetes reads it from elsewhere (valueFrom). */}}
+{{- define "braid.literal" -}}{{- if not (kindIs "map" .) -}}{{- include "braid.text" . -}}{{- end -}}{{- end -}}
