@@ -1,4 +1,4 @@
-/** What stays of a session of one cluster whose client was refused. */
+/** The session of a refused client, in one cluster: nothing of it stays. */
 
 import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Scope } from "effect"
