@@ -13,11 +13,11 @@ import { commandLine } from "./commands/command-line.ts"
 import { runs, teardown } from "./commands/run-command.ts"
 import { version } from "./kernel/version.ts"
 
-/** A flag with a value where nobody gives one, which its help names. */
-const usually =
+/** A flag with a default, which its help names. */
+const byDefault =
   <A extends number | string>(value: A, description: string) =>
   <B>(flag: Flag.Flag<B | A>): Flag.Flag<B | A> =>
-    flag.pipe(Flag.withDefault(value), Flag.withDescription(`${description}; ${value} unless given`))
+    flag.pipe(Flag.withDefault(value), Flag.withDescription(`${description}; default ${value}`))
 
 const optionalText = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.optional, Flag.map(Option.getOrUndefined), Flag.withDescription(description))
@@ -44,7 +44,7 @@ const cleanup = Command.make(
       Flag.withDescription("Do it; otherwise it is only printed")
     ),
     waitSecs: Flag.Int("wait-secs").pipe(
-      usually(
+      byDefault(
         30,
         "Seconds that a running operator gets to end the sessions itself, children in other clusters included"
       )
@@ -74,7 +74,7 @@ const cleanup = Command.make(
 )
 
 const operatorNamespace = (description: string) =>
-  Flag.String("namespace").pipe(Flag.withAlias("n"), usually("mirrord", description))
+  Flag.String("namespace").pipe(Flag.withAlias("n"), byDefault("mirrord", description))
 
 const seconds = (name: string, usual: number, description: string) =>
   Flag.Int(name).pipe(
@@ -82,7 +82,7 @@ const seconds = (name: string, usual: number, description: string) =>
       (found) => found >= 1,
       (found) => `--${name}: found ${found}; give at least 1`
     ),
-    usually(usual, description)
+    byDefault(usual, description)
   )
 
 const timeoutSecs = seconds("timeout-secs", 10, "Seconds that connecting, and each answer, may take")
@@ -96,7 +96,7 @@ const doctor = Command.make(
     timeoutSecs,
     output: Flag.Literals("output", ["text", "json"]).pipe(
       Flag.withAlias("o"),
-      usually("text", "Lines for a person, or JSON")
+      byDefault("text", "Lines for a person, or JSON")
     )
   },
   (options) =>
@@ -173,7 +173,7 @@ const overviewFlags = {
   ...clusterFlags,
   output: Flag.Literals("output", ["table", "json", "yaml"]).pipe(
     Flag.withAlias("o"),
-    usually("table", "A table for a person, JSON or YAML")
+    byDefault("table", "A table for a person, JSON or YAML")
   )
 }
 
@@ -282,7 +282,7 @@ const memberFlags = {
     "Path of the member's kubeconfig; otherwise that of --kubeconfig"
   ),
   memberContext: optionalText("member-context", "Context of the member; otherwise the one with the cluster's name"),
-  memberNamespace: Flag.String("member-namespace").pipe(usually("mirrord", "Namespace of the member's operator")),
+  memberNamespace: Flag.String("member-namespace").pipe(byDefault("mirrord", "Namespace of the member's operator")),
   apply: off("apply", "Do it; otherwise it is only printed")
 }
 
@@ -294,7 +294,7 @@ const join = Command.make(
     ...memberFlags,
     name: nameOfCluster("Name of the cluster in the fleet; for eks that of the EKS cluster"),
     provider: Flag.Literals("provider", ["token", "mtls", "eks", "aks"]).pipe(
-      usually("token", "How the primary proves who it is to the member")
+      byDefault("token", "How the primary proves who it is to the member")
     ),
     server: optionalText("server", "URL of the member's API server, as the primary reaches it"),
     caFile: optionalText("ca-file", "File with the CA of that API server, PEM"),

@@ -202,7 +202,7 @@ export const endEngagement = (connection: ClusterConnection): Effect.Effect<void
   return engagement === undefined ? Effect.void : Scope.close(engagement.scope, Exit.void)
 }
 
-/** Tells once that the cluster is lost, and once that it is back. Others tell of a missing right, and of a refusal. */
+/** Reports the loss of the cluster and its return, once each. A missing right and a refusal are reported elsewhere. */
 const tellOfLoss = (connection: ClusterConnection): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { cluster, events, isToldLost, state } = connection

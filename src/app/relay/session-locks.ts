@@ -52,7 +52,7 @@ export const makeSessionLocks = (patience = 1, gaveUp = (): void => {}): Session
 })
 
 /** The most sessions of which it is remembered that their client was given up; beyond, the oldest are forgotten. */
-const mostGivenUp = 1_000
+const maxGivenUp = 1_000
 
 /**
  * Records a client for as long as the scope lives. The result tells whether the same client seems to have come again
@@ -99,7 +99,7 @@ export const makeSessionLockTable = (): SessionLockTable => {
       patience.delete(session)
       patience.set(session, 2 * now)
       const [oldest] = patience.keys()
-      if (patience.size > mostGivenUp && oldest !== undefined) patience.delete(oldest)
+      if (patience.size > maxGivenUp && oldest !== undefined) patience.delete(oldest)
     })
   }
   return {

@@ -6,7 +6,7 @@
  */
 
 import { RE2JS } from "re2js"
-import { asObjects, asString, at, isObject, type JsonObject, omit } from "../json.ts"
+import { asObject, asObjects, asString, at, isObject, type JsonObject, omit } from "../json.ts"
 import { branchDatabases } from "../resources/branches/branch-database.ts"
 import { configMaps, leases, pods } from "../resources/core-kinds.ts"
 import type { StoredObject } from "../resources/kept-fields.ts"
@@ -29,7 +29,7 @@ const hidden = "(left out)"
 
 /** Variables of the operator that only settings of ours stand in. */
 const isSetting = (name: string): boolean =>
-  /^(OPERATOR|MIRRORD)_/u.test(name) && !/EXTRA_ENV|HEADERS|TOKEN|PASSWORD|SECRET/u.test(name)
+  /^(OPERATOR|MIRRORD)_/u.test(name) && !/EXTRA_ENV|HEADERS|TOKEN|PASSWORD|SECRET|URL/u.test(name)
 
 const variable = (found: JsonObject): JsonObject =>
   isSetting(asString(found["name"]) ?? "") || found["value"] === undefined ? found : { ...found, value: hidden }
@@ -44,9 +44,18 @@ const whole = ({ metadata, ...object }: StoredObject): JsonObject => {
   return JSON.parse(text) as JsonObject
 }
 
+/** The values of variables in a configuration file, such as those that migrations get. */
+const variablesInFiles = RE2JS.compile(String.raw`(\bvalue["']?\s*:\s*)[^\n,}]+`)
+
 /** The operator's own configuration; other ConfigMaps of its namespace by name alone. */
-const configMap = (object: StoredObject): JsonObject =>
-  object.metadata.name.startsWith("mirrord-") ? { ...whole(object), data: object["data"] } : whole(object)
+const configMap = (object: StoredObject): JsonObject => {
+  if (!object.metadata.name.startsWith("mirrord-")) return whole(object)
+  const files = Object.entries(asObject(object["data"])).map(([file, text]) => [
+    file,
+    variablesInFiles.matcher(String(text)).replaceAll(`$1${hidden}`)
+  ])
+  return { ...whole(object), data: Object.fromEntries(files) }
+}
 
 /** Connections and filters of a branch are its user's: the report has what became of it. */
 const branch = (object: StoredObject): JsonObject => {

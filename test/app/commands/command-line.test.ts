@@ -14,9 +14,9 @@ describe("the command line of braid", () => {
     expect(errors).toMatch(sentence)
   })
 
-  it("has a command's own flags in its help, with what they are unless given", async () => {
+  it("has a command's own flags in its help, with their defaults", async () => {
     const { output } = await runBraid(["join", "--help"])
-    for (const usual of ["300 unless given", "10 unless given", "mirrord unless given", "token unless given"])
+    for (const usual of ["default 300", "default 10", "default mirrord", "default token"])
       expect(output).toContain(usual)
     expect(output).not.toMatch(/--wizard|--log-level|GLOBAL/u)
     expect((await runBraid(["--help"])).output).toMatch(/--completions/u)

@@ -164,12 +164,13 @@ const comesAgain: ReadonlyArray<number> = [429, 503, 504]
 
 /** Ends a session whose only client was refused: nobody comes to it, and it would go on to make agents. */
 const endRefused = (
-  { options: { api, ends } }: MemberSessionsState,
+  { options: { api, ends, sockets } }: MemberSessionsState,
   { metadata, spec }: MirrordClusterSession,
   { code, message }: ApiError
 ): Effect.Effect<void> => {
-  if (comesAgain.includes(code)) return Effect.void
   const { name, uid } = metadata
+  // The refused connection itself still counts.
+  if (comesAgain.includes(code) || sockets.presence(name).open > 1) return Effect.void
   const deletion = api.delete(mirrordClusterSessions, name, uid === undefined ? {} : { uid })
   const act = { act: "ended", cause: "ToldOver", ...auditedChild(name, spec), message } as const
   return Effect.ignore(ends.end(metadata, deletion, act))

@@ -247,9 +247,9 @@ const findPlacements = (
   Effect.suspend(() => {
     const { key, known, view } = turn
     const { namespace, target } = view.spec
+    known.podsChangedAt = undefined
     const failure = protectedTarget(state.options.protectedNamespaces, namespace, (target ?? undefined) === undefined)
     if (failure !== undefined) return Effect.fail(failure)
-    known.podsChangedAt = undefined
     return resolveTarget(api, view, (selection) => {
       if (isCurrent(state, turn)) state.targetPods.follow(key, selection, () => podChanged(state, turn))
     })

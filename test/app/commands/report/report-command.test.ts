@@ -24,7 +24,12 @@ const objects: ReadonlyArray<object> = [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: "mirrord" } },
   ...operatorObjects(["cluster-b"], { operator_namespace: "mirrord" }),
   { apiVersion: "v1", kind: "Secret", metadata: meta("mirrord-cluster-b"), data: { bearerToken: btoa(canary) } },
-  { apiVersion: "v1", kind: "ConfigMap", metadata: meta("mirrord-configmap"), data: { "a.yaml": `token: ${canary}` } },
+  {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: meta("mirrord-configmap"),
+    data: { "a.yaml": `token: ${canary}\nenv: [{name: A, value: ${canary}}]` }
+  },
   { apiVersion: "v1", kind: "ConfigMap", metadata: meta("of-somebody"), data: { password: canary } },
   {
     apiVersion: "v1",
