@@ -7,7 +7,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import * as Schema from "effect/Schema"
 import { isMap, isScalar, parse, parseDocument, stringify } from "yaml"
-import { agentFields } from "../src/domain/agent/agent-fields.ts"
+import { agentFields } from "../src/domain/agents/agent-fields.ts"
 import { clusterFields, primaryFields } from "../src/domain/fleet/configuration-fields.ts"
 
 if (process.argv.includes("--help")) {
@@ -68,7 +68,7 @@ for (const name of yamlFiles(crds)) {
 
 wanted.set(
   "charts/mirrord-operator/files/agent-fields.yaml",
-  "# Written by scripts/generate-chart.mjs from src/domain/agent/agent-fields.ts: what agent.extraConfig may hold.\n" +
+  "# Written by scripts/generate-chart.mjs from src/domain/agents/agent-fields.ts: what agent.extraConfig may hold.\n" +
     stringify(agentFields, { lineWidth: 120, aliasDuplicateObjects: false })
 )
 

@@ -28,6 +28,9 @@ import path from "node:path"
 /** The project: the folder above this file's, wherever the linter was started. */
 const root = path.dirname(import.meta.dirname)
 
+/** @param {ReadonlyArray<string>} others */
+const inDomain = (...others) => ["src/domain", ...others.map((room) => `src/domain/${room}`)]
+
 /** A capability knows what is below it, never its neighbour. @param {ReadonlyArray<string>} others */
 const inApp = (...others) => [
   "src/domain/**",
@@ -42,6 +45,34 @@ const inCluster = (...others) => ["src/**", ...others.map((room) => `lab/cluster
 /** The rooms that each room may import beside itself. `/**` stands for the room and all rooms in it. */
 const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */ ({
   "src/domain": [],
+  "src/domain/resources": inDomain(),
+  "src/domain/protocol": inDomain(),
+  "src/domain/websocket": inDomain(),
+  "src/domain/tracing": inDomain(),
+  "src/domain/relay": inDomain("protocol"),
+  "src/domain/leadership": inDomain("resources"),
+  "src/domain/targets": inDomain("resources", "protocol"),
+  "src/domain/fleet/credentials": inDomain("resources"),
+  "src/domain/fleet": inDomain("resources", "protocol", "fleet/credentials"),
+  "src/domain/agents": inDomain("resources", "targets", "fleet", "fleet/credentials"),
+  "src/domain/policies": inDomain("resources", "protocol", "targets"),
+  "src/domain/policies/tls": inDomain("resources", "policies"),
+  "src/domain/sessions": inDomain("resources", "protocol", "relay", "targets", "fleet", "fleet/credentials"),
+  "src/domain/fleet/sharding": inDomain("fleet", "leadership", "sessions"),
+  "src/domain/copies": inDomain("resources", "targets", "fleet", "sessions"),
+  "src/domain/branches": inDomain("resources", "protocol", "targets", "agents", "fleet", "policies", "sessions"),
+  "src/domain/events": inDomain("resources", "fleet", "sessions", "branches"),
+  "src/domain/metrics": inDomain("resources", "sessions"),
+  "src/domain/commands": inDomain(
+    "resources",
+    "protocol",
+    "targets",
+    "fleet",
+    "fleet/credentials",
+    "sessions",
+    "branches",
+    "events"
+  ),
   "src/ports": ["src/domain/**"],
   "src/adapters": ["src/domain/**", "src/ports/**"],
   "src/app/kernel": inApp(),
@@ -49,14 +80,14 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   "src/app/relay": inApp("kernel"),
   "src/app/fleet": inApp("kernel"),
   "src/app/leadership": inApp("kernel", "api"),
-  "src/app/sharding": inApp("kernel", "fleet", "leadership"),
+  "src/app/fleet/sharding": inApp("kernel", "fleet", "leadership"),
   "src/app/policies": inApp("kernel", "api"),
   "src/app/branches": inApp("kernel", "api"),
   "src/app/sessions": inApp("kernel"),
   "src/app/sessions/primary": inApp("kernel", "api", "relay", "fleet", "sessions"),
   "src/app/sessions/member": inApp("kernel", "api", "branches", "relay", "sessions"),
-  "src/app/copy-targets": inApp("kernel", "api"),
-  "src/app/branch-sync": inApp("kernel", "api", "branches"),
+  "src/app/copies": inApp("kernel", "api"),
+  "src/app/branches/sync": inApp("kernel", "api", "branches"),
   "src/app/metrics": inApp("kernel", "api"),
   "src/app/operator": inApp(
     "kernel",
@@ -64,14 +95,14 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
     "relay",
     "fleet",
     "leadership",
-    "sharding",
+    "fleet/sharding",
     "policies",
     "branches",
     "sessions/**",
-    "copy-targets",
-    "branch-sync"
+    "copies",
+    "branches/sync"
   ),
-  "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "metrics", "operator", "copy-targets"),
+  "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "metrics", "operator", "copies"),
   "src/app": ["src/**"],
   "lab/memory": ["src/**"],
   "lab/vectors": ["src/**"],
@@ -171,7 +202,7 @@ const importProblem = (source, file) => {
   if (source.startsWith(".") || source.startsWith("/") || source.startsWith("file:")) {
     const there = place(path.resolve(path.dirname(file), source))
     const isOwnFolder = here.folder === there.folder
-    const isNewRoom = here.folder !== here.room && (here.room === "src/app" || here.room === "lab")
+    const isNewRoom = here.folder !== here.room && ["src/domain", "src/app", "lab"].includes(here.room ?? "")
     if (here.room === undefined || isNewRoom) {
       return isOwnFolder ? undefined : `${here.folder} has no row in mayImport of scripts/lint-walls.mjs`
     }
@@ -195,7 +226,7 @@ const importProblem = (source, file) => {
   if (here.floor.startsWith("src") && !isBuiltin(source) && !imagePackages.has(packageOf(source))) {
     return "the image has no such package: package.json names it for development only, or not at all"
   }
-  if (here.room !== "src/domain") return undefined
+  if (here.floor !== "src/domain") return undefined
   if (isBuiltin(source)) return "domain is pure: nothing of Node"
   if (!purePackages.has(packageOf(source))) return "domain is pure: this package is not one of those that only compute"
   const [, module] = source.split("/")
@@ -222,7 +253,7 @@ const imports = (context) => {
     if (source === null || source === undefined) return
     const name = literal(source)
     if (name === undefined) {
-      if (place(context.filename).room === "src/domain")
+      if (place(context.filename).floor === "src/domain")
         context.report({ node, message: "domain imports only what is named in a string" })
       return
     }
@@ -232,7 +263,7 @@ const imports = (context) => {
   return {
     ImportDeclaration: (node) => {
       check(node, node.source)
-      if (place(context.filename).room !== "src/domain" || node.source.value !== "effect") return
+      if (place(context.filename).floor !== "src/domain" || node.source.value !== "effect") return
       for (const specifier of node.specifiers) {
         const name =
           specifier.type === "ImportSpecifier" && specifier.imported.type === "Identifier"

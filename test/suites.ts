@@ -39,7 +39,7 @@ const migrated: ReadonlyArray<Need> = ["PostgreSQL", "Flyway"]
 
 /** By the test file below `test/`, without `.test.ts`. */
 export const suites = {
-  "app/branch-sync/branch-flood": {
+  "app/branches/sync/branch-flood": {
     needs: [],
     finds: "branches that never go fill a primary, or stop others' branches"
   },

@@ -4,7 +4,7 @@ import type { ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import type { HttpFilter } from "../../src/domain/protocol/http-filter-messages.ts"
 import { peekClient } from "../../src/domain/protocol/peek.ts"
 import { atLeast } from "../../src/domain/protocol/version.ts"
-import { clientTable, filterSince } from "../../src/domain/routing/table.ts"
+import { clientTable, filterSince } from "../../src/domain/relay/table.ts"
 
 /**
  * Whether an agent of this version fails to decode the message (wire.md §5.2, §5.6). Every agent knows the version

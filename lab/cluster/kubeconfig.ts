@@ -4,7 +4,7 @@
  */
 
 import { stringify } from "yaml"
-import { encodeBase64Text } from "../../src/domain/credentials/base64.ts"
+import { encodeBase64Text } from "../../src/domain/fleet/credentials/base64.ts"
 import type { KeyPair } from "./http/pki.ts"
 
 export const kubeconfigYaml = (options: {

@@ -5,7 +5,7 @@
 
 import * as fc from "fast-check"
 import { operatorApiRoot } from "../../src/domain/resources/operator-api.ts"
-import { parameterNames } from "../../src/domain/session/connect-parameter-catalogue.ts"
+import { parameterNames } from "../../src/domain/sessions/connect-parameter-catalogue.ts"
 import type { Ending, Identity } from "./peer.ts"
 
 /** A connection's input: the bytes, how they are sent, and how the connection ends. */

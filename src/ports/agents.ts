@@ -1,12 +1,12 @@
 /**
  * The port for agents next to targets: started, found again and connected to. Which containers get agents is decided in
- * src/domain/target; the frames of a connection are the relay's.
+ * src/domain/targets; the frames of a connection are the relay's.
  */
 
 import { Context, Data, type Effect } from "effect"
+import type { PortTls } from "../domain/policies/tls/tls-steal-rules.ts"
 import type { OwnerReference } from "../domain/resources/object-meta.ts"
-import type { AgentPlacement } from "../domain/target/pod-choice.ts"
-import type { PortTls } from "../domain/tls-steal/tls-steal-rules.ts"
+import type { AgentPlacement } from "../domain/targets/pod-choice.ts"
 import type { FrameChannel } from "./frame-channel.ts"
 
 /**

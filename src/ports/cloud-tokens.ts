@@ -5,7 +5,7 @@
  */
 
 import type { Effect, Redacted } from "effect"
-import type { CloudAuth } from "../domain/credentials/cluster-auth.ts"
+import type { CloudAuth } from "../domain/fleet/credentials/cluster-auth.ts"
 import type { CredentialCluster } from "./credential-maker.ts"
 
 /** A token for a cluster. */

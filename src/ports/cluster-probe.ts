@@ -4,7 +4,7 @@
  */
 
 import type { Effect } from "effect"
-import type { Answer } from "../domain/doctor/cluster-facts.ts"
+import type { Answer } from "../domain/commands/doctor/cluster-facts.ts"
 
 /** The result of a TLS handshake in which we showed no credentials. */
 export type Handshake =

@@ -2,12 +2,12 @@
  * The port by which credentials are made that stand in no Secret: with the identity that this operator has in a cloud,
  * or by a plugin.
  *
- * Not here: when they are made (domain/credentials/made-credentials.ts), and using them (app/fleet).
+ * Not here: when they are made (domain/fleet/credentials/made-credentials.ts), and using them (app/fleet).
  */
 
 import { Context, Effect } from "effect"
-import type { MadeAuth } from "../domain/credentials/cluster-auth.ts"
 import type { MemberConfiguration } from "../domain/fleet/configuration.ts"
+import type { MadeAuth } from "../domain/fleet/credentials/cluster-auth.ts"
 import type { MemberCredentials } from "./cluster-connector.ts"
 
 /** Credentials for a cluster. */

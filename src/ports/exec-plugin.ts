@@ -2,12 +2,12 @@
  * The port by which a plugin is run: a program that gives credentials.
  *
  * Not here: which programs there are (domain/fleet/access-providers.ts), and what they say
- * (domain/credentials/exec-credential.ts).
+ * (domain/fleet/credentials/exec-credential.ts).
  */
 
 import type { Effect } from "effect"
-import type { ExecFailure } from "../domain/credentials/exec-credential.ts"
 import type { ExecConfig } from "../domain/fleet/access-providers.ts"
+import type { ExecFailure } from "../domain/fleet/credentials/exec-credential.ts"
 
 /** Runs a program once and gives what it wrote to its standard output. `info`: the value of `KUBERNETES_EXEC_INFO`. */
 export type RunPlugin = (

@@ -10,7 +10,7 @@
 import { createServer, connect as dial, type Socket } from "node:net"
 import { setTimeout as pause } from "node:timers/promises"
 import { connectOut, type RawSession } from "../../lab/client/raw-session.ts"
-import { roundEvery } from "../../src/domain/session/agent-health.ts"
+import { roundEvery } from "../../src/domain/sessions/agent-health.ts"
 import { download, source } from "../charts/attacks.ts"
 import { least, leaks } from "./memory/leaks.ts"
 import { clusterNames, type ClusterName, type Left, Operators, roles } from "./memory/operators.ts"

@@ -1,7 +1,12 @@
 import { expect, it } from "vitest"
 import { parse } from "yaml"
-import { clusterEntry, joinProviders, memberValues, primaryValues } from "../../src/domain/join/join-request.ts"
-import { request } from "../domain/join/joining.ts"
+import {
+  clusterEntry,
+  joinProviders,
+  memberValues,
+  primaryValues
+} from "../../src/domain/commands/join/join-request.ts"
+import { request } from "../domain/commands/join/joining.ts"
 import { Chart } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { at } from "./json.ts"

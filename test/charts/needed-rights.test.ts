@@ -5,7 +5,7 @@ import {
   type NeededRight,
   ownRights,
   type RightScope
-} from "../../src/domain/doctor/needed-rights.ts"
+} from "../../src/domain/commands/doctor/needed-rights.ts"
 import type { Role } from "../../src/domain/fleet/roles.ts"
 import { Chart, type Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"

@@ -59,54 +59,70 @@ const lint = (copy: string): ReadonlyMap<string, string> => {
 
 /** File, its content, and what the finding must name. */
 const violations: ReadonlyArray<readonly [file: string, text: string, names: string]> = [
-  ["src/domain/a/imports-ports.ts", 'export { x } from "../../ports/x.ts"', "ports"],
-  ["src/domain/a/imports-adapters.ts", 'import { x } from "../../adapters/a/x.ts"\nexport const y = x', "adapters"],
-  ["src/domain/a/imports-app.ts", 'import type { X } from "../../app/x.ts"\nexport type Y = X', "app"],
-  ["src/domain/a/detour.ts", 'export * from "../../domain/../app/x.ts"', "app"],
-  ["src/domain/a/imports-test.ts", 'export * from "../../../test/x.ts"', "outside of src"],
-  ["src/domain/a/node-prefix.ts", 'export { readFileSync } from "node:fs"', "node:fs"],
-  ["src/domain/a/bare-builtin.ts", 'export { join } from "path"', "path"],
-  ["src/domain/a/bare-subpath.ts", 'import "fs/promises"', "fs/promises"],
-  ["src/domain/a/type-of-builtin.ts", 'export type Fs = typeof import("node:fs")', "node:fs"],
-  ["src/domain/a/dynamic.ts", 'export const load = () => import("node:net")', "node:net"],
-  ["src/domain/a/dynamic-unknown.ts", "export const load = (name: string) => import(name)", "named in a string"],
-  ["src/domain/a/websocket.ts", 'import { WebSocket } from "ws"\nexport const W = WebSocket', "ws"],
+  ["src/domain/leadership/imports-ports.ts", 'export { x } from "../../ports/x.ts"', "ports"],
   [
-    "src/domain/a/kubernetes.ts",
+    "src/domain/leadership/imports-adapters.ts",
+    'import { x } from "../../adapters/a/x.ts"\nexport const y = x',
+    "adapters"
+  ],
+  ["src/domain/leadership/imports-app.ts", 'import type { X } from "../../app/x.ts"\nexport type Y = X', "app"],
+  ["src/domain/leadership/detour.ts", 'export * from "../../domain/../app/x.ts"', "app"],
+  ["src/domain/leadership/imports-test.ts", 'export * from "../../../test/x.ts"', "outside of src"],
+  ["src/domain/leadership/node-prefix.ts", 'export { readFileSync } from "node:fs"', "node:fs"],
+  ["src/domain/leadership/bare-builtin.ts", 'export { join } from "path"', "path"],
+  ["src/domain/leadership/bare-subpath.ts", 'import "fs/promises"', "fs/promises"],
+  ["src/domain/leadership/type-of-builtin.ts", 'export type Fs = typeof import("node:fs")', "node:fs"],
+  ["src/domain/leadership/dynamic.ts", 'export const load = () => import("node:net")', "node:net"],
+  [
+    "src/domain/leadership/dynamic-unknown.ts",
+    "export const load = (name: string) => import(name)",
+    "named in a string"
+  ],
+  ["src/domain/leadership/websocket.ts", 'import { WebSocket } from "ws"\nexport const W = WebSocket', "ws"],
+  [
+    "src/domain/leadership/kubernetes.ts",
     'import type { V1Pod } from "@kubernetes/client-node"\nexport type P = V1Pod',
     "@kubernetes/client-node"
   ],
   [
-    "src/domain/a/platform.ts",
+    "src/domain/leadership/platform.ts",
     'export * as platform from "@effect/platform-node/NodeRuntime"',
     "@effect/platform-node"
   ],
-  ["src/domain/a/effect-runtime.ts", 'import { Effect } from "effect"\nexport const e = Effect.void', "Effect"],
-  ["src/domain/a/effect-all.ts", 'import * as E from "effect"\nexport const e = E.pipe', "*"],
-  ["src/domain/a/effect-clock.ts", 'export * as clock from "effect/Clock"', "effect/Clock"],
-  ["src/domain/a/date-now.ts", "export const now = () => Date.now()", "Date.now"],
-  ["src/domain/a/date-now-computed.ts", 'export const now = () => Date["now"]()', "Date.now"],
-  ["src/domain/a/date-now-taken.ts", "const { now } = Date\nexport const n = now", "Date"],
-  ["src/domain/a/new-date.ts", "export const now = () => new Date()", "new Date()"],
-  ["src/domain/a/date-called.ts", "export const now = () => Date()", "Date"],
-  ["src/domain/a/math-random.ts", "export const dice = () => Math.random()", "Math.random"],
-  ["src/domain/a/math-random-taken.ts", "const { random } = Math\nexport const r = random", "Math"],
-  ["src/domain/a/process.ts", "export const e = process.env", "process"],
-  ["src/domain/a/global-this.ts", "export const e = globalThis.process", "globalThis"],
-  ["src/domain/a/set-timeout.ts", "export const later = (f: () => void) => setTimeout(f, 1)", "setTimeout"],
-  ["src/domain/a/set-interval.ts", "export const often = (f: () => void) => setInterval(f, 1)", "setInterval"],
-  ["src/domain/a/set-immediate.ts", "export const soon = (f: () => void) => setImmediate(f)", "setImmediate"],
-  ["src/domain/a/queue-microtask.ts", "export const soon = (f: () => void) => queueMicrotask(f)", "queueMicrotask"],
-  ["src/domain/a/performance.ts", "export const now = () => performance.now()", "performance"],
-  ["src/domain/a/buffer.ts", 'export const b = Buffer.from("x")', "Buffer"],
-  ["src/domain/a/import-meta.ts", "export const u = import.meta.url", "import.meta"],
+  [
+    "src/domain/leadership/effect-runtime.ts",
+    'import { Effect } from "effect"\nexport const e = Effect.void',
+    "Effect"
+  ],
+  ["src/domain/leadership/effect-all.ts", 'import * as E from "effect"\nexport const e = E.pipe', "*"],
+  ["src/domain/leadership/effect-clock.ts", 'export * as clock from "effect/Clock"', "effect/Clock"],
+  ["src/domain/leadership/date-now.ts", "export const now = () => Date.now()", "Date.now"],
+  ["src/domain/leadership/date-now-computed.ts", 'export const now = () => Date["now"]()', "Date.now"],
+  ["src/domain/leadership/date-now-taken.ts", "const { now } = Date\nexport const n = now", "Date"],
+  ["src/domain/leadership/new-date.ts", "export const now = () => new Date()", "new Date()"],
+  ["src/domain/leadership/date-called.ts", "export const now = () => Date()", "Date"],
+  ["src/domain/leadership/math-random.ts", "export const dice = () => Math.random()", "Math.random"],
+  ["src/domain/leadership/math-random-taken.ts", "const { random } = Math\nexport const r = random", "Math"],
+  ["src/domain/leadership/process.ts", "export const e = process.env", "process"],
+  ["src/domain/leadership/global-this.ts", "export const e = globalThis.process", "globalThis"],
+  ["src/domain/leadership/set-timeout.ts", "export const later = (f: () => void) => setTimeout(f, 1)", "setTimeout"],
+  ["src/domain/leadership/set-interval.ts", "export const often = (f: () => void) => setInterval(f, 1)", "setInterval"],
+  ["src/domain/leadership/set-immediate.ts", "export const soon = (f: () => void) => setImmediate(f)", "setImmediate"],
+  [
+    "src/domain/leadership/queue-microtask.ts",
+    "export const soon = (f: () => void) => queueMicrotask(f)",
+    "queueMicrotask"
+  ],
+  ["src/domain/leadership/performance.ts", "export const now = () => performance.now()", "performance"],
+  ["src/domain/leadership/buffer.ts", 'export const b = Buffer.from("x")', "Buffer"],
+  ["src/domain/leadership/import-meta.ts", "export const u = import.meta.url", "import.meta"],
   ["src/ports/imports-adapters.ts", 'export type { X } from "../adapters/a/x.ts"', "adapters"],
   ["src/ports/imports-app.ts", 'export type { X } from "../app/x.ts"', "app"],
   ["src/ports/websocket.ts", 'export type { WebSocket } from "ws"', "ws"],
   ["src/adapters/a/imports-app.ts", 'export { x } from "../../app/x.ts"', "app"],
   ["src/adapters/a/imports-sibling.ts", 'export { x } from "../b/x.ts"', "adapter b"],
   ["src/adapters/stream/imports-sibling.ts", 'export { x } from "../b/x.ts"', "adapter b"],
-  ["src/domain/a/imports-lab.ts", 'export { x } from "../../../lab/client/x.ts"', "lab/client"],
+  ["src/domain/leadership/imports-lab.ts", 'export { x } from "../../../lab/client/x.ts"', "lab/client"],
   ["src/adapters/a/imports-lab.ts", 'export { x } from "../../../lab/memory/x.ts"', "lab/memory"],
   ["src/app/operator/imports-lab.ts", 'export { x } from "../../../lab/agent/x.ts"', "lab/agent"],
   ["src/app/operator/loads-lab.ts", 'export const load = () => import("../../../lab/lab.ts")', "may not import lab"],
@@ -123,9 +139,19 @@ const violations: ReadonlyArray<readonly [file: string, text: string, names: str
   ["src/app/sessions/primary/imports-member.ts", 'export { x } from "../member/x.ts"', "src/app/sessions/member"],
   ["src/app/sessions/member/imports-primary.ts", 'export { x } from "../primary/x.ts"', "src/app/sessions/primary"],
   ["src/app/operator/imports-commands.ts", 'export { x } from "../commands/x.ts"', "src/app/commands"],
+  ["src/domain/unknown/imports-json.ts", 'export { parseJson } from "../json.ts"', "has no row in mayImport"],
+  [
+    "src/domain/protocol/imports-targets.ts",
+    'export * from "../targets/target.ts"',
+    "may not import src/domain/targets"
+  ],
   ["src/app/unknown/imports-kernel.ts", 'export { x } from "../kernel/x.ts"', "has no row in mayImport"],
   ["lab/unknown/imports-memory.ts", 'export { x } from "../memory/x.ts"', "has no row in mayImport"],
-  ["src/domain/a/for-development.ts", 'import Ajv from "ajv"\nexport const x = Ajv', "the image has no such package"],
+  [
+    "src/domain/leadership/for-development.ts",
+    'import Ajv from "ajv"\nexport const x = Ajv',
+    "the image has no such package"
+  ],
   ["src/adapters/a/for-development.ts", 'export { gte } from "semver"', "the image has no such package"],
   ["lab/client/imports-cluster.ts", 'export { x } from "../cluster/store/x.ts"', "lab/cluster/store"],
   ["lab/cluster/wire/imports-store.ts", 'export { x } from "../store/x.ts"', "lab/cluster/store"],
@@ -150,10 +176,10 @@ const outOfBounds: ReadonlyArray<readonly [file: string, text: string, names: st
     `export const f = (n: number) => {\n${lines(15, (n) => `  if (n === ${n}) return ${n + 1}`)}\n  return 0\n}`,
     "complexity of 16"
   ],
-  ["src/domain/a/slow-end.ts", "export const x = /[.\\s]+$/u", "may not be linear"],
+  ["src/domain/leadership/slow-end.ts", "export const x = /[.\\s]+$/u", "may not be linear"],
   ["src/app/kernel/slow-start.ts", "export const x = /a.*b/", "may not be linear"],
   ["src/adapters/a/made.ts", "export const f = (text: string) => new RegExp(text)", "is made of a text"],
-  ["src/domain/a/long-line.ts", `export const text = "${"x".repeat(100)}"`, "122 columns"],
+  ["src/domain/leadership/long-line.ts", `export const text = "${"x".repeat(100)}"`, "122 columns"],
   ["lab/client/long-line.ts", `// ${"x".repeat(118)}`, "121 columns"],
   ["lab/client/begins-with-what.ts", "/** What a client sends. */\nexport const x = 1", "begins with What"],
   ["lab/client/goes-on-with-who.ts", "// A client connects. Who it is, the log says.", "begins with Who"],
@@ -225,7 +251,7 @@ const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
 
 /** The first comment, which each file of src and lab has. */
 const head = "/** Planted. */\n\n"
-const headless = ["src/domain/a/no-head.ts", "lab/client/late-head.ts"]
+const headless = ["src/domain/leadership/no-head.ts", "lab/client/late-head.ts"]
 
 describe("the walls", () => {
   let copy = ""
@@ -234,7 +260,7 @@ describe("the walls", () => {
     copy = copyOf(["src", "lab", "scripts"])
     for (const [file, text] of [...violations, ...outOfBounds, ...circle, ...allowed])
       plant(copy, file, `${head}${text}`)
-    plant(copy, "src/domain/a/no-head.ts", "export const x = 1")
+    plant(copy, "src/domain/leadership/no-head.ts", "export const x = 1")
     plant(copy, "lab/client/late-head.ts", 'export * from "./client.ts"\n/** Says too late what it is for. */')
     found = lint(copy)
   })

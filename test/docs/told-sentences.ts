@@ -9,27 +9,28 @@ import { sentencesOf } from "./refusal-texts.ts"
 
 /** The rooms and files that speak to a user: of one session, or of a branch of a database in its status. */
 const rooms = new RegExp(
-  "^(?:domain/(?:agent|target|session|policy|routing|copy-target)/|domain/pod-problem|" +
-    "domain/branch/(?:branch-(?:address|admission|bounds|credentials|image|plan|pod-state|request)|connection-source|" +
-    "environment-|kept-branch|source-|migrations/(?:migration-|archive-mark))|" +
-    "app/(?:api|sessions|relay|policies|copy-targets)/|" +
-    "app/branches/(?:session-|make-|source-target)|adapters/(?:pod/|x509/user-certificates))",
+  "^(?:domain/(?:agents|targets|sessions|policies(?!/tls)|relay|copies)/|domain/pod-problem|" +
+    "domain/(?:resources/session-failure|protocol/answer-order)|" +
+    "domain/branches/(?:branch-(?:address|admission|bounds|credentials|image|plan|pod-state|request)|" +
+    "connection-source|environment-|kept-branch|source-|migrations/(?:migration-|archive-mark))|" +
+    "app/(?:api|sessions|relay|policies|copies)/|" +
+    "app/branches/(?:session-|make-|source-target)|adapters/(?:agents/|x509/user-certificates))",
   "u"
 )
 
 /** Files whose texts are not sentences by themselves, each with the reason. */
 const others: Readonly<Record<string, string>> = {
-  "domain/agent/agent-configuration.ts": "mistakes in the settings of agents, with which nothing starts",
-  "domain/agent/agent-fields.ts": "the same",
-  "domain/agent/check-field.ts": "the same",
-  "domain/branch/migrations/migration-job.ts": "a program of a container",
-  "domain/routing/table.ts": "the reasons of the routing table",
-  "domain/policy/policy-rules.ts": "mistakes in the fields of policies, in a refusal that says where",
-  "domain/policy/readable-rules.ts": "the same",
-  "domain/policy/regex.ts": "the same",
-  "domain/policy/rust-pattern.ts": "the same",
-  "domain/session/connect-parameter-catalogue.ts": "forms of connect parameters, in a refusal",
-  "domain/target/target-json.ts": "forms of the field spec.target, in a refusal"
+  "domain/agents/agent-configuration.ts": "mistakes in the settings of agents, with which nothing starts",
+  "domain/agents/agent-fields.ts": "the same",
+  "domain/agents/check-field.ts": "the same",
+  "domain/branches/migrations/migration-job.ts": "a program of a container",
+  "domain/relay/table.ts": "the reasons of the routing table",
+  "domain/policies/policy-rules.ts": "mistakes in the fields of policies, in a refusal that says where",
+  "domain/policies/readable-rules.ts": "the same",
+  "domain/policies/regex.ts": "the same",
+  "domain/policies/rust-pattern.ts": "the same",
+  "domain/sessions/connect-parameter-catalogue.ts": "forms of connect parameters, in a refusal",
+  "domain/targets/target-json.ts": "forms of the field spec.target, in a refusal"
 }
 
 /** Texts that stand in a sentence which has a row, or that no user reads. */

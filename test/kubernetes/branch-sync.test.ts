@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe } from "vitest"
-import { twoServersSuite } from "../app/branch-sync/two-servers-suite.ts"
+import { twoServersSuite } from "../app/branches/sync/two-servers-suite.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 

@@ -11,7 +11,7 @@ import { chartFolder, releaseName, runHelm } from "../../lab/playground/kubernet
 import { programsIn } from "../../lab/playground/kubernetes/programs.ts"
 import type { RealCluster } from "../../lab/playground/kubernetes/real-cluster.ts"
 import { mergedKubeconfig } from "../../lab/playground/merged-kubeconfig.ts"
-import { encodeBase64Text } from "../../src/domain/credentials/base64.ts"
+import { encodeBase64Text } from "../../src/domain/fleet/credentials/base64.ts"
 import { asObjects, asString, at } from "../../src/domain/json.ts"
 import { configMaps, secrets } from "../../src/domain/resources/core-kinds.ts"
 import { subnetOf } from "../address-plan.ts"

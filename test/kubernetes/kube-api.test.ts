@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest"
+import { ephemeralAgentsSuite } from "../adapters/agents/ephemeral-agents-suite.ts"
 import { connectKubeApi } from "../adapters/kubernetes/kube-api-server.ts"
 import { type KubeApiServer, kubeApiSuite } from "../adapters/kubernetes/kube-api-suite.ts"
-import { ephemeralAgentsSuite } from "../adapters/pod/ephemeral-agents-suite.ts"
 import { type ControlPlane, startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 

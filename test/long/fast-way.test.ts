@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { compareFastWay } from "../domain/routing/support/fast-way.ts"
+import { compareFastWay } from "../domain/relay/support/fast-way.ts"
 
 describe("the fast way of bulk", () => {
   it("is what step would decide, whatever comes: ten million messages", () => {

@@ -9,7 +9,7 @@ import { clientMessage, type ClientMessage } from "../../src/domain/protocol/cli
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { startingReason } from "../../src/domain/session/child-observation.ts"
+import { startingReason } from "../../src/domain/sessions/child-observation.ts"
 import { eventually } from "../support/eventually.ts"
 import { until } from "../support/until.ts"
 import { type ApiAnswer, type ApiClient, apiClient } from "./api-client.ts"

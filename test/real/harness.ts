@@ -20,7 +20,7 @@ import type { LocalCluster, Playground, RunningCluster } from "../../lab/playgro
 import { operatorProgram, startPlayground } from "../../lab/playground/playground.ts"
 import { topology, type TopologyName } from "../../lab/playground/topology.ts"
 import type { BranchEngine } from "../../src/domain/resources/chart-switches.ts"
-import type { ContainerRuntime } from "../../src/domain/target/pod-choice.ts"
+import type { ContainerRuntime } from "../../src/domain/targets/pod-choice.ts"
 import { type StartTime, unexpectedCalls } from "../charts/unexpected-calls.ts"
 import type { Need } from "../suites.ts"
 import { describeWith } from "../support/describe-with.ts"

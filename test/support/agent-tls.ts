@@ -1,5 +1,5 @@
 import { Redacted } from "effect"
-import type { AgentTls } from "../../src/adapters/pod/secure-agent.ts"
+import type { AgentTls } from "../../src/adapters/agents/secure-agent.ts"
 import {
   makeAgentCertificate,
   makeAgentKey,

@@ -1,6 +1,6 @@
 /** Every connect parameter as a user's settings make it, and what has to be told about it. */
 
-import type { ConnectParameterName } from "../../src/domain/session/connect-parameter-catalogue.ts"
+import type { ConnectParameterName } from "../../src/domain/sessions/connect-parameter-catalogue.ts"
 
 /** Takes the messages of one user from a queue. */
 export const split = '{"orders":{"user":"^ann$"}}'

@@ -7,7 +7,7 @@
 import * as fs from "node:fs/promises"
 import { Clock, Duration, Effect, FiberMap, Queue, Result, Schema, type Scope } from "effect"
 import { asObject } from "../../../src/domain/json.ts"
-import type { ContainerRuntime } from "../../../src/domain/target/pod-choice.ts"
+import type { ContainerRuntime } from "../../../src/domain/targets/pod-choice.ts"
 import { resolveService } from "../network/cluster-dns.ts"
 import type { Endpoint } from "../network/endpoint.ts"
 import { serviceRoutes } from "../network/service-endpoints.ts"

@@ -3,7 +3,7 @@
  * Bytes that are not UTF-8 become lone surrogates here, so that none is lost on the way through the API server.
  */
 
-import { headerText } from "../../../src/domain/credentials/header-text.ts"
+import { headerText } from "../../../src/domain/fleet/credentials/header-text.ts"
 
 const surrogates = 0xdc00
 const isEscaped = (text: string): boolean => /^[\0-\x7f\udc80-\udcff]*$/.test(text)

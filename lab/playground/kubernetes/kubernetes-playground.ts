@@ -4,8 +4,8 @@
  */
 
 import { Clock, Effect, Redacted, type Scope } from "effect"
-import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
-import type { ContainerRuntime } from "../../../src/domain/target/pod-choice.ts"
+import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
+import type { ContainerRuntime } from "../../../src/domain/targets/pod-choice.ts"
 import { agentProgram, agentProgramPlaying } from "../../agent/agent-command.ts"
 import { createAuthority } from "../../cluster/http/pki.ts"
 import type { ServiceEntryError } from "../../cluster/network/service-entry.ts"

@@ -3,8 +3,8 @@
  * from the objects and never from an operator's state, so that a mistake of an operator cannot hide itself.
  */
 
-import { originAnnotations } from "../../../src/domain/branch-sync/synced-branch.ts"
-import { migrationsLabel, migrationsName } from "../../../src/domain/branch/migrations/migration-job.ts"
+import { migrationsLabel, migrationsName } from "../../../src/domain/branches/migrations/migration-job.ts"
+import { originAnnotations } from "../../../src/domain/branches/sync/synced-branch.ts"
 import { identityNamespace } from "../../../src/domain/fleet/cluster-identity.ts"
 import { asObject, asObjects, asString, at, isObject } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"

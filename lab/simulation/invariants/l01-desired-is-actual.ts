@@ -6,8 +6,8 @@
 
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { parentName } from "../../../src/domain/session/names.ts"
-import type { SessionId } from "../../../src/domain/session/session-id.ts"
+import { parentName } from "../../../src/domain/sessions/names.ts"
+import type { SessionId } from "../../../src/domain/sessions/session-id.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { SimCluster, World } from "../world/world.ts"

@@ -5,12 +5,12 @@
  */
 
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
-import { watchedOrders } from "../../../src/domain/branch/watched-branches.ts"
+import { watchedOrders } from "../../../src/domain/branches/watched-branches.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { jobs, leases, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
+import { parentNameOf } from "../../../src/domain/sessions/child-owner.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import { branchSettings } from "../world/source-databases.ts"

@@ -4,8 +4,8 @@
  */
 
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { parentName } from "../../../src/domain/session/names.ts"
-import type { SessionId } from "../../../src/domain/session/session-id.ts"
+import { parentName } from "../../../src/domain/sessions/names.ts"
+import type { SessionId } from "../../../src/domain/sessions/session-id.ts"
 import type { TimedEvent } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"

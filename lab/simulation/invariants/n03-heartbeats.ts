@@ -6,8 +6,8 @@
  */
 
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
-import { parentName } from "../../../src/domain/session/names.ts"
-import type { SessionId } from "../../../src/domain/session/session-id.ts"
+import { parentName } from "../../../src/domain/sessions/names.ts"
+import type { SessionId } from "../../../src/domain/sessions/session-id.ts"
 import type { PortCall } from "../world/world-event.ts"
 import type { Invariant } from "./invariant.ts"
 

@@ -3,7 +3,7 @@
  * and stays Ready.
  */
 
-import { notConfigured } from "../../../src/domain/session/cluster-verdict.ts"
+import { notConfigured } from "../../../src/domain/sessions/cluster-verdict.ts"
 import type { Invariant } from "./invariant.ts"
 import { isParent, parentStatus, recordedChildren } from "./session-objects.ts"
 

@@ -5,7 +5,7 @@
 
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { ownerLabel } from "../../../src/domain/session/names.ts"
+import { ownerLabel } from "../../../src/domain/sessions/names.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import type { Checker, Invariant } from "./invariant.ts"

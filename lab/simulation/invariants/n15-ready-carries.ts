@@ -4,7 +4,7 @@
  * of virtual time while something is wrong with agents; an operator that cannot write its status is excused.
  */
 
-import { isCopy } from "../../../src/domain/copy-target/copy-record.ts"
+import { isCopy } from "../../../src/domain/copies/copy-record.ts"
 import { isObject } from "../../../src/domain/json.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"

@@ -5,8 +5,8 @@
 
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName, refreshedSecretName } from "../../../src/domain/fleet/cluster-name.ts"
+import { reportName } from "../../../src/domain/fleet/sharding/report-names.ts"
 import { configMaps, secrets } from "../../../src/domain/resources/core-kinds.ts"
-import { reportName } from "../../../src/domain/sharding/report-names.ts"
 import { isOfKind } from "../story/call-kind.ts"
 import type { PortCall } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"

@@ -8,7 +8,7 @@ import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.ts"
 import { clientTag, daemonTag, peekClient, peekDaemon } from "../../../src/domain/protocol/peek.ts"
-import { addressedByClient, addressedByMember } from "../../../src/domain/routing/connection-id.ts"
+import { addressedByClient, addressedByMember } from "../../../src/domain/relay/connection-id.ts"
 import type { Invariant } from "./invariant.ts"
 
 /** Whether the message opens a connection, or the first request of one. */

@@ -5,8 +5,8 @@
 
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
-import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
-import { childName } from "../../../src/domain/session/names.ts"
+import { parentNameOf } from "../../../src/domain/sessions/child-owner.ts"
+import { childName } from "../../../src/domain/sessions/names.ts"
 import type { Invariant } from "./invariant.ts"
 import { isChild, isParent, parentUidOf, recordedChildren } from "./session-objects.ts"
 

@@ -7,7 +7,7 @@
 import { configMaps, jobs } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
+import { parentNameOf } from "../../../src/domain/sessions/child-owner.ts"
 import type { PortCall } from "../world/world-event.ts"
 import type { World } from "../world/world.ts"
 import type { Invariant } from "./invariant.ts"

@@ -8,7 +8,7 @@ import { identityNamespace, pinsName } from "../../../src/domain/fleet/cluster-i
 import { clusterName, clusterSlug } from "../../../src/domain/fleet/cluster-name.ts"
 import { asObject } from "../../../src/domain/json.ts"
 import { configMaps, namespaces } from "../../../src/domain/resources/core-kinds.ts"
-import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
+import { parentNameOf } from "../../../src/domain/sessions/child-owner.ts"
 import type { Invariant } from "./invariant.ts"
 import { isChild } from "./session-objects.ts"
 

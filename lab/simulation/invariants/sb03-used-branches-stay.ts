@@ -5,7 +5,7 @@
 
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { timeOf } from "../../../src/domain/resources/object-meta.ts"
-import { parentNameOf } from "../../../src/domain/session/child-owner.ts"
+import { parentNameOf } from "../../../src/domain/sessions/child-owner.ts"
 import { phaseOfBranch } from "../world/branch-order.ts"
 import type { SimClient } from "../world/sim-client.ts"
 import type { World } from "../world/world.ts"

@@ -3,7 +3,7 @@
  * and its migrations. Tests with real engines look at what the copying container does to a source.
  */
 
-import { migrationsLabel } from "../../../src/domain/branch/migrations/migration-job.ts"
+import { migrationsLabel } from "../../../src/domain/branches/migrations/migration-job.ts"
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"

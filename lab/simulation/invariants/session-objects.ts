@@ -13,8 +13,8 @@ import {
   type SessionPhase
 } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted } from "../../../src/domain/resources/object-meta.ts"
-import { childAnnotations, parentName } from "../../../src/domain/session/names.ts"
-import { type SessionId, sessionIdName } from "../../../src/domain/session/session-id.ts"
+import { childAnnotations, parentName } from "../../../src/domain/sessions/names.ts"
+import { type SessionId, sessionIdName } from "../../../src/domain/sessions/session-id.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import type { SimClient } from "../world/sim-client.ts"

@@ -2,9 +2,9 @@
 
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
+import { clusterLeaseName } from "../../../src/domain/fleet/sharding/shard-leases.ts"
 import { podNameOf } from "../../../src/domain/leadership/identity.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
-import { clusterLeaseName } from "../../../src/domain/sharding/shard-leases.ts"
 import { type OperatorReplica, operatorNamespace } from "../world/operator-replica.ts"
 import type { World } from "../world/world.ts"
 

@@ -3,13 +3,13 @@
  * byte for byte. A trace has every event instead (`event-text.ts`).
  */
 
-import { isCopy } from "../../../src/domain/copy-target/copy-record.ts"
+import { isCopy } from "../../../src/domain/copies/copy-record.ts"
 import { asObject, asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, leases, pods, statefulSets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { primaryLeaseName } from "../../../src/domain/session/primary-claim.ts"
+import { primaryLeaseName } from "../../../src/domain/sessions/primary-claim.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import type { ClientEvent } from "../../client/client-output.ts"
 import type { Commit } from "../../memory/memory-objects.ts"

@@ -6,7 +6,7 @@
 
 import { Result } from "effect"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
-import { targetNamespaceAnnotation } from "../../../src/domain/branch/branch-admission.ts"
+import { targetNamespaceAnnotation } from "../../../src/domain/branches/branch-admission.ts"
 import { at, asString } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"

@@ -7,9 +7,9 @@
 
 import { Clock, Effect, Redacted } from "effect"
 import { makePluginCredentials } from "../../../src/app/fleet/plugin-credentials.ts"
-import { type ExecFailure, execPatienceSecs } from "../../../src/domain/credentials/exec-credential.ts"
-import { longestMakingPause } from "../../../src/domain/credentials/made-credentials.ts"
 import type { AccessProvider } from "../../../src/domain/fleet/access-providers.ts"
+import { type ExecFailure, execPatienceSecs } from "../../../src/domain/fleet/credentials/exec-credential.ts"
+import { longestMakingPause } from "../../../src/domain/fleet/credentials/made-credentials.ts"
 import { asString, at } from "../../../src/domain/json.ts"
 import type { MakeCredentials } from "../../../src/ports/credential-maker.ts"
 import type { AccountTokens } from "./account-tokens.ts"

@@ -4,7 +4,7 @@
  */
 
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
-import type { Caller } from "../../../src/domain/credentials/front-proxy.ts"
+import type { Caller } from "../../../src/domain/fleet/credentials/front-proxy.ts"
 import type { LinkRequest } from "../../../src/ports/member-link.ts"
 
 export const linkedConnectRequest = (

@@ -7,7 +7,7 @@
 import { Cause, Effect, Result, Stream } from "effect"
 import type { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../../src/app/api/status.ts"
-import { selectedPrimary } from "../../../src/domain/copy-target/copy-order.ts"
+import { selectedPrimary } from "../../../src/domain/copies/copy-order.ts"
 import { at } from "../../../src/domain/json.ts"
 import { copyTargets } from "../../../src/domain/resources/copy-target.ts"
 import { namespaces, subjectAccessReviews } from "../../../src/domain/resources/core-kinds.ts"

@@ -3,7 +3,7 @@
  * everything that goes wrong with them. The engines themselves are not played.
  */
 
-import { migrationsLabel } from "../../../src/domain/branch/migrations/migration-job.ts"
+import { migrationsLabel } from "../../../src/domain/branches/migrations/migration-job.ts"
 import { jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { timestamp } from "../../../src/domain/resources/object-meta.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"

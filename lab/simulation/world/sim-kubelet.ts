@@ -4,7 +4,7 @@
  * `lab/cluster/node`.
  */
 
-import { isCopy } from "../../../src/domain/copy-target/copy-record.ts"
+import { isCopy } from "../../../src/domain/copies/copy-record.ts"
 import {
   deployments,
   jobs,
@@ -13,7 +13,7 @@ import {
   services,
   statefulSets
 } from "../../../src/domain/resources/core-kinds.ts"
-import { kindAddress } from "../../../src/domain/target/target.ts"
+import { kindAddress } from "../../../src/domain/targets/target.ts"
 import type { KubeObject, ResourceRef } from "../../../src/ports/kube-api.ts"
 import type { Commit } from "../../memory/memory-objects.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"

@@ -5,7 +5,7 @@
  * Not here: the pods of branches (sim-branch-pods.ts), and clients that order branches (branch-order.ts).
  */
 
-import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import { readEngineSettings } from "../../../src/domain/branches/branch-settings.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import { canary } from "./canary.ts"
 

@@ -6,9 +6,9 @@
 
 import { Result } from "effect"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
-import { decodeBase64Text, encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
-import { credentialsLabel } from "../../../src/domain/credentials/cluster-auth.ts"
 import { clusterName, credentialsSecretName, refreshedSecretName } from "../../../src/domain/fleet/cluster-name.ts"
+import { decodeBase64Text, encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
+import { credentialsLabel } from "../../../src/domain/fleet/credentials/cluster-auth.ts"
 import { at } from "../../../src/domain/json.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { MemoryObjects } from "../../memory/memory-objects.ts"

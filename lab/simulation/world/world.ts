@@ -6,9 +6,9 @@
 
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
-import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
 import { identityNamespace } from "../../../src/domain/fleet/cluster-identity.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
+import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
 import { namespaces, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { type Cancel, Kernel } from "../kernel/kernel.ts"

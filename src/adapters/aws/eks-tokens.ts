@@ -5,9 +5,9 @@
  */
 
 import { Clock, Effect, Redacted } from "effect"
-import type { EksAuth } from "../../domain/credentials/cluster-auth.ts"
-import { eksFailure, podIdentityFailure } from "../../domain/credentials/eks-failure.ts"
-import { eksTokenDate, eksTokenEnd } from "../../domain/credentials/eks-token.ts"
+import type { EksAuth } from "../../domain/fleet/credentials/cluster-auth.ts"
+import { eksFailure, podIdentityFailure } from "../../domain/fleet/credentials/eks-failure.ts"
+import { eksTokenDate, eksTokenEnd } from "../../domain/fleet/credentials/eks-token.ts"
 import type { MakeCloudToken } from "../../ports/cloud-tokens.ts"
 import { serverTime } from "./server-time.ts"
 

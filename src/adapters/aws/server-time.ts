@@ -1,7 +1,7 @@
 /**
  * Asks an API server for the time, without credentials: it is that of AWS, and this machine's clock may be wrong.
  *
- * Not here: which difference is made up for (domain/credentials/eks-token.ts).
+ * Not here: which difference is made up for (domain/fleet/credentials/eks-token.ts).
  */
 
 import { request as askPlain } from "node:http"

@@ -7,10 +7,10 @@
 
 import { readFile } from "node:fs/promises"
 import { Effect, Redacted } from "effect"
-import { aksFailure } from "../../domain/credentials/aks-failure.ts"
-import { type AksIdentity, aksIdentity } from "../../domain/credentials/aks-identity.ts"
-import type { AksAuth } from "../../domain/credentials/cluster-auth.ts"
-import { unusableCharacter } from "../../domain/credentials/token-text.ts"
+import { aksFailure } from "../../domain/fleet/credentials/aks-failure.ts"
+import { type AksIdentity, aksIdentity } from "../../domain/fleet/credentials/aks-identity.ts"
+import type { AksAuth } from "../../domain/fleet/credentials/cluster-auth.ts"
+import { unusableCharacter } from "../../domain/fleet/credentials/token-text.ts"
 import type { MakeCloudToken } from "../../ports/cloud-tokens.ts"
 
 /** How long making a token may take. */

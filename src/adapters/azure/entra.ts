@@ -6,7 +6,7 @@
  */
 
 import { ClientAssertionCredential, type ClientAssertionCredentialOptions } from "@azure/identity"
-import { type AksIdentity, aksScope } from "../../domain/credentials/aks-identity.ts"
+import { type AksIdentity, aksScope } from "../../domain/fleet/credentials/aks-identity.ts"
 
 type AdditionalPolicyConfig = NonNullable<ClientAssertionCredentialOptions["additionalPolicies"]>[number]
 

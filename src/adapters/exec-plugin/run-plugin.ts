@@ -13,7 +13,7 @@ import {
   execInfoVariable,
   execPatienceSecs,
   mostExecOutput
-} from "../../domain/credentials/exec-credential.ts"
+} from "../../domain/fleet/credentials/exec-credential.ts"
 import type { RunPlugin } from "../../ports/exec-plugin.ts"
 
 type Program = Parameters<RunPlugin>[0]

@@ -5,8 +5,8 @@
 
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted, type Scope } from "effect"
-import { encodeBase64Text } from "../../domain/credentials/base64.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import { encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
 import type { ClusterAccess, ClusterConnector, MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { LinkRefused, LinkRequest } from "../../ports/member-link.ts"

@@ -2,7 +2,7 @@
  * The part that is common to all frame channels over a socket: writing, the brake, and one end with a reason. The
  * socket is not read before the channel is opened, so nothing has to be kept until then.
  *
- * Not here: what the bytes of the socket mean (adapters/websocket, adapters/pod).
+ * Not here: what the bytes of the socket mean (adapters/websocket, adapters/agents).
  */
 
 import type { Duplex } from "node:stream"

@@ -17,7 +17,7 @@ import {
   termHeader,
   traceparentHeader
 } from "../../domain/resources/operator-api.ts"
-import { connectParamsHeader, encodeConnectHeader } from "../../domain/session/connect-request.ts"
+import { connectParamsHeader, encodeConnectHeader } from "../../domain/sessions/connect-request.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { LinkRefused, type LinkRequest } from "../../ports/member-link.ts"
 import type { MessageRoom } from "../stream/message-room.ts"

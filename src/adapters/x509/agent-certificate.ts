@@ -3,13 +3,13 @@
  *
  * A certificate is self-signed and for one agent: an agent trusts exactly the certificate that it was started with, and
  * takes no authority for one (agent.md §3.9). Not here: where the key is kept (app/operator/agent-identity.ts), and the
- * handshake (adapters/pod/secure-agent.ts).
+ * handshake (adapters/agents/secure-agent.ts).
  */
 
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, webcrypto, X509Certificate } from "node:crypto"
 import { Redacted } from "effect"
-import type { AgentCertificate } from "../../domain/agent/agent-transport.ts"
-import type { ServingLife } from "../../domain/credentials/serving-renewal.ts"
+import type { AgentCertificate } from "../../domain/agents/agent-transport.ts"
+import type { ServingLife } from "../../domain/fleet/credentials/serving-renewal.ts"
 import { keyAlgorithm, makeKeys, privateKeyPem, serverExtensions, signCertificate } from "./sign-certificate.ts"
 
 /** The key of the operator towards agents. */

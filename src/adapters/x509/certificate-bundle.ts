@@ -5,7 +5,7 @@
  */
 
 import { X509Certificate } from "node:crypto"
-import { pemBlocks } from "../../domain/credentials/pem.ts"
+import { pemBlocks } from "../../domain/fleet/credentials/pem.ts"
 
 /** Most issuers between a certificate and an authority. */
 const longestChain = 8

@@ -7,8 +7,8 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto"
 import { createSecureContext, type SecureContextOptions } from "node:tls"
 import { Result } from "effect"
-import { pemBlocks } from "../../domain/credentials/pem.ts"
-import type { Validity } from "../../domain/credentials/validity.ts"
+import { pemBlocks } from "../../domain/fleet/credentials/pem.ts"
+import type { Validity } from "../../domain/fleet/credentials/validity.ts"
 
 /** Two texts of PEM. */
 export interface ClientPair {

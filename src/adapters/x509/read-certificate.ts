@@ -6,7 +6,7 @@
 
 import "reflect-metadata"
 import { X509Certificate } from "@peculiar/x509"
-import type { Validity } from "../../domain/credentials/validity.ts"
+import type { Validity } from "../../domain/fleet/credentials/validity.ts"
 
 /** Names and dates in a certificate. */
 export interface CertificateFacts {

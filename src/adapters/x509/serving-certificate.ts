@@ -2,14 +2,14 @@
  * Makes the certificate of the operator's own port for installations that bring none, and reads it again.
  *
  * Not here: certificates that an installation brings (app/operator/certificate-watch.ts), when a certificate is renewed
- * (domain/credentials/serving-renewal.ts), and certificates of users (user-certificates.ts).
+ * (domain/fleet/credentials/serving-renewal.ts), and certificates of users (user-certificates.ts).
  */
 
 import "reflect-metadata"
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto"
 import * as x509 from "@peculiar/x509"
 import { Redacted } from "effect"
-import type { ServingLife } from "../../domain/credentials/serving-renewal.ts"
+import type { ServingLife } from "../../domain/fleet/credentials/serving-renewal.ts"
 import { leadsTo, readBundle } from "./certificate-bundle.ts"
 import { makeKeys, privateKeyPem, serverExtensions, signCertificate } from "./sign-certificate.ts"
 

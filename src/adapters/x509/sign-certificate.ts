@@ -8,7 +8,7 @@ import "reflect-metadata"
 import { randomBytes, webcrypto } from "node:crypto"
 import * as x509 from "@peculiar/x509"
 import { Redacted } from "effect"
-import type { ServingLife } from "../../domain/credentials/serving-renewal.ts"
+import type { ServingLife } from "../../domain/fleet/credentials/serving-renewal.ts"
 
 export const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
 

@@ -28,7 +28,7 @@ import {
 } from "@peculiar/asn1-x509"
 import { Result } from "effect"
 import { withoutEnd } from "../../domain/clean-text.ts"
-import { pemBlocks } from "../../domain/credentials/pem.ts"
+import { pemBlocks } from "../../domain/fleet/credentials/pem.ts"
 
 /**
  * The authority signs with RSA, and a CSR's key bytes are copied as they are, because of two oddities of the real

@@ -3,7 +3,7 @@
  */
 
 import { Effect, Result } from "effect"
-import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
 import { subjectAccessReviews } from "../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import { apiVersionOf, readResource } from "../../domain/resources/resource-descriptor.ts"

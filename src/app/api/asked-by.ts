@@ -3,7 +3,7 @@
  */
 
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
-import type { AuditedCaller } from "../../domain/session/session-act.ts"
+import type { AuditedCaller } from "../../domain/sessions/session-act.ts"
 import type { Asker, ConnectRequest } from "./operator-facade.ts"
 
 /**

@@ -15,7 +15,7 @@ import {
   type FrontProxy,
   isAllowedName,
   usualHeaders
-} from "../../domain/credentials/front-proxy.ts"
+} from "../../domain/fleet/credentials/front-proxy.ts"
 import { type ApiError, badRequest, unauthorized } from "./status.ts"
 
 /** The caller of a request, or the refusal of it. */

@@ -4,10 +4,10 @@
  */
 
 import { Context, type Effect, type Scope, type Stream } from "effect"
-import type { Caller } from "../../domain/credentials/front-proxy.ts"
 import type { ServedCluster } from "../../domain/fleet/cluster-object.ts"
-import type { IgnoredParameters } from "../../domain/session/connect-request.ts"
-import type { Target } from "../../domain/target/target.ts"
+import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
+import type { IgnoredParameters } from "../../domain/sessions/connect-request.ts"
+import type { Target } from "../../domain/targets/target.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import type { ApiError } from "./status.ts"
 

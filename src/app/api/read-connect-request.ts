@@ -5,10 +5,10 @@
 
 import type { IncomingMessage } from "node:http"
 import { Result } from "effect"
-import type { Caller } from "../../domain/credentials/front-proxy.ts"
-import { shownHeaderText } from "../../domain/credentials/header-text.ts"
+import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
+import { shownHeaderText } from "../../domain/fleet/credentials/header-text.ts"
 import { connectSubprotocol, termHeader, traceparentHeader } from "../../domain/resources/operator-api.ts"
-import { connectParamsHeader, decodeConnectHeader } from "../../domain/session/connect-request.ts"
+import { connectParamsHeader, decodeConnectHeader } from "../../domain/sessions/connect-request.ts"
 import type { ConnectRequest } from "./operator-facade.ts"
 import { type ApiError, badRequest } from "./status.ts"
 

@@ -14,14 +14,14 @@ import {
   HttpServerRespondable,
   HttpServerResponse
 } from "effect/http"
-import { selectedPrimary } from "../../domain/copy-target/copy-order.ts"
-import type { Caller } from "../../domain/credentials/front-proxy.ts"
-import { shownHeaderText } from "../../domain/credentials/header-text.ts"
+import { selectedPrimary } from "../../domain/copies/copy-order.ts"
 import { clusterColumns, type ServedCluster } from "../../domain/fleet/cluster-object.ts"
+import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
+import { shownHeaderText } from "../../domain/fleet/credentials/header-text.ts"
 import { asObject, at } from "../../domain/json.ts"
 import { operatorApiRoot, operatorGroup, operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { printedTable, wantsTable } from "../../domain/resources/printed-table.ts"
-import { selectedKey } from "../../domain/session/session-selector.ts"
+import { selectedKey } from "../../domain/sessions/session-selector.ts"
 import { failingLists } from "../kernel/failing-lists.ts"
 import { logError } from "../kernel/log.ts"
 import type { CallerResult } from "./caller.ts"

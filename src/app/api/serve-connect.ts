@@ -4,8 +4,8 @@
  */
 
 import { Effect, Result, type Scope } from "effect"
-import { parentName } from "../../domain/session/names.ts"
-import { parseSessionIdHeader } from "../../domain/session/session-id.ts"
+import { parentName } from "../../domain/sessions/names.ts"
+import { parseSessionIdHeader } from "../../domain/sessions/session-id.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { audit } from "../kernel/audit.ts"
 import { askedBy } from "./asked-by.ts"

@@ -1,11 +1,11 @@
 /**
  * Refuses a connect whose target is in a protected namespace, before anything is made for its session. The rule itself
- * is decided in `domain/target/protected-namespaces.ts`.
+ * is decided in `domain/targets/protected-namespaces.ts`.
  */
 
 import { Effect } from "effect"
-import { explainFailure } from "../../domain/session/session-failure.ts"
-import { type ProtectedNamespaces, protectedTarget } from "../../domain/target/protected-namespaces.ts"
+import { explainFailure } from "../../domain/resources/session-failure.ts"
+import { type ProtectedNamespaces, protectedTarget } from "../../domain/targets/protected-namespaces.ts"
 import type { ConnectRequest } from "./operator-facade.ts"
 import { type ApiError, forbidden } from "./status.ts"
 

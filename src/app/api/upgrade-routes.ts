@@ -5,7 +5,7 @@
 
 import { Effect, Result, type Scope } from "effect"
 import { operatorApiRoot } from "../../domain/resources/operator-api.ts"
-import type { AuditedCaller } from "../../domain/session/session-act.ts"
+import type { AuditedCaller } from "../../domain/sessions/session-act.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { audit } from "../kernel/audit.ts"
 import { answerPings } from "./answer-pings.ts"

@@ -1,38 +1,38 @@
 /**
  * The controllers of the branches of databases in one cluster, one for each kind of resource, and their directory for
- * sessions. `domain/branch/branch-plan.ts` decides; make-branch-pod.ts makes pods. Branches are deleted as resources
+ * sessions. `domain/branches/branch-plan.ts` decides; make-branch-pod.ts makes pods. Branches are deleted as resources
  * alone: the cluster deletes what belongs to them.
  *
  * Not here: copies of resources between the clusters of a fleet.
  */
 
 import { Clock, Effect, Exit, Result, type Scope, Semaphore, Struct } from "effect"
-import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
-import type { BranchCredentials } from "../../domain/branch/branch-credentials.ts"
-import { type BranchKind, branchKinds } from "../../domain/branch/branch-kinds.ts"
-import { branchPodName } from "../../domain/branch/branch-name.ts"
+import { admittedBranch, type BranchRules } from "../../domain/branches/branch-admission.ts"
+import type { BranchCredentials } from "../../domain/branches/branch-credentials.ts"
+import { type BranchKind, branchKinds } from "../../domain/branches/branch-kinds.ts"
+import { branchPodName } from "../../domain/branches/branch-name.ts"
 import {
   awaitedFrom,
   type BranchAction,
   expiryAfterUse,
   type ObservedBranch,
   planBranch
-} from "../../domain/branch/branch-plan.ts"
-import { branchPodState } from "../../domain/branch/branch-pod-state.ts"
-import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branch/branch-request.ts"
-import { sessionsChangeAt, sessionsNow } from "../../domain/branch/branch-sessions.ts"
-import type { BranchAccess } from "../../domain/branch/dialect.ts"
-import { leftOutProblem } from "../../domain/branch/kept-branch.ts"
-import type { ObservedMigrations } from "../../domain/branch/migrations/migration-plan.ts"
-import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
-import { requestAnnotation, requestDigest } from "../../domain/branch/request-digest.ts"
-import { branchPods, watchedBranches } from "../../domain/branch/watched-branches.ts"
-import type { Caller } from "../../domain/credentials/front-proxy.ts"
+} from "../../domain/branches/branch-plan.ts"
+import { branchPodState } from "../../domain/branches/branch-pod-state.ts"
+import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain/branches/branch-request.ts"
+import { sessionsChangeAt, sessionsNow } from "../../domain/branches/branch-sessions.ts"
+import type { BranchAccess } from "../../domain/branches/dialect.ts"
+import { leftOutProblem } from "../../domain/branches/kept-branch.ts"
+import type { ObservedMigrations } from "../../domain/branches/migrations/migration-plan.ts"
+import { migrationDigest } from "../../domain/branches/migrations/migration-request.ts"
+import { requestAnnotation, requestDigest } from "../../domain/branches/request-digest.ts"
+import { branchPods, watchedBranches } from "../../domain/branches/watched-branches.ts"
 import { branchEvents, branchExpiredEvent, branchWaitsEvent } from "../../domain/events/branch-events.ts"
+import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
-import type { SessionBounds } from "../../domain/session/session-bounds.ts"
+import type { SessionBounds } from "../../domain/sessions/session-bounds.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import type { ApiError } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"

@@ -6,13 +6,13 @@
  */
 
 import type { Effect } from "effect"
-import type { UsableBranch } from "../../domain/branch/usable-branch.ts"
+import type { UsableBranch } from "../../domain/branches/usable-branch.ts"
 import type { OlderBranchEngine } from "../../domain/resources/branches/legacy-branch-databases.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import type { KubeError } from "../../ports/kube-api.ts"
 import type { Reflector } from "../kernel/reflector.ts"
 
-export type { UsableBranch } from "../../domain/branch/usable-branch.ts"
+export type { UsableBranch } from "../../domain/branches/usable-branch.ts"
 
 /** The use of a branch by a session. */
 export interface BranchUse {

@@ -2,13 +2,13 @@
  * The memory of one process about the branches: which sessions use them, and their passwords. A new process begins with
  * what the resources say.
  *
- * Not here: which sessions count (domain/branch/branch-sessions.ts).
+ * Not here: which sessions count (domain/branches/branch-sessions.ts).
  */
 
 import type { Redacted } from "effect"
-import { originAnnotations } from "../../domain/branch-sync/synced-branch.ts"
-import { awaitedFrom } from "../../domain/branch/branch-plan.ts"
-import type { KnownUses } from "../../domain/branch/branch-sessions.ts"
+import { awaitedFrom } from "../../domain/branches/branch-plan.ts"
+import type { KnownUses } from "../../domain/branches/branch-sessions.ts"
+import { originAnnotations } from "../../domain/branches/sync/synced-branch.ts"
 import { type ObjectMeta, timeOf } from "../../domain/resources/object-meta.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 

@@ -2,11 +2,11 @@
  * Counts branches, and refuses those beyond the bounds: each costs memory, and a pod of somebody's cluster. The objects
  * are counted, so a new leader counts as its predecessor did; a branch that was just let in counts at once.
  *
- * Not here: the rule (domain/branch/branch-bounds.ts).
+ * Not here: the rule (domain/branches/branch-bounds.ts).
  */
 
-import { branchBoundProblem } from "../../domain/branch/branch-bounds.ts"
-import type { SessionBounds } from "../../domain/session/session-bounds.ts"
+import { branchBoundProblem } from "../../domain/branches/branch-bounds.ts"
+import type { SessionBounds } from "../../domain/sessions/session-bounds.ts"
 
 /** Branches by any text that is their own, with the namespace in which each is counted. */
 export type CountedBranches = ReadonlyArray<readonly [branch: string, namespace: string]>

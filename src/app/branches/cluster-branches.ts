@@ -6,13 +6,13 @@
  */
 
 import { Effect, Result, type Scope } from "effect"
-import { branchFeatures } from "../../domain/branch/branch-features.ts"
-import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
+import { branchFeatures } from "../../domain/branches/branch-features.ts"
+import type { BranchSettings } from "../../domain/branches/branch-settings.ts"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { roleOf } from "../../domain/fleet/roles.ts"
 import type { Feature } from "../../domain/resources/mirrord-operator.ts"
-import type { SessionBounds } from "../../domain/session/session-bounds.ts"
-import type { ProtectedNamespaces } from "../../domain/target/protected-namespaces.ts"
+import type { SessionBounds } from "../../domain/sessions/session-bounds.ts"
+import type { ProtectedNamespaces } from "../../domain/targets/protected-namespaces.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { logWarning } from "../kernel/log.ts"

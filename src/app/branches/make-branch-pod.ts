@@ -2,24 +2,24 @@
  * Makes the pod of a branch and the Secret with its password. Each step may have been done by an earlier process, which
  * is found out by its name and its owner.
  *
- * Not here: when a pod is made (domain/branch/branch-plan.ts), and what is in it (domain/branch/branch-pod.ts).
+ * Not here: when a pod is made (domain/branches/branch-plan.ts), and what is in it (domain/branches/branch-pod.ts).
  */
 
 import { Effect, Redacted, Result } from "effect"
-import { admittedBranch, type BranchRules } from "../../domain/branch/branch-admission.ts"
-import { credentialsSecrets } from "../../domain/branch/branch-credentials.ts"
-import type { BranchKind } from "../../domain/branch/branch-kinds.ts"
-import { branchPodName } from "../../domain/branch/branch-name.ts"
-import { branchPod } from "../../domain/branch/branch-pod.ts"
-import type { BranchRequest } from "../../domain/branch/branch-request.ts"
-import type { Dialect } from "../../domain/branch/dialect.ts"
-import { requestDigest } from "../../domain/branch/request-digest.ts"
+import { admittedBranch, type BranchRules } from "../../domain/branches/branch-admission.ts"
+import { credentialsSecrets } from "../../domain/branches/branch-credentials.ts"
+import type { BranchKind } from "../../domain/branches/branch-kinds.ts"
+import { branchPodName } from "../../domain/branches/branch-name.ts"
+import { branchPod } from "../../domain/branches/branch-pod.ts"
+import type { BranchRequest } from "../../domain/branches/branch-request.ts"
+import type { Dialect } from "../../domain/branches/dialect.ts"
+import { requestDigest } from "../../domain/branches/request-digest.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { pods, secrets } from "../../domain/resources/core-kinds.ts"
 import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
-import { ownerLabel } from "../../domain/session/names.ts"
+import { ownerLabel } from "../../domain/sessions/names.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
 import { CurrentSecretBytes } from "../kernel/secret-bytes.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"

@@ -2,21 +2,21 @@
  * Makes the Job that runs a branch's migrations and the ConfigMap with their files, and takes both away. Each step may
  * have been done by an earlier process, which is found out by the name and the owner.
  *
- * Not here: when migrations run (domain/branch/migrations/migration-plan.ts), and what is in the Job (migration-job.ts
- * beside it).
+ * Not here: when migrations run (domain/branches/migrations/migration-plan.ts), and what is in the Job
+ * (migration-job.ts beside it).
  */
 
 import { Effect, Result } from "effect"
-import { admittedBranch } from "../../domain/branch/branch-admission.ts"
-import { branchPodName } from "../../domain/branch/branch-name.ts"
+import { admittedBranch } from "../../domain/branches/branch-admission.ts"
+import { branchPodName } from "../../domain/branches/branch-name.ts"
 import {
   migrationFiles,
   migrationJob,
   type MigrationJobOptions,
   migrationsName
-} from "../../domain/branch/migrations/migration-job.ts"
-import type { MigrationAction } from "../../domain/branch/migrations/migration-plan.ts"
-import { migrationDigest } from "../../domain/branch/migrations/migration-request.ts"
+} from "../../domain/branches/migrations/migration-job.ts"
+import type { MigrationAction } from "../../domain/branches/migrations/migration-plan.ts"
+import { migrationDigest } from "../../domain/branches/migrations/migration-request.ts"
 import { at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { configMaps, jobs } from "../../domain/resources/core-kinds.ts"

@@ -1,13 +1,13 @@
 /**
  * The Jobs of migrations and their pods, as cached from the API server.
  *
- * Not here: when a run begins (domain/branch/migrations/migration-plan.ts), and making its Job (make-migrations.ts).
+ * Not here: when a run begins (domain/branches/migrations/migration-plan.ts), and making its Job (make-migrations.ts).
  */
 
 import { Effect, type Scope } from "effect"
-import { branchAnnotation, isMigrationsName, migrationsLabel } from "../../domain/branch/migrations/migration-job.ts"
-import { type MigrationRun, migrationRun } from "../../domain/branch/migrations/migration-run.ts"
-import { migrationJobs, migrationPods } from "../../domain/branch/watched-branches.ts"
+import { branchAnnotation, isMigrationsName, migrationsLabel } from "../../domain/branches/migrations/migration-job.ts"
+import { type MigrationRun, migrationRun } from "../../domain/branches/migrations/migration-run.ts"
+import { migrationJobs, migrationPods } from "../../domain/branches/watched-branches.ts"
 import type { ObjectMeta } from "../../domain/resources/object-meta.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import { makeReflector, type Reflector } from "../kernel/reflector.ts"

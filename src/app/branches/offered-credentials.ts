@@ -6,7 +6,7 @@
  */
 
 import { Effect, FiberMap, type Scope } from "effect"
-import { type BranchCredentials, credentialsSecretName } from "../../domain/branch/branch-credentials.ts"
+import { type BranchCredentials, credentialsSecretName } from "../../domain/branches/branch-credentials.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { CurrentSecretBytes } from "../kernel/secret-bytes.ts"
 

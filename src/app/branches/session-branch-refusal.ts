@@ -1,11 +1,11 @@
 /**
  * The refusals of connects whose branches cannot be used, in the words of one cluster and of a primary alike.
  *
- * Not here: whether a branch can be used (domain/branch/usable-branch.ts).
+ * Not here: whether a branch can be used (domain/branches/usable-branch.ts).
  */
 
 import { Effect, Result, Schedule } from "effect"
-import { type BranchObstacle, isPassing } from "../../domain/branch/usable-branch.ts"
+import { type BranchObstacle, isPassing } from "../../domain/branches/usable-branch.ts"
 import { quotation, quoted } from "../../domain/clean-text.ts"
 import { type ApiError, badRequest, internalError } from "../api/status.ts"
 import type { Reflector } from "../kernel/reflector.ts"

@@ -2,15 +2,15 @@
  * The branches that sessions of this cluster use: checks those that a connect names, records their use, and releases
  * them when the session has ended.
  *
- * Not here: making branches, and the variables that lead to them (domain/branch/environment-plan.ts).
+ * Not here: making branches, and the variables that lead to them (domain/branches/environment-plan.ts).
  */
 
 import { Effect, FiberMap, Result, Schedule, type Scope } from "effect"
-import { type EnvironmentPlan, environmentPlan, type SessionBranch } from "../../domain/branch/environment-plan.ts"
-import { branchFor, type BranchObstacle, isPassing, type UsableBranch } from "../../domain/branch/usable-branch.ts"
+import { type EnvironmentPlan, environmentPlan, type SessionBranch } from "../../domain/branches/environment-plan.ts"
+import { branchFor, type BranchObstacle, isPassing, type UsableBranch } from "../../domain/branches/usable-branch.ts"
 import { quoted } from "../../domain/clean-text.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
-import { type NamedBranch, namedBranchKey } from "../../domain/session/connect-request.ts"
+import { type NamedBranch, namedBranchKey } from "../../domain/sessions/connect-request.ts"
 import { type ApiError, badRequest, internalError, reconnectNotPossible } from "../api/status.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"

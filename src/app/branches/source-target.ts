@@ -1,15 +1,15 @@
 /** Reads the target by which a branch finds its source: the template and none of its pods, since it may have none. */
 
 import { Effect } from "effect"
-import type { SourceTarget } from "../../domain/branch/source-environment.ts"
+import type { SourceTarget } from "../../domain/branches/source-environment.ts"
 import { quoted } from "../../domain/clean-text.ts"
+import { explainFailure } from "../../domain/resources/session-failure.ts"
 import type { KubeResourceTarget } from "../../domain/resources/session-shapes.ts"
-import { explainFailure } from "../../domain/session/session-failure.ts"
-import { fromKubeTarget } from "../../domain/target/kube-target.ts"
-import { templateSource } from "../../domain/target/pod-template.ts"
-import { targetFailure } from "../../domain/target/target-errors.ts"
-import { formatTargetPath } from "../../domain/target/target-path.ts"
-import { kindAddress, type TargetKind } from "../../domain/target/target.ts"
+import { fromKubeTarget } from "../../domain/targets/kube-target.ts"
+import { templateSource } from "../../domain/targets/pod-template.ts"
+import { targetFailure } from "../../domain/targets/target-errors.ts"
+import { formatTargetPath } from "../../domain/targets/target-path.ts"
+import { kindAddress, type TargetKind } from "../../domain/targets/target.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { BranchRefused } from "./branch-refused.ts"
 

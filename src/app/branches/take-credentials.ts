@@ -10,10 +10,10 @@ import {
   type BranchCredentials,
   credentialsSecrets,
   differentVariables
-} from "../../domain/branch/branch-credentials.ts"
-import { readBranchRequest } from "../../domain/branch/branch-request.ts"
+} from "../../domain/branches/branch-credentials.ts"
+import { readBranchRequest } from "../../domain/branches/branch-request.ts"
 import { quoted } from "../../domain/clean-text.ts"
-import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
 import { asObject, isObject } from "../../domain/json.ts"
 import { type BranchDatabase, branchDatabases } from "../../domain/resources/branches/branch-database.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"

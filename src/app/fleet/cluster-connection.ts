@@ -6,9 +6,8 @@
  */
 
 import { Clock, Deferred, Effect, Exit, Latch, Predicate, Result, Scope, type Semaphore } from "effect"
-import { branchFeaturesAmong } from "../../domain/branch/branch-features.ts"
+import { branchFeaturesAmong } from "../../domain/branches/branch-features.ts"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
-import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
 import {
   clusterConnectedEvent,
@@ -19,6 +18,7 @@ import {
 import { checkProblem } from "../../domain/fleet/check-problem.ts"
 import type { IdentityVerdict } from "../../domain/fleet/cluster-identity.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
+import type { EndingCredentials } from "../../domain/fleet/credentials/credential-end.ts"
 import {
   afterCheck,
   afterDisengaging,
@@ -41,7 +41,7 @@ import { missingRight } from "../../domain/fleet/missing-right.ts"
 import type { WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { mirrordClusterSessions } from "../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
-import { lossGrace } from "../../domain/session/cluster-verdict.ts"
+import { lossGrace } from "../../domain/sessions/cluster-verdict.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import type { KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { toldIdentity } from "../kernel/cluster-uid.ts"

@@ -1,6 +1,6 @@
 /** The metrics of one cluster of the fleet. A cluster that leaves takes them with it: nothing is kept here. */
 
-import { endStep } from "../../domain/credentials/credential-end.ts"
+import { endStep } from "../../domain/fleet/credentials/credential-end.ts"
 import type { MetricName, Sample } from "../../domain/metrics/catalogue.ts"
 import type { FleetCluster } from "./fleet-cluster.ts"
 

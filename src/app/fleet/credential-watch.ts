@@ -5,8 +5,8 @@
  */
 
 import { Effect, Queue, Scope } from "effect"
-import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
 import { credentialsSecretName, refreshedSecretName, type Sha256Hex } from "../../domain/fleet/cluster-name.ts"
+import { credentialsLabel } from "../../domain/fleet/credentials/cluster-auth.ts"
 import type { WorkloadCluster } from "../../domain/fleet/roles.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"

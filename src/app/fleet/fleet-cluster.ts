@@ -4,12 +4,12 @@
  * Not here: the connection behind it (cluster-connection.ts).
  */
 
-import { branchFeaturesAmong } from "../../domain/branch/branch-features.ts"
-import type { EndingCredentials } from "../../domain/credentials/credential-end.ts"
+import { branchFeaturesAmong } from "../../domain/branches/branch-features.ts"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
+import type { EndingCredentials } from "../../domain/fleet/credentials/credential-end.ts"
 import { type ClusterState, lastCheckOf, type LastCheck } from "../../domain/fleet/health.ts"
 import type { Feature } from "../../domain/resources/mirrord-operator.ts"
-import type { ClusterReach } from "../../domain/session/observed-session.ts"
+import type { ClusterReach } from "../../domain/sessions/observed-session.ts"
 import type { ClusterAccess } from "../../ports/cluster-connector.ts"
 import {
   type Children,

@@ -10,7 +10,7 @@ import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration, MemberConfiguration } from "../../domain/fleet/configuration.ts"
 import { type ConnectedOperator, defaultCheckOptions } from "../../domain/fleet/health.ts"
 import { workloadClusters, type WorkloadCluster } from "../../domain/fleet/roles.ts"
-import type { ClusterReport } from "../../domain/sharding/cluster-report.ts"
+import type { ClusterReport } from "../../domain/fleet/sharding/cluster-report.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import { CredentialMaker, type MakeCredentials } from "../../ports/credential-maker.ts"
 import {

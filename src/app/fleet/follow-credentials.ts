@@ -4,13 +4,15 @@
  * ends, uses the newest, and tries another one when the member refuses it. A cluster that is known by an identity in a
  * cloud, or by a plugin, has no Secret: its credentials are made here.
  *
- * Not here: the decisions (domain/credentials), the requests (member-token.ts), and making credentials
+ * Not here: the decisions (domain/fleet/credentials), the requests (member-token.ts), and making credentials
  * (made-credentials.ts).
  */
 
 import { Clock, Effect, Queue, Result } from "effect"
-import { kubeconfigTitle, type MadeAuth } from "../../domain/credentials/cluster-auth.ts"
-import { endingClause, endStep, invalidClause, nextEndStep } from "../../domain/credentials/credential-end.ts"
+import { credentialsEndEvent, credentialsFailedEvent, tokenIgnoredEvent } from "../../domain/events/fleet-events.ts"
+import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import { kubeconfigTitle, type MadeAuth } from "../../domain/fleet/credentials/cluster-auth.ts"
+import { endingClause, endStep, invalidClause, nextEndStep } from "../../domain/fleet/credentials/credential-end.ts"
 import {
   firstRenewal,
   longestRenewalPause,
@@ -18,10 +20,8 @@ import {
   renewalPause,
   tokenRenewal,
   type TokenRenewal
-} from "../../domain/credentials/token-renewal.ts"
-import { momentText } from "../../domain/credentials/validity.ts"
-import { credentialsEndEvent, credentialsFailedEvent, tokenIgnoredEvent } from "../../domain/events/fleet-events.ts"
-import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+} from "../../domain/fleet/credentials/token-renewal.ts"
+import { momentText } from "../../domain/fleet/credentials/validity.ts"
 import type { ClusterConnector, MemberAccess, MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { MakeCredentials } from "../../ports/credential-maker.ts"
 import { LogOnce } from "../kernel/log-once.ts"

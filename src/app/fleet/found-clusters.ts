@@ -6,7 +6,7 @@
 
 import { Redacted, Result } from "effect"
 import { documentOf } from "../../adapters/files/configuration-files.ts"
-import { type KubeconfigPlace, kubeconfigTitle } from "../../domain/credentials/cluster-auth.ts"
+import { type KubeconfigPlace, kubeconfigTitle } from "../../domain/fleet/credentials/cluster-auth.ts"
 import { type KubeconfigCluster, readKubeconfig } from "../../domain/fleet/kubeconfig.ts"
 import type { ProvidedCluster } from "../../domain/fleet/provided-clusters.ts"
 import { asString, at } from "../../domain/json.ts"

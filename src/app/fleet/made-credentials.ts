@@ -1,16 +1,16 @@
 /**
  * The credentials for one cluster that stand in no Secret: keeps the last ones until their end, and makes the next.
  *
- * Not here: when they are made (domain/credentials/made-credentials.ts), how (ports/credential-maker.ts), and using
- * them (follow-credentials.ts).
+ * Not here: when they are made (domain/fleet/credentials/made-credentials.ts), how (ports/credential-maker.ts), and
+ * using them (follow-credentials.ts).
  */
 
 import { Clock, Effect, Equal, Result } from "effect"
-import type { MadeAuth } from "../../domain/credentials/cluster-auth.ts"
-import { longestMakingPause, madeRenewal } from "../../domain/credentials/made-credentials.ts"
-import { nextTry, renewalPause } from "../../domain/credentials/token-renewal.ts"
-import { momentText } from "../../domain/credentials/validity.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import type { MadeAuth } from "../../domain/fleet/credentials/cluster-auth.ts"
+import { longestMakingPause, madeRenewal } from "../../domain/fleet/credentials/made-credentials.ts"
+import { nextTry, renewalPause } from "../../domain/fleet/credentials/token-renewal.ts"
+import { momentText } from "../../domain/fleet/credentials/validity.ts"
 import type { MemberCredentials } from "../../ports/cluster-connector.ts"
 import type { MakeCredentials, NewCredentials } from "../../ports/credential-maker.ts"
 

@@ -2,19 +2,19 @@
  * Gets a member's next token from the member itself (TokenRequest), tries it, and keeps it in a Secret beside the
  * operator. The user's own Secret is never written: Helm would write it back.
  *
- * Not here: when that is due, and which token is used (domain/credentials/token-renewal.ts).
+ * Not here: when that is due, and which token is used (domain/fleet/credentials/token-renewal.ts).
  */
 
 import { Clock, Effect, Redacted } from "effect"
-import { encodeBase64Text } from "../../domain/credentials/base64.ts"
-import { credentialsLabel } from "../../domain/credentials/cluster-auth.ts"
-import type { ServiceAccount } from "../../domain/credentials/token-claims.ts"
-import type { TokenRenewal } from "../../domain/credentials/token-renewal.ts"
 import type { MemberConfiguration } from "../../domain/fleet/configuration.ts"
+import { encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
+import { credentialsLabel } from "../../domain/fleet/credentials/cluster-auth.ts"
+import type { ServiceAccount } from "../../domain/fleet/credentials/token-claims.ts"
+import type { TokenRenewal } from "../../domain/fleet/credentials/token-renewal.ts"
 import { at } from "../../domain/json.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
-import { ownerLabel } from "../../domain/session/names.ts"
+import { ownerLabel } from "../../domain/sessions/names.ts"
 import type { ClusterConnector, MemberAccess } from "../../ports/cluster-connector.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"

@@ -1,20 +1,20 @@
 /**
  * Makes the credentials for a cluster that a plugin gives, and dates their end by this operator's clock.
  *
- * Not here: running plugins (ports/exec-plugin.ts), and what they say (domain/credentials/exec-credential.ts).
+ * Not here: running plugins (ports/exec-plugin.ts), and what they say (domain/fleet/credentials/exec-credential.ts).
  */
 
 import { Clock, Effect, Redacted, Result, Semaphore } from "effect"
 import { readClientPair } from "../../adapters/x509/client-certificate.ts"
-import type { ExecAuth } from "../../domain/credentials/cluster-auth.ts"
+import type { AccessProvider } from "../../domain/fleet/access-providers.ts"
+import type { ExecAuth } from "../../domain/fleet/credentials/cluster-auth.ts"
 import {
   type ExecCredential,
   execFailureClause,
   execInfo,
   readExecCredential
-} from "../../domain/credentials/exec-credential.ts"
-import { momentText } from "../../domain/credentials/validity.ts"
-import type { AccessProvider } from "../../domain/fleet/access-providers.ts"
+} from "../../domain/fleet/credentials/exec-credential.ts"
+import { momentText } from "../../domain/fleet/credentials/validity.ts"
 import type { CredentialCluster, MakeCredentials, NewCredentials } from "../../ports/credential-maker.ts"
 import type { RunPlugin } from "../../ports/exec-plugin.ts"
 

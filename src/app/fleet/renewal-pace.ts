@@ -1,11 +1,11 @@
 /**
  * Waits until a renewal of credentials has its turn among those of all members.
  *
- * Not here: the turns (domain/credentials/renewal-pace.ts), and renewing (follow-credentials.ts).
+ * Not here: the turns (domain/fleet/credentials/renewal-pace.ts), and renewing (follow-credentials.ts).
  */
 
 import { Clock, Effect } from "effect"
-import { renewalTurn } from "../../domain/credentials/renewal-pace.ts"
+import { renewalTurn } from "../../domain/fleet/credentials/renewal-pace.ts"
 import { elapsedOf } from "../kernel/term.ts"
 
 /** One pace for many members; its effect waits for a turn. */

@@ -2,16 +2,16 @@
  * Clusters as their owners report them, for a leader that does not watch them itself. Reads the reports from the cache
  * of ledgers.
  *
- * Not here: writing the reports (app/sharding), and how a connection uses them (reported-connection.ts).
+ * Not here: writing the reports (app/fleet/sharding), and how a connection uses them (reported-connection.ts).
  */
 
 import type { Clock } from "effect"
 import type { ClusterName, Sha256Hex } from "../../domain/fleet/cluster-name.ts"
 import { type ClusterState, isWell } from "../../domain/fleet/health.ts"
+import { type ClusterReport, readReport } from "../../domain/fleet/sharding/cluster-report.ts"
+import { clusterEntry, isReport, reportName } from "../../domain/fleet/sharding/report-names.ts"
+import { ownerlessGrace } from "../../domain/fleet/sharding/shard-leases.ts"
 import { asObject } from "../../domain/json.ts"
-import { type ClusterReport, readReport } from "../../domain/sharding/cluster-report.ts"
-import { clusterEntry, isReport, reportName } from "../../domain/sharding/report-names.ts"
-import { ownerlessGrace } from "../../domain/sharding/shard-leases.ts"
 import { isKubeObject, type KubeObject } from "../../ports/kube-api.ts"
 
 /** The owners of clusters, by their Leases. */

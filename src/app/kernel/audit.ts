@@ -1,12 +1,12 @@
 /**
- * Writes acts about sessions to the program's log. domain/session/session-act.ts decides what a line holds.
+ * Writes acts about sessions to the program's log. domain/sessions/session-act.ts decides what a line holds.
  */
 
 import { Effect, Metric } from "effect"
 import type { MirrordClusterSessionSpec } from "../../domain/resources/mirrord-cluster-session.ts"
 import type { MirrordMultiClusterSessionSpec } from "../../domain/resources/mirrord-multi-cluster-session.ts"
-import { type AuditedSession, auditFields, type SessionAct } from "../../domain/session/session-act.ts"
-import { isOfCi } from "../../domain/session/session-info.ts"
+import { type AuditedSession, auditFields, type SessionAct } from "../../domain/sessions/session-act.ts"
+import { isOfCi } from "../../domain/sessions/session-info.ts"
 import { logInfo } from "./log.ts"
 import { counter, countOne, durations } from "./metrics.ts"
 import { CurrentRepeatedLines } from "./repeated-lines.ts"

@@ -6,7 +6,7 @@
 
 import { Effect, type Scope } from "effect"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
-import { ownerLabel } from "../../domain/session/names.ts"
+import { ownerLabel } from "../../domain/sessions/names.ts"
 import type { KubeApi, KubeError, KubeErrorReason, KubeObject } from "../../ports/kube-api.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 

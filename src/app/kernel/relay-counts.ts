@@ -5,7 +5,7 @@
 
 import { Context } from "effect"
 import type { Sample } from "../../domain/metrics/catalogue.ts"
-import { type DropReason, dropReasons } from "../../domain/routing/state.ts"
+import { type DropReason, dropReasons } from "../../domain/relay/state.ts"
 import type { Tally } from "../../ports/frame-channel.ts"
 
 const noMessages = (): Tally => ({ messages: 0, bytes: 0 })

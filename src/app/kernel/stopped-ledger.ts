@@ -1,14 +1,14 @@
 /**
  * Remembers the sessions that people have stopped, in a ConfigMap beside the operator: the memory outlives the
  * session's object, the process and its time as leader. How long it lasts is decided in
- * `domain/session/stopped-sessions.ts`.
+ * `domain/sessions/stopped-sessions.ts`.
  */
 
 import { Clock, Effect } from "effect"
 import { asObject } from "../../domain/json.ts"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { timestamp } from "../../domain/resources/object-meta.ts"
-import { rememberStopped, type StoppedSessions, wasStopped } from "../../domain/session/stopped-sessions.ts"
+import { rememberStopped, type StoppedSessions, wasStopped } from "../../domain/sessions/stopped-sessions.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { type LedgerEntries, type LedgerPlace, writeLedger } from "./ledger.ts"
 import type { Reflector } from "./reflector.ts"

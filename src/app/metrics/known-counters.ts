@@ -4,7 +4,7 @@
  */
 
 import { Effect, Metric } from "effect"
-import { sessionActs } from "../../domain/session/session-act.ts"
+import { sessionActs } from "../../domain/sessions/session-act.ts"
 import { counter, durations } from "../kernel/metrics.ts"
 
 /** Statuses of refused connects (api/status.ts). */

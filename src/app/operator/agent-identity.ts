@@ -3,11 +3,11 @@
  * every replica, so that a new leader can connect to the agents of the leader before.
  *
  * Not here: what a certificate says (adapters/x509/agent-certificate.ts), and which agents can be used
- * (domain/agent/agent-transport.ts).
+ * (domain/agents/agent-transport.ts).
  */
 
 import { Clock, Effect, Redacted, Result } from "effect"
-import type { AgentIdentity } from "../../adapters/pod/agent-starter.ts"
+import type { AgentIdentity } from "../../adapters/agents/agent-starter.ts"
 import {
   type AgentKey,
   makeAgentCertificate,
@@ -15,11 +15,11 @@ import {
   readAgentCertificate,
   readAgentKey
 } from "../../adapters/x509/agent-certificate.ts"
-import { agentCertificateLife } from "../../domain/agent/agent-transport.ts"
-import { decodeBase64Text, encodeBase64Text } from "../../domain/credentials/base64.ts"
+import { agentCertificateLife } from "../../domain/agents/agent-transport.ts"
+import { decodeBase64Text, encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
-import { ownerLabel } from "../../domain/session/names.ts"
+import { ownerLabel } from "../../domain/sessions/names.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 
 export const agentKeySecret = "mirrord-operator-agent-tls"

@@ -2,13 +2,13 @@
  * Reads the published chart's variables about branches of databases: which engines are switched on, the file of each,
  * and the limits of their volumes.
  *
- * Not here: what a file may hold (domain/branch/branch-settings.ts).
+ * Not here: what a file may hold (domain/branches/branch-settings.ts).
  */
 
 import { Config, Effect, Option } from "effect"
 import { readDocument } from "../../adapters/files/configuration-files.ts"
-import { type BranchSettings, readEngineSettings } from "../../domain/branch/branch-settings.ts"
-import { engines as dialects } from "../../domain/branch/engines.ts"
+import { type BranchSettings, readEngineSettings } from "../../domain/branches/branch-settings.ts"
+import { engines as dialects } from "../../domain/branches/engines.ts"
 import { branchEngines, type BranchEngine } from "../../domain/resources/chart-switches.ts"
 
 const text = (name: string) => Config.option(Config.String(name)).pipe(Config.map(Option.getOrUndefined))

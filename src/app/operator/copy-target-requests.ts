@@ -4,7 +4,7 @@
  */
 
 import { Effect } from "effect"
-import { boundedTexts } from "../../domain/session/connect-texts.ts"
+import { boundedTexts } from "../../domain/sessions/connect-texts.ts"
 import { askedBy } from "../api/asked-by.ts"
 import type { Facade } from "../api/facade-gate.ts"
 import type { CopyTargetRequest } from "../api/operator-facade.ts"

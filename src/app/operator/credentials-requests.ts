@@ -4,7 +4,7 @@
  */
 
 import { Effect, Result } from "effect"
-import { type BranchCredentials, readBranchCredentials } from "../../domain/branch/branch-credentials.ts"
+import { type BranchCredentials, readBranchCredentials } from "../../domain/branches/branch-credentials.ts"
 import { branchCredentials } from "../../domain/resources/branch-credentials-kind.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { askedBy } from "../api/asked-by.ts"

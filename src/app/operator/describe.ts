@@ -3,15 +3,15 @@
  * capabilities; this file has only the part that is the same for every operator.
  */
 
+import type { ActiveUsers } from "../../domain/commands/overview/active-users.ts"
 import type { Role } from "../../domain/fleet/roles.ts"
-import type { ActiveUsers } from "../../domain/overview/active-users.ts"
 import { protocolVersion } from "../../domain/protocol/version.ts"
 import { type Feature, type MirrordOperator, mirrordOperators } from "../../domain/resources/mirrord-operator.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { type SessionInfo, sessions } from "../../domain/resources/session.ts"
-import { targetObject } from "../../domain/target/target-object.ts"
-import { formatTargetName, formatTargetPath } from "../../domain/target/target-path.ts"
-import type { Target } from "../../domain/target/target.ts"
+import { targetObject } from "../../domain/targets/target-object.ts"
+import { formatTargetName, formatTargetPath } from "../../domain/targets/target-path.ts"
+import type { Target } from "../../domain/targets/target.ts"
 import type { FurtherStatus } from "../api/capability.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 

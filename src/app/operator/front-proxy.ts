@@ -5,7 +5,7 @@
 
 import { Effect, Result, type Scope } from "effect"
 import { readBundle } from "../../adapters/x509/certificate-bundle.ts"
-import { readFrontProxy } from "../../domain/credentials/front-proxy.ts"
+import { readFrontProxy } from "../../domain/fleet/credentials/front-proxy.ts"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"

@@ -2,7 +2,7 @@
  * Keeps the operator's own serving certificate: in a Secret that all replicas share, and its authority in the
  * APIService, by which the API server knows the operator.
  *
- * Not here: when it is renewed (domain/credentials/serving-renewal.ts), and watching it (certificate-watch.ts).
+ * Not here: when it is renewed (domain/fleet/credentials/serving-renewal.ts), and watching it (certificate-watch.ts).
  */
 
 import { Clock, Effect, Redacted, Result } from "effect"
@@ -11,17 +11,17 @@ import {
   readServingLife,
   type SignedServingCertificate
 } from "../../adapters/x509/serving-certificate.ts"
-import { decodeBase64Text, encodeBase64Text } from "../../domain/credentials/base64.ts"
+import { decodeBase64Text, encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
 import {
   type ServingLife,
   servingLife,
   type ServingStep,
   servingStep
-} from "../../domain/credentials/serving-renewal.ts"
+} from "../../domain/fleet/credentials/serving-renewal.ts"
 import { type ApiService, apiServices, type Secret, secrets } from "../../domain/resources/core-kinds.ts"
 import { operatorGroup } from "../../domain/resources/operator-api.ts"
 import { readResource, type ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
-import { ownerLabel } from "../../domain/session/names.ts"
+import { ownerLabel } from "../../domain/sessions/names.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { logInfo } from "../kernel/log.ts"
 

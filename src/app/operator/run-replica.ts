@@ -11,6 +11,8 @@ import { ClusterConnector } from "../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Facade } from "../api/facade-gate.ts"
 import type { ClusterOwners } from "../fleet/reported-clusters.ts"
+import { watchLeases } from "../fleet/sharding/seen-leases.ts"
+import { runShard } from "../fleet/sharding/shard.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
 import type { Term } from "../kernel/term.ts"
@@ -23,8 +25,6 @@ import {
   connectorWhileLeading,
   facadeWhileLeading
 } from "../leadership/while-leading.ts"
-import { watchLeases } from "../sharding/seen-leases.ts"
-import { runShard } from "../sharding/shard.ts"
 import { makeOperator, type OperatorOptions } from "./operator.ts"
 import { untilStarted } from "./starting.ts"
 

@@ -1,11 +1,11 @@
 /**
  * Counts the sessions and connections of users, and refuses what is beyond the bounds. The objects of sessions are
  * counted, so a new leader counts as its predecessor did; requests under way count for sessions that have no object
- * yet. The rules are in `domain/session/session-bounds.ts`.
+ * yet. The rules are in `domain/sessions/session-bounds.ts`.
  */
 
 import { Effect, type Scope } from "effect"
-import { type AskedConnection, boundProblem, type SessionBounds } from "../../domain/session/session-bounds.ts"
+import { type AskedConnection, boundProblem, type SessionBounds } from "../../domain/sessions/session-bounds.ts"
 import type { ServedSession } from "../api/capability.ts"
 import { type ApiError, forbidden } from "../api/status.ts"
 

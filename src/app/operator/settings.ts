@@ -4,24 +4,24 @@
  */
 
 import { Config, Data, Effect, Option, Result, Schema } from "effect"
+import { type AgentSettings, certificateVariable } from "../../adapters/agents/agent-job.ts"
 import { type FleetPaths, readDocument, readFleetFiles } from "../../adapters/files/configuration-files.ts"
-import { type AgentSettings, certificateVariable } from "../../adapters/pod/agent-job.ts"
 import {
   type AgentConfiguration,
   extraEnvironment,
   parseAgentConfiguration
-} from "../../domain/agent/agent-configuration.ts"
-import type { BranchSettings } from "../../domain/branch/branch-settings.ts"
-import type { CopyImage } from "../../domain/copy-target/copied-pod.ts"
+} from "../../domain/agents/agent-configuration.ts"
+import type { BranchSettings } from "../../domain/branches/branch-settings.ts"
+import type { CopyImage } from "../../domain/copies/copied-pod.ts"
 import { type AccessProvider, parseAccessProviders } from "../../domain/fleet/access-providers.ts"
 import type { ConfigurationMistake, FleetConfiguration } from "../../domain/fleet/configuration.ts"
 import { parseFleetConfiguration } from "../../domain/fleet/parse-configuration.ts"
 import { clusterProviders, type ClusterProvider, type ClusterSearch } from "../../domain/fleet/provided-clusters.ts"
 import { leaseTimesProblem, usualLeaseTimes } from "../../domain/leadership/lease-times.ts"
-import { usualPodlessMillis } from "../../domain/session/podless.ts"
-import { type SessionBounds, usualBounds } from "../../domain/session/session-bounds.ts"
-import { type ProtectedNamespaces, protectedNamespaces } from "../../domain/target/protected-namespaces.ts"
-import { isObjectName } from "../../domain/target/target-path.ts"
+import { usualPodlessMillis } from "../../domain/sessions/podless.ts"
+import { type SessionBounds, usualBounds } from "../../domain/sessions/session-bounds.ts"
+import { type ProtectedNamespaces, protectedNamespaces } from "../../domain/targets/protected-namespaces.ts"
+import { isObjectName } from "../../domain/targets/target-path.ts"
 import type { ListenAddress } from "../api/listen.ts"
 import { type RequestBounds, usualRequestBounds } from "../api/request-bounds.ts"
 import { branchEnvironment, readBranchSettings } from "./branch-environment.ts"

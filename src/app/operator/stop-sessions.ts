@@ -4,9 +4,9 @@
  */
 
 import { Clock, Effect, Result } from "effect"
-import type { Caller } from "../../domain/credentials/front-proxy.ts"
+import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
-import { parseSessionReference, sessionIdHex } from "../../domain/session/session-id.ts"
+import { parseSessionReference, sessionIdHex } from "../../domain/sessions/session-id.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
 import type { Capability, DistantSession, ServedSession, ServedSessions } from "../api/capability.ts"
 import type { SessionSelection } from "../api/operator-facade.ts"

@@ -6,9 +6,9 @@
 import { randomBytes } from "node:crypto"
 import { Clock, Effect, Schema } from "effect"
 import { makeUserAuthority, readUserAuthority, type UserAuthority } from "../../adapters/x509/user-certificates.ts"
-import { encodeBase64Text } from "../../domain/credentials/base64.ts"
+import { encodeBase64Text } from "../../domain/fleet/credentials/base64.ts"
 import { secrets } from "../../domain/resources/core-kinds.ts"
-import { ownerLabel } from "../../domain/session/names.ts"
+import { ownerLabel } from "../../domain/sessions/names.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 
 export const userAuthoritySecret = "mirrord-operator-user-authority"

@@ -1,13 +1,13 @@
 /**
  * Keeps the memory of users in a ConfigMap beside the operator, so that its statistics go on after a restart and under
  * another leader. Statistics hold nothing up: as long as the ConfigMap cannot be read, the operator counts by itself.
- * The form of the memory is decided in `domain/overview/remembered-users.ts`.
+ * The form of the memory is decided in `domain/commands/overview/remembered-users.ts`.
  */
 
 import { randomBytes } from "node:crypto"
 import { Clock, Effect } from "effect"
+import { changedDays, recallUsers, rememberUsers, userHash } from "../../domain/commands/overview/remembered-users.ts"
 import { asObject, asString } from "../../domain/json.ts"
-import { changedDays, recallUsers, rememberUsers, userHash } from "../../domain/overview/remembered-users.ts"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { writeLedger } from "../kernel/ledger.ts"

@@ -1,9 +1,10 @@
 /**
  * Remembers which users have had sessions lately, for the statistics of `mirrord operator status`. The counting is in
- * `domain/overview/active-users.ts`; user-memory.ts keeps the memory beyond this process and its time as leader.
+ * `domain/commands/overview/active-users.ts`; user-memory.ts keeps the memory beyond this process and its time as
+ * leader.
  */
 
-import { type ActiveUsers, activeUsers, monthOfUsers } from "../../domain/overview/active-users.ts"
+import { type ActiveUsers, activeUsers, monthOfUsers } from "../../domain/commands/overview/active-users.ts"
 
 /** The most users that are remembered; beyond, those who were seen longest ago are forgotten. */
 const mostUsers = 10_000

@@ -5,7 +5,7 @@
  */
 
 import { Effect, Result, type Scope } from "effect"
-import { type PolicyRules, readPolicy } from "../../domain/policy/policy-rules.ts"
+import { type PolicyRules, readPolicy } from "../../domain/policies/policy-rules.ts"
 import {
   mirrordClusterPolicies,
   mirrordPolicies,

@@ -1,11 +1,11 @@
 /**
  * Reads what the policies of a target depend on: its labels, and the objects that own it or its pods. Which policies
- * apply is decided in `domain/policy/target-pattern.ts`. Reads only.
+ * apply is decided in `domain/policies/target-pattern.ts`. Reads only.
  */
 
 import { Effect, Result } from "effect"
-import { copyRecord } from "../../domain/copy-target/copy-record.ts"
-import { type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
+import { copyRecord } from "../../domain/copies/copy-record.ts"
+import { type Resource, targetResource } from "../../domain/policies/target-pattern.ts"
 import * as kinds from "../../domain/resources/core-kinds.ts"
 import { groupOfOwner, type ObjectMeta, type OwnerReference } from "../../domain/resources/object-meta.ts"
 import {
@@ -13,10 +13,10 @@ import {
   type ResourceDescriptor,
   type UnreadableResource
 } from "../../domain/resources/resource-descriptor.ts"
-import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
-import { labelSelectorText, type PodLabels } from "../../domain/target/pod-selector.ts"
-import { parseTargetJson } from "../../domain/target/target-json.ts"
-import type { Target } from "../../domain/target/target.ts"
+import type { AgentPlacement } from "../../domain/targets/pod-choice.ts"
+import { labelSelectorText, type PodLabels } from "../../domain/targets/pod-selector.ts"
+import { parseTargetJson } from "../../domain/targets/target-json.ts"
+import type { Target } from "../../domain/targets/target.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 
 type Reading<A> = Effect.Effect<A, KubeError | UnreadableResource>

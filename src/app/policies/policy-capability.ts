@@ -5,16 +5,16 @@
 
 import { Effect, Result, type Scope } from "effect"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
-import { profileProblem } from "../../domain/policy/incoming-rules.ts"
-import { policiesOfPod } from "../../domain/policy/pod-policies.ts"
-import type { PolicyRules } from "../../domain/policy/policy-rules.ts"
+import { profileProblem } from "../../domain/policies/incoming-rules.ts"
+import { policiesOfPod } from "../../domain/policies/pod-policies.ts"
+import type { PolicyRules } from "../../domain/policies/policy-rules.ts"
 import {
   mustKnowLineage,
   policiesFor,
   scaleDownProblem,
   type SessionPolicies
-} from "../../domain/policy/session-policies.ts"
-import { type PolicySubject, type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
+} from "../../domain/policies/session-policies.ts"
+import { type PolicySubject, type Resource, targetResource } from "../../domain/policies/target-pattern.ts"
 import type { UnreadableResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import type { Capability, LimitedPod, LimitedSession, SessionLimits, WantedCopy } from "../api/capability.ts"

@@ -6,18 +6,18 @@
 
 import { Effect, Result, type Scope } from "effect"
 import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
-import { type Resource, targetResource } from "../../domain/policy/target-pattern.ts"
+import { type Resource, targetResource } from "../../domain/policies/target-pattern.ts"
+import { agentTls, tlsNeedsLineage } from "../../domain/policies/tls/agent-tls.ts"
+import { type PortTls, readTlsSteal, type TlsStealRules } from "../../domain/policies/tls/tls-steal-rules.ts"
 import {
   mirrordClusterTlsStealConfigs,
   mirrordTlsStealConfigs,
   type TlsStealConfig
 } from "../../domain/resources/policies/mirrord-tls-steal-configs.ts"
 import { readResource, type ResourceDescriptor } from "../../domain/resources/resource-descriptor.ts"
-import type { SessionFailure } from "../../domain/session/session-failure.ts"
-import type { AgentPlacement } from "../../domain/target/pod-choice.ts"
-import type { Target } from "../../domain/target/target.ts"
-import { agentTls, tlsNeedsLineage } from "../../domain/tls-steal/agent-tls.ts"
-import { type PortTls, readTlsSteal, type TlsStealRules } from "../../domain/tls-steal/tls-steal-rules.ts"
+import type { SessionFailure } from "../../domain/resources/session-failure.ts"
+import type { AgentPlacement } from "../../domain/targets/pod-choice.ts"
+import type { Target } from "../../domain/targets/target.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
 import type { Capability, TlsSubject } from "../api/capability.ts"
 import { logWarning } from "../kernel/log.ts"

@@ -4,7 +4,7 @@
  */
 
 import { Effect } from "effect"
-import { excuse, intervalOf, isGone, isOverdue } from "../../domain/session/client-pulse.ts"
+import { excuse, intervalOf, isGone, isOverdue } from "../../domain/sessions/client-pulse.ts"
 import { type ClientConnection, elapsed, finish, isClientUnread, isSilent } from "./client-connection.ts"
 
 /** How often a client's silence is checked, in ms. */

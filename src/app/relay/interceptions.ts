@@ -2,18 +2,18 @@
  * Streams of what is stolen by sessions, for their own users (`mirrord subscribe`). Nothing is read or kept of a
  * session that nobody watches.
  *
- * Not here: what an event says (domain/interception), and the request over HTTP (app/api/routes.ts).
+ * Not here: what an event says (domain/relay), and the request over HTTP (app/api/routes.ts).
  */
 
 import { Clock, Effect, type Scope, Stream } from "effect"
-import { EventBuffer } from "../../domain/interception/event-buffer.ts"
+import { EventBuffer } from "../../domain/relay/event-buffer.ts"
 import {
   watchEventText,
   type InterceptedSession,
   type Interception,
   stolenRequest,
   stolenResponse
-} from "../../domain/interception/interception.ts"
+} from "../../domain/relay/interception.ts"
 import { countHolding } from "../kernel/holdings.ts"
 
 /** Most streams of one user, and of all. */

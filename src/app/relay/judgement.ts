@@ -4,9 +4,9 @@
  * Not here: messages that are not judged to pass, which take the way of message-path.ts.
  */
 
-import type { MemberName } from "../../domain/routing/member.ts"
-import { Passages } from "../../domain/routing/passages.ts"
-import { restsUntil, type RouterState, type step } from "../../domain/routing/router.ts"
+import type { MemberName } from "../../domain/relay/member.ts"
+import { Passages } from "../../domain/relay/passages.ts"
+import { restsUntil, type RouterState, type step } from "../../domain/relay/router.ts"
 import type { FrameHandlers, Passage } from "../../ports/frame-channel.ts"
 import type { ClientConnection, RouterInputBody } from "./client-connection.ts"
 

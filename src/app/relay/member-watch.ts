@@ -4,7 +4,7 @@
  */
 
 import { Effect, type Scope } from "effect"
-import type { MemberName } from "../../domain/routing/member.ts"
+import type { MemberName } from "../../domain/relay/member.ts"
 import type { ClientConnection, MemberNews } from "./client-connection.ts"
 import { attach, detach, feed, lose, redial } from "./message-path.ts"
 

@@ -5,10 +5,10 @@
 
 import { Deferred, Effect, type Scope } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
-import { policyNotes } from "../../domain/policy/session-policies.ts"
+import { policyNotes } from "../../domain/policies/session-policies.ts"
 import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
-import { openIds } from "../../domain/routing/ids.ts"
-import { subscriptionMessages } from "../../domain/routing/subscriptions.ts"
+import { openIds } from "../../domain/relay/ids.ts"
+import { subscriptionMessages } from "../../domain/relay/subscriptions.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import {
   type ClientConnection,

@@ -10,7 +10,7 @@ import {
   type PortLocks,
   type StolenPort,
   stolenPorts
-} from "../../domain/routing/port-locks.ts"
+} from "../../domain/relay/port-locks.ts"
 
 /** A client's connection as the other connections of its session see it. */
 export interface LockHolder {

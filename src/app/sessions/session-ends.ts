@@ -5,8 +5,8 @@
 
 import { Clock, Effect, Exit } from "effect"
 import { type ObjectMeta, timeOf } from "../../domain/resources/object-meta.ts"
-import { traceparentAnnotation } from "../../domain/session/names.ts"
-import type { AuditedSession, SessionAct } from "../../domain/session/session-act.ts"
+import { traceparentAnnotation } from "../../domain/sessions/names.ts"
+import type { AuditedSession, SessionAct } from "../../domain/sessions/session-act.ts"
 import { audit, countEnd } from "../kernel/audit.ts"
 import { traced } from "../kernel/tracing.ts"
 

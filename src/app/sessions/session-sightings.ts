@@ -6,7 +6,7 @@
 
 import { Predicate } from "effect"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
-import { isInactive, type SocketPresence } from "../../domain/session/liveness.ts"
+import { isInactive, type SocketPresence } from "../../domain/sessions/liveness.ts"
 import type { KubeObject } from "../../ports/kube-api.ts"
 
 /** Times of this process's clock, epoch ms. */

@@ -4,7 +4,7 @@
  */
 
 import { Clock, Effect, type Scope } from "effect"
-import { noSockets, type SocketPresence } from "../../domain/session/liveness.ts"
+import { noSockets, type SocketPresence } from "../../domain/sessions/liveness.ts"
 
 /** The sockets of all sessions at this replica; a connect request that is being held counts as a socket. */
 export interface SocketRegistry {

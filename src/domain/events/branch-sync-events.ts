@@ -5,7 +5,7 @@
  * Not here: Events of the cluster that makes the branch (branch-events.ts).
  */
 
-import { copyOf, phaseOf, type SyncedBranch } from "../branch-sync/synced-branch.ts"
+import { copyOf, phaseOf, type SyncedBranch } from "../branches/sync/synced-branch.ts"
 import { quotation } from "../clean-text.ts"
 import { asString } from "../json.ts"
 import type { SessionEvent } from "./event-catalogue.ts"

@@ -7,8 +7,8 @@
 import { quotation } from "../clean-text.ts"
 import { findCondition, type Condition } from "../resources/condition.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
-import { silentReason, startingReason } from "../session/child-observation.ts"
-import { cureOf, isFailureReason } from "../session/session-failure.ts"
+import { cureOf, isFailureReason } from "../resources/session-failure.ts"
+import { silentReason, startingReason } from "../sessions/child-observation.ts"
 import type { SessionEvent } from "./event-catalogue.ts"
 
 type Observed = Pick<Condition, "status" | "reason" | "message">

@@ -3,14 +3,14 @@
  * the clusters of `ClusterProfile` objects. Their file has the shape of cluster-inventory-api's (pkg/access).
  *
  * Not here: which cluster uses which (cluster-profile.ts), and what the programs are told and say
- * (domain/credentials/exec-credential.ts).
+ * (domain/fleet/credentials/exec-credential.ts).
  */
 
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
-import { type ExecApiVersion, execApiVersions } from "../credentials/exec-credential.ts"
 import { asArray, asObject, asString, isObject, type JsonObject } from "../json.ts"
 import type { ConfigurationMistake } from "./configuration.ts"
+import { type ExecApiVersion, execApiVersions } from "./credentials/exec-credential.ts"
 import { MistakeList } from "./mistakes.ts"
 import { type ConfigurationDocument, documentValue } from "./parse-configuration.ts"
 

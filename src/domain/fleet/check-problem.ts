@@ -5,8 +5,8 @@
  * Not here: missing rights (missing-right.ts), and credentials whose end or mistake is known (app/fleet).
  */
 
-import type { ClusterAuth } from "../credentials/cluster-auth.ts"
 import type { ClusterName } from "./cluster-name.ts"
+import type { ClusterAuth } from "./credentials/cluster-auth.ts"
 
 /** A failed call to an API server, as far as it matters here. */
 interface FailedCall {

@@ -5,8 +5,6 @@
  */
 
 import { cleanText, textLimits } from "../clean-text.ts"
-import { endingClause, type EndingCredentials, endingSince } from "../credentials/credential-end.ts"
-import { spanText } from "../credentials/validity.ts"
 import { type Condition, findCondition } from "../resources/condition.ts"
 import { clusterReady, type ClusterRole, type MirrordCluster, mirrordClusters } from "../resources/mirrord-cluster.ts"
 import { credentialsLast } from "../resources/mirrord-operator.ts"
@@ -14,6 +12,8 @@ import { timeOf, timestamp } from "../resources/object-meta.ts"
 import type { PrintedColumn } from "../resources/printed-table.ts"
 import { apiVersionOf } from "../resources/resource-descriptor.ts"
 import type { ClusterName } from "./cluster-name.ts"
+import { endingClause, type EndingCredentials, endingSince } from "./credentials/credential-end.ts"
+import { spanText } from "./credentials/validity.ts"
 
 /** Whether new sessions take a cluster in, and else why not; `message` is a clause. */
 export type ClusterReadiness =

@@ -6,8 +6,8 @@
  */
 
 import * as Schema from "effect/Schema"
-import { authTypes } from "../credentials/cluster-auth.ts"
 import { literals, text, truth } from "../resources/field-schemas.ts"
+import { authTypes } from "./credentials/cluster-auth.ts"
 
 const seconds = (description: string) => Schema.Int.check(Schema.isGreaterThan(0)).annotate({ description })
 

@@ -4,8 +4,8 @@
  * Not here: reading it (parse-configuration.ts, parse-members.ts), and the role that follows from it (roles.ts).
  */
 
-import type { ClusterAuth } from "../credentials/cluster-auth.ts"
 import type { ClusterName } from "./cluster-name.ts"
+import type { ClusterAuth } from "./credentials/cluster-auth.ts"
 
 /** One member as configured (an entry of `clusters-config.yaml`, published-chart.md §2.4). */
 export interface MemberConfiguration {

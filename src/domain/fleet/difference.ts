@@ -6,9 +6,9 @@
  */
 
 import * as Equal from "effect/Equal"
-import type { ClusterAuth } from "../credentials/cluster-auth.ts"
 import type { ClusterName } from "./cluster-name.ts"
 import type { ConfigurationMistake, FleetConfiguration, MemberConfiguration } from "./configuration.ts"
+import type { ClusterAuth } from "./credentials/cluster-auth.ts"
 import { MistakeList } from "./mistakes.ts"
 import { multiClusterFile } from "./parse-configuration.ts"
 

@@ -10,8 +10,8 @@
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
-import { readPem } from "../credentials/pem.ts"
 import { asObject, asObjects, asString, type JsonObject } from "../json.ts"
+import { readPem } from "./credentials/pem.ts"
 import type { ConfigurationDocument } from "./parse-configuration.ts"
 
 /** The credentials of a kubeconfig's user. */

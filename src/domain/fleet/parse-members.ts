@@ -7,13 +7,13 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { quoted } from "../clean-text.ts"
-import { isTenant } from "../credentials/aks-identity.ts"
-import { authTypes, type AuthType, type ClusterAuth } from "../credentials/cluster-auth.ts"
-import { readPem } from "../credentials/pem.ts"
 import { isObject, type JsonObject } from "../json.ts"
 import { clusterName, clusterNameProblem, type ClusterName } from "./cluster-name.ts"
 import { clusterFields } from "./configuration-fields.ts"
 import type { MemberConfiguration } from "./configuration.ts"
+import { isTenant } from "./credentials/aks-identity.ts"
+import { authTypes, type AuthType, type ClusterAuth } from "./credentials/cluster-auth.ts"
+import { readPem } from "./credentials/pem.ts"
 import type { MistakeList } from "./mistakes.ts"
 
 /** A readable entry of `clusters-config.yaml`, with the fields that only the cross-checks need. */

@@ -1,7 +1,7 @@
 /** How many sessions there are in each phase, as metrics tell it. */
 
 import { type SessionPhase, sessionPhases } from "../resources/mirrord-multi-cluster-session.ts"
-import type { ChildObservation } from "../session/child-observation.ts"
+import type { ChildObservation } from "../sessions/child-observation.ts"
 import type { Sample } from "./catalogue.ts"
 
 /** Over many clusters; in this cluster alone; the part in this cluster of one over many. */

@@ -12,7 +12,7 @@ const Names = optional(Schema.Array(Schema.String))
 
 /** `spec`, snake_case (operator-api.md §9.2). The client compares all of it, so it is given back as it came. */
 export const CopyTargetSpec = Schema.Struct({
-  /** Read by domain/target/target-json.ts. */
+  /** Read by domain/targets/target-json.ts. */
   target: Schema.Unknown,
   /** Seconds that the copy lives without a session. */
   idle_ttl: optional(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
@@ -37,7 +37,7 @@ export const CopyTarget = Schema.Struct({
     name: Schema.String,
     namespace: Schema.String,
     uid: Schema.optionalKey(Schema.String),
-    /** Only on a copy that a primary has ordered (domain/copy-target/copy-order.ts). */
+    /** Only on a copy that a primary has ordered (domain/copies/copy-order.ts). */
     annotations: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
     creationTimestamp: optional(Schema.String)
   }),

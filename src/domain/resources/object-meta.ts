@@ -1,7 +1,7 @@
 /**
  * The metadata of Kubernetes objects, as far as controllers read it, and the times in it.
  *
- * Not here: names and labels with a meaning of their own (domain/session/names.ts).
+ * Not here: names and labels with a meaning of their own (domain/sessions/names.ts).
  */
 
 import * as Schema from "effect/Schema"

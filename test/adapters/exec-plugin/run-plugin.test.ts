@@ -5,7 +5,7 @@ import { Effect, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { afterAll, beforeAll, describe, expect } from "vitest"
 import { runPlugin } from "../../../src/adapters/exec-plugin/run-plugin.ts"
-import { execFailureClause } from "../../../src/domain/credentials/exec-credential.ts"
+import { execFailureClause } from "../../../src/domain/fleet/credentials/exec-credential.ts"
 import { it } from "../../support/effect-it.ts"
 import { untilTrue } from "../../support/until-true.ts"
 

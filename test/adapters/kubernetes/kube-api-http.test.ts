@@ -13,7 +13,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import type { KubeError } from "../../../src/ports/kube-api.ts"
 import { type RunningCluster, runCluster } from "../../lab/cluster/running-cluster.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
-import { ephemeralAgentsSuite } from "../pod/ephemeral-agents-suite.ts"
+import { ephemeralAgentsSuite } from "../agents/ephemeral-agents-suite.ts"
 import { connectKubeApi } from "./kube-api-server.ts"
 import { failureOf, type KubeApiServer, kubeApiSuite } from "./kube-api-suite.ts"
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
-import { AgentChannel } from "../../../src/adapters/pod/agent-channel.ts"
+import { AgentChannel } from "../../../src/adapters/agents/agent-channel.ts"
 import { MessageRoom } from "../../../src/adapters/stream/message-room.ts"
 import type { SocketChannel } from "../../../src/adapters/stream/socket-channel.ts"
 import { WebSocketChannel } from "../../../src/adapters/websocket/websocket-channel.ts"

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { AgentChannel } from "../../../src/adapters/pod/agent-channel.ts"
+import { AgentChannel } from "../../../src/adapters/agents/agent-channel.ts"
 import type { SocketChannel } from "../../../src/adapters/stream/socket-channel.ts"
 import { WebSocketChannel } from "../../../src/adapters/websocket/websocket-channel.ts"
 import { daemonBulk } from "../../../src/domain/protocol/bulk.ts"

@@ -3,7 +3,7 @@
 import { assert, describe } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { TestClock } from "effect/testing"
-import { type BranchSettings, readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import { type BranchSettings, readEngineSettings } from "../../../src/domain/branches/branch-settings.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"

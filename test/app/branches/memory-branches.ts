@@ -3,7 +3,7 @@ import type { BranchDirectory, UsableBranch } from "../../../src/app/branches/br
 import { type MakeCapability, operatorCapabilities } from "../../../src/app/operator/capabilities.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
-import { sessionBranch, variable } from "../../domain/branch/session-branch.ts"
+import { sessionBranch, variable } from "../../domain/branches/session-branch.ts"
 
 /** Branches in memory, in place of their controller. */
 export interface MemoryBranches extends BranchDirectory {

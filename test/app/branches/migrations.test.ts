@@ -2,8 +2,8 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
-import type { BranchRules } from "../../../src/domain/branch/branch-admission.ts"
-import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import type { BranchRules } from "../../../src/domain/branches/branch-admission.ts"
+import { readEngineSettings } from "../../../src/domain/branches/branch-settings.ts"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { configMaps, jobs, pods } from "../../../src/domain/resources/core-kinds.ts"

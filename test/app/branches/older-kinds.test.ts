@@ -2,7 +2,7 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import { readEngineSettings } from "../../../src/domain/branches/branch-settings.ts"
 import { asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import {

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import type { ClusterAuth } from "../../../src/domain/credentials/cluster-auth.ts"
+import type { ClusterAuth } from "../../../src/domain/fleet/credentials/cluster-auth.ts"
 import { it } from "../../support/effect-it.ts"
 import { giveCredentials } from "../../support/fleet.ts"
 import { pass } from "../sessions/session-fleet.ts"

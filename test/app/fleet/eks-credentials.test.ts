@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
 import { nextMaking, nothingMade } from "../../../src/app/fleet/made-credentials.ts"
-import type { ClusterAuth } from "../../../src/domain/credentials/cluster-auth.ts"
+import type { ClusterAuth } from "../../../src/domain/fleet/credentials/cluster-auth.ts"
 import { it } from "../../support/effect-it.ts"
 import { giveCredentials } from "../../support/fleet.ts"
 import { day0, pass } from "../sessions/session-fleet.ts"

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { renewalBurst, renewalEvery } from "../../../src/domain/credentials/renewal-pace.ts"
+import { renewalBurst, renewalEvery } from "../../../src/domain/fleet/credentials/renewal-pace.ts"
 import { it } from "../../support/effect-it.ts"
 import { mostInASecond } from "../../support/most-in-a-second.ts"
 import { renewalsTogether } from "./renewals-together.ts"

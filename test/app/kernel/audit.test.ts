@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { usualPlan, World } from "../../../lab/simulation/world/world.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { sessionId as toSessionId, sessionIdHex } from "../../../src/domain/session/session-id.ts"
+import { sessionId as toSessionId, sessionIdHex } from "../../../src/domain/sessions/session-id.ts"
 
 const id = 0xabcn
 const parent = "mc-0000000000000abc"

@@ -3,7 +3,7 @@ import { Effect, Exit, Scope } from "effect"
 import { afterAll } from "vitest"
 import type { KeyPair } from "../../../lab/cluster/http/pki.ts"
 import { makeKubeApi } from "../../../src/adapters/kubernetes/kube-api-http.ts"
-import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
+import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
 import type { KubeApi } from "../../../src/ports/kube-api.ts"
 import type { Credentials } from "../../lab/cluster/api-client.ts"
 

@@ -2,7 +2,7 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
-import { type BranchSettings, readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import { type BranchSettings, readEngineSettings } from "../../../src/domain/branches/branch-settings.ts"
 import type { BranchEngine } from "../../../src/domain/resources/chart-switches.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 import { pass } from "../../support/connect-request.ts"

@@ -8,7 +8,7 @@ import { type Ground, type MakeCapability, operatorCapabilities } from "../../..
 import type { ClusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
-import { met, type Requirement } from "../../../src/domain/session/requirement.ts"
+import { met, type Requirement } from "../../../src/domain/sessions/requirement.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
 import { type MemoryCluster, memoryWorld } from "../../support/memory-world.ts"

@@ -2,7 +2,7 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Effect, Logger } from "effect"
-import { readEngineSettings } from "../../../src/domain/branch/branch-settings.ts"
+import { readEngineSettings } from "../../../src/domain/branches/branch-settings.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import { memoryCluster, startSingleOperator } from "../../support/memory-world.ts"

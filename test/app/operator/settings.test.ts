@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest"
 import { usualRequestBounds } from "../../../src/app/api/request-bounds.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { readSettings, RefusedConfiguration, type Settings } from "../../../src/app/operator/settings.ts"
-import { usualBounds } from "../../../src/domain/session/session-bounds.ts"
+import { usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "braid-settings-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -2,7 +2,7 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { recordAnnotation } from "../../../src/domain/copy-target/copy-record.ts"
+import { recordAnnotation } from "../../../src/domain/copies/copy-record.ts"
 import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { deployments, pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"

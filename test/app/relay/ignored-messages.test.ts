@@ -5,7 +5,7 @@ import { CurrentRepeatedLines, RepeatedLines } from "../../../src/app/kernel/rep
 import { serveClient } from "../../../src/app/relay/serve-client.ts"
 import { makeSessionLocks } from "../../../src/app/relay/session-locks.ts"
 import { lineBurst } from "../../../src/domain/line-allowance.ts"
-import { memberName } from "../../../src/domain/routing/member.ts"
+import { memberName } from "../../../src/domain/relay/member.ts"
 import type { FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import { it } from "../../support/effect-it.ts"
 import { fakeChannel } from "../../support/fake-channel.ts"

@@ -8,9 +8,9 @@ import { makeSessionLocks, type SessionLocks } from "../../../src/app/relay/sess
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { peekClient } from "../../../src/domain/protocol/peek.ts"
-import { memberName } from "../../../src/domain/routing/member.ts"
+import { memberName } from "../../../src/domain/relay/member.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
-import { policy } from "../../domain/policy/policies.ts"
+import { policy } from "../../domain/policies/policies.ts"
 import { it } from "../../support/effect-it.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { childEvents } from "../../../src/domain/events/child-events.ts"
 import type { Condition } from "../../../src/domain/resources/condition.ts"
 import type { MirrordClusterSession } from "../../../src/domain/resources/mirrord-cluster-session.ts"
-import { failureReasons } from "../../../src/domain/session/session-failure.ts"
+import { failureReasons } from "../../../src/domain/resources/session-failure.ts"
 
 const session = (
   condition: Pick<Condition, "status" | "reason" | "message"> | undefined,

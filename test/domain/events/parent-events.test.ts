@@ -7,8 +7,8 @@ import type {
   MirrordMultiClusterSession
 } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { conditionCatalogue } from "../../docs/condition-catalogue.ts"
-import { perform, step } from "../session/session-steps.ts"
-import { a, b, c, SessionWorld } from "../session/session-world.ts"
+import { perform, step } from "../sessions/session-steps.ts"
+import { a, b, c, SessionWorld } from "../sessions/session-world.ts"
 
 interface Write {
   readonly before: MirrordMultiClusterSession

@@ -1,7 +1,7 @@
 import { Redacted, Result } from "effect"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { encodeBase64Text } from "../../../src/domain/credentials/base64.ts"
+import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"
 import { readKubeconfig } from "../../../src/domain/fleet/kubeconfig.ts"
 
 const pem = (label: string): string => `-----BEGIN ${label}-----\nAAAA\n-----END ${label}-----`

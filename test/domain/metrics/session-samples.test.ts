@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { phaseOf, sessionSamples } from "../../../src/domain/metrics/session-samples.ts"
-import type { ChildObservation } from "../../../src/domain/session/child-observation.ts"
+import type { ChildObservation } from "../../../src/domain/sessions/child-observation.ts"
 
 const present = (more: Partial<Extract<ChildObservation, { readonly _tag: "Present" }>>): ChildObservation => ({
   _tag: "Present",

@@ -5,7 +5,7 @@ import type { Codec } from "../../../src/domain/protocol/codec.ts"
 import { DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { clientTag, daemonTag, peekClient, peekDaemon } from "../../../src/domain/protocol/peek.ts"
 import type { TypedShape } from "../../../src/domain/protocol/shape.ts"
-import { clientTable, daemonTable } from "../../../src/domain/routing/table.ts"
+import { clientTable, daemonTable } from "../../../src/domain/relay/table.ts"
 import { arbitraryOf } from "./arbitrary.ts"
 
 interface Tagged {

@@ -3,7 +3,7 @@
 import * as net from "node:net"
 import { TLSSocket } from "node:tls"
 import { StreamDecoder } from "../../../lab/agent/stream-decoder.ts"
-import type { AgentTls } from "../../../src/adapters/pod/secure-agent.ts"
+import type { AgentTls } from "../../../src/adapters/agents/secure-agent.ts"
 import { clientMessage, type ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage, DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { nodeTls } from "../../support/agent-tls.ts"

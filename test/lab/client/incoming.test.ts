@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest"
 import type { ClientRequest } from "../../../lab/client/client-input.ts"
 import type { DaemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import { closed, connection, data, request, requestBody } from "../../domain/routing/scenario.ts"
+import { closed, connection, data, request, requestBody } from "../../domain/relay/scenario.ts"
 import { type Driver, serving, steal, subscribed } from "./driver.ts"
 
 const stealing = (negotiated = "1.29.0"): Driver => {

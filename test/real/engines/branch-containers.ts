@@ -2,8 +2,8 @@
 
 import * as Result from "effect/Result"
 import { expect } from "vitest"
-import { branchPod } from "../../../src/domain/branch/branch-pod.ts"
-import { readBranchRequest } from "../../../src/domain/branch/branch-request.ts"
+import { branchPod } from "../../../src/domain/branches/branch-pod.ts"
+import { readBranchRequest } from "../../../src/domain/branches/branch-request.ts"
 import { asObjects, asStrings, at, type JsonObject } from "../../../src/domain/json.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { bareBranchSpec } from "../../support/branch-spec.ts"

@@ -15,7 +15,7 @@ import type { ContainerContext, ContainerProgram } from "../../../lab/cluster/no
 import { loopbackAddresses } from "../../../lab/cluster/node/pod-addresses.ts"
 import { engineImage } from "../../../lab/playground/branches/postgresql.ts"
 import { enginePath, engineProgram } from "../../../lab/playground/engine-programs.ts"
-import { dynamodb } from "../../../src/domain/branch/dialects/dynamodb.ts"
+import { dynamodb } from "../../../src/domain/branches/dialects/dynamodb.ts"
 import { eventually } from "../../support/eventually.ts"
 import { freePorts } from "../../support/free-ports.ts"
 import type { Command } from "./branch-containers.ts"

@@ -2,7 +2,7 @@
 
 import { Result } from "effect"
 import { leases } from "../../../../src/domain/resources/core-kinds.ts"
-import { primaryLeaseName } from "../../../../src/domain/session/primary-claim.ts"
+import { primaryLeaseName } from "../../../../src/domain/sessions/primary-claim.ts"
 import { operatorNamespace } from "../../world/operator-replica.ts"
 import { withCluster } from "../scene.ts"
 import type { Verb } from "../verb.ts"

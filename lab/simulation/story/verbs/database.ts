@@ -1,8 +1,8 @@
 /** `database a delete one`: a person orders, edits or deletes a branch of a database with kubectl, or takes its pod. */
 
 import { Result } from "effect"
-import { originAnnotations, originLabel } from "../../../../src/domain/branch-sync/synced-branch.ts"
-import { branchPodName } from "../../../../src/domain/branch/branch-name.ts"
+import { branchPodName } from "../../../../src/domain/branches/branch-name.ts"
+import { originAnnotations, originLabel } from "../../../../src/domain/branches/sync/synced-branch.ts"
 import { identityNamespace } from "../../../../src/domain/fleet/cluster-identity.ts"
 import { at } from "../../../../src/domain/json.ts"
 import { branchDatabases } from "../../../../src/domain/resources/branches/branch-database.ts"

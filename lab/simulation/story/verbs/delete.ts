@@ -1,7 +1,7 @@
 /** `delete session s1`: a person ends a session by the API. A client's own end is `leave` or `kill`. */
 
 import { Result } from "effect"
-import { sessionId, sessionIdHex } from "../../../../src/domain/session/session-id.ts"
+import { sessionId, sessionIdHex } from "../../../../src/domain/sessions/session-id.ts"
 import { ofASession } from "../draws.ts"
 import { withSession } from "../scene.ts"
 import type { Verb } from "../verb.ts"

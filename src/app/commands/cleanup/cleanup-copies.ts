@@ -6,12 +6,12 @@
  */
 
 import { Effect, Result } from "effect"
-import { copyLabel } from "../../../domain/copy-target/copy-record.ts"
-import { copyOf, scaledDownFrom, scaledDownPlan } from "../../../domain/copy-target/scaled-down.ts"
+import { copyLabel } from "../../../domain/copies/copy-record.ts"
+import { copyOf, scaledDownFrom, scaledDownPlan } from "../../../domain/copies/scaled-down.ts"
 import { pods, type Workload } from "../../../domain/resources/core-kinds.ts"
 import { readResource, type ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../../ports/kube-api.ts"
-import { scalableKinds } from "../../copy-targets/scaled-down-workloads.ts"
+import { scalableKinds } from "../../copies/scaled-down-workloads.ts"
 import { logInfo } from "../../kernel/log.ts"
 
 /** How often a workload is tried while other writers come first; a running operator is one of them. */

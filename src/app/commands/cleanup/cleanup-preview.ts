@@ -5,15 +5,15 @@
  */
 
 import { Effect } from "effect"
-import { branchKinds } from "../../../domain/branch/branch-kinds.ts"
-import { copyLabel } from "../../../domain/copy-target/copy-record.ts"
-import { scaledDownFrom } from "../../../domain/copy-target/scaled-down.ts"
+import { branchKinds } from "../../../domain/branches/branch-kinds.ts"
+import { copyLabel } from "../../../domain/copies/copy-record.ts"
+import { scaledDownFrom } from "../../../domain/copies/scaled-down.ts"
 import { branchEngines } from "../../../domain/resources/chart-switches.ts"
 import { pods } from "../../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
-import { scalableKinds } from "../../copy-targets/scaled-down-workloads.ts"
+import { scalableKinds } from "../../copies/scaled-down-workloads.ts"
 import { labelled } from "./cleanup-copies.ts"
 import { type CleanupOptions, listed, telling } from "./cleanup.ts"
 

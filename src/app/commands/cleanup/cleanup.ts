@@ -5,12 +5,12 @@
  */
 
 import { Effect, Schedule } from "effect"
-import { type BranchKind, branchKinds } from "../../../domain/branch/branch-kinds.ts"
+import { type BranchKind, branchKinds } from "../../../domain/branches/branch-kinds.ts"
 import { branchEngines } from "../../../domain/resources/chart-switches.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
-import { parentFinalizer } from "../../../domain/session/names.ts"
+import { parentFinalizer } from "../../../domain/sessions/names.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
 import { cleanUpCopies, type Tell } from "./cleanup-copies.ts"

@@ -1,11 +1,11 @@
 /**
  * Asks an API server which custom resources it serves, and in which versions, by reading its discovery.
  *
- * Not here: what a missing kind means (domain/doctor/examine-cluster.ts).
+ * Not here: what a missing kind means (domain/commands/doctor/examine-cluster.ts).
  */
 
 import { Effect } from "effect"
-import type { Answer, KindFact } from "../../../domain/doctor/cluster-facts.ts"
+import type { Answer, KindFact } from "../../../domain/commands/doctor/cluster-facts.ts"
 import { at } from "../../../domain/json.ts"
 import { customResources } from "../../../domain/resources/custom-resource-definitions.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"

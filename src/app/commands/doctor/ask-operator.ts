@@ -1,12 +1,12 @@
 /**
  * Asks the operator of a cluster, through its API server, which version it is and what it can do.
  *
- * Not here: whether that is right (domain/doctor/examine-operator.ts).
+ * Not here: whether that is right (domain/commands/doctor/examine-operator.ts).
  */
 
 import { Effect, Result } from "effect"
 import { pathOf } from "../../../adapters/kubernetes/kube-api-http.ts"
-import type { Answer, OperatorFacts } from "../../../domain/doctor/cluster-facts.ts"
+import type { Answer, OperatorFacts } from "../../../domain/commands/doctor/cluster-facts.ts"
 import { isAboutIdentity } from "../../../domain/fleet/cluster-identity.ts"
 import {
   type ConnectedCluster,

@@ -1,17 +1,18 @@
 /**
  * Asks an API server for every right that the operator needs there, verb by verb.
  *
- * Not here: which rights are needed (domain/doctor/needed-rights.ts) and what their lack means (examine-rights.ts).
+ * Not here: which rights are needed (domain/commands/doctor/needed-rights.ts) and what their lack means
+ * (examine-rights.ts).
  */
 
 import { Effect } from "effect"
-import type { RightFact } from "../../../domain/doctor/cluster-facts.ts"
+import type { RightFact } from "../../../domain/commands/doctor/cluster-facts.ts"
 import {
   defaultClusterRights,
   memberRights,
   type NeededRight,
   ownRights
-} from "../../../domain/doctor/needed-rights.ts"
+} from "../../../domain/commands/doctor/needed-rights.ts"
 import { eventNamespace } from "../../../domain/events/event-object.ts"
 import { at } from "../../../domain/json.ts"
 import type { ClusterProbe } from "../../../ports/cluster-probe.ts"

@@ -1,12 +1,12 @@
 /**
  * The command `braid doctor`: prints the report, as text or JSON, and gives the exit code.
  *
- * Not here: the examination (doctor.ts) and the form of the report (domain/doctor/report.ts).
+ * Not here: the examination (doctor.ts) and the form of the report (domain/commands/doctor/report.ts).
  */
 
 import { Effect } from "effect"
 import { cleanTexts } from "../../../domain/clean-text.ts"
-import { exitCodeOf, reportJson, reportLines } from "../../../domain/doctor/report.ts"
+import { exitCodeOf, reportJson, reportLines } from "../../../domain/commands/doctor/report.ts"
 import { type DoctorOptions, examine } from "./doctor.ts"
 
 export interface DoctorCommandOptions extends DoctorOptions {

@@ -1,14 +1,14 @@
 /**
  * Examines an installation for `braid doctor`: finds its clusters, observes them and puts the report together.
  *
- * Not here: what is asked of a cluster (observe-cluster.ts), and what is wrong with it (domain/doctor).
+ * Not here: what is asked of a cluster (observe-cluster.ts), and what is wrong with it (domain/commands/doctor).
  */
 
 import { Effect } from "effect"
-import { examineCluster } from "../../../domain/doctor/examine-cluster.ts"
-import { failed } from "../../../domain/doctor/finding.ts"
-import { noParts } from "../../../domain/doctor/needed-rights.ts"
-import type { DoctorReport } from "../../../domain/doctor/report.ts"
+import { examineCluster } from "../../../domain/commands/doctor/examine-cluster.ts"
+import { failed } from "../../../domain/commands/doctor/finding.ts"
+import { noParts } from "../../../domain/commands/doctor/needed-rights.ts"
+import type { DoctorReport } from "../../../domain/commands/doctor/report.ts"
 import { fleetProblems } from "../../../domain/fleet/roles.ts"
 import { CredentialMaker } from "../../../ports/credential-maker.ts"
 import { version } from "../../kernel/version.ts"

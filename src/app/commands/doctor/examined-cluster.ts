@@ -6,8 +6,8 @@
  */
 
 import type { KubeConfig } from "@kubernetes/client-node"
-import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
-import type { InstalledParts } from "../../../domain/doctor/needed-rights.ts"
+import type { CredentialFacts } from "../../../domain/commands/doctor/cluster-facts.ts"
+import type { InstalledParts } from "../../../domain/commands/doctor/needed-rights.ts"
 import type { Role } from "../../../domain/fleet/roles.ts"
 
 export interface ExaminedCluster {

@@ -7,9 +7,9 @@
 import { readFileSync } from "node:fs"
 import type { KubeConfig } from "@kubernetes/client-node"
 import { readCertificate } from "../../../adapters/x509/read-certificate.ts"
-import { readTokenClaims } from "../../../domain/credentials/token-claims.ts"
-import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
+import type { CredentialFacts } from "../../../domain/commands/doctor/cluster-facts.ts"
 import { type FleetConfiguration } from "../../../domain/fleet/configuration.ts"
+import { readTokenClaims } from "../../../domain/fleet/credentials/token-claims.ts"
 import { roleOf } from "../../../domain/fleet/roles.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 

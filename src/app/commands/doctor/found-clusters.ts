@@ -6,7 +6,7 @@
  */
 
 import { Effect, Result } from "effect"
-import { failed, warning } from "../../../domain/doctor/finding.ts"
+import { failed, warning } from "../../../domain/commands/doctor/finding.ts"
 import { clusterApiClusters, clusterApiSecret, isProvisioned } from "../../../domain/fleet/cluster-api.ts"
 import { clusterProfiles, profileCluster } from "../../../domain/fleet/cluster-profile.ts"
 import { type ClusterProvider, type ProvidedCluster, withProvided } from "../../../domain/fleet/provided-clusters.ts"

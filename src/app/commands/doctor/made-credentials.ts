@@ -3,14 +3,14 @@
  * does. Elsewhere it has neither the operator's identity nor its plugins, and looks up what the operator and its
  * service account say.
  *
- * Not here: what that means (domain/doctor/examine-credentials.ts).
+ * Not here: what that means (domain/commands/doctor/examine-credentials.ts).
  */
 
 import { Effect, Result } from "effect"
 import { memberConfig } from "../../../adapters/kubernetes/cluster-connector.ts"
-import type { MadeAuth } from "../../../domain/credentials/cluster-auth.ts"
-import type { CredentialFacts } from "../../../domain/doctor/cluster-facts.ts"
+import type { CredentialFacts } from "../../../domain/commands/doctor/cluster-facts.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
+import type { MadeAuth } from "../../../domain/fleet/credentials/cluster-auth.ts"
 import { asString, at } from "../../../domain/json.ts"
 import { mirrordOperators } from "../../../domain/resources/mirrord-operator.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"

@@ -2,7 +2,8 @@
  * Looks at one cluster for `braid doctor`, from the TLS handshake to the operator's answer; a step is made only if the
  * step before succeeded. Writes nothing.
  *
- * Not here: what the facts mean (domain/doctor/examine-cluster.ts), and which clusters there are (installation.ts).
+ * Not here: what the facts mean (domain/commands/doctor/examine-cluster.ts), and which clusters there are
+ * (installation.ts).
  */
 
 import { Clock, Effect, type Scope } from "effect"
@@ -13,7 +14,7 @@ import {
   type ClusterFacts,
   type ConnectionFacts,
   type CredentialFacts
-} from "../../../domain/doctor/cluster-facts.ts"
+} from "../../../domain/commands/doctor/cluster-facts.ts"
 import type { ClusterProbe, Handshake } from "../../../ports/cluster-probe.ts"
 import { askKinds } from "./ask-kinds.ts"
 import { askOperator } from "./ask-operator.ts"

@@ -4,7 +4,7 @@
  * Not here: which requests are made.
  */
 
-import type { Answer } from "../../../domain/doctor/cluster-facts.ts"
+import type { Answer } from "../../../domain/commands/doctor/cluster-facts.ts"
 import { asObjects, asString, at } from "../../../domain/json.ts"
 import type { ProbeResult } from "../../../ports/cluster-probe.ts"
 

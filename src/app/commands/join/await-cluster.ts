@@ -1,11 +1,11 @@
 /**
  * Waits until a primary's operator says that a cluster is connected, or that waiting helps nothing.
  *
- * Not here: what its object says (domain/join/awaited-cluster.ts).
+ * Not here: what its object says (domain/commands/join/awaited-cluster.ts).
  */
 
 import { Clock, Effect } from "effect"
-import { type Awaited, awaitedCluster } from "../../../domain/join/awaited-cluster.ts"
+import { type Awaited, awaitedCluster } from "../../../domain/commands/join/awaited-cluster.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import { readOperator } from "../overview/read-operator.ts"
 

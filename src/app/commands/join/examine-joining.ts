@@ -2,12 +2,12 @@
  * Looks at a member as its primary will see it: with exactly these credentials, this address and this CA, as `braid
  * doctor` does, and by the way of a link.
  *
- * Not here: finding the credentials (joining-credentials.ts), and what the findings mean (domain/doctor).
+ * Not here: finding the credentials (joining-credentials.ts), and what the findings mean (domain/commands/doctor).
  */
 
 import { Effect } from "effect"
-import { examineCluster } from "../../../domain/doctor/examine-cluster.ts"
-import { type Finding, verdictOf } from "../../../domain/doctor/finding.ts"
+import { examineCluster } from "../../../domain/commands/doctor/examine-cluster.ts"
+import { type Finding, verdictOf } from "../../../domain/commands/doctor/finding.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import { examinedMember, memberWith } from "../doctor/examined-member.ts"

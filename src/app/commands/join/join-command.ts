@@ -7,9 +7,9 @@
 
 import { Effect } from "effect"
 import { stringify } from "yaml"
-import { verdictOf } from "../../../domain/doctor/finding.ts"
-import { findingLines } from "../../../domain/doctor/report.ts"
-import { memberValues, primaryValues } from "../../../domain/join/join-request.ts"
+import { verdictOf } from "../../../domain/commands/doctor/finding.ts"
+import { findingLines } from "../../../domain/commands/doctor/report.ts"
+import { memberValues, primaryValues } from "../../../domain/commands/join/join-request.ts"
 import type { JsonObject } from "../../../domain/json.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
 import { type Output, tell, tellNote, type Told } from "../overview/tell.ts"

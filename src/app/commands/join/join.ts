@@ -2,16 +2,16 @@
  * Makes a cluster a member of a primary's fleet: looks at both, decides, tries the credentials, and writes if it is
  * asked to. Nothing is written before all that can be known is known to be right.
  *
- * Not here: the decisions (domain/join), and how the outcome is printed (join-command.ts).
+ * Not here: the decisions (domain/commands/join), and how the outcome is printed (join-command.ts).
  */
 
 import { Effect, type Scope } from "effect"
 import { commonNameOf } from "../../../adapters/x509/read-certificate.ts"
-import { type Finding, verdictOf } from "../../../domain/doctor/finding.ts"
-import { type Awaited } from "../../../domain/join/awaited-cluster.ts"
-import { credentialsStep } from "../../../domain/join/credentials-step.ts"
-import { type JoinPlan, planJoin } from "../../../domain/join/join-plan.ts"
-import type { JoinProvider, JoinRequest } from "../../../domain/join/join-request.ts"
+import { type Finding, verdictOf } from "../../../domain/commands/doctor/finding.ts"
+import { type Awaited } from "../../../domain/commands/join/awaited-cluster.ts"
+import { credentialsStep } from "../../../domain/commands/join/credentials-step.ts"
+import { type JoinPlan, planJoin } from "../../../domain/commands/join/join-plan.ts"
+import type { JoinProvider, JoinRequest } from "../../../domain/commands/join/join-request.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"

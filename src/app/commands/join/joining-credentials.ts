@@ -2,18 +2,19 @@
  * Finds the credentials with which a primary is to reach a member: those of its Secret if they work, otherwise a new
  * token of the member's service account, or the certificate that a person gives.
  *
- * Not here: whether the Secret is to be written (domain/join/credentials-step.ts), and writing it (perform-join.ts).
+ * Not here: whether the Secret is to be written (domain/commands/join/credentials-step.ts), and writing it
+ * (perform-join.ts).
  */
 
 import { Clock, Effect, Redacted, Result } from "effect"
 import { readClientPair } from "../../../adapters/x509/client-certificate.ts"
-import { encodeBase64Text } from "../../../domain/credentials/base64.ts"
-import { credentialsLabel } from "../../../domain/credentials/cluster-auth.ts"
-import type { Finding } from "../../../domain/doctor/finding.ts"
+import type { Finding } from "../../../domain/commands/doctor/finding.ts"
+import { type FoundSecret } from "../../../domain/commands/join/credentials-step.ts"
+import { memberAccount } from "../../../domain/commands/join/join-request.ts"
 import { credentialsSecretName, refreshedSecretName } from "../../../domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
-import { type FoundSecret } from "../../../domain/join/credentials-step.ts"
-import { memberAccount } from "../../../domain/join/join-request.ts"
+import { encodeBase64Text } from "../../../domain/fleet/credentials/base64.ts"
+import { credentialsLabel } from "../../../domain/fleet/credentials/cluster-auth.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"

@@ -1,21 +1,21 @@
 /**
  * Takes a cluster out of a primary's fleet: looks at both, decides, and removes if it is asked to.
  *
- * Not here: the decision (domain/join/leave-plan.ts), and how the outcome is printed (leave-command.ts).
+ * Not here: the decision (domain/commands/join/leave-plan.ts), and how the outcome is printed (leave-command.ts).
  */
 
 import { Effect, type Scope } from "effect"
 import { quoted } from "../../../domain/clean-text.ts"
+import { type LeavePlan, type LeaveStep, planLeave } from "../../../domain/commands/join/leave-plan.ts"
 import { pinsName } from "../../../domain/fleet/cluster-identity.ts"
 import { clusterName, credentialsSecretName, refreshedSecretName } from "../../../domain/fleet/cluster-name.ts"
-import { type LeavePlan, type LeaveStep, planLeave } from "../../../domain/join/leave-plan.ts"
 import { configMaps, leases, secrets } from "../../../domain/resources/core-kinds.ts"
 import {
   type MirrordMultiClusterSession,
   mirrordMultiClusterSessions
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
-import { primaryLeaseName } from "../../../domain/session/primary-claim.ts"
+import { primaryLeaseName } from "../../../domain/sessions/primary-claim.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"

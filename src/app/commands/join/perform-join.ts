@@ -2,15 +2,15 @@
  * Writes what a join needs at the primary: first the Secret, so that the operator has the credentials when it takes up
  * the entry. A failure names all that was written before it.
  *
- * Not here: the decisions (domain/join).
+ * Not here: the decisions (domain/commands/join).
  */
 
 import { Effect } from "effect"
 import { stringify } from "yaml"
-import { credentialsLabel } from "../../../domain/credentials/cluster-auth.ts"
+import type { CredentialsStep } from "../../../domain/commands/join/credentials-step.ts"
+import type { EntryStep } from "../../../domain/commands/join/join-plan.ts"
 import { type ClusterName, credentialsSecretName } from "../../../domain/fleet/cluster-name.ts"
-import type { CredentialsStep } from "../../../domain/join/credentials-step.ts"
-import type { EntryStep } from "../../../domain/join/join-plan.ts"
+import { credentialsLabel } from "../../../domain/fleet/credentials/cluster-auth.ts"
 import type { JsonObject } from "../../../domain/json.ts"
 import { configMaps, secrets } from "../../../domain/resources/core-kinds.ts"
 import type { KubeError } from "../../../ports/kube-api.ts"

@@ -2,11 +2,11 @@
  * The primary of a fleet as `braid join` and `braid leave` need it: its configuration, the objects that hold it, and
  * what is known of its clusters' identities.
  *
- * Not here: the decisions (domain/join).
+ * Not here: the decisions (domain/commands/join).
  */
 
 import { Effect, type Scope } from "effect"
-import type { Finding } from "../../../domain/doctor/finding.ts"
+import type { Finding } from "../../../domain/commands/doctor/finding.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import type { ProvidedCluster } from "../../../domain/fleet/provided-clusters.ts"
 import { at, asString } from "../../../domain/json.ts"

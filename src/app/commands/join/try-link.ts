@@ -2,15 +2,15 @@
  * Tries the way of the links: an upgrade through the member's API server, with the primary's credentials, that the
  * member's operator itself refuses. Nothing is begun there.
  *
- * Not here: what the answer means (domain/join/link-answer.ts).
+ * Not here: what the answer means (domain/commands/join/link-answer.ts).
  */
 
 import { Effect } from "effect"
 import { memberConfig } from "../../../adapters/kubernetes/cluster-connector.ts"
 import { openMemberLink } from "../../../adapters/websocket/member-link.ts"
-import type { Finding } from "../../../domain/doctor/finding.ts"
+import type { Finding } from "../../../domain/commands/doctor/finding.ts"
+import { impossibleSession, judgeLink } from "../../../domain/commands/join/link-answer.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
-import { impossibleSession, judgeLink } from "../../../domain/join/link-answer.ts"
 import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 
 export const tryLink = (

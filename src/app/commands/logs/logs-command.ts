@@ -2,14 +2,19 @@
  * The command `braid logs`: shows what the operators of a cluster and of its members have logged, by time.
  *
  * Not here: which clusters (overview/readable-clusters.ts), reading (operator-logs.ts), order
- * (domain/overview/log-lines.ts).
+ * (domain/commands/overview/log-lines.ts).
  */
 
 import { styleText } from "node:util"
 import { Effect, Result } from "effect"
 import { cleanText } from "../../../domain/clean-text.ts"
-import { lineSource, linesOfSession, type MergedLine, mergedLines } from "../../../domain/overview/log-lines.ts"
-import { parseSince } from "../../../domain/overview/since.ts"
+import {
+  lineSource,
+  linesOfSession,
+  type MergedLine,
+  mergedLines
+} from "../../../domain/commands/overview/log-lines.ts"
+import { parseSince } from "../../../domain/commands/overview/since.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
 import { readableClusters } from "../overview/readable-clusters.ts"
 import { tellNote, tellUnanswered } from "../overview/tell.ts"

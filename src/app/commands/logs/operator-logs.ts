@@ -1,11 +1,11 @@
 /**
  * Reads the logs of a cluster's operators, with the rights of a person, and remembers how far.
  *
- * Not here: which clusters (overview/readable-clusters.ts), and the order of the lines (domain/overview/log-lines.ts).
+ * Not here: which clusters (overview/readable-clusters.ts), and the order of the lines
+ * (domain/commands/overview/log-lines.ts).
  */
 
 import { Duration, Effect, FiberMap, Result, type Scope, Stream } from "effect"
-import { asObjects, asString, at } from "../../../domain/json.ts"
 import {
   type LineFilter,
   type LogLine,
@@ -15,7 +15,8 @@ import {
   nextLine,
   type PodLog,
   readOn
-} from "../../../domain/overview/log-lines.ts"
+} from "../../../domain/commands/overview/log-lines.ts"
+import { asObjects, asString, at } from "../../../domain/json.ts"
 import { pods } from "../../../domain/resources/core-kinds.ts"
 import type { KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { unanswered, type Unanswered } from "../overview/ask-cluster.ts"

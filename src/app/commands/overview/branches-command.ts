@@ -2,7 +2,7 @@
  * The command `braid branches`: finds the branches of databases that a person may see, in the chosen cluster and in
  * members of a primary for which the kubeconfig has contexts.
  *
- * Not here: the rows of the table (domain/overview/branch-row.ts).
+ * Not here: the rows of the table (domain/commands/overview/branch-row.ts).
  */
 
 import { Clock, Effect, Result } from "effect"
@@ -12,8 +12,8 @@ import {
   branchRow,
   type BranchRow,
   branchRows
-} from "../../../domain/overview/branch-row.ts"
-import { textTable } from "../../../domain/overview/text-table.ts"
+} from "../../../domain/commands/overview/branch-row.ts"
+import { textTable } from "../../../domain/commands/overview/text-table.ts"
 import { branchDatabases } from "../../../domain/resources/branches/branch-database.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"

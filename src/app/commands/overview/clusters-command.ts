@@ -6,8 +6,8 @@
  */
 
 import { Clock, Effect, Result } from "effect"
+import { textTable } from "../../../domain/commands/overview/text-table.ts"
 import { clusterColumns } from "../../../domain/fleet/cluster-object.ts"
-import { textTable } from "../../../domain/overview/text-table.ts"
 import { findCondition } from "../../../domain/resources/condition.ts"
 import { clusterReady, type MirrordCluster, mirrordClusters } from "../../../domain/resources/mirrord-cluster.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"

@@ -1,7 +1,7 @@
 /**
  * Reads the operator's own object, which every user may read.
  *
- * Not here: what is shown of it (domain/overview).
+ * Not here: what is shown of it (domain/commands/overview).
  */
 
 import { Effect } from "effect"

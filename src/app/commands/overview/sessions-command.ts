@@ -2,7 +2,7 @@
  * The command `braid sessions`: finds the sessions of a cluster, from their own objects or, without the right to list
  * those, from the operator's object.
  *
- * Not here: the rows of the table (domain/overview/session-row.ts).
+ * Not here: the rows of the table (domain/commands/overview/session-row.ts).
  */
 
 import { Clock, Effect, Result } from "effect"
@@ -15,9 +15,9 @@ import {
   sessionHeader,
   type SessionRow,
   sessionRows
-} from "../../../domain/overview/session-row.ts"
-import { sessionsHere } from "../../../domain/overview/sessions-here.ts"
-import { textTable } from "../../../domain/overview/text-table.ts"
+} from "../../../domain/commands/overview/session-row.ts"
+import { sessionsHere } from "../../../domain/commands/overview/sessions-here.ts"
+import { textTable } from "../../../domain/commands/overview/text-table.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { MultiClusterSessionInfo } from "../../../domain/resources/mirrord-operator.ts"

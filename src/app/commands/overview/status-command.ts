@@ -1,11 +1,11 @@
 /**
  * The command `braid status`: reads the operator of a cluster and, of a primary, the state of its clusters.
  *
- * Not here: the tables (domain/overview/operator-overview.ts).
+ * Not here: the tables (domain/commands/overview/operator-overview.ts).
  */
 
 import { Clock, Effect } from "effect"
-import { operatorOverview, overviewLines } from "../../../domain/overview/operator-overview.ts"
+import { operatorOverview, overviewLines } from "../../../domain/commands/overview/operator-overview.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { chosenCluster, type Unanswered } from "./ask-cluster.ts"

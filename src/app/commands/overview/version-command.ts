@@ -2,12 +2,12 @@
  * The command `braid version`: this program's version and protocol, and those of the operators of a cluster and of its
  * members.
  *
- * Not here: the table (domain/overview/version-overview.ts).
+ * Not here: the table (domain/commands/overview/version-overview.ts).
  */
 
 import { Effect, Result } from "effect"
-import { operatorOverview } from "../../../domain/overview/operator-overview.ts"
-import { versionLines, versionOverview } from "../../../domain/overview/version-overview.ts"
+import { operatorOverview } from "../../../domain/commands/overview/operator-overview.ts"
+import { versionLines, versionOverview } from "../../../domain/commands/overview/version-overview.ts"
 import { version } from "../../kernel/version.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { chosenCluster } from "./ask-cluster.ts"

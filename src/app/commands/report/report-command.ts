@@ -1,16 +1,17 @@
 /**
  * The command `braid report`: writes what a fleet says of itself into one archive, to be sent to somebody who helps.
  *
- * Not here: what stands in it (domain/overview/report-contents.ts), and which clusters (overview/readable-clusters.ts).
+ * Not here: what stands in it (domain/commands/overview/report-contents.ts), and which clusters
+ * (overview/readable-clusters.ts).
  */
 
 import { writeFile } from "node:fs/promises"
 import { Clock, Effect, Result } from "effect"
 import { createTarGzip } from "nanotar"
 import { stringify } from "yaml"
-import { lineSource, mergedLines } from "../../../domain/overview/log-lines.ts"
-import { collections, withoutSecrets } from "../../../domain/overview/report-contents.ts"
-import { parseSince } from "../../../domain/overview/since.ts"
+import { lineSource, mergedLines } from "../../../domain/commands/overview/log-lines.ts"
+import { collections, withoutSecrets } from "../../../domain/commands/overview/report-contents.ts"
+import { parseSince } from "../../../domain/commands/overview/since.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import { version } from "../../kernel/version.ts"
 import { OperatorLogs } from "../logs/operator-logs.ts"

@@ -15,8 +15,8 @@ import {
   leaveAgent,
   noAgentLocks,
   releaseOnAgent
-} from "../../../domain/routing/agent-locks.ts"
-import { alreadyStolen, type ConnectionName, connectionName, readSteal } from "../../../domain/routing/port-locks.ts"
+} from "../../../domain/relay/agent-locks.ts"
+import { alreadyStolen, type ConnectionName, connectionName, readSteal } from "../../../domain/relay/port-locks.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
 import { passedOn } from "../../kernel/passed-on.ts"
 

@@ -2,14 +2,14 @@
  * Holds agents by idle connections, and watches by pings on them whether the agents still answer. All connections of
  * this operator to one agent share one watch: that an agent hangs is a fact about the agent, and it is given up once.
  *
- * Decides nothing: `domain/session/agent-health.ts` judges an agent, and `session-agents.ts` acts for a session.
+ * Decides nothing: `domain/sessions/agent-health.ts` judges an agent, and `session-agents.ts` acts for a session.
  */
 
 import { Clock, Effect, FiberMap, type Scope } from "effect"
 import { quotation } from "../../../domain/clean-text.ts"
 import { clientMessage } from "../../../domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../domain/protocol/daemon-message.ts"
-import { steadyAfter } from "../../../domain/session/agent-end.ts"
+import { steadyAfter } from "../../../domain/sessions/agent-end.ts"
 import {
   type AgentHealth,
   type AgentWatch,
@@ -23,7 +23,7 @@ import {
   nextRound,
   type PodSign,
   roundEvery
-} from "../../../domain/session/agent-health.ts"
+} from "../../../domain/sessions/agent-health.ts"
 import { type AgentHandle, type Agents, AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { countHolding } from "../../kernel/holdings.ts"

@@ -1,7 +1,7 @@
 /**
  * The ClusterSession controller of every workload cluster: resolves a session's target, starts agents next to it,
  * reports when they are usable, and ends a session that nobody uses. Puts the controller together and listens to the
- * cache; `domain/session/child-plan.ts` decides.
+ * cache; `domain/sessions/child-plan.ts` decides.
  */
 
 import { Clock, Effect, FiberMap, type Scope } from "effect"
@@ -15,8 +15,8 @@ import {
   type ChildAction,
   childPlan,
   type ObservedChild
-} from "../../../domain/session/child-plan.ts"
-import { heartbeat } from "../../../domain/session/heartbeat.ts"
+} from "../../../domain/sessions/child-plan.ts"
+import { heartbeat } from "../../../domain/sessions/heartbeat.ts"
 import { Agents } from "../../../ports/agents.ts"
 import type { KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import type { Controller } from "../../kernel/controller.ts"

@@ -9,7 +9,7 @@
 import { quotation } from "../../../domain/clean-text.ts"
 import { daemonMessage } from "../../../domain/protocol/daemon-message.ts"
 import { peekDaemon } from "../../../domain/protocol/peek.ts"
-import { isAgentFailure } from "../../../domain/session/agent-health.ts"
+import { isAgentFailure } from "../../../domain/sessions/agent-health.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { passedOn } from "../../kernel/passed-on.ts"
 

@@ -1,11 +1,11 @@
 /**
  * Says which agents a session may start, by the bounds of agents and by everything that the sessions of this cluster
- * have or start now. The rule is in `domain/session/agent-bounds.ts`; `session-agents.ts` starts them.
+ * have or start now. The rule is in `domain/sessions/agent-bounds.ts`; `session-agents.ts` starts them.
  */
 
-import { agentsWithinBounds, type AgentUse } from "../../../domain/session/agent-bounds.ts"
-import type { SessionFailure } from "../../../domain/session/session-failure.ts"
-import type { AgentPlacement } from "../../../domain/target/pod-choice.ts"
+import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
+import { agentsWithinBounds, type AgentUse } from "../../../domain/sessions/agent-bounds.ts"
+import type { AgentPlacement } from "../../../domain/targets/pod-choice.ts"
 import type { ChildTurn, ClusterSessionState, SessionState } from "./session-state.ts"
 
 /** The places that may get an agent; nothing for a targetless one. */

@@ -4,6 +4,7 @@
  */
 
 import { Effect, Result, type Scope } from "effect"
+import type { StolenPort } from "../../../domain/relay/port-locks.ts"
 import {
   mirrordClusterSessions,
   type MirrordClusterSession,
@@ -11,13 +12,12 @@ import {
 } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
-import type { StolenPort } from "../../../domain/routing/port-locks.ts"
-import { parentNameOf } from "../../../domain/session/child-owner.ts"
-import { branchNames, type ConnectParams, parseConnectQuery } from "../../../domain/session/connect-request.ts"
-import { ownerLabel, parentName, traceparentAnnotation } from "../../../domain/session/names.ts"
-import { type SessionId, sessionIdName } from "../../../domain/session/session-id.ts"
-import { sessionSpec } from "../../../domain/session/session-spec.ts"
-import { fromKubeTarget, isSameTarget } from "../../../domain/target/kube-target.ts"
+import { parentNameOf } from "../../../domain/sessions/child-owner.ts"
+import { branchNames, type ConnectParams, parseConnectQuery } from "../../../domain/sessions/connect-request.ts"
+import { ownerLabel, parentName, traceparentAnnotation } from "../../../domain/sessions/names.ts"
+import { type SessionId, sessionIdName } from "../../../domain/sessions/session-id.ts"
+import { sessionSpec } from "../../../domain/sessions/session-spec.ts"
+import { fromKubeTarget, isSameTarget } from "../../../domain/targets/kube-target.ts"
 import { traceparentOf } from "../../../domain/tracing/traceparent.ts"
 import { Agents } from "../../../ports/agents.ts"
 import { mayDriveSessions } from "../../api/access-review.ts"

@@ -1,5 +1,5 @@
 /**
- * Performs the actions that `domain/session/child-plan.ts` has decided for one session of this cluster: one function
+ * Performs the actions that `domain/sessions/child-plan.ts` has decided for one session of this cluster: one function
  * per action. Decides nothing. Agents are started by `session-agents.ts`, for which no turn waits.
  */
 
@@ -7,7 +7,7 @@ import { Clock, Effect } from "effect"
 import { childEvents } from "../../../domain/events/child-events.ts"
 import { expiredEvent } from "../../../domain/events/deed-events.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
-import type { ChildAction } from "../../../domain/session/child-plan.ts"
+import type { ChildAction } from "../../../domain/sessions/child-plan.ts"
 import type { KubeError } from "../../../ports/kube-api.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import { lookUpTarget, refreshAgents, startAgents } from "./session-agents.ts"

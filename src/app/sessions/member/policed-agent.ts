@@ -2,11 +2,11 @@
  * Stands between a connection and one of its agents where policies hold at the agent's pod alone, and answers forbidden
  * subscriptions in the agent's place. The router then leaves this agent out, or refuses a subscription that is new.
  *
- * Not here: which policies these are, and what they forbid (domain/policy).
+ * Not here: which policies these are, and what they forbid (domain/policies).
  */
 
-import { Policing } from "../../../domain/policy/policing.ts"
-import type { PolicyRules } from "../../../domain/policy/policy-rules.ts"
+import { Policing } from "../../../domain/policies/policing.ts"
+import type { PolicyRules } from "../../../domain/policies/policy-rules.ts"
 import { clientMessage } from "../../../domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../domain/protocol/daemon-message.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"

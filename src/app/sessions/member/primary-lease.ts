@@ -2,16 +2,16 @@
  * Admits primaries to this cluster, and keeps the first one in a Lease beside the operator. The Lease is read for each
  * new child, so that its deletion is seen.
  *
- * Not here: the decision (domain/session/primary-claim.ts).
+ * Not here: the decision (domain/sessions/primary-claim.ts).
  */
 
 import { Effect } from "effect"
 import { asString, at } from "../../../domain/json.ts"
 import { leases } from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
-import { ownerLabel } from "../../../domain/session/names.ts"
-import { type ClaimVerdict, judgeClaim, primaryLeaseName, primaryOf } from "../../../domain/session/primary-claim.ts"
-import type { SessionFailure } from "../../../domain/session/session-failure.ts"
+import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
+import { ownerLabel } from "../../../domain/sessions/names.ts"
+import { type ClaimVerdict, judgeClaim, primaryLeaseName, primaryOf } from "../../../domain/sessions/primary-claim.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { clusterUid } from "../../kernel/cluster-uid.ts"
 import { LogOnce } from "../../kernel/log-once.ts"

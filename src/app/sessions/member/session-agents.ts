@@ -1,25 +1,25 @@
 /**
  * Starts the agents of sessions, keeps them alive by idle connections, and notices when they end or are given up. The
- * decision when to start and refresh them is made in `domain/session/child-plan.ts`, and what follows their end in
- * `domain/session/agent-end.ts`; the adapters of `Agents` know how an agent is built.
+ * decision when to start and refresh them is made in `domain/sessions/child-plan.ts`, and what follows their end in
+ * `domain/sessions/agent-end.ts`; the adapters of `Agents` know how an agent is built.
  */
 
 import { Clock, Effect, Result } from "effect"
 import { podLeftOutEvent } from "../../../domain/events/deed-events.ts"
+import type { PortTls } from "../../../domain/policies/tls/tls-steal-rules.ts"
 import { pods } from "../../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { OwnerReference } from "../../../domain/resources/object-meta.ts"
 import { apiVersionOf, readResource } from "../../../domain/resources/resource-descriptor.ts"
-import { type AgentEnd, afterEnd, startingPlacements } from "../../../domain/session/agent-end.ts"
-import { type PodSign, silent } from "../../../domain/session/agent-health.ts"
-import { refreshEvery } from "../../../domain/session/child-plan.ts"
-import { traceparentAnnotation } from "../../../domain/session/names.ts"
-import type { SessionFailure } from "../../../domain/session/session-failure.ts"
-import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
-import type { AgentPlacement } from "../../../domain/target/pod-choice.ts"
-import { podSign } from "../../../domain/target/pod-sign.ts"
-import { protectedTarget } from "../../../domain/target/protected-namespaces.ts"
-import type { PortTls } from "../../../domain/tls-steal/tls-steal-rules.ts"
+import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
+import { type AgentEnd, afterEnd, startingPlacements } from "../../../domain/sessions/agent-end.ts"
+import { type PodSign, silent } from "../../../domain/sessions/agent-health.ts"
+import { refreshEvery } from "../../../domain/sessions/child-plan.ts"
+import { traceparentAnnotation } from "../../../domain/sessions/names.ts"
+import { podSign } from "../../../domain/sessions/pod-sign.ts"
+import { fromKubeTarget } from "../../../domain/targets/kube-target.ts"
+import type { AgentPlacement } from "../../../domain/targets/pod-choice.ts"
+import { protectedTarget } from "../../../domain/targets/protected-namespaces.ts"
 import type { AgentFailed, AgentUnreachable } from "../../../ports/agents.ts"
 import { logError, logWarning } from "../../kernel/log.ts"
 import { retrying } from "../../kernel/retrying-api.ts"

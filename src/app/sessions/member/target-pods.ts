@@ -2,11 +2,11 @@
  * Follows the pods of sessions' targets by watches, so that a session looks for its pods as soon as one of them can be
  * used otherwise. Sessions with one selection of pods share a watch.
  *
- * Decides nothing: `domain/session/child-plan.ts` says when a session looks.
+ * Decides nothing: `domain/sessions/child-plan.ts` says when a session looks.
  */
 
 import { Effect, FiberMap, type Scope } from "effect"
-import { followedPods, isUsedOtherwise } from "../../../domain/target/followed-pod.ts"
+import { followedPods, isUsedOtherwise } from "../../../domain/targets/followed-pod.ts"
 import type { KubeApi, Selection } from "../../../ports/kube-api.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { makeReflector } from "../../kernel/reflector.ts"

@@ -1,20 +1,20 @@
 /**
- * Finds the pods of a session's target in one cluster: reads the objects that the rules of `domain/target` need, and
+ * Finds the pods of a session's target in one cluster: reads the objects that the rules of `domain/targets` need, and
  * applies those rules. Reads only.
  */
 
 import { Effect, Result } from "effect"
 import { quoted } from "../../../domain/clean-text.ts"
-import { copyRecord, isCopy } from "../../../domain/copy-target/copy-record.ts"
+import { copyRecord, isCopy } from "../../../domain/copies/copy-record.ts"
 import { type Pod, pods, services, type Workload } from "../../../domain/resources/core-kinds.ts"
 import * as kinds from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { readResource, type ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
-import type { SessionFailure } from "../../../domain/session/session-failure.ts"
-import { fromKubeTarget } from "../../../domain/target/kube-target.ts"
-import { meetsAll } from "../../../domain/target/label-requirements.ts"
-import { type AgentPlacement, choosePods, chooseSinglePod } from "../../../domain/target/pod-choice.ts"
-import { type Owner, ownPods, replicaSetsOf } from "../../../domain/target/pod-owner.ts"
+import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
+import { fromKubeTarget } from "../../../domain/targets/kube-target.ts"
+import { meetsAll } from "../../../domain/targets/label-requirements.ts"
+import { type AgentPlacement, choosePods, chooseSinglePod } from "../../../domain/targets/pod-choice.ts"
+import { type Owner, ownPods, replicaSetsOf } from "../../../domain/targets/pod-owner.ts"
 import {
   labelSelectorText,
   type PodLabels,
@@ -23,10 +23,10 @@ import {
   templateProblem,
   type WorkloadSelector,
   workloadSelector
-} from "../../../domain/target/pod-selector.ts"
-import { type TargetError, targetFailure } from "../../../domain/target/target-errors.ts"
-import { formatTargetPath } from "../../../domain/target/target-path.ts"
-import { kindAddress, needsCopy, type Target } from "../../../domain/target/target.ts"
+} from "../../../domain/targets/pod-selector.ts"
+import { type TargetError, targetFailure } from "../../../domain/targets/target-errors.ts"
+import { formatTargetPath } from "../../../domain/targets/target-path.ts"
+import { kindAddress, needsCopy, type Target } from "../../../domain/targets/target.ts"
 import type { KubeApi, KubeError, Selection } from "../../../ports/kube-api.ts"
 
 /** The containers that a session's agents attach to, the representative first; empty for a targetless session. */

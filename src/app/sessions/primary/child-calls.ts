@@ -1,6 +1,6 @@
 /**
  * Calls about children to the API servers of their clusters. No turn waits for them, so a slow or silent cluster holds
- * up no other. When to create or delete a child is decided in `domain/session`, not here.
+ * up no other. When to create or delete a child is decided in `domain/sessions`, not here.
  */
 
 import { Clock, Effect } from "effect"
@@ -8,10 +8,10 @@ import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
-import { childMarks, childOwner } from "../../../domain/session/child-owner.ts"
-import { traceparentAnnotation } from "../../../domain/session/names.ts"
-import type { SessionAction } from "../../../domain/session/session-action.ts"
-import type { SessionFailure } from "../../../domain/session/session-failure.ts"
+import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
+import { childMarks, childOwner } from "../../../domain/sessions/child-owner.ts"
+import { traceparentAnnotation } from "../../../domain/sessions/names.ts"
+import type { SessionAction } from "../../../domain/sessions/session-action.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../../ports/kube-api.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { currentTraceparent, traced } from "../../kernel/tracing.ts"

@@ -1,13 +1,13 @@
 /**
  * Remembers children that could not be deleted because their cluster was unreachable or refused. The ledger is a
  * ConfigMap beside the operator, so it outlives the parent and the process; a debt is paid as soon as its cluster
- * accepts the deletion. When a child is owed is decided in `domain/session/session-cleanup.ts`.
+ * accepts the deletion. When a child is owed is decided in `domain/sessions/session-cleanup.ts`.
  */
 
 import { Clock, Effect, Random, Result, Schema } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
-import { childAnnotations } from "../../../domain/session/names.ts"
+import { childAnnotations } from "../../../domain/sessions/names.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { type LedgerPlace, orIf, patchLedger, writeLedger } from "../../kernel/ledger.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"

@@ -21,7 +21,7 @@ import {
   foundClustersInUse
 } from "../../../domain/resources/mirrord-operator.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
-import { lossGrace, unreadable } from "../../../domain/session/cluster-verdict.ts"
+import { lossGrace, unreadable } from "../../../domain/sessions/cluster-verdict.ts"
 import type { KubeError } from "../../../ports/kube-api.ts"
 import type { ConfigurationSource, ProvidedVerdict } from "../../fleet/configuration-source.ts"
 import type { FleetCluster } from "../../fleet/fleet-cluster.ts"

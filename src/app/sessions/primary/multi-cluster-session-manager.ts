@@ -1,6 +1,6 @@
 /**
  * The MultiClusterSessionManager: brings `MirrordMultiClusterSession`s to life and to an end. Puts the controller
- * together and listens to the cache; `domain/session/session-plan.ts` decides.
+ * together and listens to the cache; `domain/sessions/session-plan.ts` decides.
  */
 
 import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
@@ -9,10 +9,10 @@ import {
   type MirrordMultiClusterSession
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted, timestamp } from "../../../domain/resources/object-meta.ts"
-import { heartbeat } from "../../../domain/session/heartbeat.ts"
-import type { AuditedSession } from "../../../domain/session/session-act.ts"
-import type { SessionAction } from "../../../domain/session/session-action.ts"
-import { plan } from "../../../domain/session/session-plan.ts"
+import { heartbeat } from "../../../domain/sessions/heartbeat.ts"
+import type { AuditedSession } from "../../../domain/sessions/session-act.ts"
+import type { SessionAction } from "../../../domain/sessions/session-action.ts"
+import { plan } from "../../../domain/sessions/session-plan.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import type { Controller } from "../../kernel/controller.ts"

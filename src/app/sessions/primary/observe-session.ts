@@ -1,13 +1,13 @@
 /**
  * Observes one session of a primary before it is planned: the parent, the children in the caches of the fleet, the
- * answers of API servers and the client's sockets. Reads only; `domain/session` decides what follows.
+ * answers of API servers and the client's sockets. Reads only; `domain/sessions` decides what follows.
  */
 
 import { Result } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
-import { type ChildObservation, observeChild } from "../../../domain/session/child-observation.ts"
-import type { ObservedSession } from "../../../domain/session/observed-session.ts"
+import { type ChildObservation, observeChild } from "../../../domain/sessions/child-observation.ts"
+import type { ObservedSession } from "../../../domain/sessions/observed-session.ts"
 import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import { readCached } from "../../kernel/read-cached.ts"
 import { type ChildAnswers, childKey, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"

@@ -1,5 +1,5 @@
 /**
- * Performs the actions that `domain/session/session-plan.ts` has decided for one session: one function per action.
+ * Performs the actions that `domain/sessions/session-plan.ts` has decided for one session: one function per action.
  * Decides nothing. Calls to other clusters are only begun here, see `child-calls.ts`.
  */
 
@@ -7,8 +7,8 @@ import { Effect } from "effect"
 import { childOwedEvent, expiredEvent } from "../../../domain/events/deed-events.ts"
 import { parentEvents } from "../../../domain/events/parent-events.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
-import { childName } from "../../../domain/session/names.ts"
-import type { SessionAction } from "../../../domain/session/session-action.ts"
+import { childName } from "../../../domain/sessions/names.ts"
+import type { SessionAction } from "../../../domain/sessions/session-action.ts"
 import type { KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { auditedParent } from "../../kernel/audit.ts"
 import { createChild, deleteChild } from "./child-calls.ts"

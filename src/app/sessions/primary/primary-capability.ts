@@ -12,10 +12,10 @@ import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
-import { parentsTold } from "../../../domain/session/child-owner.ts"
-import { parentName } from "../../../domain/session/names.ts"
-import { isOfCi, multiClusterSessionInfo, parentInfo } from "../../../domain/session/session-info.ts"
-import type { ProtectedNamespaces } from "../../../domain/target/protected-namespaces.ts"
+import { parentsTold } from "../../../domain/sessions/child-owner.ts"
+import { parentName } from "../../../domain/sessions/names.ts"
+import { isOfCi, multiClusterSessionInfo, parentInfo } from "../../../domain/sessions/session-info.ts"
+import type { ProtectedNamespaces } from "../../../domain/targets/protected-namespaces.ts"
 import { ClusterConnector } from "../../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { Capability, ConnectAttempt, ReachedCluster, ServedSession } from "../../api/capability.ts"

@@ -5,19 +5,19 @@
 
 import { Effect, Result, type Scope } from "effect"
 import { clusterName } from "../../../domain/fleet/cluster-name.ts"
+import { memberName } from "../../../domain/relay/member.ts"
 import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSessionSpec
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
 import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
-import { memberName } from "../../../domain/routing/member.ts"
-import type { ConnectParams } from "../../../domain/session/connect-request.ts"
-import { reconnectNotPossible } from "../../../domain/session/failure-status.ts"
-import { ownerLabel, parentFinalizer, parentName, traceparentAnnotation } from "../../../domain/session/names.ts"
-import type { SessionId } from "../../../domain/session/session-id.ts"
-import { parentSpec } from "../../../domain/session/session-spec.ts"
-import { parseTargetName } from "../../../domain/target/target-path.ts"
+import type { ConnectParams } from "../../../domain/sessions/connect-request.ts"
+import { reconnectNotPossible } from "../../../domain/sessions/failure-status.ts"
+import { ownerLabel, parentFinalizer, parentName, traceparentAnnotation } from "../../../domain/sessions/names.ts"
+import type { SessionId } from "../../../domain/sessions/session-id.ts"
+import { parentSpec } from "../../../domain/sessions/session-spec.ts"
+import { parseTargetName } from "../../../domain/targets/target-path.ts"
 import { traceparentOf } from "../../../domain/tracing/traceparent.ts"
 import { askedBy } from "../../api/asked-by.ts"
 import type { AcceptedConnection, ConnectRequest } from "../../api/operator-facade.ts"

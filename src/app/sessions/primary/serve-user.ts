@@ -5,17 +5,17 @@
 
 import { Effect, Result, type Scope } from "effect"
 import { type ClusterName, clusterName } from "../../../domain/fleet/cluster-name.ts"
+import { memberName } from "../../../domain/relay/member.ts"
+import { sessionKeyHeader } from "../../../domain/relay/session-key.ts"
 import {
   type MirrordMultiClusterSession,
   mirrordMultiClusterSessions
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
-import { memberName } from "../../../domain/routing/member.ts"
-import { sessionKeyHeader } from "../../../domain/routing/session-key.ts"
-import { notConfigured } from "../../../domain/session/cluster-verdict.ts"
-import { ignoredWarnings } from "../../../domain/session/connect-request.ts"
-import { linkEnd } from "../../../domain/session/link-end.ts"
-import { leftOutWarning, leftOutWarnings } from "../../../domain/session/parent-view.ts"
+import { notConfigured } from "../../../domain/sessions/cluster-verdict.ts"
+import { ignoredWarnings } from "../../../domain/sessions/connect-request.ts"
+import { linkEnd } from "../../../domain/sessions/link-end.ts"
+import { leftOutWarning, leftOutWarnings } from "../../../domain/sessions/parent-view.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import { audit, auditedParent } from "../../kernel/audit.ts"
 import type { ClientConnectionOptions, ConnectionEnd } from "../../relay/client-connection.ts"

@@ -10,8 +10,8 @@ import {
   mirrordMultiClusterSessions,
   type MirrordMultiClusterSession
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
-import type { SessionSettings } from "../../../domain/session/observed-session.ts"
-import type { SessionFailure } from "../../../domain/session/session-failure.ts"
+import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
+import type { SessionSettings } from "../../../domain/sessions/observed-session.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"

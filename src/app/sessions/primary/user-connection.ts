@@ -4,11 +4,11 @@
  */
 
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
+import type { MemberName } from "../../../domain/relay/member.ts"
 import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { SessionOwner } from "../../../domain/resources/session-shapes.ts"
-import type { MemberName } from "../../../domain/routing/member.ts"
-import type { ConnectParams } from "../../../domain/session/connect-request.ts"
-import type { SessionId } from "../../../domain/session/session-id.ts"
+import type { ConnectParams } from "../../../domain/sessions/connect-request.ts"
+import type { SessionId } from "../../../domain/sessions/session-id.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { askedBy } from "../../api/asked-by.ts"

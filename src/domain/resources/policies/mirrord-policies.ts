@@ -1,7 +1,7 @@
 /**
  * The published kinds MirrordPolicy and MirrordClusterPolicy.
  *
- * Not here: what a policy means (domain/policy).
+ * Not here: what a policy means (domain/policies).
  */
 
 import * as Schema from "effect/Schema"

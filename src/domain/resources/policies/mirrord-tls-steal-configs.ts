@@ -1,7 +1,7 @@
 /**
  * The published kinds MirrordTlsStealConfig and MirrordClusterTlsStealConfig.
  *
- * Not here: what an agent gets of them (domain/tls-steal).
+ * Not here: what an agent gets of them (domain/policies/tls).
  */
 
 import * as Schema from "effect/Schema"

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stringify } from "yaml"
-import { encodeBase64Text } from "../../../../src/domain/credentials/base64.ts"
+import { encodeBase64Text } from "../../../../src/domain/fleet/credentials/base64.ts"
 import { listenLocally } from "../../../support/listen-locally.ts"
 import { runBraid } from "../../../support/run-braid.ts"
 

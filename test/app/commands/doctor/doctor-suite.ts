@@ -4,8 +4,13 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { createAuthority } from "../../../../lab/cluster/http/pki.ts"
-import { encodeBase64Text } from "../../../../src/domain/credentials/base64.ts"
-import { memberRights, type NeededRight, noParts, ownRights } from "../../../../src/domain/doctor/needed-rights.ts"
+import {
+  memberRights,
+  type NeededRight,
+  noParts,
+  ownRights
+} from "../../../../src/domain/commands/doctor/needed-rights.ts"
+import { encodeBase64Text } from "../../../../src/domain/fleet/credentials/base64.ts"
 import { kubeconfigKey, kubeconfigLabel } from "../../../../src/domain/fleet/provided-clusters.ts"
 import { at, asObjects } from "../../../../src/domain/json.ts"
 import { ApiClient, type Credentials, eventually } from "../../../lab/cluster/api-client.ts"

@@ -1,4 +1,4 @@
-import type { NeededRight, RightScope } from "../../../../src/domain/doctor/needed-rights.ts"
+import type { NeededRight, RightScope } from "../../../../src/domain/commands/doctor/needed-rights.ts"
 import { eventNamespace } from "../../../../src/domain/events/event-object.ts"
 
 const namespace = "mirrord"

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { type AgentUser, makeAgentLockTable } from "../../../../src/app/sessions/member/agent-lock-table.ts"
 import { type ClientMessage, clientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
-import { readSteal } from "../../../../src/domain/routing/port-locks.ts"
+import { readSteal } from "../../../../src/domain/relay/port-locks.ts"
 import { fakeChannel } from "../../../support/fake-channel.ts"
 
 const steal = (port: number): ClientMessage => ({

@@ -3,8 +3,8 @@ import { grantAgents } from "../../../../src/app/sessions/member/grant-agents.ts
 import { newSession, type SessionState } from "../../../../src/app/sessions/member/session-state.ts"
 import { SessionSightings } from "../../../../src/app/sessions/session-sightings.ts"
 import type { MirrordClusterSession } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
-import { usualBounds } from "../../../../src/domain/session/session-bounds.ts"
-import type { AgentPlacement } from "../../../../src/domain/target/pod-choice.ts"
+import { usualBounds } from "../../../../src/domain/sessions/session-bounds.ts"
+import type { AgentPlacement } from "../../../../src/domain/targets/pod-choice.ts"
 
 const operatorSince = 1_000
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest"
 import { policedAgent } from "../../../../src/app/sessions/member/policed-agent.ts"
 import { type ClientMessage, clientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
-import { policy } from "../../../domain/policy/policies.ts"
+import { policy } from "../../../domain/policies/policies.ts"
 import { fakeChannel } from "../../../support/fake-channel.ts"
 
 const steal = (port: number): ClientMessage => ({

@@ -8,8 +8,8 @@ import {
   mirrordClusterSessions,
   type MirrordClusterSession
 } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
-import { childAnnotations } from "../../../../src/domain/session/names.ts"
-import { primaryLeaseName } from "../../../../src/domain/session/primary-claim.ts"
+import { childAnnotations } from "../../../../src/domain/sessions/names.ts"
+import { primaryLeaseName } from "../../../../src/domain/sessions/primary-claim.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
 import { it } from "../../../support/effect-it.ts"
 import { operatorNamespace as namespace } from "../../../support/fleet.ts"

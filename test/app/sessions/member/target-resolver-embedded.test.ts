@@ -6,7 +6,7 @@ import { pods } from "../../../../lab/cluster/store/resource-refs.ts"
 import { resolveTarget } from "../../../../src/app/sessions/member/target-resolver.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { apiVersionOf } from "../../../../src/domain/resources/resource-descriptor.ts"
-import { toKubeTarget } from "../../../../src/domain/target/kube-target.ts"
+import { toKubeTarget } from "../../../../src/domain/targets/kube-target.ts"
 import { connectKubeApi } from "../../../adapters/kubernetes/kube-api-server.ts"
 import { type RunningCluster, runCluster } from "../../../lab/cluster/running-cluster.ts"
 

@@ -5,7 +5,7 @@ import { makeDebtLedger } from "../../../../src/app/sessions/primary/debt-ledger
 import { clusterName } from "../../../../src/domain/fleet/cluster-name.ts"
 import { configMaps } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
-import { childAnnotations } from "../../../../src/domain/session/names.ts"
+import { childAnnotations } from "../../../../src/domain/sessions/names.ts"
 import { KubeError } from "../../../../src/ports/kube-api.ts"
 import { it } from "../../../support/effect-it.ts"
 import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"

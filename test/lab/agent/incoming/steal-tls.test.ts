@@ -3,7 +3,7 @@
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { readStealTls } from "../../../../lab/agent/incoming/steal-tls.ts"
-import { tlsValue } from "../../../../src/adapters/pod/agent-tls-variable.ts"
+import { tlsValue } from "../../../../src/adapters/agents/agent-tls-variable.ts"
 
 const ports = [
   {

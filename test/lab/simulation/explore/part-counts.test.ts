@@ -29,7 +29,7 @@ it("are the functions that ran in this story, and how often their parts did", as
     )
   )
   const ofSessions = (functions: ReadonlyArray<string> = []) =>
-    functions.filter((text) => text.startsWith("src/domain/session/session-plan.ts "))
+    functions.filter((text) => text.startsWith("src/domain/sessions/session-plan.ts "))
   expect(ofSessions(short)).toEqual([])
   expect(ofSessions(long).length).toBeGreaterThan(0)
   expect(ofSessions(again)).toEqual([])

@@ -2,7 +2,7 @@
 
 import type { TimedEvent } from "../../../../lab/simulation/world/world-event.ts"
 import { type WorldPlan, usualPlan, World } from "../../../../lab/simulation/world/world.ts"
-import { originAnnotations } from "../../../../src/domain/branch-sync/synced-branch.ts"
+import { originAnnotations } from "../../../../src/domain/branches/sync/synced-branch.ts"
 import { identityNamespace } from "../../../../src/domain/fleet/cluster-identity.ts"
 import { branchDatabases } from "../../../../src/domain/resources/branches/branch-database.ts"
 import { namespaces, pods } from "../../../../src/domain/resources/core-kinds.ts"

@@ -5,7 +5,7 @@ import { replicasKept } from "../../../../lab/simulation/invariants/n16-replicas
 import { copiesEnd } from "../../../../lab/simulation/invariants/n17-copies-end.ts"
 import type { TimedEvent } from "../../../../lab/simulation/world/world-event.ts"
 import type { World } from "../../../../lab/simulation/world/world.ts"
-import { copyLabel } from "../../../../src/domain/copy-target/copy-record.ts"
+import { copyLabel } from "../../../../src/domain/copies/copy-record.ts"
 import { deployments, pods } from "../../../../src/domain/resources/core-kinds.ts"
 import type { KubeObject } from "../../../../src/ports/kube-api.ts"
 import { at, called, committed, find, findAtRest, makeWorld, mirrordClusterSessions } from "./fixture.ts"

@@ -6,8 +6,8 @@ import type { PortCall, TimedEvent, WorldEvent } from "../../../../lab/simulatio
 import { type WorldPlan, usualPlan, World } from "../../../../lab/simulation/world/world.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { childAnnotations, parentFinalizer, parentName } from "../../../../src/domain/session/names.ts"
-import type { SessionId } from "../../../../src/domain/session/session-id.ts"
+import { childAnnotations, parentFinalizer, parentName } from "../../../../src/domain/sessions/names.ts"
+import type { SessionId } from "../../../../src/domain/sessions/session-id.ts"
 import type { KubeObject } from "../../../../src/ports/kube-api.ts"
 
 export const sessionId = 0xabcn

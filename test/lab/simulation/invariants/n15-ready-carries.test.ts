@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest"
 import { readyCarries } from "../../../../lab/simulation/invariants/n15-ready-carries.ts"
 import { nodesOf, type World } from "../../../../lab/simulation/world/world.ts"
-import { parentName } from "../../../../src/domain/session/names.ts"
-import type { SessionId } from "../../../../src/domain/session/session-id.ts"
+import { parentName } from "../../../../src/domain/sessions/names.ts"
+import type { SessionId } from "../../../../src/domain/sessions/session-id.ts"
 import {
   at,
   makeWorld,

@@ -12,8 +12,8 @@ import { restIsQuiet } from "../../../../lab/simulation/invariants/n04-rest-is-q
 import { requestsAnswered } from "../../../../lab/simulation/invariants/n07-requests-answered.ts"
 import type { World } from "../../../../lab/simulation/world/world.ts"
 import { configMaps } from "../../../../src/domain/resources/core-kinds.ts"
-import { parentName } from "../../../../src/domain/session/names.ts"
-import type { SessionId } from "../../../../src/domain/session/session-id.ts"
+import { parentName } from "../../../../src/domain/sessions/names.ts"
+import type { SessionId } from "../../../../src/domain/sessions/session-id.ts"
 import {
   asked,
   at,

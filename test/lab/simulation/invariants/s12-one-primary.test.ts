@@ -3,8 +3,8 @@ import { onePrimary } from "../../../../lab/simulation/invariants/s12-one-primar
 import { identityNamespace } from "../../../../src/domain/fleet/cluster-identity.ts"
 import { leases, namespaces } from "../../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions, readyCondition } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
-import { childAnnotations } from "../../../../src/domain/session/names.ts"
-import { primaryLeaseName } from "../../../../src/domain/session/primary-claim.ts"
+import { childAnnotations } from "../../../../src/domain/sessions/names.ts"
+import { primaryLeaseName } from "../../../../src/domain/sessions/primary-claim.ts"
 import { childObject, committed, find, parent } from "./fixture.ts"
 
 const held = (holderIdentity: string) =>

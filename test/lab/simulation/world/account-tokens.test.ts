@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest"
 import { AccountTokens } from "../../../../lab/simulation/world/account-tokens.ts"
 import { usualPlan, World } from "../../../../lab/simulation/world/world.ts"
-import { readTokenClaims } from "../../../../src/domain/credentials/token-claims.ts"
+import { readTokenClaims } from "../../../../src/domain/fleet/credentials/token-claims.ts"
 
 const minute = 60_000
 const account = { subject: "system:serviceaccount:mirrord:envoy", secret: "secret" }

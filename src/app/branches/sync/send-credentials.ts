@@ -1,0 +1,66 @@
+/**
+ * Sends the values that a client brings for a branch on to the default cluster, where the branch is made. None of them
+ * stays at the primary.
+ *
+ * Not here: keeping them there (app/branches/offered-credentials.ts).
+ */
+
+import { Effect } from "effect"
+import { type BranchCredentials, credentialsBody } from "../../../domain/branches/branch-credentials.ts"
+import { quotation } from "../../../domain/clean-text.ts"
+import type { Caller } from "../../../domain/fleet/credentials/front-proxy.ts"
+import { branchCredentials } from "../../../domain/resources/branch-credentials-kind.ts"
+import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
+import type { ReachedCluster } from "../../api/capability.ts"
+import { type ApiError, badRequest, internalError } from "../../api/status.ts"
+import { retryingApi } from "../../kernel/retrying-api.ts"
+import { unlessStranger } from "../take-credentials.ts"
+
+/** How long the default cluster may take. */
+const sendFor = "20 seconds"
+
+export interface SendingGround {
+  /** The API of the primary's own cluster. */
+  readonly api: KubeApi
+  readonly clusters: () => ReadonlyArray<ReachedCluster>
+  /** The namespace of the primary's cluster in which the branch of a target's namespace is ordered. */
+  readonly orderedIn: (namespace: string) => string
+}
+
+/** Sends the values on, for their user, and returns the name of the Secret that the branch's spec is to name. */
+export const sendCredentials = (
+  { api, clusters, orderedIn }: SendingGround,
+  credentials: BranchCredentials,
+  caller: Caller
+): Effect.Effect<string, ApiError> =>
+  Effect.gen(function* () {
+    const { namespace } = credentials
+    yield* unlessStranger(api, caller, { ordered: orderedIn(namespace), target: namespace })
+    const cluster = clusters().find(({ isDefault }) => isDefault)
+    if (cluster === undefined) return yield* internalError("There is no default cluster now. Try again in a moment.")
+    const { lost, name } = cluster
+    const away = (why: string) =>
+      internalError(
+        `The values for the branch do not reach the default cluster ${name}: ${why}. Try again in a moment.`
+      )
+    const reached = cluster.api()
+    const loss = lost()
+    if (reached === undefined || loss !== undefined) return yield* away(loss ?? "it is not connected")
+    const made = yield* retryingApi(reached)
+      .create(branchCredentials, {
+        apiVersion: apiVersionOf(branchCredentials),
+        kind: branchCredentials.kind,
+        metadata: {},
+        ...credentialsBody(credentials, caller.user)
+      })
+      .pipe(
+        Effect.mapError(({ code = 0, detail }) =>
+          code >= 400 && code < 500
+            ? badRequest(`The default cluster ${name} does not take the values for the branch: ${quotation(detail)}.`)
+            : away(quotation(detail))
+        ),
+        Effect.timeoutOrElse({ duration: sendFor, orElse: () => Effect.fail(away("it has not answered in time")) })
+      )
+    return made.metadata.name
+  })

@@ -1,0 +1,324 @@
+/**
+ * Makes a copy of a target at a user's request: reads the target, creates the pod, and scales the workload down that it
+ * replaces. Everything that can be refused is refused before a workload loses its pods.
+ */
+
+import { Clock, Effect, Random, Result } from "effect"
+import { copiedPod, type CopyImage, copyName, jobSelector } from "../../domain/copies/copied-pod.ts"
+import { copyTarget, sharedCopyTarget } from "../../domain/copies/copy-info.ts"
+import { type CopyOrder, orderedSession } from "../../domain/copies/copy-order.ts"
+import { type CopyRecord, copyRecord } from "../../domain/copies/copy-record.ts"
+import { type CopyRequest, readCopyRequest } from "../../domain/copies/copy-request.ts"
+import { copySource, replacedWorkload, type ScalableWorkload } from "../../domain/copies/copy-source.ts"
+import { jsonEqual, type JsonObject } from "../../domain/json.ts"
+import type { CopyTarget } from "../../domain/resources/copy-target.ts"
+import { pods } from "../../domain/resources/core-kinds.ts"
+import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
+import { operatorGroup } from "../../domain/resources/operator-api.ts"
+import { explainFailure, type SessionFailure } from "../../domain/resources/session-failure.ts"
+import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import { failureStatus } from "../../domain/sessions/failure-status.ts"
+import { type SessionId, sessionId, sessionIdHex, sessionIdName } from "../../domain/sessions/session-id.ts"
+import { type ProtectedNamespaces, protectedTarget } from "../../domain/targets/protected-namespaces.ts"
+import { targetFailure } from "../../domain/targets/target-errors.ts"
+import { formatTargetName } from "../../domain/targets/target-path.ts"
+import { kindAddress, type TargetKind } from "../../domain/targets/target.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { mayDo } from "../api/access-review.ts"
+import { askedBy } from "../api/asked-by.ts"
+import type { WantedCopy } from "../api/capability.ts"
+import type { CopyTargetRequest } from "../api/operator-facade.ts"
+import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import { audit } from "../kernel/audit.ts"
+import type { InTurn } from "../kernel/in-turn.ts"
+import type { CopiedPods, Copy } from "./copied-pods.ts"
+import type { InPlace } from "./copy-places.ts"
+import type { ScaledDownWorkloads } from "./scaled-down-workloads.ts"
+
+export interface CreateCopyOptions {
+  /** The API with retries, since the user waits. */
+  readonly awaited: KubeApi
+  readonly copies: CopiedPods
+  readonly protectedNamespaces: ProtectedNamespaces
+  readonly image: CopyImage | undefined
+  readonly inPlace: InPlace
+  /** Requests of one name come one after the other. */
+  readonly inTurn: InTurn
+  /** Fails if mirrord policies forbid the copy. */
+  readonly permitted: (copy: WantedCopy) => Effect.Effect<void, ApiError>
+}
+
+/** One request for a copy, as far as it has been read. */
+interface Wanted {
+  readonly asked: CopyTargetRequest
+  readonly owner: SessionOwner
+  readonly request: CopyRequest
+  /** Set if a primary has ordered the copy, for this owner. */
+  readonly order: CopyOrder | undefined
+}
+
+const failWith = (failure: SessionFailure): ApiError => {
+  const { code, message, reason } = failureStatus({ ...failure, message: explainFailure(undefined, failure) })
+  return new ApiError({ code, reason, message })
+}
+
+/** Reads the target, or the workload that it refers to. */
+const lookedUp = (
+  { awaited }: CreateCopyOptions,
+  { asked: { namespace }, request: { path, target } }: Wanted,
+  kind: TargetKind,
+  name: string
+): Effect.Effect<KubeObject, ApiError> =>
+  Effect.mapError(awaited.get({ ...kindAddress(kind), scope: "Namespaced" }, name, namespace), (error) => {
+    if (error.reason === "NotFound")
+      return failWith(
+        targetFailure(
+          kind === target.kind
+            ? { _tag: "NoSuchTarget", target: path, namespace }
+            : { _tag: "NoSuchReference", target: path, reference: `${kind}/${name}`, namespace }
+        )
+      )
+    if (error.reason === "Forbidden")
+      return failWith(targetFailure({ _tag: "Forbidden", target: path, detail: error.detail }))
+    return internalError(`Looking up ${path} failed: ${error.detail}.`)
+  })
+
+/** The template of a copy, and the workload that it is to replace. */
+interface Original {
+  readonly template: JsonObject
+  readonly selector: ReadonlyArray<string>
+  readonly replaces: ScalableWorkload | undefined
+}
+
+const original = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<Original, ApiError> =>
+  Effect.gen(function* () {
+    const { path, scaleDown, target } = wanted.request
+    const object = yield* lookedUp(options, wanted, target.kind, target.name)
+    const source = yield* Effect.fromResult(Result.mapError(copySource(path, target.kind, object), badRequest))
+    const replaces = scaleDown ? replacedWorkload(target, object) : undefined
+    const selector = jobSelector(target.kind, object)
+    if (source._tag === "Template") return { template: source.template, selector, replaces }
+    const referred = yield* lookedUp(options, wanted, source.kind, source.name)
+    const template = yield* Effect.fromResult(Result.mapError(copySource(path, "rollout", referred), badRequest))
+    if (template._tag === "Template") return { template: template.template, selector, replaces }
+    return yield* badRequest(`${path} cannot be copied: it has no pod template.`)
+  })
+
+/**
+ * The copy that the same user has asked for already: the answer was lost, or another process of theirs was faster. Its
+ * workload may have its pods, because a process died before it took them: a second copy would leave the first running,
+ * and Services send requests to both.
+ */
+const earlierCopy = (
+  { copies }: CreateCopyOptions,
+  { asked: { namespace }, order, owner, request }: Wanted,
+  now: number
+): Copy | undefined => {
+  if (order !== undefined) {
+    const copy = copies.find(namespace, copyName(request.target.name, sessionIdName(orderedSession(order))))
+    return copy !== undefined && isOrdered(copy.record, order) ? copy : undefined
+  }
+  return !request.scaleDown
+    ? undefined
+    : copies
+        .all()
+        .find(
+          (copy) =>
+            copy.pod.metadata.namespace === namespace &&
+            copy.record.primary === undefined &&
+            copy.record.owner.userId === owner.userId &&
+            jsonEqual(copy.record.spec, request.sent) &&
+            copies.podState(copy, now).phase !== "Failed"
+        )
+}
+
+/** Whether a copy was made by this order. */
+const isOrdered = ({ owner, primary, session }: CopyRecord, order: CopyOrder): boolean =>
+  primary === order.primary && session === order.session && owner.userId === order.owner.userId
+
+/** A copy shows what its target has, so whoever may not connect to the target gets no copy of it. */
+export const mayCopy = (
+  awaited: KubeApi,
+  { caller, namespace }: Pick<CopyTargetRequest, "caller" | "namespace">,
+  request: CopyRequest
+): Effect.Effect<void, ApiError> =>
+  Effect.gen(function* () {
+    const name = formatTargetName({ ...request.target, container: undefined })
+    const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace, name }
+    if (yield* mayDo(awaited, caller, deed)) return
+    return yield* forbidden(
+      `User ${caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in the namespace ` +
+        `"${namespace}", and so gets no copy of ${request.path}.`
+    )
+  })
+
+const allowed = (
+  { awaited, protectedNamespaces }: CreateCopyOptions,
+  { asked, request }: Wanted
+): Effect.Effect<void, ApiError> => {
+  const failure = protectedTarget(protectedNamespaces, asked.namespace, false)
+  return failure === undefined
+    ? mayCopy(awaited, asked, request)
+    : Effect.fail(forbidden(explainFailure(undefined, failure)))
+}
+
+/** Random bits for a session's id, which is no secret: a session belongs to the user of its certificate. */
+export const newSessionId: Effect.Effect<SessionId> = Effect.map(
+  Effect.all([0, 1, 2, 3].map(() => Random.nextIntBetween(0, 65_535))),
+  (parts) => sessionId(parts.reduce((id, part) => (id << 16n) | BigInt(part), 0n))
+)
+
+const refusedPod = (path: string, { detail, reason }: KubeError): ApiError => {
+  const message = `The copy of ${path} cannot be made: ${detail}.`
+  if (reason === "Forbidden") return forbidden(message)
+  return reason === "Invalid" ? badRequest(message) : internalError(message)
+}
+
+const createPod = (
+  { awaited, copies }: CreateCopyOptions,
+  { asked: { namespace }, request: { path } }: Wanted,
+  name: string,
+  pod: JsonObject
+): Effect.Effect<KubeObject, ApiError> =>
+  awaited.create(pods, pod, namespace).pipe(
+    // Nobody else makes this name: the answer to our own first try was lost.
+    Effect.catch((error) =>
+      error.reason === "AlreadyExists" ? awaited.get(pods, name, namespace) : Effect.fail(error)
+    ),
+    Effect.mapError((error) => refusedPod(path, error)),
+    Effect.filterOrFail(
+      ({ metadata }) => !isBeingDeleted(metadata),
+      () =>
+        new ApiError({ code: 409, reason: "Conflict", message: `The copy ${name} of ${path} is ending. Try again.` })
+    ),
+    Effect.tap((made) => Effect.map(Clock.currentTimeMillis, (now) => copies.made(made, now)))
+  )
+
+/** Fails if another copy has the pods of the workload that a copy is to replace. `otherCopy`: looks for it. */
+const unlessTaken = (
+  { asked: { namespace }, request: { path } }: Wanted,
+  workload: ScalableWorkload,
+  copy: string,
+  otherCopy: ScaledDownWorkloads["takenBy"]
+): Effect.Effect<void, ApiError> =>
+  otherCopy({ ...workload, namespace }, copy).pipe(
+    Effect.mapError(({ detail }) => internalError(`${path} cannot be scaled down: ${detail}.`)),
+    Effect.flatMap((other) =>
+      other === undefined
+        ? Effect.void
+        : Effect.fail(
+            new ApiError({
+              code: 409,
+              reason: "Conflict",
+              message:
+                `${workload.kind}/${workload.name} is scaled down already, for the copy ${other} of another session. ` +
+                "Wait until that session has ended and its copy is gone, or take feature.copy_target.scale_down out."
+            })
+          )
+    )
+  )
+
+/** Takes the pods from the workload that a copy replaces; does nothing if it has none for this copy already. */
+const takePods = (
+  { copies }: CreateCopyOptions,
+  wanted: Wanted,
+  workload: ScalableWorkload,
+  copy: string
+): Effect.Effect<void, ApiError> => unlessTaken(wanted, workload, copy, copies.workloads.scaleDown)
+
+/** An earlier copy once more. The process that made it may have ended before it took the workload's pods. */
+const sameCopy = (options: CreateCopyOptions, wanted: Wanted, copy: Copy): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { metadata } = copy.pod
+    const { replaces } = copy.record
+    // First, because a copy that nobody uses may end while the workload's pods are taken.
+    options.copies.use(copy, yield* Clock.currentTimeMillis)
+    if (replaces !== undefined) yield* takePods(options, wanted, replaces, metadata.name)
+    const now = yield* Clock.currentTimeMillis
+    const target = copyTarget(metadata, copy.record, options.copies.state(copy, now), now)
+    return wanted.order === undefined ? sharedCopyTarget(target) : target
+  })
+
+/** Makes the copy of this name. `id`: of the session that it is made for. */
+const makeCopy = (
+  options: CreateCopyOptions,
+  wanted: Wanted,
+  name: string,
+  id: SessionId
+): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { asked, order, owner, request } = wanted
+    const { namespace } = asked
+    const { replaces, selector, template } = yield* original(options, wanted)
+    const record = {
+      owner,
+      session: sessionIdHex(id),
+      ...(order === undefined ? {} : { primary: order.primary }),
+      ...(replaces === undefined ? {} : { replaces })
+    }
+    const { awaited, copies, image } = options
+    // Before the pod is made: a session could begin on a pod that has to go at once.
+    if (replaces !== undefined) yield* unlessTaken(wanted, replaces, name, copies.workloads.takenBy)
+    const pod = yield* Effect.fromResult(
+      Result.mapError(copiedPod({ name, namespace, request, template, selector, record, image }), badRequest)
+    )
+    const made = yield* createPod(options, wanted, name, pod)
+    const kept = copyRecord(made.metadata)
+    if (kept === undefined) return yield* internalError(`The copy ${name} has lost its annotation to a webhook.`)
+    if (kept.owner.userId !== owner.userId)
+      return yield* internalError(`There is a copy ${name} of another user already. Try again.`)
+    if (replaces !== undefined)
+      yield* Effect.tapError(takePods(options, wanted, replaces, name), () =>
+        Effect.ignore(awaited.delete(pods, name, { namespace }))
+      )
+    yield* audit({
+      act: "copied",
+      ...askedBy(asked, owner),
+      session: sessionIdName(id),
+      namespace,
+      target: formatTargetName(request.target),
+      owner: owner.k8sUsername,
+      copy: name,
+      scaleDown: request.scaleDown
+    })
+    return copyTarget(made.metadata, kept, { phase: "InProgress" }, yield* Clock.currentTimeMillis)
+  })
+
+const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { asked, order, owner, request } = wanted
+    const id = order === undefined ? yield* newSessionId : orderedSession(order)
+    const name = copyName(request.target.name, sessionIdName(id))
+    const copy = { namespace: asked.namespace, name, user: owner.k8sUsername }
+    const there = () =>
+      options.copies.all().map(({ pod: { metadata }, record }) => ({
+        namespace: String(metadata.namespace),
+        name: metadata.name,
+        user: record.owner.k8sUsername
+      }))
+    return yield* options.inPlace({ copy, there }, makeCopy(options, wanted, name, id))
+  })
+
+const createWanted = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { asked, request } = wanted
+    yield* allowed(options, wanted)
+    yield* options.permitted({ namespace: asked.namespace, ...request })
+    const earlier = earlierCopy(options, wanted, yield* Clock.currentTimeMillis)
+    return yield* earlier === undefined ? newCopy(options, wanted) : sameCopy(options, wanted, earlier)
+  })
+
+/**
+ * Makes the copy; the result is a copy target that is on its way. `order`: of the primary that asks, for this owner. Of
+ * requests at once for copies that replace one workload, each sees what the one before it has made.
+ */
+export const createCopy = (
+  options: CreateCopyOptions,
+  asked: CopyTargetRequest,
+  owner: SessionOwner,
+  order?: CopyOrder
+): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.flatMap(Effect.fromResult(Result.mapError(readCopyRequest(asked.body), badRequest)), (request) => {
+    const made = createWanted(options, { asked, owner, request, order })
+    return request.scaleDown ? options.inTurn(`${asked.namespace}/${request.path}`, made) : made
+  })

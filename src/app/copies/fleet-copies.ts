@@ -1,0 +1,483 @@
+/**
+ * Copies of targets over many clusters, as a primary serves them: orders one copy of one name from each cluster, asks
+ * the clusters how far theirs are, and says which pod a session on the copy is for. The primary keeps no record of
+ * them; `domain/copies/fleet-copy.ts` decides from what the clusters answer.
+ */
+
+import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
+import { copyName } from "../../domain/copies/copied-pod.ts"
+import { fleetCopyTarget, sharedCopyTarget } from "../../domain/copies/copy-info.ts"
+import type { CopyOrder } from "../../domain/copies/copy-order.ts"
+import { type CopyRequest, readCopyRequest } from "../../domain/copies/copy-request.ts"
+import { fleetCopyPlan, type FleetCopyPlan, type MemberCopy, noCopyText } from "../../domain/copies/fleet-copy.ts"
+import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
+import type { SessionStart } from "../../domain/fleet/configuration.ts"
+import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
+import { jsonEqual } from "../../domain/json.ts"
+import type { CopyTarget } from "../../domain/resources/copy-target.ts"
+import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import { type SessionId, sessionIdHex, sessionIdName } from "../../domain/sessions/session-id.ts"
+import { parseTargetJson } from "../../domain/targets/target-json.ts"
+import { formatTargetName } from "../../domain/targets/target-path.ts"
+import type { Target } from "../../domain/targets/target.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
+import { askedBy } from "../api/asked-by.ts"
+import type { ConnectedCopy, CopyConnect, CopyTargets, FurtherStatus, ReachedCluster } from "../api/capability.ts"
+import type { CopySelection, CopyTargetRequest } from "../api/operator-facade.ts"
+import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import { audit } from "../kernel/audit.ts"
+import { countHolding } from "../kernel/holdings.ts"
+import type { InTurn } from "../kernel/in-turn.ts"
+import { logWarning } from "../kernel/log.ts"
+import type { CountedCopy, InPlace } from "./copy-places.ts"
+import { type CreateCopyOptions, mayCopy, newSessionId } from "./create-copy.ts"
+import { noSuchCopy } from "./local-copies.ts"
+import { type Answer, askClusters, orderCopy, type OrderedCopy } from "./ordered-copies.ts"
+
+/** Milliseconds between two looks at copies that nobody asks for, so that the operator's status is true. */
+const lookEvery = 10_000
+/** Milliseconds after which a copy is forgotten of which its default cluster tells nothing any more. */
+const forgetAfter = 300_000
+
+export interface FleetCopiesOptions {
+  /** The API of the primary's own cluster, with retries. */
+  readonly awaited: KubeApi
+  readonly clusters: () => ReadonlyArray<ReachedCluster>
+  readonly inPlace: InPlace
+  /** Requests of one name come one after the other. */
+  readonly inTurn: InTurn
+  /** Fails if mirrord policies of the primary's cluster forbid the copy. */
+  readonly permitted: CreateCopyOptions["permitted"]
+  /** Name of the primary's cluster as a DNS label. */
+  readonly primary: string
+  readonly sessionStart: SessionStart
+}
+
+export interface FleetCopies extends Omit<CopyTargets, "createOrdered"> {
+  readonly status: () => NonNullable<FurtherStatus["copy_targets"]>
+}
+
+type Ordered = ReadonlySet<ClusterName>
+
+/** The knowledge of this process about one copy. All of it is found out again after a change of leaders. */
+interface Known {
+  /** The Kubernetes user whose copy it is. */
+  readonly user: string
+  shown: CopyTarget
+  /** When the default cluster last told of it, epoch ms. */
+  seenAt: number
+  /** Since when the default's copy is ready, epoch ms. */
+  readySince: number | undefined
+  /** The clusters that did not carry out the last order. */
+  readonly problems: Map<ClusterName, { readonly why: string; readonly isFinal: boolean }>
+  readonly underWay: Set<ClusterName>
+  /** The clusters that have carried out an order of this process. */
+  ordered: Ordered
+  /** The order that the other clusters get, once this process knows that its user may have the copy. */
+  placed: Placed | undefined
+}
+
+/** An order as this process stands for it. The default cluster cannot change it. */
+interface Placed {
+  readonly order: CopyOrder
+  readonly request: CopyRequest
+}
+
+interface State {
+  readonly options: FleetCopiesOptions
+  /** By `namespace/name`. */
+  readonly known: Map<string, Known>
+  /** Runs an effect in the background. */
+  readonly run: (effect: Effect.Effect<void>) => unknown
+  isLooking: boolean
+}
+
+/** The answers of the clusters. */
+interface Found {
+  readonly answers: ReadonlyMap<ClusterName, Answer>
+  readonly defaultCluster: ClusterName
+  /** The default cluster's copies. */
+  readonly copies: ReadonlyArray<OrderedCopy>
+  /** {@link Known.ordered} of each copy when the clusters were asked: their answers know no later order. */
+  readonly orderedBefore: ReadonlyMap<string, Ordered>
+  /** Whether a session that has begun on the copy asks. */
+  readonly isBegun?: boolean | undefined
+}
+
+/** One copy as the clusters have it. */
+interface Judged {
+  readonly ordered: OrderedCopy
+  readonly known: Known
+  readonly plan: FleetCopyPlan
+}
+
+const keyOf = ({ metadata: { name, namespace } }: CopyTarget): string => `${namespace}/${name}`
+
+const defaultOf = ({ options }: State): ReachedCluster | undefined =>
+  options.clusters().find(({ isDefault }) => isDefault)
+
+/**
+ * The copy of another cluster than the default. An order that a process before this one has given may have been cut
+ * short, and its pod have been made and no more: before there is a session, a failed copy is ordered once again.
+ */
+const memberCopy = (
+  known: Known,
+  cluster: ClusterName,
+  answer: Answer,
+  { isBegun, key, orderedBefore }: { readonly key: string } & Pick<Found, "isBegun" | "orderedBefore">
+): MemberCopy => {
+  if (Result.isFailure(answer)) return { _tag: "Unknown", ...answer.failure }
+  const problem = known.problems.get(cluster)
+  const found = answer.success.find(({ copy }) => keyOf(copy) === key)?.copy.status
+  if (found !== undefined) {
+    const { failure_message: message, phase } = found
+    const isCarriedOut = orderedBefore.get(key)?.has(cluster) === true || problem?.isFinal === true
+    if (phase === "Failed" && !isBegun && !isCarriedOut)
+      return { _tag: "Absent", problem: message ?? "its copy has failed" }
+    return { _tag: "Present", state: { phase, ...(message === undefined ? {} : { message }) } }
+  }
+  if (problem === undefined) return { _tag: "Absent" }
+  return problem.isFinal ? { _tag: "Refused", why: problem.why } : { _tag: "Absent", problem: problem.why }
+}
+
+/** Judges a copy of the default cluster by what all clusters have answered. */
+const judged = (
+  { known: all, options }: State,
+  { answers, defaultCluster, isBegun = false, orderedBefore }: Found,
+  ordered: OrderedCopy,
+  now: number
+): Judged => {
+  const { copy } = ordered
+  const key = keyOf(copy)
+  const known = all.get(key) ?? {
+    user: ordered.order.owner.k8sUsername,
+    shown: copy,
+    seenAt: now,
+    readySince: undefined,
+    problems: new Map(),
+    underWay: new Set(),
+    ordered: new Set(),
+    placed: undefined
+  }
+  all.set(key, known)
+  known.seenAt = now
+  const { failure_message: message, phase } = copy.status
+  known.readySince = phase === "Ready" ? (known.readySince ?? now) : undefined
+  const others = new Map(
+    [...answers].flatMap(([cluster, answer]) =>
+      cluster === defaultCluster
+        ? []
+        : [[cluster, memberCopy(known, cluster, answer, { isBegun, key, orderedBefore })] as const]
+    )
+  )
+  const plan = fleetCopyPlan(
+    {
+      defaultCluster,
+      atDefault: { phase, ...(message === undefined ? {} : { message }) },
+      others,
+      readySince: known.readySince,
+      sessionStart: options.sessionStart
+    },
+    now
+  )
+  known.shown = fleetCopyTarget(copy, plan.state)
+  return { ordered, known, plan }
+}
+
+const noDefault = internalError("There is no default cluster now. Try again in a moment.")
+
+/** Asks all clusters; fails without the default's answer, without which nothing is known of any copy. */
+const find = (state: State, namespace?: string, name?: string): Effect.Effect<Found, ApiError> =>
+  Effect.gen(function* () {
+    const { clusters, primary } = state.options
+    const orderedBefore = new Map([...state.known].map(([key, { ordered }]) => [key, ordered]))
+    const answers = yield* askClusters(clusters(), { primary, namespace, name })
+    const defaultCluster = defaultOf(state)?.name
+    const answer = defaultCluster === undefined ? undefined : answers.get(defaultCluster)
+    if (defaultCluster === undefined || answer === undefined) return yield* noDefault
+    if (Result.isSuccess(answer)) return { answers, defaultCluster, copies: answer.success, orderedBefore }
+    return yield* internalError(
+      `The copies of targets in the default cluster ${defaultCluster} are not known: ${answer.failure.why}. Try ` +
+        "again in a moment."
+    )
+  })
+
+/** Whether a cluster would refuse the same order again. */
+const isFinal = ({ code }: KubeError): boolean => code === 400 || code === 403 || code === 404 || code === 422
+
+const orderFrom = (
+  { known, ordered: { copy } }: Judged,
+  { order, request }: Placed,
+  cluster: ReachedCluster
+): Effect.Effect<void> =>
+  Effect.suspend(() => {
+    const { name } = cluster
+    if (known.underWay.has(name)) return Effect.void
+    known.underWay.add(name)
+    return orderCopy(cluster, order, copy.metadata.namespace, request).pipe(
+      Effect.matchEffect({
+        onSuccess: () =>
+          Effect.sync(() => {
+            known.problems.delete(name)
+            known.ordered = new Set([...known.ordered, name])
+          }),
+        onFailure: (error) => {
+          known.problems.set(name, { why: error.detail, isFinal: isFinal(error) })
+          return logWarning("cluster makes no copy", { copy: keyOf(copy), cluster: name, problem: error.detail })
+        }
+      }),
+      Effect.ensuring(Effect.sync(() => void known.underWay.delete(name)))
+    )
+  })
+
+/** Orders the copies that are missing; nobody waits for them. */
+const orderMissing = (state: State, copy: Judged, placed: Placed): void => {
+  for (const cluster of state.options.clusters())
+    if (copy.plan.order.includes(cluster.name)) state.run(orderFrom(copy, placed, cluster))
+}
+
+/**
+ * The order that the other clusters get. An earlier process's is known only from the default cluster, where others may
+ * have written it: it counts once its user asks for the copy, and may have it by their rights here.
+ */
+const placedFor = (state: State, { known, ordered }: Judged, caller: Caller): Effect.Effect<Placed | undefined> =>
+  Effect.gen(function* () {
+    if (known.placed !== undefined) return known.placed
+    const { copy, order } = ordered
+    const { namespace } = copy.metadata
+    if (order.owner.k8sUsername !== caller.user) return undefined
+    const { awaited, permitted } = state.options
+    const request = yield* Effect.fromResult(readCopyRequest({ spec: copy.spec }))
+    yield* mayCopy(awaited, { caller, namespace }, request)
+    yield* permitted({ namespace, ...request })
+    known.placed = { order, request }
+    return known.placed
+  }).pipe(Effect.catch(() => Effect.undefined))
+
+/** Looks at all copies, and forgets those that are gone. */
+const lookAtAll = (state: State): Effect.Effect<ReadonlyArray<Judged>, ApiError> =>
+  Effect.gen(function* () {
+    // A copy that is made while the clusters answer is in no answer.
+    const before = [...state.known.keys()]
+    const found = yield* find(state)
+    const now = yield* Clock.currentTimeMillis
+    const keys = new Set(found.copies.map(({ copy }) => keyOf(copy)))
+    for (const key of before) if (!keys.has(key)) state.known.delete(key)
+    return found.copies.map((ordered) => judged(state, found, ordered, now))
+  })
+
+/** Forgets copies whose default cluster is away for long. They are learnt anew from it when it is back. */
+const forgetUnseen = (state: State): Effect.Effect<void> =>
+  Effect.map(Clock.currentTimeMillis, (now) => {
+    for (const [key, { seenAt }] of state.known) if (now >= seenAt + forgetAfter) state.known.delete(key)
+  })
+
+/** Looks again and again as long as there are copies. */
+const keepLooking = (state: State): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    while (state.known.size > 0) {
+      yield* Effect.sleep(lookEvery)
+      yield* lookAtAll(state).pipe(
+        Effect.asVoid,
+        Effect.catch(() => forgetUnseen(state))
+      )
+    }
+  }).pipe(Effect.ensuring(Effect.sync(() => void (state.isLooking = false))))
+
+/** Begins to look at the copies that are known by now. */
+const follow = (state: State): void => {
+  if (state.isLooking || state.known.size === 0) return
+  state.isLooking = true
+  state.run(keepLooking(state))
+}
+
+/** One copy, which is used by that, and carried on. */
+const judgedOne = (
+  state: State,
+  { caller, isBegun, name, namespace }: Pick<CopyConnect, "caller" | "name" | "namespace"> & Pick<Found, "isBegun">
+): Effect.Effect<Judged, ApiError> =>
+  Effect.gen(function* () {
+    const found = { ...(yield* find(state, namespace, name)), isBegun }
+    const ordered = found.copies.find(({ copy }) => keyOf(copy) === `${namespace}/${name}`)
+    if (ordered === undefined) {
+      state.known.delete(`${namespace}/${name}`)
+      return yield* noSuchCopy(namespace, name)
+    }
+    const copy = judged(state, found, ordered, yield* Clock.currentTimeMillis)
+    const placed = copy.plan.order.length === 0 ? undefined : yield* placedFor(state, copy, caller)
+    if (placed !== undefined) orderMissing(state, copy, placed)
+    follow(state)
+    return copy
+  })
+
+/** While the default cluster does not answer, its copy is as it was; a lost cluster's has failed. */
+const shownMeanwhile = (
+  state: State,
+  namespace: string,
+  name: string,
+  problem: ApiError
+): Effect.Effect<CopyTarget, ApiError> => {
+  const shown = state.known.get(`${namespace}/${name}`)?.shown
+  if (shown === undefined || problem.code === 404) return Effect.fail(problem)
+  const lost = defaultOf(state)?.lost()
+  return Effect.succeed(
+    lost === undefined ? shown : fleetCopyTarget(shown, { phase: "Failed", message: problem.message })
+  )
+}
+
+/** The copy's pod as the target of its sessions. `container`: the one that the user named. */
+const podTarget = (name: string, container?: string): string =>
+  formatTargetName({ _tag: "Workload", kind: "pod", name, container })
+
+/** A session that has begun keeps the target that it has, if that is the copy. */
+const sessionTarget = (begun: CopyConnect["begun"], name: string, container?: string): string => {
+  const pod = podTarget(name)
+  const its = begun?.target
+  return its !== undefined && (its === pod || its.startsWith(`${pod}.container.`)) ? its : podTarget(name, container)
+}
+
+/** The target that was copied; nothing if it is not known. */
+const copiedOf = (copy: CopyTarget | undefined): Target | undefined =>
+  Result.getOrUndefined(parseTargetJson(copy?.spec["target"]))
+
+const connected = (
+  state: State,
+  { begun, caller, name, namespace, owner }: CopyConnect
+): Effect.Effect<ConnectedCopy, ApiError> =>
+  Effect.gen(function* () {
+    const found = yield* Effect.result(judgedOne(state, { namespace, name, caller, isBegun: begun !== undefined }))
+    if (Result.isFailure(found)) {
+      // The session itself knows whether it can go on; its owner and its target are checked there.
+      if (begun === undefined) return yield* found.failure
+      const of = copiedOf(state.known.get(`${namespace}/${name}`)?.shown)
+      return { target: sessionTarget(begun, name), scaledown: false, of, leftOut: new Map() }
+    }
+    const { known, ordered, plan } = found.success
+    if ((known.placed?.order ?? ordered.order).owner.userId !== owner.userId)
+      return yield* forbidden(`The copy target ${name} belongs to another user.`)
+    const of = known.placed?.request.target ?? copiedOf(ordered.copy)
+    return {
+      target: sessionTarget(begun, name, of !== undefined && "container" in of ? of.container : undefined),
+      of,
+      scaledown: ordered.copy.spec["scale_down"] === true,
+      leftOut: new Map(plan.leftOut.map(({ cluster, why }) => [cluster, noCopyText(why)]))
+    }
+  })
+
+/** The refusal of the default cluster, in whose words the client is refused. */
+const refusedBy = (cluster: ClusterName, { code, detail, reason }: KubeError): ApiError => {
+  const message = `In the default cluster ${cluster}: ${detail}`
+  if (code === 400 || code === 422) return badRequest(message)
+  if (code === 403 || code === 404 || code === 409)
+    return new ApiError({ code, reason: reason === "Other" ? "Conflict" : reason, message })
+  return internalError(message)
+}
+
+/** A request for a copy that could be read. */
+interface Wanted {
+  readonly asked: CopyTargetRequest
+  readonly owner: SessionOwner
+  readonly request: CopyRequest
+}
+
+/** The copy that the same user has asked for already, as in a single cluster. */
+const isSame = ({ ordered: { copy, order }, plan }: Judged, { owner, request }: Wanted): boolean =>
+  request.scaleDown &&
+  order.owner.userId === owner.userId &&
+  plan.state.phase !== "Failed" &&
+  jsonEqual(copy.spec, request.sent)
+
+/** Makes the copy. `id`: of the session that it is made for. */
+const makeCopy = (
+  state: State,
+  { asked, owner, request }: Wanted,
+  id: SessionId
+): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { namespace } = asked
+    const cluster = defaultOf(state)
+    if (cluster === undefined) return yield* noDefault
+    const order: CopyOrder = { primary: state.options.primary, session: sessionIdHex(id), owner }
+    // First there, and elsewhere only then: the copy is there as long as the default cluster's is.
+    const ordered = yield* Effect.mapError(orderCopy(cluster, order, namespace, request), (error) =>
+      refusedBy(cluster.name, error)
+    )
+    const answers = new Map<ClusterName, Answer>(state.options.clusters().map(({ name }) => [name, Result.succeed([])]))
+    const found = { answers, defaultCluster: cluster.name, copies: [ordered], orderedBefore: new Map() }
+    const copy = judged(state, found, ordered, yield* Clock.currentTimeMillis)
+    copy.known.placed = { order, request }
+    orderMissing(state, copy, copy.known.placed)
+    follow(state)
+    yield* audit({
+      act: "copied",
+      ...askedBy(asked, owner),
+      session: sessionIdName(id),
+      namespace,
+      target: formatTargetName(request.target),
+      owner: owner.k8sUsername,
+      clusters: state.options.clusters().map(({ name }) => name),
+      copy: ordered.copy.metadata.name,
+      scaleDown: request.scaleDown
+    })
+    return copy.known.shown
+  })
+
+const newCopy = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { asked, owner, request } = wanted
+    const id = yield* newSessionId
+    const name = copyName(request.target.name, sessionIdName(id))
+    const copy = { namespace: asked.namespace, name, user: owner.k8sUsername }
+    const there = (): ReadonlyArray<CountedCopy> =>
+      [...state.known.values()].map(({ shown: { metadata }, user }) => ({ ...metadata, user }))
+    return yield* state.options.inPlace({ copy, there }, makeCopy(state, wanted, id))
+  })
+
+const createWanted = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.gen(function* () {
+    const { awaited, permitted } = state.options
+    const { asked, request } = wanted
+    yield* mayCopy(awaited, asked, request)
+    yield* permitted({ namespace: asked.namespace, ...request })
+    const all = yield* lookAtAll(state)
+    follow(state)
+    const earlier = all.find((copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted))
+    if (earlier !== undefined) {
+      const { name, namespace } = earlier.ordered.copy.metadata
+      return sharedCopyTarget((yield* judgedOne(state, { namespace, name, caller: asked.caller })).known.shown)
+    }
+    return yield* newCopy(state, wanted)
+  })
+
+const create = (state: State, asked: CopyTargetRequest, owner: SessionOwner): Effect.Effect<CopyTarget, ApiError> =>
+  Effect.flatMap(Effect.fromResult(Result.mapError(readCopyRequest(asked.body), badRequest)), (request) => {
+    const made = createWanted(state, { asked, owner, request })
+    return request.scaleDown ? state.options.inTurn(`${asked.namespace}/${request.path}`, made) : made
+  })
+
+const list = (state: State, { namespace }: CopySelection): Effect.Effect<ReadonlyArray<CopyTarget>, ApiError> =>
+  Effect.gen(function* () {
+    const found = yield* find(state, namespace)
+    const now = yield* Clock.currentTimeMillis
+    const all = found.copies.map((ordered) => judged(state, found, ordered, now).known.shown)
+    follow(state)
+    return all
+  })
+
+export const makeFleetCopies = (options: FleetCopiesOptions): Effect.Effect<FleetCopies, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const known = new Map<string, Known>()
+    yield* countHolding("copies over many clusters", () => known.size)
+    const state: State = { options, known, run: yield* FiberSet.makeRuntime<never>(), isLooking: false }
+    return {
+      create: (asked, owner) => create(state, asked, owner),
+      list: (selection) => list(state, selection),
+      get: (namespace, name, caller) =>
+        judgedOne(state, { namespace, name, caller }).pipe(
+          Effect.map((copy) => copy.known.shown),
+          Effect.catch((problem) => shownMeanwhile(state, namespace, name, problem))
+        ),
+      connect: (session) => connected(state, session),
+      status: () => [...known.values()].map(({ shown }) => ({ pod_name: shown.metadata.name, copy_target: shown }))
+    }
+  })

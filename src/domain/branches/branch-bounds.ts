@@ -1,0 +1,29 @@
+/**
+ * How many branches of databases there may be at a time, and the sentence for a branch that is beyond. A branch has no
+ * user who could be counted: nothing in its object says who made it.
+ *
+ * Not here: counting them (app/branches/branch-places.ts), and the memory of one of them (kept-branch.ts).
+ */
+
+import { reachedBound, type SessionBounds } from "../sessions/session-bounds.ts"
+
+type BranchBounds = Pick<SessionBounds, "branches" | "branchesPerNamespace">
+
+/** Why a branch is beyond a bound, as a sentence; `undefined` if it is not. `others`: namespaces of the others. */
+export const branchBoundProblem = (
+  bounds: BranchBounds,
+  namespace: string,
+  others: ReadonlyArray<string>
+): string | undefined => {
+  const beside = others.filter((one) => one === namespace).length
+  const problem =
+    beside >= bounds.branchesPerNamespace
+      ? reachedBound(`branches of namespace ${namespace}`, "branchesPerNamespace", beside, bounds.branchesPerNamespace)
+      : others.length >= bounds.branches
+        ? reachedBound("branches of all namespaces", "branches", others.length, bounds.branches)
+        : undefined
+  return problem === undefined
+    ? undefined
+    : `${problem.charAt(0).toUpperCase()}${problem.slice(1)}; stop one (mirrord db-branches stop), or ask an ` +
+        "administrator to raise the value."
+}

@@ -1,0 +1,48 @@
+/**
+ * Decides about one branch in the default cluster whether it is a copy without origin, which is deleted.
+ *
+ * Not here: everything about a copy whose origin is there (origin-plan.ts).
+ */
+
+import { isObject } from "../../json.ts"
+import type { Precondition } from "../../sessions/session-action.ts"
+import type { CopyOwner, OriginMarks, SyncedBranch } from "./synced-branch.ts"
+
+/** Everything from which the fate of a branch in the default cluster follows. */
+export interface ObservedCopy {
+  readonly copy: SyncedBranch
+  readonly owner: CopyOwner
+  /** Whether a complete list of the origins is known; before it, nothing proves that one is gone. */
+  readonly areOriginsComplete: boolean
+  /** This process has seen the origin, so somebody has deleted it meanwhile. */
+  readonly wasOriginSeen: boolean
+  /** Another origin waits for the name. */
+  readonly isNameWanted: boolean
+}
+
+/** Delete the copy, whose origin is gone. */
+export interface DeleteCopy {
+  readonly _tag: "DeleteCopy"
+  readonly marks: OriginMarks
+  /** The copy as it was judged: a session may begin to use it meanwhile. */
+  readonly precondition: Precondition
+}
+
+const isUsed = ({ status }: SyncedBranch): boolean => {
+  const sessions = status?.["sessionInfo"]
+  return isObject(sessions) && Object.keys(sessions).length > 0
+}
+
+/**
+ * The next actions for a branch in the default cluster. A person's delete wins over sessions that use the branch. An
+ * origin that nobody has seen may be missing because the primary was restored from a backup, so a copy that is used is
+ * left to its TTL then.
+ */
+export const planCopy = (observed: ObservedCopy): ReadonlyArray<DeleteCopy> => {
+  const { areOriginsComplete, copy, isNameWanted, owner, wasOriginSeen } = observed
+  const { resourceVersion = "", uid } = copy.metadata
+  if (owner._tag === "Stranger" || owner.isThere || !areOriginsComplete || uid === undefined) return []
+  return wasOriginSeen || isNameWanted || !isUsed(copy)
+    ? [{ _tag: "DeleteCopy", marks: owner.marks, precondition: { uid, resourceVersion } }]
+    : []
+}

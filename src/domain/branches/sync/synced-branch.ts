@@ -1,0 +1,135 @@
+/**
+ * A branch of a database as the synchronisation between two clusters of a fleet sees it: its origin in the primary's
+ * cluster, and its copy in the default cluster. Spec and status are JSON of any shape, because fields that this version
+ * does not know travel along.
+ *
+ * Not here: what a spec asks for (domain/branches/branch-request.ts).
+ */
+
+import * as Schema from "effect/Schema"
+import { type ClusterName, clusterName } from "../../fleet/cluster-name.ts"
+import { asString, at, isObject, type JsonObject } from "../../json.ts"
+import { branchDatabases } from "../../resources/branches/branch-database.ts"
+import { keptBy } from "../../resources/kept-fields.ts"
+import { isBeingDeleted, ObjectMeta } from "../../resources/object-meta.ts"
+import type { ResourceDescriptor, WatchedResource } from "../../resources/resource-descriptor.ts"
+
+const fields = Schema.optionalKey(Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown)))
+
+export const SyncedBranch = Schema.Struct({ metadata: ObjectMeta, spec: fields, status: fields })
+export type SyncedBranch = typeof SyncedBranch.Type
+
+/** A kind of branches, of which every object can be read. */
+export type SyncedKind = WatchedResource<SyncedBranch>
+
+/** A kind of branches as it is kept the same in two clusters. */
+export const syncedKind = ({
+  group,
+  keeps = keptBy(SyncedBranch),
+  kind,
+  plural,
+  scope,
+  version
+}: ResourceDescriptor<unknown>): SyncedKind => ({ group, version, kind, plural, scope, schema: SyncedBranch, keeps })
+
+/** The kind BranchDatabase. */
+export const syncedBranches = syncedKind(branchDatabases)
+
+/** The place of a branch in one cluster. */
+export interface BranchAddress {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** `status.copy` of an origin: the branch whose status it repeats. */
+export interface CopyReference {
+  readonly cluster: ClusterName
+  readonly namespace: string
+  readonly uid: string
+  /** Somebody else made the branch, so it is never written or deleted. */
+  readonly borrowed?: true
+}
+
+/** The reference to the copy that an origin's status holds; nothing: no copy is known to have been there. */
+export const copyOf = ({ status }: Pick<SyncedBranch, "status">): CopyReference | undefined => {
+  const copy = at(status, "copy")
+  const [cluster, namespace, uid] = ["cluster", "namespace", "uid"].map((field) => asString(at(copy, field)))
+  if (cluster === undefined || namespace === undefined || uid === undefined) return undefined
+  const isBorrowed = at(copy, "borrowed") === true
+  return { cluster: clusterName(cluster), namespace, uid, ...(isBorrowed ? { borrowed: true as const } : {}) }
+}
+
+export const phaseOf = ({ status }: Pick<SyncedBranch, "status">): string | undefined => asString(at(status, "phase"))
+
+const plainValue = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(plainValue)
+  if (isObject(value)) return plain(value)
+  return Number.isInteger(value) ? Math.min(Number(value), Number.MAX_SAFE_INTEGER) : value
+}
+
+/**
+ * An object as it means the same in both clusters: a field that is null is left out, because merge patches cannot set
+ * it, and no integer is larger than one that JavaScript holds exactly: a client may ask for any TTL.
+ */
+export const plain = (object: Readonly<JsonObject> | null | undefined): JsonObject =>
+  Object.fromEntries(
+    Object.entries(object ?? {}).flatMap(([key, value]) =>
+      value === null || value === undefined ? [] : [[key, plainValue(value)]]
+    )
+  )
+
+/** Annotations by which a copy names its origin. */
+export const originAnnotations = {
+  /** UID of the namespace `kube-system` of the origin's cluster: names of clusters are not unique among primaries. */
+  clusterUid: "operator.metalbear.co/branch-origin-cluster-uid",
+  namespace: "operator.metalbear.co/branch-origin-namespace",
+  uid: "operator.metalbear.co/branch-origin-uid",
+  /** The origin's `metadata.generation` that the copy's spec is of. */
+  generation: "operator.metalbear.co/branch-origin-generation",
+  /** Id of the session that has named the origin last, and that comes to the copy when it has started. */
+  awaitedBy: "operator.metalbear.co/branch-awaited-by",
+  /** Since when, by the primary's clock. */
+  awaitedSince: "operator.metalbear.co/branch-awaited-since"
+} as const
+
+/** Label of a copy, for people: the name of its origin's cluster as a DNS label. */
+export const originLabel = "operator.metalbear.co/branch-origin-cluster"
+
+/** The origin that a copy names. */
+export interface OriginMarks {
+  readonly clusterUid: string
+  readonly namespace: string
+  readonly uid: string
+  readonly generation: number | undefined
+}
+
+/** The origin of a copy; nothing: the branch is no copy. */
+export const originOf = ({ metadata: { annotations } }: Pick<SyncedBranch, "metadata">): OriginMarks | undefined => {
+  const clusterUid = annotations?.[originAnnotations.clusterUid]
+  const namespace = annotations?.[originAnnotations.namespace]
+  const uid = annotations?.[originAnnotations.uid]
+  const generation = Number(annotations?.[originAnnotations.generation])
+  return clusterUid === undefined || namespace === undefined || uid === undefined
+    ? undefined
+    : { clusterUid, namespace, uid, generation: Number.isSafeInteger(generation) ? generation : undefined }
+}
+
+/** To whom a branch in the default cluster belongs, as one primary sees it. */
+export type CopyOwner =
+  /** A user of that cluster, or another primary. */
+  | { readonly _tag: "Stranger" }
+  /** An origin of this primary. `isThere`: it exists, and is not being deleted. */
+  | { readonly _tag: "Origin"; readonly marks: OriginMarks; readonly isThere: boolean }
+
+/** `primaryUid`: UID of the primary's cluster. `originAt`: the origin at a place now. */
+export const ownerOf = (
+  copy: SyncedBranch,
+  primaryUid: string,
+  originAt: (address: BranchAddress) => SyncedBranch | undefined
+): CopyOwner => {
+  const marks = originOf(copy)
+  if (marks?.clusterUid !== primaryUid) return { _tag: "Stranger" }
+  const origin = originAt({ namespace: marks.namespace, name: copy.metadata.name })
+  const isThere = origin?.metadata.uid === marks.uid && !isBeingDeleted(origin.metadata)
+  return { _tag: "Origin", marks, isThere }
+}

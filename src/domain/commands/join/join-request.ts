@@ -1,0 +1,128 @@
+/**
+ * A cluster that is to join a fleet, as a person asks for it: its entry in the primary's list of clusters, and the
+ * values of the charts of both clusters.
+ *
+ * Not here: whether it may join (join-plan.ts).
+ */
+
+import { quoted } from "../../clean-text.ts"
+import { clusterNameProblem } from "../../fleet/cluster-name.ts"
+import { encodeBase64Text } from "../../fleet/credentials/base64.ts"
+import type { AuthType } from "../../fleet/credentials/cluster-auth.ts"
+import type { JsonObject } from "../../json.ts"
+
+/** The kinds of credentials, as the flag `--provider` names them. */
+export const joinProviders = ["token", "mtls", "eks", "aks"] as const
+export type JoinProvider = (typeof joinProviders)[number]
+
+/** Namespace of an operator unless a cluster's entry says another one. */
+export const usualNamespace = "mirrord"
+/** The service account that the chart makes on members, and the group that takes its place there. */
+export const memberAccount = "mirrord-operator-envoy"
+
+export interface JoinRequest {
+  readonly name: string
+  readonly provider: JoinProvider
+  /** URL of the member's API server. */
+  readonly server: string
+  /** PEM of its CA; without it the system's roots are used. */
+  readonly certificateAuthority: string | undefined
+  /** Namespace of the operator in the member. */
+  readonly namespace: string
+  readonly region: string | undefined
+  readonly tenantId: string | undefined
+  readonly clientId: string | undefined
+  /** Of the primary's identity in the member: group of the EKS access entry, or object id of the Entra group. */
+  readonly group: string | undefined
+  /** Name of the user in the client certificate that is given; empty if it names none. */
+  readonly user: string | undefined
+}
+
+const authTypeOf: Readonly<Record<JoinProvider, AuthType>> = {
+  token: "bearerToken",
+  mtls: "mtls",
+  eks: "eks",
+  aks: "aks"
+}
+
+/** Fields of a request that only some providers use, with the flag of each. */
+const fieldsOf = {
+  region: { flag: "--region", providers: ["eks"] },
+  tenantId: { flag: "--tenant-id", providers: ["aks"] },
+  clientId: { flag: "--client-id", providers: ["aks"] },
+  group: { flag: "--group", providers: ["eks", "aks"] },
+  user: { flag: "--client-certificate", providers: ["mtls"] }
+} as const satisfies Partial<
+  Record<keyof JoinRequest, { readonly flag: string; readonly providers: ReadonlyArray<JoinProvider> }>
+>
+
+const fieldProblems = (request: JoinRequest): ReadonlyArray<string> =>
+  Object.entries(fieldsOf).flatMap(([field, { flag, providers }]) => {
+    const given = request[field as keyof typeof fieldsOf]
+    const isUsed = (providers as ReadonlyArray<JoinProvider>).includes(request.provider)
+    return given === undefined || isUsed
+      ? []
+      : [`${flag}: found ${quoted(given)}, which --provider ${request.provider} does not use; leave it out.`]
+  })
+
+/** Mistakes in the request alone, one sentence each. */
+export const requestProblems = (request: JoinRequest): ReadonlyArray<string> => {
+  const name = clusterNameProblem(request.name)
+  const lacksGroup = request.provider === "aks" && request.group === undefined
+  return [
+    ...(name === undefined ? [] : [`The name is ${quoted(request.name)}: ${name}; give it another one.`]),
+    ...fieldProblems(request),
+    ...(lacksGroup
+      ? ["--group: found nothing; --provider aks needs the object id of the Entra group of the operator's identity."]
+      : [])
+  ]
+}
+
+/** The fields that are given. */
+const given = (fields: Readonly<Record<string, string | undefined>>): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+/** The cluster's value in `operator.multiCluster.clusters`, under its name. */
+const clusterFields = (request: JoinRequest): JsonObject =>
+  given({
+    server: request.server,
+    namespace: request.namespace === usualNamespace ? undefined : request.namespace,
+    caData: request.certificateAuthority === undefined ? undefined : encodeBase64Text(request.certificateAuthority),
+    authType: authTypeOf[request.provider],
+    region: request.region,
+    tenantId: request.tenantId,
+    clientId: request.clientId
+  })
+
+/** The cluster's entry in `clusters-config.yaml`. */
+export const clusterEntry = (request: JoinRequest): JsonObject => ({ name: request.name, ...clusterFields(request) })
+
+/** Values for the release of the primary, so that an upgrade keeps the entry. */
+export const primaryValues = (request: JoinRequest, isDefault: boolean): JsonObject => ({
+  operator: {
+    multiCluster: {
+      enabled: true,
+      ...(isDefault ? { defaultCluster: request.name } : {}),
+      clusters: Object.fromEntries([[request.name, clusterFields(request)]])
+    }
+  }
+})
+
+const rbacGroup = "rbac.authorization.k8s.io"
+
+/** Values for the release of the member. */
+export const memberValues = ({ group, namespace, provider, user }: JoinRequest): JsonObject => {
+  const identity = {
+    token: {},
+    mtls: {},
+    eks: { multiClusterMemberIamGroup: group ?? memberAccount },
+    aks: given({ multiClusterMemberAzureGroup: group })
+  }[provider]
+  return {
+    ...(namespace === usualNamespace ? {} : { namespace }),
+    operator: { multiClusterMember: true, ...identity },
+    ...(provider === "mtls" && user !== undefined && user !== ""
+      ? { rbac: { memberSubjects: [{ kind: "User", name: user, apiGroup: rbacGroup }] } }
+      : {})
+  }
+}

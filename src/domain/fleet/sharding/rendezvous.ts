@@ -1,0 +1,40 @@
+/**
+ * The owner that a cluster is to have: weighted rendezvous hashing. Each replica computes it by itself, from the same
+ * names and weights, so nobody has to tell the others.
+ *
+ * Not here: how an owner takes and gives up clusters (shard-plan.ts).
+ */
+
+import type { ClusterName, Sha256Hex } from "../cluster-name.ts"
+
+/** A replica that can own clusters. */
+export interface ShardReplica {
+  /** Name of its pod. */
+  readonly name: string
+  /** Its share of the clusters, relative to the other replicas; more than 0. */
+  readonly weight: number
+}
+
+/** 52 bits, the most that a number between 0 and 1 keeps all of. */
+const hashDigits = 13
+
+/** A number between 0 and 1, both excluded, that looks drawn by chance for each pair of names. */
+const chanceOf = (replica: string, cluster: ClusterName, sha256Hex: Sha256Hex): number =>
+  (Number.parseInt(sha256Hex(`${replica}\n${cluster}`).slice(0, hashDigits), 16) + 0.5) / 16 ** hashDigits
+
+/**
+ * The replica with the highest score, which is `-weight / ln(chance)`: the share of each replica is then proportional
+ * to its weight, and only clusters of a replica that left, or for one that came, get another owner. Nothing without
+ * replicas.
+ */
+export const rendezvousOwner = (
+  cluster: ClusterName,
+  replicas: ReadonlyArray<ShardReplica>,
+  sha256Hex: Sha256Hex
+): string | undefined => {
+  const scored = replicas.map(({ name, weight }) => ({
+    name,
+    score: -weight / Math.log(chanceOf(name, cluster, sha256Hex))
+  }))
+  return scored.toSorted((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))[0]?.name
+}

@@ -1,0 +1,60 @@
+/**
+ * The HTTP answers to clients whose session failed or ended, as Kubernetes Status objects.
+ *
+ * Not here: the sentences in them (session-failure.ts).
+ */
+
+import type { FailureReason, SessionFailure } from "../resources/session-failure.ts"
+
+/** A `metav1.Status` for a client whose request failed. */
+export interface KubeStatus {
+  readonly apiVersion: "v1"
+  readonly kind: "Status"
+  readonly metadata: Readonly<Record<never, never>>
+  readonly status: "Failure"
+  readonly code: number
+  readonly reason: string
+  readonly message: string
+}
+
+/**
+ * Any failure as a full Status object; the client trusts `code` and `reason` in it, not the HTTP line (operator-api.md
+ * §2.5).
+ */
+const kubeStatus = (code: number, reason: string, message: string): KubeStatus => ({
+  apiVersion: "v1",
+  kind: "Status",
+  metadata: {},
+  status: "Failure",
+  code,
+  reason,
+  message
+})
+
+const codes: Readonly<Record<FailureReason, readonly [code: number, reason: string]>> = {
+  NoSuchTarget: [404, "NotFound"],
+  UnusableTarget: [400, "BadRequest"],
+  TargetNotReady: [500, "InternalError"],
+  NoPods: [410, "ReconnectNotPossible"],
+  Forbidden: [403, "Forbidden"],
+  NotAllowed: [403, "Forbidden"],
+  OtherPrimary: [403, "Forbidden"],
+  TimedOut: [500, "InternalError"],
+  ClusterLost: [500, "InternalError"],
+  DefaultLost: [410, "ReconnectNotPossible"],
+  Error: [500, "InternalError"]
+}
+
+/**
+ * The answer to a held connect request of a session that failed: 404 no such target, 400 none that can be one, 403
+ * forbidden or not allowed, 410 for a session that ran and cannot go on, 500 else. Never 429, 503 or 504, on which the
+ * real client retries in silence for minutes (operator-api.md §2.4). `failure.message` is the full sentence, as
+ * `explainFailure` makes it and the parent's status keeps it.
+ */
+export const failureStatus = (failure: SessionFailure): KubeStatus => {
+  const [code, reason] = codes[failure.reason]
+  return kubeStatus(code, reason, failure.message)
+}
+
+/** Ends a client's reconnects for good: only 410 with this reason does (operator-api.md §8.8). */
+export const reconnectNotPossible = (why: string): KubeStatus => kubeStatus(410, "ReconnectNotPossible", why)

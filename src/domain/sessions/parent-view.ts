@@ -1,0 +1,142 @@
+/**
+ * Reads a parent: the fields that the plan needs, and the parts of its status that a client and other replicas need.
+ *
+ * Not here: any decision.
+ */
+
+import { clusterName, type ClusterName } from "../fleet/cluster-name.ts"
+import { findCondition, type Condition } from "../resources/condition.ts"
+import type {
+  ClusterSessionStatus,
+  MirrordMultiClusterSession,
+  SessionPhase
+} from "../resources/mirrord-multi-cluster-session.ts"
+import { isBeingDeleted, timeOf } from "../resources/object-meta.ts"
+import { isFailureReason, type SessionFailure } from "../resources/session-failure.ts"
+import type { ObservedSession } from "./observed-session.ts"
+import type { Precondition } from "./session-action.ts"
+
+/**
+ * Types of the conditions on a parent. Decisions take their times from `lastTransitionTime`, so that any replica can
+ * continue.
+ */
+export const parentConditions = {
+  /** The default cluster's part is usable. */
+  defaultReady: "DefaultReady",
+  /** A client may be connected. */
+  ready: "Ready",
+  /** The session failed; reason and message say why. */
+  failed: "Failed"
+} as const
+
+/** The fields of a parent that the plan reads. Times are epoch ms. */
+export interface ParentView {
+  readonly name: string
+  readonly uid: string
+  readonly generation: number | undefined
+  /** The generation that the status was written for. */
+  readonly observedGeneration: number | undefined
+  readonly createdAt: number
+  readonly deletedAt: number | undefined
+  readonly finalizers: ReadonlyArray<string>
+  readonly clusters: ReadonlyArray<ClusterName>
+  readonly defaultCluster: ClusterName | undefined
+  readonly phase: SessionPhase | undefined
+  /** In the order of the spec's clusters; clusters that only the status names come last. */
+  readonly recorded: ReadonlyMap<ClusterName, ClusterSessionStatus>
+  /** How many clusters were ready, as the status says it. */
+  readonly readyClusters: string | undefined
+  readonly conditions: ReadonlyArray<Condition>
+  readonly connectedAt: number | undefined
+  readonly closed: string | undefined
+  readonly precondition: Precondition
+}
+
+/** The entry of each cluster in a parent's status, in the order of {@link ParentView.recorded}. */
+const recordedOf = (
+  { status }: MirrordMultiClusterSession,
+  clusters: ReadonlyArray<ClusterName>
+): ParentView["recorded"] => {
+  const sessions = new Map(
+    Object.entries(status?.clusterSessions ?? {}).map(([name, entry]) => [clusterName(name), entry])
+  )
+  const ordered = [
+    ...clusters.filter((name) => sessions.has(name)),
+    ...[...sessions.keys()].filter((name) => !clusters.includes(name))
+  ]
+  return new Map(
+    ordered.flatMap((name): ReadonlyArray<readonly [ClusterName, ClusterSessionStatus]> => {
+      const entry = sessions.get(name)
+      return entry === undefined ? [] : [[name, entry]]
+    })
+  )
+}
+
+/** Reads a parent. Its creation and deletion are timed by this process's own clock. */
+export const parentView = (
+  parent: MirrordMultiClusterSession,
+  { createdSeenAt, deletedSeenAt, fleet }: Pick<ObservedSession, "createdSeenAt" | "deletedSeenAt" | "fleet">
+): ParentView => {
+  const { metadata, spec, status } = parent
+  const clusters = [...new Set(spec.clusters)].map(clusterName)
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? "",
+    generation: metadata.generation,
+    observedGeneration: status?.observedGeneration,
+    createdAt: createdSeenAt,
+    deletedAt: isBeingDeleted(metadata) ? (deletedSeenAt ?? createdSeenAt) : undefined,
+    finalizers: metadata.finalizers ?? [],
+    clusters,
+    defaultCluster: spec.defaultCluster === undefined ? fleet.defaultCluster : clusterName(spec.defaultCluster),
+    phase: status?.phase,
+    recorded: recordedOf(parent, clusters),
+    readyClusters: status?.readyClusters,
+    conditions: status?.conditions ?? [],
+    connectedAt: timeOf(status?.connectedTimestamp),
+    closed: status?.closed,
+    precondition: { uid: metadata.uid ?? "", resourceVersion: metadata.resourceVersion ?? "" }
+  }
+}
+
+/** Since when a condition has a status, epoch ms; nothing if its status is another. */
+export const conditionSince = (
+  conditions: ReadonlyArray<Condition> | undefined,
+  type: string,
+  status: "True" | "False"
+): number | undefined => {
+  const condition = findCondition(conditions, type)
+  return condition?.status === status ? timeOf(condition.lastTransitionTime) : undefined
+}
+
+/** Why a parent failed, as its status says, for whichever replica answers the client. */
+export const recordedFailure = (parent: MirrordMultiClusterSession): SessionFailure | undefined => {
+  if (parent.status?.phase !== "Failed") return undefined
+  const condition = findCondition(parent.status.conditions, parentConditions.failed)
+  if (condition === undefined) return { reason: "Error", message: parent.status.closed ?? "The session failed." }
+  return { reason: isFailureReason(condition.reason) ? condition.reason : "Error", message: condition.message }
+}
+
+const leftOut = (cluster: string, reason: string): string =>
+  `mirrord multi-cluster: cluster ${cluster} takes no part in this session for now: ${reason}`
+
+/**
+ * The warning for one cluster that a Ready session goes without; nothing if it has the cluster, or waits for it.
+ * `reasons`: by cluster, those that say more than the parent, such as why the cluster has no copy of the target.
+ */
+export const leftOutWarning = (
+  { status }: MirrordMultiClusterSession,
+  cluster: string,
+  reasons: ReadonlyMap<string, string> = new Map()
+): string | undefined => {
+  const { error, ready } = status?.clusterSessions?.[cluster] ?? {}
+  const reason = reasons.get(cluster) ?? error
+  return status?.phase !== "Ready" || ready !== false || reason === undefined ? undefined : leftOut(cluster, reason)
+}
+
+/** One warning per cluster that a Ready session goes without, for the log of a client that attaches now. */
+export const leftOutWarnings = (
+  parent: MirrordMultiClusterSession,
+  reasons?: ReadonlyMap<string, string>
+): ReadonlyArray<string> =>
+  Object.keys(parent.status?.clusterSessions ?? {}).flatMap((cluster) => leftOutWarning(parent, cluster, reasons) ?? [])

@@ -1,0 +1,150 @@
+import { Result } from "effect"
+import { describe, expect, it } from "vitest"
+import { EnvironmentAnswers } from "../../../src/domain/branches/environment-answers.ts"
+import { environmentPlan } from "../../../src/domain/branches/environment-plan.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { branchUrl, sessionBranch, variable } from "./session-branch.ts"
+
+const answers = (branch = sessionBranch({ url: variable("DATABASE_URL") })): EnvironmentAnswers =>
+  new EnvironmentAnswers(Result.getOrThrow(environmentPlan([branch])))
+const ask = (filter: ReadonlyArray<string>, select: ReadonlyArray<string>): Uint8Array =>
+  clientMessage.encode({
+    _tag: "GetEnvVarsRequest",
+    value: { envVarsFilter: new Set(filter), envVarsSelect: new Set(select) }
+  })
+const say = (message: DaemonMessage): Uint8Array => daemonMessage.encode(message)
+const told = (variables: Readonly<Record<string, string>>): Uint8Array =>
+  say({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map(Object.entries(variables)) } })
+const heard = (bytes: Uint8Array): DaemonMessage => {
+  const decoded = daemonMessage.decode(bytes)
+  if (decoded._tag !== "Decoded") throw new Error(decoded._tag)
+  return decoded.value
+}
+
+describe("answers to requests for variables", () => {
+  it("lead to the branch, the same for every request", () => {
+    const environment = answers()
+    const source = told({ DATABASE_URL: "postgres://u@h/shop", OTHER: "1" })
+    const value = new Map([
+      ["DATABASE_URL", `${branchUrl.replace("postgresql", "postgres")}/shop`],
+      ["OTHER", "1"]
+    ])
+    for (const select of ["*", "DATABASE_URL"]) {
+      expect(environment.asked(ask([], [select]))).toBe(undefined)
+      const { bytes, warnings } = environment.answered(source)
+      expect(heard(bytes)).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
+      expect(warnings).toEqual([])
+    }
+  })
+
+  it("are a final Close instead of variables that could lead to the source", () => {
+    const environment = answers()
+    environment.asked(ask([], ["*"]))
+    const { bytes } = environment.answered(told({ DATABASE_URL: "jdbc:postgresql://h/shop" }))
+    expect(heard(bytes)).toMatchObject({ _tag: "Close", value: expect.stringContaining("DATABASE_URL cannot lead to") })
+  })
+
+  it("belong to their requests by order, failed ones included", () => {
+    const secret = { secret: { name: "s", key: "k", env_var_name: "DATABASE_URL" } }
+    const environment = answers(sessionBranch({ url: secret }))
+    environment.asked(ask(["*"], []))
+    environment.asked(clientMessage.encode({ _tag: "Ping" }))
+    environment.asked(ask([], ["*"]))
+    const failure = say({
+      _tag: "GetEnvVarsResponse",
+      value: { _tag: "Err", error: { _tag: "NotFound", value: 1n } }
+    })
+    expect(environment.answered(failure)).toEqual({ bytes: failure, warnings: [] })
+    environment.asked(ask(["DATABASE_*"], ["*"]))
+    const values = [1, 2].map(() => heard(environment.answered(told({})).bytes))
+    expect(values).toMatchObject([
+      { value: { value: new Map([["DATABASE_URL", branchUrl]]) } },
+      { value: { value: new Map() } }
+    ])
+  })
+
+  it("are rewritten also if nobody is known to have asked", () => {
+    const { bytes } = answers().answered(told({ DATABASE_URL: "postgres://u@h/shop" }))
+    const value = new Map([["DATABASE_URL", `${branchUrl.replace("postgresql", "postgres")}/shop`]])
+    expect(heard(bytes)).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
+  })
+
+  it("tell once of a branch whose connection names a Secret and no variable", () => {
+    const environment = answers(sessionBranch({ url: { secret: { name: "db", key: "url" } } }))
+    const warnings = [1, 2].map(() => {
+      environment.asked(ask([], ["*"]))
+      return environment.answered(told({ OTHER: "1" })).warnings
+    })
+    expect(warnings).toEqual([[expect.stringContaining("no environment variable of this target leads to branch")], []])
+  })
+
+  it("are a final Close where none of the variables that a connection names is there", () => {
+    const sentences: Array<string> = []
+    const params = { host: variable("DB_HOST"), user: variable("DB_USER") }
+    for (const source of [{ url: [variable("DATABSE_URL"), variable("DB")] }, { params }]) {
+      const plan = Result.getOrThrow(environmentPlan([sessionBranch(source)]))
+      const environment = new EnvironmentAnswers(plan, (sentence) => sentences.push(sentence))
+      environment.asked(ask([], ["*"]))
+      const answer = heard(environment.answered(told({ DATABASE_URL: "postgres://h/s", DB_USER: "u" })).bytes)
+      expect(answer).toEqual({ _tag: "Close", value: sentences.at(-1) })
+    }
+    const beginning = "No environment variable of this target leads to branch branch-1, and the program would use"
+    expect(sentences).toMatchObject([expect.stringContaining(beginning), expect.stringContaining(beginning)])
+    expect(sentences[0]).toContain("names DATABSE_URL, DB, which this target does not have")
+    expect(sentences[1]).toContain("names DB_HOST, which")
+    expect(sentences[0]).toContain("mirrord db-branches stop branch-1")
+  })
+
+  describe("to the internal proxy, which asks for the variables of the configuration after its first ping", () => {
+    const ping = clientMessage.encode({ _tag: "Ping" })
+    const source = { DATABASE_URL: "postgres://u@h/shop", MYSQL_URL: "mysql://h/shop" }
+    const answered = (messages: ReadonlyArray<Uint8Array>): string => {
+      const environment = answers()
+      for (const message of messages) environment.asked(message)
+      const answer = heard(environment.answered(told(source)).bytes)
+      return answer._tag === "Close" ? answer.value : answer._tag
+    }
+
+    it("are a final Close where no branch replaces one of them", () => {
+      const sentence = answered([ping, ask([], ["MYSQL_URL"])])
+      expect(sentence).toContain("The configuration names MYSQL_URL for a branch, and no branch of this session")
+      expect(sentence).toContain("branch-1 was made with a connection of DATABASE_URL, maybe for another engine")
+      expect(answered([ping, ask(["OTHER"], ["MYSQL_URL", "DATABASE_URL"])])).toBe(sentence)
+    })
+
+    it("are a final Close also where the target has it as little", () => {
+      expect(answered([ping, ask([], ["DATABASE_URL", "DB"])])).toContain("The configuration names DB for a branch")
+    })
+
+    it("are variables as ever where branches replace all of them", () => {
+      expect(answered([ping, ask([], ["DATABASE_URL"])])).toBe("GetEnvVarsResponse")
+    })
+
+    it("are not mistaken for those that any other request wants", () => {
+      const wanted = ask([], ["MYSQL_URL"])
+      const version = clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.20.0" })
+      const listing: ReadonlyArray<ReadonlyArray<Uint8Array>> = [
+        [version, wanted],
+        [ping, ask([], ["*_URL"])],
+        [ping, ask(["A*"], [])],
+        [ping, clientMessage.encode({ _tag: "Close" }), wanted]
+      ]
+      expect(listing.map(answered)).toEqual(listing.map(() => "GetEnvVarsResponse"))
+    })
+  })
+
+  it("leave every other message as it is", () => {
+    const environment = answers()
+    const pong = say({ _tag: "Pong" })
+    expect(environment.answered(pong).bytes).toBe(pong)
+    const unreadable = told({ A: "1" }).subarray(0, 4)
+    expect(environment.answered(unreadable).bytes).toBe(unreadable)
+  })
+
+  it("are asked for without end by no client that reads none of them", () => {
+    const environment = answers()
+    const many = Array.from({ length: 20_000 }, () => environment.asked(ask([], ["*"])))
+    expect(many.find((reason) => reason !== undefined)).toContain("again and again")
+  })
+})

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest"
+import { memberValues, primaryValues } from "../../../../src/domain/commands/join/join-request.ts"
+import { request } from "./joining.ts"
+
+describe("the values for a member", () => {
+  it("make the service account, unless the primary has an identity of its own there", () => {
+    expect(memberValues(request())).toEqual({ operator: { multiClusterMember: true } })
+    expect(memberValues(request({ provider: "eks" }))).toEqual({
+      operator: { multiClusterMember: true, multiClusterMemberIamGroup: "mirrord-operator-envoy" }
+    })
+    expect(memberValues(request({ provider: "aks", group: "id" }))).toEqual({
+      operator: { multiClusterMember: true, multiClusterMemberAzureGroup: "id" }
+    })
+  })
+  it("name the user of a client certificate, and another namespace", () => {
+    expect(memberValues(request({ provider: "mtls", user: "primary", namespace: "other" }))).toEqual({
+      namespace: "other",
+      operator: { multiClusterMember: true },
+      rbac: { memberSubjects: [{ kind: "User", name: "primary", apiGroup: "rbac.authorization.k8s.io" }] }
+    })
+  })
+})
+
+it("the values for the primary name a default cluster only where there is none", () => {
+  expect(primaryValues(request(), false)).not.toHaveProperty("operator.multiCluster.defaultCluster")
+  expect(primaryValues(request(), true)).toHaveProperty("operator.multiCluster.defaultCluster", "c")
+})

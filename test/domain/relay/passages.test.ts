@@ -1,0 +1,131 @@
+import * as fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { clientBulk, daemonBulk } from "../../../src/domain/protocol/bulk.ts"
+import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
+import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { Passages, type Way } from "../../../src/domain/relay/passages.ts"
+import { step } from "../../../src/domain/relay/router.ts"
+import { a, Scenario } from "./scenario.ts"
+import { compareFastWay } from "./support/fast-way.ts"
+
+const write = (id: bigint, text: string): Uint8Array =>
+  clientMessage.encode({
+    _tag: "TcpOutgoing",
+    value: { _tag: "Write", value: { connectionId: id, bytes: new TextEncoder().encode(text) } }
+  })
+
+/** Lets the router decide about a message, and learns from it. */
+const learnt = (passages: Passages<Way>, s: Scenario, bytes: Uint8Array): void => {
+  const before = s.state
+  const decided = step(before, { _tag: "FromClient", bytes, now: s.now })
+  passages.learn(before, bytes, decided, (way) => way)
+}
+
+describe("the fast way of bulk", () => {
+  it("is what step would decide, whatever comes: 200,000 messages", () => {
+    let [messages, passed, repeated] = [0, 0, 0]
+    fc.assert(
+      fc.property(fc.integer(), (seed) => {
+        const compared = compareFastWay(String(seed), 2_000)
+        messages += compared.messages
+        passed += compared.passed
+        repeated += compared.repeated
+      }),
+      { numRuns: 100 }
+    )
+    expect(messages).toBeGreaterThanOrEqual(200_000)
+    // Without passages the comparison would say nothing.
+    expect(passed / messages).toBeGreaterThan(0.15)
+    expect(repeated / messages).toBeGreaterThan(0.02)
+  })
+
+  it("is known after the first message of a connection, until the router's state changes", () => {
+    const s = Scenario.connected()
+    const passages = new Passages<Way>("client")
+    const judge = (bytes: Uint8Array) => passages.judge(s.state, bytes, bytes.length)
+    expect(judge(write(7n, "first"))).toBeUndefined()
+    learnt(passages, s, write(7n, "first"))
+    expect(judge(write(7n, "second, which is longer"))).toEqual({ member: a, idAt: 2, idLength: 1, id: undefined })
+    expect(judge(write(8n, "of another connection"))).toBeUndefined()
+    s.client({ _tag: "Ping" })
+    expect(judge(write(7n, "third"))).toBeUndefined()
+  })
+
+  it("is forgotten with the state in which it was learnt", () => {
+    const s = Scenario.connected()
+    const passages = new Passages<Way>("client")
+    const before = s.state
+    learnt(passages, s, write(7n, "in one state"))
+    s.client({ _tag: "Ping" })
+    learnt(passages, s, write(8n, "in another"))
+    const bytes = write(7n, "in the first state again")
+    expect(passages.judge(before, bytes, bytes.length)).toBeUndefined()
+  })
+
+  it("is not learnt from a decision that does more than pass the message on", () => {
+    const s = Scenario.connected()
+    const passages = new Passages<Way>("client")
+    const close = clientMessage.encode({ _tag: "TcpOutgoing", value: { _tag: "Close", value: { connectionId: 7n } } })
+    const stray = clientMessage.encode({
+      _tag: "TcpSteal",
+      value: { _tag: "Data", value: { connectionId: 7n, bytes: new Uint8Array(3) } }
+    })
+    for (const bytes of [close, stray, clientMessage.encode({ _tag: "Ping" })]) {
+      learnt(passages, s, bytes)
+      expect(passages.judge(s.state, bytes, bytes.length)).toBeUndefined()
+    }
+  })
+
+  it("is refused to what is not exactly one whole message", () => {
+    const s = Scenario.connected()
+    const passages = new Passages<Way>("client")
+    learnt(passages, s, write(7n, "first"))
+    const bytes = write(7n, "whole")
+    expect(passages.judge(s.state, bytes, bytes.length)).toBeDefined()
+    expect(passages.judge(s.state, bytes, bytes.length - 1)).toBeUndefined()
+    expect(passages.judge(s.state, bytes, bytes.length + 1)).toBeUndefined()
+  })
+})
+
+describe("bulk messages", () => {
+  const payload = fc.uint8Array({ maxLength: 400 })
+  const id = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n })
+
+  it("are measured by their head, as their codec writes them", () => {
+    fc.assert(
+      fc.property(id, payload, (connectionId, bytes) => {
+        const sent = clientMessage.encode({
+          _tag: "TcpSteal",
+          value: { _tag: "Data", value: { connectionId, bytes } }
+        })
+        expect(clientBulk.measure(sent, 0, Math.min(sent.length, 32))).toBe(sent.length)
+        const got = daemonMessage.encode({
+          _tag: "UdpOutgoing",
+          value: { _tag: "Read", value: { _tag: "Ok", value: { connectionId, bytes } } }
+        })
+        expect(daemonBulk.measure(got, 0, Math.min(got.length, 32))).toBe(got.length)
+        expect(got.subarray(daemonBulk.idAt, daemonBulk.prefix)).toEqual(
+          daemonMessage.encode({ _tag: "Tcp", value: { _tag: "Close", value: { connectionId } } }).subarray(2)
+        )
+      })
+    )
+  })
+
+  it("are recognised only if their codec finds them sound and as long", () => {
+    const noise = fc.tuple(
+      fc.constantFrom([3, 1], [2, 3], [4, 1], [16, 0], [3, 1, 0], [1, 1], [2, 1]),
+      fc.array(fc.oneof(fc.nat(255), fc.constantFrom(0xfa, 0xfb, 0xfc, 0xfd, 0xfe, 0xff, 0)), { maxLength: 24 })
+    )
+    fc.assert(
+      fc.property(noise, fc.boolean(), ([tags, rest], isClients) => {
+        const bulk = isClients ? clientBulk : daemonBulk
+        const bytes = Uint8Array.from([...tags, ...rest])
+        const length = bulk.measure(bytes, 0, bytes.length)
+        if (length === 0 || length > bytes.length) return
+        const checked = (isClients ? clientMessage : daemonMessage).check(bytes)
+        expect(checked).toEqual({ _tag: "Sound", used: length })
+      }),
+      { numRuns: 2_000 }
+    )
+  })
+})
