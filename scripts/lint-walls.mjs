@@ -45,7 +45,8 @@ const inCluster = (...others) => ["src/**", ...others.map((room) => `lab/cluster
 /** The rooms that each room may import beside itself. `/**` stands for the room and all rooms in it. */
 const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */ ({
   "src/domain": [],
-  "src/domain/resources": inDomain(),
+  "src/domain/catalogue": inDomain(),
+  "src/domain/resources": inDomain("catalogue"),
   "src/domain/protocol": inDomain(),
   "src/domain/websocket": inDomain(),
   "src/domain/tracing": inDomain(),

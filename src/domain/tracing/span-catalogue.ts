@@ -5,27 +5,47 @@
  * Not here: how spans are made (app/kernel/tracing.ts) and exported (adapters/otlp).
  */
 
-/** Phases of a session, by the names of their spans. */
-export const spanNames = [
-  /** A client's connect, or at a member the primary's, from the checked request until its session is usable. */
-  "session connect",
-  /** At the primary: from the parent's creation until it is ready. */
-  "session start",
-  /** At the primary: from the parent's creation until one cluster's part is ready. */
-  "member start",
-  /** At the primary: the call that creates a child. */
-  "child create",
-  /** At the primary: the link to a member, from the dial until it is open. */
-  "link open",
-  /** At a member: one agent, from its first call until its first word. */
-  "agent start",
-  /** From the moment at which a client's connection is served until the first bytes go out to it. */
-  "first byte",
-  /** The end of a session, of no length. */
-  "session end"
-] as const
+/** Where a span is made, and what it lasts from and to; for docs/reference/spans.md. */
+interface SpanRow {
+  readonly where: "primary" | "member" | "both"
+  readonly lasts: string
+}
 
-export type SpanName = (typeof spanNames)[number]
+/** The phases of a session, by the names of their spans. */
+export const spanCatalogue = {
+  "session connect": [
+    {
+      where: "primary",
+      lasts:
+        "a user's connect, from its check until every link that is waited for is open; the first begins the trace. " +
+        "A connect whose request has a valid header `traceparent` goes on with that trace"
+    },
+    { where: "member", lasts: "the same at the member, or a user's own connect there" }
+  ],
+  "session start": [{ where: "primary", lasts: "while that connect waits until the session is ready" }],
+  "member start": [
+    {
+      where: "primary",
+      lasts: "until one cluster's part is ready; `interrupted`: the session was ready without it"
+    }
+  ],
+  "child create": [{ where: "primary", lasts: "the call that creates the child in one cluster" }],
+  "agent start": [
+    {
+      where: "member",
+      lasts:
+        "one agent, from its first call until its first word; moments: `agent ready`, `agent connected`, " +
+        "`agent answered`"
+    }
+  ],
+  "link open": [
+    { where: "primary", lasts: "the link to one member, from the dial until it is open; also when it is opened again" }
+  ],
+  "first byte": [{ where: "primary", lasts: "from the upgrade until the first bytes to the client" }],
+  "session end": [{ where: "both", lasts: "no time; `braid.cause` says why" }]
+} as const satisfies Readonly<Record<string, ReadonlyArray<SpanRow>>>
+
+export type SpanName = keyof typeof spanCatalogue
 
 /**
  * Attributes of spans, those of OpenTelemetry's semantic conventions under their names there. Missing ones do not

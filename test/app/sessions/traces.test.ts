@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest"
 import { runStory } from "../../../lab/simulation/story/run-story.ts"
 import { canary } from "../../../lab/simulation/world/canary.ts"
 import type { TimedEvent } from "../../../lab/simulation/world/world-event.ts"
-import { spanNames } from "../../../src/domain/tracing/span-catalogue.ts"
+import { spanCatalogue } from "../../../src/domain/tracing/span-catalogue.ts"
 
 type SpanEvent = Extract<TimedEvent, { readonly _tag: "Span" }>
 
@@ -69,7 +69,7 @@ describe("the trace of a session", () => {
         "primary: session start": { "primary: member start a": {}, "primary: member start b": {} }
       }
     })
-    expect(new Set(spans.map(({ span }) => span.name))).toEqual(new Set(spanNames))
+    expect(new Set(spans.map(({ span }) => span.name))).toEqual(new Set(Object.keys(spanCatalogue)))
     for (const { span } of spans) expect(span.attributes, span.name).toMatchObject({ "braid.outcome": "ok" })
   })
 

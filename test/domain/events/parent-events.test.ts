@@ -6,7 +6,7 @@ import type {
   ClusterSessionStatus,
   MirrordMultiClusterSession
 } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { conditionCatalogue } from "../../docs/condition-catalogue.ts"
+import { conditionCatalogue } from "../../../src/domain/catalogue/conditions.ts"
 import { perform, step } from "../sessions/session-steps.ts"
 import { a, b, c, SessionWorld } from "../sessions/session-world.ts"
 

@@ -1,4 +1,10 @@
-interface ConditionRow {
+/**
+ * Every condition that an operator sets on an object, with its reasons; docs/reference/conditions.md is made from it.
+ *
+ * Not here: when a condition holds, which the room of its object decides.
+ */
+
+export interface ConditionRow {
   readonly on: "MirrordMultiClusterSession" | "MirrordClusterSession" | "MirrordOperator" | "MirrordCluster"
   readonly type: string
   readonly status: "True" | "False" | "Unknown"
@@ -11,7 +17,7 @@ const child = "MirrordClusterSession"
 const operator = "MirrordOperator"
 const cluster = "MirrordCluster"
 
-/** Every condition that an operator sets, with its reasons. docs/operations.md has the same table; a test compares. */
+/** The conditions in the order of the reference page: by object, then by condition. */
 export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
   {
     on: parent,
