@@ -12,8 +12,9 @@ const help = `npm run check
 Types (tsc), lint with the walls between the rooms, the bounds of functions and lines, and comments (oxlint with
 scripts/lint-walls.mjs and scripts/lint-house.mjs), exports and files that nothing uses (knip), the format (oxfmt), the
 checks for code that uses Effect (effect-tsgo), whether chart, image and operator have one version, and whether crds/,
-docs/reference and what the chart has from elsewhere are what their generators would write. All of them run, whatever the first ones
-find. The last lines say which of them found something, and how to put that right. Exit code 1 if any did.
+docs/reference and what the chart has from elsewhere are what their generators would write. All of them run, whatever
+the first ones find. The last lines say which of them found something, and how to put that right. Exit code 1
+if any did.
 
   --help  this text`
 

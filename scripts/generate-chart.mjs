@@ -7,7 +7,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import * as Schema from "effect/Schema"
 import { isMap, isScalar, parse, parseDocument, stringify } from "yaml"
+import { settingCards } from "../src/app/kernel/setting-values.ts"
 import { agentFields } from "../src/domain/agents/agent-fields.ts"
+import { formOf } from "../src/domain/catalogue/setting.ts"
 import { clusterFields, primaryFields } from "../src/domain/fleet/configuration-fields.ts"
 
 if (process.argv.includes("--help")) {
@@ -70,6 +72,43 @@ wanted.set(
   "charts/mirrord-operator/files/agent-fields.yaml",
   "# Written by scripts/generate-chart.mjs from src/domain/agents/agent-fields.ts: what agent.extraConfig may hold.\n" +
     stringify(agentFields, { lineWidth: 120, aliasDuplicateObjects: false })
+)
+
+/**
+ * The settings of the operator's environment. @type
+ * {ReadonlyArray<import("../src/domain/catalogue/setting.ts").Setting>}
+ */
+const settings = Object.values(settingCards).flatMap((card) => Object.values(card))
+
+/**
+ * A form as the templates read it, with one pattern for the words.
+ *
+ * @param {import("../src/domain/catalogue/setting.ts").Form | undefined} form
+ */
+const helmRule = (form) => {
+  if (form === undefined) return {}
+  const { number, pattern, words, ...rest } = form
+  return {
+    pattern: pattern?.source ?? `^(${words?.join("|")})$`,
+    ...(number === undefined ? {} : { number: number.source }),
+    ...rest
+  }
+}
+
+wanted.set(
+  "charts/mirrord-operator/files/settings.yaml",
+  "# Written by scripts/generate-chart.mjs from the cards of settings in src/domain: the texts that each variable\n" +
+    "# may hold, and the value that sets it.\n" +
+    stringify(
+      Object.fromEntries(
+        settings.map((setting) => {
+          const { form, isUnsetBy0, value, variable, where } = setting
+          const rule = helmRule(formOf(setting))
+          return [variable, { form, ...rule, ...(value === undefined ? {} : { value, where, isUnsetBy0 }) }]
+        })
+      ),
+      { lineWidth: 0, aliasDuplicateObjects: false, sortMapEntries: false, keepUndefined: false }
+    )
 )
 
 /** A row of a Markdown table. @param {ReadonlyArray<string>} cells */
@@ -142,6 +181,8 @@ const kindOf = (path, value) => {
   if (withoutEffect.some((row) => path === row.path || path.startsWith(`${row.path}.`))) return "any"
   const [, kind] = Object.entries(kinds).find(([key]) => path === key || path.startsWith(`${key}.`)) ?? []
   if (kind !== undefined) return kind
+  const setting = settings.find((one) => one.value === path)
+  if (setting !== undefined && setting.form in formSchemas) return setting.form
   if (value === null || typeof value === "string") return "text"
   if (typeof value === "boolean") return "truth"
   if (typeof value === "number") return "whole"
@@ -155,6 +196,15 @@ const wholeSchema = (minimum, maximum, pattern) => ({ type: ["integer", "string"
 /** @param {ReadonlyArray<string>} words */
 const wordsSchema = (words) => ({ enum: [...words, ""] })
 
+/** Values that set a number, by the form of their setting. */
+const formSchemas = Object.fromEntries(
+  settings.flatMap((setting) => {
+    const { max, pattern } = formOf(setting) ?? {}
+    if (max === undefined || setting.value === undefined || pattern === undefined) return []
+    return [[setting.form, wholeSchema(setting.isUnsetBy0 === true ? 0 : 1, max, `(${pattern.source})|^$`)]]
+  })
+)
+
 /**
  * Values of each kind, as a schema. `own` has none: of these the schema advises only for the fields of the operator's
  * files.
@@ -162,6 +212,7 @@ const wordsSchema = (words) => ({ enum: [...words, ""] })
  * @type {Readonly<Record<string, object>>}
  */
 const kindSchemas = {
+  ...formSchemas,
   text: { type: scalar },
   name: { type: scalar, minimum: 0, maxLength: 253, pattern: `^(${name}(\\.${name})*)?$` },
   namespace: { type: ["string", "integer", "boolean"], minimum: 0, pattern: `^(${name})?$` },
@@ -170,9 +221,7 @@ const kindSchemas = {
   whole: wholeSchema(0, 2_147_483_647, "^(0|[1-9][0-9]{0,9})$"),
   share: wholeSchema(0, 999_999_999, "^(0|[1-9][0-9]{0,8}|[1-9]?[0-9]%|100%)$"),
   priority: wholeSchema(-2_147_483_648, 1_000_000_000, "^(0|-?[1-9][0-9]{0,9})$"),
-  bound: wholeSchema(1, 10_000, "^([1-9][0-9]{0,3}|10000)?$"),
   port: wholeSchema(0, 65_535, "^([1-9][0-9]{0,4})?$"),
-  time: wholeSchema(0, 315_360_000, "^([1-9][0-9]{0,8})?$"),
   quantity: {
     type: ["number", "string"],
     minimum: 0,

@@ -1,11 +1,17 @@
 // @ts-check
-/** Writes the pages of docs/reference that are made from the declarations of the source; reference/ has their tables. */
+/**
+ * Writes the pages of docs/reference that are made from the declarations of the source.
+ *
+ * Not here: their tables, which reference/ has.
+ */
 
 import { readFileSync, writeFileSync } from "node:fs"
 import { conditions } from "./reference/conditions.ts"
 import { events } from "./reference/events.ts"
 import { metrics } from "./reference/metrics.ts"
 import { textOf } from "./reference/page.ts"
+import { refusals } from "./reference/refusals.ts"
+import { settings } from "./reference/settings.ts"
 import { spans } from "./reference/spans.ts"
 
 if (process.argv.includes("--help")) {
@@ -15,7 +21,7 @@ Writes docs/reference. --check only compares; exit code 1 names the pages that d
   process.exit(0)
 }
 
-const pages = [events, conditions, metrics, spans]
+const pages = [settings, events, conditions, metrics, spans, refusals]
 const folder = new URL("../docs/reference/", import.meta.url)
 /** @param {URL} file */
 const read = (file) => {

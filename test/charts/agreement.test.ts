@@ -1,14 +1,16 @@
-import { readFileSync } from "node:fs"
 import { Result } from "effect"
 import fc from "fast-check"
 import { expect, it } from "vitest"
 import { stringify } from "yaml"
+import { settingCards } from "../../src/app/kernel/setting-values.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { parseAgentConfiguration } from "../../src/domain/agents/agent-configuration.ts"
 import { agentFields, type Shape } from "../../src/domain/agents/agent-fields.ts"
+import type { Setting } from "../../src/domain/catalogue/setting.ts"
 import { parseAccessProviders } from "../../src/domain/fleet/access-providers.ts"
 import { credentialsSecretName, clusterName } from "../../src/domain/fleet/cluster-name.ts"
 import { type ConfigurationDocument, parseFleetConfiguration } from "../../src/domain/fleet/parse-configuration.ts"
+import { clusterProviders } from "../../src/domain/fleet/provided-clusters.ts"
 import { asArray, asObject } from "../../src/domain/json.ts"
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
@@ -226,72 +228,28 @@ const collectors = mostly(
     5
   )
 )
-/**
- * Each variable that the operator reads, with what people may write for it. Only paths of the chart's files: helm does
- * not see others.
- */
-const variables = {
-  OPERATOR_ADDR: addresses,
-  OPERATOR_FALLBACK_ADDR: addresses,
-  OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT: truths,
-  OPERATOR_JSON_LOG: truths,
-  OPERATOR_METRICS_ENABLED: truths,
-  OPERATOR_METRICS_ADDR: addresses,
-  OPERATOR_METRICS_FALLBACK_ADDR: addresses,
-  OPERATOR_COPY_TARGET_ENABLED: truths,
-  OPERATOR_COPY_TARGET_USE_AGENT_IMAGE: truths,
-  OPERATOR_INJECT_SESSION_KEY_HEADER: truths,
-  OPERATOR_POD_USERS: truths,
-  OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY: truths,
-  OPERATOR_MULTI_CLUSTER_SHARDING: truths,
-  OPERATOR_MULTI_CLUSTER_PROVIDERS: mostly(
-    fc.constantFrom(
-      "kubeconfigSecrets",
-      "kubeconfigSecrets,clusterApi",
-      "kubeconfigFile",
-      "kubeconfigDirectory",
-      "clusterProfile"
-    ),
-    fc.constantFrom("kubeconfigs", "kubeconfigSecrets, clusterApi", ",", true)
-  ),
-  OPERATOR_CLUSTER_API_NAMESPACE: mostly(fc.constantFrom("clusters", "a-1"), fc.constantFrom("a.b", "a,b", "-", true)),
-  OPERATOR_CLUSTER_PROFILE_NAMESPACE: mostly(fc.constantFrom("inventory"), fc.constantFrom("a.b", "-", true)),
-  OPERATOR_KUBECONFIG_FILE: words,
-  OPERATOR_KUBECONFIG_DIRECTORY: words,
-  PRIMARY_MANAGEMENT_ONLY: truths,
-  OPERATOR_AGENT_PORT: ports,
-  OPERATOR_AGENT_CONNECTION_TLS: truths,
-  OPERATOR_CONNECTIONS: bounds,
-  OPERATOR_REQUESTS_PER_USER: bounds,
-  OPERATOR_LEASE_DURATION_SECS: leaseTime(15, 30, "60"),
-  OPERATOR_LEASE_RENEW_DEADLINE_SECS: leaseTime(10, 12, "20"),
-  OPERATOR_LEASE_RETRY_PERIOD_SECS: leaseTime(1, 2, "10"),
-  OPERATOR_SESSIONS_PER_USER: bounds,
-  OPERATOR_SESSIONS: bounds,
-  OPERATOR_CONNECTIONS_PER_SESSION: bounds,
-  OPERATOR_AGENTS_PER_USER: bounds,
-  OPERATOR_AGENTS: bounds,
-  OPERATOR_BRANCHES_PER_NAMESPACE: bounds,
-  OPERATOR_BRANCHES: bounds,
-  OPERATOR_MAX_SESSION_TIME_SECONDS: sessionTimes,
-  OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS: sessionTimes,
-  OPERATOR_ALLOWED_TARGET_NAMESPACES: namespaceNames,
-  OPERATOR_POD_NAME: words,
-  OPERATOR_POD_UID: words,
-  OPERATOR_TLS_CERT_PATH: words,
-  OPERATOR_TLS_KEY_PATH: words,
-  OPERATOR_OWN_CERTIFICATE: truths,
-  MIRRORD_OPERATOR_NAMESPACE: words,
-  MIRRORD_AGENT_IMAGE: words,
-  MIRRORD_AGENT_IMAGE_PULL_POLICY: words,
-  MIRRORD_AGENT_NAMESPACE: words,
-  MIRRORD_AGENT_RUST_LOG: words,
-  MIRRORD_AGENT_SERVICE_ACCOUNT: objectNames,
-  MIRRORD_AGENT_IMAGE_PULL_SECRETS: mostly(
+const namespace = mostly(fc.constantFrom("clusters", "a-1"), fc.constantFrom("a.b", "a,b", "-", true))
+/** The texts that people may write for a variable, good and bad, by the form of its setting. */
+const texts: Readonly<Record<Setting["form"], fc.Arbitrary<unknown>>> = {
+  truth: truths,
+  address: addresses,
+  port: ports,
+  bound: bounds,
+  leaseTime: leaseTime(1, 2, 10, 12, 15, "20", "60"),
+  seconds: sessionTimes,
+  millis: sessionTimes,
+  objectName: objectNames,
+  objectNames: mostly(
     fc.constantFrom("registry", "registry,mirror.example", "a,b,c"),
     fc.constantFrom("registry, mirror", ",", "a,", "A", "a..b", true, "x".repeat(254))
   ),
-  OPERATOR_AGENT_EXTRA_ENV: mostly(
+  namespace,
+  namespaces: namespaceNames,
+  words: mostly(
+    fc.subarray([...clusterProviders], { minLength: 1, maxLength: 2 }).map((names) => names.join(",")),
+    fc.constantFrom("kubeconfigs", "kubeconfigSecrets, clusterApi", ",", true)
+  ),
+  variables: mostly(
     fc.constantFrom("{}", '{"A":"b"}', ' {"A":1,"B":true,"C":null}', '{"Error":"x"}'),
     fc.constantFrom(
       "[]",
@@ -306,16 +264,18 @@ const variables = {
       '{"AGENT_OPERATOR_CERT_ENV":"x"}'
     )
   ),
-  OTEL_SDK_DISABLED: truths,
-  OTLP_TRACES_URL: collectors,
-  OTEL_EXPORTER_OTLP_ENDPOINT: collectors,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collectors,
-  // The operator alone judges these: they come from Secrets, or from other installers.
-  OTEL_EXPORTER_OTLP_HEADERS: fc.constantFrom("a=b", "a=b,c=d"),
-  OTEL_EXPORTER_OTLP_TRACES_HEADERS: fc.constantFrom("a=b"),
+  collector: collectors,
+  text: words,
+  path: words,
+  secret: fc.constantFrom("a=b", "a=b,c=d")
+}
+/**
+ * Variables that helm does not judge, or of which it knows one text alone: only paths of the chart's files, since helm
+ * does not see others; the operator alone judges those of traces.
+ */
+const goodTexts: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   OTEL_EXPORTER_OTLP_PROTOCOL: fc.constantFrom("http/json", "http/protobuf"),
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: fc.constantFrom("http/json"),
-  OTEL_SERVICE_NAME: words,
   OTEL_RESOURCE_ATTRIBUTES: fc.constantFrom("a=b"),
   OTEL_TRACES_SAMPLER: fc.constantFrom("always_on", "traceidratio"),
   OTEL_TRACES_SAMPLER_ARG: fc.constantFrom("0.5", 1),
@@ -324,6 +284,14 @@ const variables = {
   MIRRORD_MULTICLUSTER_CONFIG: fc.constantFrom("/mirrord-config/multicluster-config.yaml"),
   MIRRORD_CLUSTERS_CONFIG: fc.constantFrom("/mirrord-config/clusters-config.yaml", "")
 }
+/** Each variable that a card names, with the texts that people may write for it. */
+const variables: Readonly<Record<string, fc.Arbitrary<unknown>>> = Object.fromEntries(
+  Object.values(settingCards)
+    .flatMap((card) => Object.values(card))
+    // The limits of volumes are taken as they are: what is wrong in them fails the branches alone.
+    .filter(({ variable }) => !variable.endsWith("_VOLUME_SIZE_LIMIT"))
+    .map(({ form, variable }) => [variable, goodTexts[variable] ?? texts[form]])
+)
 /**
  * Any of them may be not set, or not known to helm; helm then judges lease times and pairs no more, not even their
  * other parts.
@@ -634,17 +602,5 @@ describeHelm("helm and the operator", (helm) => {
       }
     )
     expect(Math.min(accepted, refused)).toBeGreaterThan(0)
-  })
-
-  it("are compared over every variable that the operator reads", () => {
-    const sources = ["settings.ts", "tracing-settings.ts", "branch-environment.ts"].map((file) =>
-      readFileSync(new URL(`../../src/app/operator/${file}`, import.meta.url), "utf8")
-    )
-    const read = new Set(
-      sources.flatMap((source) => Array.from(source.matchAll(/"([A-Z]+(?:_[A-Z]+)+)"/gu), ([, name = ""]) => name))
-    )
-    // The limits of volumes are taken as they are: what is wrong in them fails the branches alone.
-    for (const kind of ["DB", "INIT"]) read.delete(`OPERATOR_BRANCH_DEFAULT_${kind}_VOLUME_SIZE_LIMIT`)
-    expect(Object.keys(variables).toSorted()).toEqual([...read].toSorted())
   })
 })

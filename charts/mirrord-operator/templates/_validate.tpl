@@ -110,12 +110,6 @@ without https, a CA that is none, no default cluster. What may come later (crede
       {{- end -}}
     {{- end -}}
   {{- end -}}
-  {{- range $field := list "clusterApiNamespace" "clusterProfileNamespace" -}}
-    {{- $found := index $multi $field -}}
-    {{- if or (include "braid.isStructure" $found) (and (include "braid.text" $found) (not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" (include "braid.text" $found)))) -}}
-      {{- $mistakes = append $mistakes (include "braid.mistake" (list (printf "%s.%s" $at $field) "it must be the name of a namespace" $found "write its name, or leave it out for the operator's")) -}}
-    {{- end -}}
-  {{- end -}}
   {{- range $provider, $variable := dict "kubeconfigFile" "OPERATOR_KUBECONFIG_FILE" "kubeconfigDirectory" "OPERATOR_KUBECONFIG_DIRECTORY" -}}
     {{- $field := print $provider "Secret" -}}
     {{- $secret := index $multi $field -}}
@@ -153,16 +147,17 @@ without https, a CA that is none, no default cluster. What may come later (crede
   {{- end -}}
 {{- end -}}
 
-{{- range $name, $value := dict "operator.port" $operator.port "agent.port" .Values.agent.port -}}
-  {{- $text := include "braid.text" $value -}}
-  {{- /* The operator chooses the port of agents at 0, as the published one does. */ -}}
-  {{- if and (not (and (eq $name "agent.port") (not $value))) (or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 65535)) -}}
-    {{- $mistakes = append $mistakes (include "braid.mistake" (list $name "it must be a port from 1 to 65535" $value "write for example 443, or leave it out")) -}}
+{{- $settings := include "braid.settings" . | fromYaml -}}
+{{- range $name, $value := include "braid.settingValues" . | fromJson -}}
+  {{- $setting := index $settings $name -}}
+  {{- if and $setting.pattern (not (kindIs "slice" $value)) (not $setting.separator) (ne $setting.form "truth") -}}
+    {{- with include "braid.formProblem" (list $setting (include "braid.text" $value)) -}}
+      {{- $mistakes = append $mistakes (include "braid.mistake" (list $setting.value . $value $setting.cure)) -}}
+    {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- $account := index .Values.agent.extraConfig "service_account" -}}
-{{- if or (include "braid.isStructure" $account) (and $account (include "braid.objectNamesProblem" (list $account))) -}}
-  {{- $mistakes = append $mistakes (include "braid.mistake" (list "agent.extraConfig.service_account" "it must be the name of a ServiceAccount" $account "write its name")) -}}
+{{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" (include "braid.text" $operator.port))) (gt (int (include "braid.text" $operator.port)) 65535) -}}
+  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.port" "it must be a port from 1 to 65535" $operator.port "write for example 443, or leave it out")) -}}
 {{- end -}}
 {{- range $path, $found := dict "operator.imagePullSecrets" $operator.imagePullSecrets "agent.extraConfig.image_pull_secrets" (index .Values.agent.extraConfig "image_pull_secrets") -}}
   {{- if not (or (kindIs "invalid" $found) (kindIs "slice" $found)) -}}
@@ -190,19 +185,6 @@ without https, a CA that is none, no default cluster. What may come later (crede
     {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "agent.extraEnv." $name) "the operator makes this certificate itself" $value "leave it out, and set agent.tls")) -}}
   {{- end -}}
 {{- end -}}
-{{- $bounds := include "braid.boundVariables" . | fromJson -}}
-{{- range $name, $_ := $bounds -}}
-  {{- $value := index $.Values.bounds $name -}}
-  {{- with include "braid.boundProblem" $value -}}
-    {{- $mistakes = append $mistakes (include "braid.mistake" (list (print "bounds." $name) . $value "write for example 100, or leave it out")) -}}
-  {{- end -}}
-{{- end -}}
-{{- with include "braid.sessionTimeProblem" $operator.maxSessionTimeSeconds -}}
-  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.maxSessionTimeSeconds" . $operator.maxSessionTimeSeconds "write for example 28800, or leave it out")) -}}
-{{- end -}}
-{{- with include "braid.podlessTimeProblem" $operator.noPodTargetsSessionTimeoutMillis -}}
-  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.noPodTargetsSessionTimeoutMillis" . $operator.noPodTargetsSessionTimeoutMillis "write for example 120000, or leave it out for 60000")) -}}
-{{- end -}}
 {{- range $path, $found := dict "targets.allowedNamespaces" .Values.targets.allowedNamespaces "roleNamespaces" .Values.roleNamespaces -}}
   {{- if and $found (not (kindIs "slice" $found)) -}}
     {{- $mistakes = append $mistakes (include "braid.mistake" (list $path "it must be a list of names" $found "write for example [kube-system]")) -}}
@@ -214,8 +196,11 @@ without https, a CA that is none, no default cluster. What may come later (crede
     {{- end -}}
   {{- end -}}
 {{- end -}}
-{{- with include "braid.collectorProblem" $operator.otelTraceExportUrl -}}
-  {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.otelTraceExportUrl" . $operator.otelTraceExportUrl "write for example http://collector:4318")) -}}
+{{- $collector := include "braid.text" $operator.otelTraceExportUrl -}}
+{{- if and $collector (not (contains "$(" $collector)) -}}
+  {{- with include "braid.formProblem" (list $settings.OTLP_TRACES_URL $collector) -}}
+    {{- $mistakes = append $mistakes (include "braid.mistake" (list "operator.otelTraceExportUrl" . $operator.otelTraceExportUrl $settings.OTLP_TRACES_URL.cure)) -}}
+  {{- end -}}
 {{- end -}}
 {{- $truths := include "braid.truths" . | splitList " " -}}
 {{- range $field := list "jsonLog" "metrics" "requireFrontProxyClientCert" -}}
@@ -242,66 +227,11 @@ without https, a CA that is none, no default cluster. What may come later (crede
     {{- $_ := unset $seconds $name -}}
   {{- else if eq $text "" -}}
     {{- /* The operator takes it for one that is left out. */ -}}
-  {{- else if has $name (list "OPERATOR_JSON_LOG" "OPERATOR_METRICS_ENABLED" "OPERATOR_REQUIRE_FRONT_PROXY_CLIENT_CERT" "OPERATOR_OWN_CERTIFICATE" "OPERATOR_AGENT_CONNECTION_TLS" "OPERATOR_COPY_TARGET_ENABLED" "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE" "OPERATOR_INJECT_SESSION_KEY_HEADER" "OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY" "OPERATOR_MULTI_CLUSTER_SHARDING" "OPERATOR_POD_USERS" "PRIMARY_MANAGEMENT_ONLY" "OTEL_SDK_DISABLED") -}}
-    {{- if not (has $text $truths) -}}
-      {{- $problem = list "it must be true or false" "write true or false" -}}
-    {{- end -}}
-  {{- else if eq $name "OPERATOR_AGENT_PORT" -}}
-    {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 65535) -}}
-      {{- $problem = list "it must be a port from 1 to 65535" "write for example 61337, or leave it out" -}}
-    {{- end -}}
-  {{- else if eq $name "MIRRORD_AGENT_SERVICE_ACCOUNT" -}}
-    {{- if include "braid.objectNamesProblem" (list $text) -}}
-      {{- $problem = list "it must be the name of a ServiceAccount" "write its name" -}}
-    {{- end -}}
-  {{- else if eq $name "MIRRORD_AGENT_IMAGE_PULL_SECRETS" -}}
-    {{- if include "braid.objectNamesProblem" (splitList "," $text) -}}
-      {{- $problem = list "it must be names of Secrets" "separate them by commas" -}}
-    {{- end -}}
   {{- else if eq $name "OPERATOR_AGENT_EXTRA_ENV" -}}
     {{- if include "braid.extraEnvironmentProblem" $text -}}
       {{- $problem = list "it must be variables as a JSON object" "write for example {\"NAME\":\"value\"}" -}}
     {{- else if not (kindIs "invalid" (index (fromJson $text) "AGENT_OPERATOR_CERT_ENV")) -}}
       {{- $problem = list "the operator makes AGENT_OPERATOR_CERT_ENV itself" "leave it out, and set agent.tls" -}}
-    {{- end -}}
-  {{- else if has $name (list "OPERATOR_ADDR" "OPERATOR_FALLBACK_ADDR" "OPERATOR_METRICS_ADDR" "OPERATOR_METRICS_FALLBACK_ADDR") -}}
-    {{- if or (not (regexMatch "^(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}$" $text)) (gt (int (regexFind "[0-9]+$" $text)) 65535) -}}
-      {{- $problem = list "it must be an address and a port" "write for example [::]:443 or 0.0.0.0:443" -}}
-    {{- end -}}
-  {{- else if has $name (values $bounds) -}}
-    {{- with include "braid.boundProblem" $text -}}
-      {{- $problem = list . "write for example 100, or leave it out" -}}
-    {{- end -}}
-  {{- else if has $name (list "OTLP_TRACES_URL" "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") -}}
-    {{- with include "braid.collectorProblem" $text -}}
-      {{- $problem = list . "write for example http://collector:4318" -}}
-    {{- end -}}
-  {{- else if eq $name "OPERATOR_MAX_SESSION_TIME_SECONDS" -}}
-    {{- with include "braid.sessionTimeProblem" $text -}}
-      {{- $problem = list . "write for example 28800, or leave it out" -}}
-    {{- end -}}
-  {{- else if eq $name "OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS" -}}
-    {{- with include "braid.podlessTimeProblem" $text -}}
-      {{- $problem = list . "write for example 120000, or leave it out for 60000" -}}
-    {{- end -}}
-  {{- else if eq $name "OPERATOR_ALLOWED_TARGET_NAMESPACES" -}}
-    {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(,[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$" $text) -}}
-      {{- $problem = list "it must be names of namespaces, separated by commas without blanks" "write for example kube-system" -}}
-    {{- end -}}
-  {{- else if eq $name "OPERATOR_MULTI_CLUSTER_PROVIDERS" -}}
-    {{- if not (regexMatch "^(kubeconfigSecrets|kubeconfigFile|kubeconfigDirectory|clusterApi|clusterProfile)(,(kubeconfigSecrets|kubeconfigFile|kubeconfigDirectory|clusterApi|clusterProfile))*$" $text) -}}
-      {{- $problem = list "it must be names of providers, separated by commas without blanks" "write kubeconfigSecrets, kubeconfigFile, kubeconfigDirectory, clusterApi or clusterProfile" -}}
-    {{- end -}}
-  {{- else if has $name (list "OPERATOR_CLUSTER_API_NAMESPACE" "OPERATOR_CLUSTER_PROFILE_NAMESPACE") -}}
-    {{- if not (regexMatch "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$" $text) -}}
-      {{- $problem = list "it must be the name of a namespace" "write its name, or leave it out for the operator's" -}}
-    {{- end -}}
-  {{- else if hasKey $times $name -}}
-    {{- if or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 86400) -}}
-      {{- $problem = list "it must be a whole number of seconds from 1 to 86400" (printf "leave it out for %d" (index $times $name)) -}}
-      {{- $_ := unset $seconds $name -}}
-    {{- else -}}
-      {{- $_ := set $seconds $name (int $text) -}}
     {{- end -}}
   {{- else if eq $name "OPERATOR_AGENT_CONFIG" -}}
     {{- if and (hasPrefix "/mirrord-config/" $text) (ne $text "/mirrord-config/agent-config.yaml") -}}
@@ -314,6 +244,15 @@ without https, a CA that is none, no default cluster. What may come later (crede
   {{- else if has $name (list "MIRRORD_MULTICLUSTER_CONFIG" "MIRRORD_CLUSTERS_CONFIG") -}}
     {{- if and $readsFiles (hasPrefix "/mirrord-config/" $text) (not (has $text $ownFiles)) -}}
       {{- $problem = list "the chart makes no such file" "leave it out, set operator.multiCluster, or name a file of your own volume" -}}
+    {{- end -}}
+  {{- else if (index $settings $name | default dict).pattern -}}
+    {{- with include "braid.formProblem" (list (index $settings $name) $text) -}}
+      {{- $problem = list . (index $settings $name).cure -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if hasKey $times $name -}}
+    {{- if $problem -}}{{- $_ := unset $seconds $name -}}
+    {{- else if hasKey $seconds $name -}}{{- with $text -}}{{- $_ := set $seconds $name (int .) -}}{{- end -}}
     {{- end -}}
   {{- end -}}
   {{- if $problem -}}
@@ -438,36 +377,18 @@ the lease duration is {{ $duration }} s; it must be longer than the renew deadli
 {{- end -}}
 {{- end -}}
 
-{{/* Why a value cannot be the time of a session without pods, or nothing: the value, which may be missing. */}}
-{{- define "braid.podlessTimeProblem" -}}
-{{- $text := include "braid.text" . -}}
-{{- if and . (or (not (regexMatch "^[1-9][0-9]{0,8}$" $text)) (gt (int64 $text) 315360000)) -}}
-it must be a whole number of milliseconds from 1 to 315360000
+{{/* Why a text has not the form of a setting, or nothing: list of the setting and the text. */}}
+{{- define "braid.formProblem" -}}
+{{- $setting := index . 0 -}}
+{{- $text := index . 1 -}}
+{{- $isRight := true -}}
+{{- range $part := ternary (splitList "," $text) (list $text) (hasKey $setting "separator") -}}
+  {{- if or (not (regexMatch $setting.pattern $part)) (gt (len $part) (int ($setting.maxLength | default 1000000))) -}}{{- $isRight = false -}}{{- end -}}
 {{- end -}}
+{{- if and $isRight $setting.max -}}
+  {{- if gt (int64 (regexFind ($setting.number | default "^.*$") $text)) (int64 $setting.max) -}}{{- $isRight = false -}}{{- end -}}
 {{- end -}}
-
-{{/* Why a value cannot be the longest time of a session, or nothing: the value, which may be missing. */}}
-{{- define "braid.sessionTimeProblem" -}}
-{{- $text := include "braid.text" . -}}
-{{- if and . (or (not (regexMatch "^[1-9][0-9]{0,8}$" $text)) (gt (int64 $text) 315360000)) -}}
-it must be a whole number of seconds from 1 to 315360000
-{{- end -}}
-{{- end -}}
-
-{{/* Why a value cannot be the URL of a collector, or nothing: the value, which may be missing or use variables. */}}
-{{- define "braid.collectorProblem" -}}
-{{- $text := include "braid.text" . -}}
-{{- if and . (not (contains "$(" $text)) (or (not (regexMatch "^(?i:https?)://([0-9A-Za-z_.-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/[!-~]*)?$" $text)) (gt (int (regexFind "[0-9]+$" (regexFind "^[^/]+//[^/]+" $text))) 65535)) -}}
-it must be an http or https URL without a user
-{{- end -}}
-{{- end -}}
-
-{{/* Why a value cannot be a bound, or nothing: the value, which may be missing. */}}
-{{- define "braid.boundProblem" -}}
-{{- $text := include "braid.text" . -}}
-{{- if and (ne $text "") (or (not (regexMatch "^[1-9][0-9]{0,4}$" $text)) (gt (int $text) 10000)) -}}
-it must be a whole number from 1 to 10000
-{{- end -}}
+{{- if not $isRight -}}it must be {{ $setting.must }}{{- end -}}
 {{- end -}}
 
 {{/*

@@ -3,35 +3,22 @@
  * `OTLP_TRACES_URL`. Traces are off without an address of a collector; the other variables are not looked at then.
  */
 
-import { Config, Option, Redacted, Result } from "effect"
+import { type Config, Redacted, Result } from "effect"
 import type { OtlpSettings } from "../../adapters/otlp/otlp-tracer.ts"
+import { forms, hasForm } from "../../domain/catalogue/setting.ts"
 import type { ConfigurationMistake } from "../../domain/fleet/configuration.ts"
 import { keyValueList } from "../../domain/tracing/key-value-list.ts"
 import { parseSampler, type Sampler } from "../../domain/tracing/sampler.ts"
+import { tracingSettings } from "../../domain/tracing/settings.ts"
+import { configOf } from "../kernel/setting-values.ts"
 
 export interface TracingSettings {
   readonly otlp: OtlpSettings
   readonly sampler: Sampler
 }
 
-const text = (name: string) => Config.option(Config.String(name))
-const secret = (name: string) => Config.option(Config.Redacted(name))
-
-/** Variables of traces, unchecked. */
-export const tracingEnvironment = Config.all({
-  disabled: Config.Boolean("OTEL_SDK_DISABLED").pipe(Config.withDefault(false)),
-  tracesEndpoint: text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
-  publishedEndpoint: text("OTLP_TRACES_URL"),
-  endpoint: text("OTEL_EXPORTER_OTLP_ENDPOINT"),
-  tracesHeaders: secret("OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
-  headers: secret("OTEL_EXPORTER_OTLP_HEADERS"),
-  tracesProtocol: text("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"),
-  protocol: text("OTEL_EXPORTER_OTLP_PROTOCOL"),
-  serviceName: text("OTEL_SERVICE_NAME"),
-  resource: text("OTEL_RESOURCE_ATTRIBUTES"),
-  sampler: text("OTEL_TRACES_SAMPLER"),
-  samplerArgument: text("OTEL_TRACES_SAMPLER_ARG")
-})
+/** The variables of traces; the texts of collectors' URLs unchecked. */
+export const tracingEnvironment = configOf(tracingSettings)
 
 type Environment = Config.Success<typeof tracingEnvironment>
 
@@ -42,9 +29,8 @@ interface Named {
 }
 
 /** The first variable that is set; an empty one counts as unset, as OpenTelemetry has it. */
-const firstSet = (variables: Readonly<Record<string, Option.Option<string>>>): Named | undefined => {
-  for (const [name, value] of Object.entries(variables))
-    if (Option.isSome(value) && value.value !== "") return { name, value: value.value }
+const firstSet = (variables: Readonly<Record<string, string | undefined>>): Named | undefined => {
+  for (const [name, value] of Object.entries(variables)) if (value !== undefined && value !== "") return { name, value }
   return undefined
 }
 
@@ -61,14 +47,10 @@ type Read<A> = Result.Result<A, ConfigurationMistake>
 const allMistakes = (read: Readonly<Record<string, Read<unknown>>>): ReadonlyArray<ConfigurationMistake> =>
   Object.values(read).flatMap((one) => (Result.isFailure(one) ? [one.failure] : []))
 
-/** Without a user: passwords belong into headers. The chart checks the same. */
-const collectorUrl = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?(?:\/[!-~]*)?$/iu
-
 /** The URL of one variable; nothing where it is not set. The text may hold a password, so it is not repeated. */
-const readUrl = (name: string, value: Option.Option<string>): Read<URL | undefined> => {
-  const text = Option.getOrElse(value, () => "")
+const readUrl = (name: string, text = ""): Read<URL | undefined> => {
   if (text === "") return Result.succeed(undefined)
-  const url = collectorUrl.test(text) ? URL.parse(text) : null
+  const url = hasForm(forms.collector, text) ? URL.parse(text) : null
   const cure = "set it to an http or https URL without a user, such as http://collector:4318"
   return url === null ? Result.fail(mistake(name, "no address of a collector", cure)) : Result.succeed(url)
 }
@@ -101,8 +83,8 @@ const readEndpoint = ({ endpoint, publishedEndpoint, tracesEndpoint }: Environme
 
 const readHeaders = (env: Environment): Read<OtlpSettings["headers"]> => {
   const found = firstSet({
-    OTEL_EXPORTER_OTLP_TRACES_HEADERS: Option.map(env.tracesHeaders, Redacted.value),
-    OTEL_EXPORTER_OTLP_HEADERS: Option.map(env.headers, Redacted.value)
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: env.tracesHeaders && Redacted.value(env.tracesHeaders),
+    OTEL_EXPORTER_OTLP_HEADERS: env.headers && Redacted.value(env.headers)
   })
   if (found === undefined) return Result.succeed(Redacted.make({}))
   const headers = keyValueList(found.value)
@@ -125,7 +107,7 @@ const readProtocol = (env: Environment): Read<OtlpSettings["protocol"]> => {
 }
 
 const readResource = ({ resource, serviceName }: Environment): Read<OtlpSettings["resource"]> => {
-  const attributes = keyValueList(Option.getOrElse(resource, () => ""))
+  const attributes = keyValueList(resource ?? "")
   if (attributes === undefined)
     return Result.fail(
       mistake(

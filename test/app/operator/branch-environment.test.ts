@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ConfigProvider, Effect, Result } from "effect"
+import { Config, ConfigProvider, Effect, Result } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
+import { settingValues } from "../../../src/app/kernel/setting-values.ts"
 import { branchedEngines, branchEnvironment, readBranchSettings } from "../../../src/app/operator/branch-environment.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "braid-branches-"))
@@ -10,7 +11,11 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const providerOf = (env: Readonly<Record<string, string>>) => ConfigProvider.fromEnv({ env })
 const read = (env: Readonly<Record<string, string>>) =>
-  Effect.runPromise(Effect.flatMap(branchEnvironment.parse(providerOf(env)), readBranchSettings))
+  Effect.runPromise(
+    Config.all({ engines: branchEnvironment, values: settingValues })
+      .parse(providerOf(env))
+      .pipe(Effect.flatMap(({ engines, values }) => readBranchSettings(engines, values)))
+  )
 
 describe("the variables about branches", () => {
   it("switch engines on, none by themselves", async () => {

@@ -12,9 +12,12 @@ import { Config, ConfigProvider, Effect, Result, type Scope, Struct } from "effe
 import { documentOf } from "../../../adapters/files/configuration-files.ts"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
 import { parseAgentConfiguration, usualAgentConfiguration } from "../../../domain/agents/agent-configuration.ts"
+import { agentSettings } from "../../../domain/agents/settings.ts"
+import type { ValuesOf } from "../../../domain/catalogue/setting.ts"
 import { failed, type Finding, warning } from "../../../domain/commands/doctor/finding.ts"
 import { type InstalledParts, noParts } from "../../../domain/commands/doctor/needed-rights.ts"
 import { unusedValueFindings, unusedValuesFile } from "../../../domain/commands/doctor/unused-values.ts"
+import { copySettings } from "../../../domain/copies/settings.ts"
 import { parseAccessProviders } from "../../../domain/fleet/access-providers.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import {
@@ -23,22 +26,16 @@ import {
   parseFleetConfiguration
 } from "../../../domain/fleet/parse-configuration.ts"
 import type { ClusterSearch } from "../../../domain/fleet/provided-clusters.ts"
+import { fleetSettings } from "../../../domain/fleet/settings.ts"
 import { asObjects, asString, at } from "../../../domain/json.ts"
 import { configMaps, deployments } from "../../../domain/resources/core-kinds.ts"
+import { serverSettings } from "../../../domain/server/settings.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import { configOf } from "../../kernel/setting-values.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { branchedEngines } from "../../operator/branch-environment.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
-import {
-  agentTls,
-  clusterSearch,
-  makesCopies,
-  ownCertificate,
-  primaryManagementOnly,
-  readSettings,
-  searchWithin,
-  sharding
-} from "../../operator/settings.ts"
+import { readSettings, searchWithin } from "../../operator/settings.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 
@@ -141,12 +138,9 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
     namespace: settings.namespace,
     agentNamespace: settings.agents.namespace,
     kept: {
-      ownCertificate: settings.ownCertificate,
-      agentTls: settings.agentTls,
+      ...partsOf(settings.values),
       ephemeralAgents: settings.agents.ephemeral,
       asksNodes: settings.agents.checkOutOfPods,
-      sharding: settings.sharding,
-      copies: settings.makesCopies,
       branching: Struct.keys(settings.branchSettings)
     },
     fleet: settings.fleet,
@@ -227,6 +221,26 @@ const unread = (error: KubeError, object: string, namespace: string): ReadonlyAr
   }
 }
 
+/** The variables of a Deployment that the examination depends on; the operator itself judges the others. */
+const judgedSettings = {
+  ownCertificate: serverSettings.ownCertificate,
+  agentTls: agentSettings.agentTls,
+  makesCopies: copySettings.makesCopies,
+  ...fleetSettings
+}
+
+const partsOf = ({
+  agentTls,
+  makesCopies,
+  ownCertificate,
+  sharding
+}: ValuesOf<typeof judgedSettings>): Pick<InstalledParts, "agentTls" | "copies" | "ownCertificate" | "sharding"> => ({
+  agentTls,
+  copies: makesCopies,
+  ownCertificate,
+  sharding
+})
+
 /**
  * The installation as a person's kubeconfig shows it: from the operator's Deployment and ConfigMap. Members are reached
  * from this machine, with the operator's credentials. Rights are asked for the operator's service account by name.
@@ -260,18 +274,19 @@ export const installationByKubeConfig = (
     const env = environment(deployment.success)
     // A variable without text counts as left out, as in the operator.
     const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
-    const { kept, managementOnly, search } = yield* Config.all({
-      kept: Config.all({ ownCertificate, agentTls, sharding, copies: makesCopies, branching: branchedEngines }),
-      managementOnly: primaryManagementOnly,
-      search: clusterSearch
-    })
+    const { branching, values } = yield* Config.all({ values: configOf(judgedSettings), branching: branchedEngines })
       .parse(given)
       .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
     const configMap = yield* Effect.result(own.get(configMaps, configMapName, namespace))
     const installed = {
       ...known,
       agentNamespace: env.get("MIRRORD_AGENT_NAMESPACE") ?? namespace,
-      kept: { ...noParts, ...kept, ...(Result.isSuccess(configMap) ? agentPartsOf(configMap.success, env) : {}) },
+      kept: {
+        ...noParts,
+        ...partsOf(values),
+        branching,
+        ...(Result.isSuccess(configMap) ? agentPartsOf(configMap.success, env) : {})
+      },
       account: account(
         asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName
       )
@@ -284,14 +299,14 @@ export const installationByKubeConfig = (
       }
     const unused = unusedValueFindings(asString(at(configMap.success, "data", unusedValuesFile)))
     if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [], unused }
-    const findsClusters = search.providers.length > 0
-    const sources = sourcesOf(configMap.success, env, { findsClusters, managementOnly })
+    const findsClusters = values.providers.length > 0
+    const sources = sourcesOf(configMap.success, env, { findsClusters, managementOnly: values.managementOnly })
     const access = parseAccessProviders(documentIn(configMap.success, env, "OPERATOR_ACCESS_PROVIDERS"))
     const both = Result.all({ fleet: parseFleetConfiguration(sources.documents, sha256Hex), access })
     if (Result.isFailure(both)) {
       const findings = both.failure.map(({ message }) => failed("configuration", message, correctValues))
       return yield* Effect.fail(noInstallation("kubeconfig", findings))
     }
-    const found = searchWithin(search, both.success.access, namespace)
+    const found = searchWithin(values, both.success.access, namespace)
     return { ...installed, fleet: both.success.fleet, search: found, sources, findings: [], unused }
   })

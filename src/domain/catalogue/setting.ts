@@ -1,0 +1,182 @@
+/**
+ * The form of the cards of settings: a setting is a variable of the operator's environment, what it may hold, and the
+ * chart's value from which it is set. Each room of the domain that has settings declares them in its `settings.ts`. The
+ * operator reads its environment by these cards; the chart's rules, its variables and docs/reference/settings.md are
+ * made from them.
+ *
+ * Not here: the list of all cards, and reading them (app/kernel/setting-values.ts).
+ */
+
+import type * as Redacted from "effect/Redacted"
+
+/** The texts that a variable may hold, in a way that Helm's templates can check as well. */
+export interface Form {
+  /** Each text, or each part between `separator`, matches this; a syntax that Helm's regular expressions have too. */
+  readonly pattern?: RegExp
+  /** Each text, or each part, is one of these. */
+  readonly words?: ReadonlyArray<string>
+  readonly separator?: ","
+  /** The most characters of the text or of each part. */
+  readonly maxLength?: number
+  /** The greatest number; the number is what `number` finds, else the whole text. */
+  readonly max?: number
+  readonly number?: RegExp
+  /** The rest of the sentence "it must be …". */
+  readonly must: string
+  /** The rest of a sentence after "; ": what to do. */
+  readonly cure: string
+}
+
+const objectName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u
+const namespace = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u
+/** More than three days in ms, ten years in s. */
+const maxDuration = 315_360_000
+
+const whole = (unit: string, max: number, cure: string): Form => ({
+  pattern: /^[1-9][0-9]{0,8}$/u,
+  max,
+  must: `a whole number${unit} from 1 to ${max}`,
+  cure
+})
+
+/** The forms of checked variables. A number has digits alone, so that the chart can check it: no `1e3`, no `NaN`. */
+export const forms = {
+  truth: {
+    words: ["true", "yes", "on", "1", "y", "false", "no", "off", "0", "n"],
+    must: "true or false",
+    cure: "write true or false"
+  },
+  address: {
+    pattern: /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+):[0-9]{1,5}$/u,
+    number: /[0-9]{1,5}$/u,
+    max: 65_535,
+    must: "an address and a port",
+    cure: "write for example [::]:443 or 0.0.0.0:443"
+  },
+  port: { ...whole("", 65_535, "write for example 61337, or leave it out"), must: "a port from 1 to 65535" },
+  /** More protects nothing. */
+  bound: whole("", 10_000, "write for example 100, or leave it out"),
+  /** A lease of more than a day serves nobody. The value is in ms, the text in s. */
+  leaseTime: whole(" of seconds", 86_400, "leave it out"),
+  seconds: whole(" of seconds", maxDuration, "write for example 28800, or leave it out"),
+  millis: whole(" of milliseconds", maxDuration, "write for example 120000, or leave it out"),
+  objectName: { pattern: objectName, maxLength: 253, must: "the name of an object", cure: "write its name" },
+  objectNames: {
+    pattern: objectName,
+    maxLength: 253,
+    separator: ",",
+    must: "names of objects",
+    cure: "separate them by commas"
+  },
+  namespace: {
+    pattern: namespace,
+    must: "the name of a namespace",
+    cure: "write its name, or leave it out for the operator's"
+  },
+  namespaces: {
+    pattern: namespace,
+    separator: ",",
+    must: "names of namespaces, separated by commas without blanks",
+    cure: "write for example kube-system"
+  },
+  /** Without a user: passwords belong into headers. */
+  collector: {
+    pattern:
+      /^[hH][tT][tT][pP][sS]?:\/\/([0-9A-Za-z_.-]+|\[[0-9A-Fa-f:.]+\])(:([0-9]{1,4}|[0-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?(\/[!-~]*)?$/u,
+    must: "an http or https URL without a user",
+    cure: "write for example http://collector:4318"
+  }
+} as const satisfies Readonly<Record<string, Form>>
+
+type CheckedForm = keyof typeof forms
+
+/**
+ * The value of a setting, by its form. `words` are some of the setting's `words`; `text`, `path` and `secret` are not
+ * checked.
+ */
+interface Values extends Readonly<Record<CheckedForm, unknown>> {
+  readonly truth: boolean
+  readonly address: string
+  readonly port: number
+  readonly bound: number
+  readonly leaseTime: number
+  readonly seconds: number
+  readonly millis: number
+  readonly objectName: string
+  readonly objectNames: ReadonlyArray<string>
+  readonly namespace: string
+  readonly namespaces: ReadonlyArray<string>
+  readonly collector: string
+  readonly words: ReadonlyArray<string>
+  /** A JSON object of variables. */
+  readonly variables: Readonly<Record<string, string>>
+  readonly text: string
+  readonly path: string
+  readonly secret: Redacted.Redacted
+}
+
+interface SettingOf<F extends keyof Values> {
+  readonly variable: string
+  readonly form: F
+  /** The value of an operator whose environment does not have the variable; in ms for `leaseTime`. */
+  readonly default?: Values[F]
+  /** The default in words, where the operator chooses it. */
+  readonly defaultText?: string
+  /** Of the form `words`: the words that there are. */
+  readonly words?: ReadonlyArray<string>
+  /** The variable's effect, in Markdown; links are relative to docs/reference. */
+  readonly about: string
+  /** The path of the chart's value from which the variable is set. */
+  readonly value?: string
+  /** The installations that have the variable; all if missing. */
+  readonly where?: "primary"
+  /** 0 as the chart's value means that the variable is not set. */
+  readonly isUnsetBy0?: boolean
+  /** The cure of a wrong text, where the form's own words do not fit. */
+  readonly cure?: string
+  /** The rest of "it must be …", where the form's own words do not fit. */
+  readonly must?: string
+}
+
+/** A setting of any form. */
+export type Setting = { readonly [F in keyof Values]: SettingOf<F> }[keyof Values]
+
+/** The settings of one room, by the names that the program has for them. */
+export type SettingCard = Readonly<Record<string, Setting>>
+
+/** The value of a setting; `undefined` if the variable is not set and has no default. */
+export type ValueOf<S extends Setting> = S extends { readonly default: unknown }
+  ? Values[S["form"]]
+  : Values[S["form"]] | undefined
+
+export type ValuesOf<Card extends SettingCard> = { readonly [K in keyof Card]: ValueOf<Card[K]> }
+
+/** The rule for a variable's text; `undefined` if every text is good, or if more than a rule is needed to judge it. */
+export const formOf = (setting: Setting): Form | undefined => {
+  const own = {
+    ...(setting.must === undefined ? {} : { must: setting.must }),
+    ...(setting.cure === undefined ? {} : { cure: setting.cure })
+  }
+  if (setting.form === "words") {
+    const words = setting.words ?? []
+    return {
+      words,
+      separator: ",",
+      must: `names out of ${words.join(", ")}, separated by commas without blanks`,
+      cure: `write some of ${words.join(", ")}`,
+      ...own
+    }
+  }
+  const form = Object.entries<Form>(forms).find(([name]) => name === setting.form)?.[1]
+  return form === undefined ? undefined : { ...form, ...own }
+}
+
+/** Whether a text has a form. */
+export const hasForm = ({ max, maxLength, number, pattern, separator, words }: Form, text: string): boolean => {
+  const isGood = (part: string): boolean =>
+    (pattern?.test(part) ?? true) && (words?.includes(part) ?? true) && part.length <= (maxLength ?? part.length)
+  const parts = separator === undefined ? [text] : text.split(separator)
+  if (!parts.every(isGood)) return false
+  const digits = number === undefined ? text : (number.exec(text)?.[0] ?? "")
+  return max === undefined || Number(digits) <= max
+}

@@ -1,0 +1,70 @@
+/** The settings of sessions. */
+
+import type { SettingCard } from "../catalogue/setting.ts"
+import { usualPodlessMillis } from "./podless.ts"
+import { usualBounds } from "./session-bounds.ts"
+
+const limit = (what: string): string => `${what} at a time: [limits](../operations.md#limits)`
+
+export const sessionSettings = {
+  sessionsPerUser: {
+    variable: "OPERATOR_SESSIONS_PER_USER",
+    form: "bound",
+    default: usualBounds.sessionsPerUser,
+    value: "bounds.sessionsPerUser",
+    about: limit("sessions of one user")
+  },
+  sessions: {
+    variable: "OPERATOR_SESSIONS",
+    form: "bound",
+    default: usualBounds.sessions,
+    value: "bounds.sessions",
+    about: limit("sessions of all users")
+  },
+  connectionsPerSession: {
+    variable: "OPERATOR_CONNECTIONS_PER_SESSION",
+    form: "bound",
+    default: usualBounds.connectionsPerSession,
+    value: "bounds.connectionsPerSession",
+    about: limit("connections of one session")
+  },
+  agentsPerUser: {
+    variable: "OPERATOR_AGENTS_PER_USER",
+    form: "bound",
+    default: usualBounds.agentsPerUser,
+    value: "bounds.agentsPerUser",
+    about: limit("agents of one user")
+  },
+  agents: {
+    variable: "OPERATOR_AGENTS",
+    form: "bound",
+    default: usualBounds.agents,
+    value: "bounds.agents",
+    about: limit("agents of all users")
+  },
+  longestSession: {
+    variable: "OPERATOR_MAX_SESSION_TIME_SECONDS",
+    form: "seconds",
+    value: "operator.maxSessionTimeSeconds",
+    isUnsetBy0: true,
+    about: "seconds after which a session ends although it has a client; its client gets 410 when it comes back"
+  },
+  podless: {
+    variable: "OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS",
+    form: "millis",
+    default: usualPodlessMillis,
+    value: "operator.noPodTargetsSessionTimeoutMillis",
+    isUnsetBy0: true,
+    cure: "write for example 120000, or leave it out for 60000",
+    about: "milliseconds that a running session waits for a pod of its target: [limits](../operations.md#limits)"
+  },
+  addsSessionKey: {
+    variable: "OPERATOR_INJECT_SESSION_KEY_HEADER",
+    form: "truth",
+    default: false,
+    value: "operator.injectSessionKeyHeader",
+    about:
+      "whether stolen HTTP requests get the header `mirrord-key` with the key of their session; the chart sets it to " +
+      "`true`"
+  }
+} as const satisfies SettingCard

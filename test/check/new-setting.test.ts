@@ -1,0 +1,54 @@
+/** A new switch of the chart costs three files by hand; all others are written by the generators. */
+
+import { execFileSync } from "node:child_process"
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, describe, expect, it } from "vitest"
+
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const copy = mkdtempSync(join(tmpdir(), "braid-new-setting-"))
+afterAll(() => rmSync(copy, { recursive: true }))
+
+const read = (file: string): string => readFileSync(join(copy, file), "utf8")
+const edit = (file: string, from: string, to: string): void => {
+  const text = read(file)
+  expect(text, `${file} has ${from}`).toContain(from)
+  writeFileSync(join(copy, file), text.replace(from, to))
+}
+const run = (script: string): string =>
+  execFileSync(process.execPath, [join(copy, "scripts", script)], { cwd: copy, encoding: "utf8" })
+
+describe("a new switch of the chart", () => {
+  it("is a card, a value and the code that acts on it", () => {
+    for (const folder of ["src", "scripts", "charts", "crds", "docs/reference", "package.json"])
+      cpSync(join(root, folder), join(copy, folder), { recursive: true })
+    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
+    edit(
+      "src/domain/targets/settings.ts",
+      "export const targetSettings = {",
+      `export const targetSettings = {
+        sleeps: {
+          variable: "OPERATOR_SLEEPS", form: "truth", default: false, value: "targets.sleep", about: "whether targets sleep"
+        },`
+    )
+    edit(
+      "charts/mirrord-operator/values.yaml",
+      "\ntargets:\n",
+      "\ntargets:\n  # -- Whether targets sleep.\n  sleep: false\n"
+    )
+    edit("src/app/operator/settings.ts", "sharding: env.sharding,", "sharding: env.sharding && !env.sleeps,")
+    expect(run("generate-chart.mjs").trim().split(", ")).toEqual([
+      "written: charts/mirrord-operator/files/settings.yaml",
+      "charts/mirrord-operator/files/known-values.yaml",
+      "charts/mirrord-operator/values.schema.json",
+      "charts/mirrord-operator/README.md"
+    ])
+    expect(run("generate-reference.mjs").trim()).toBe("written: docs/reference/settings.md")
+    expect(read("charts/mirrord-operator/files/settings.yaml")).toMatch(
+      /OPERATOR_SLEEPS:\n {2}form: truth\n(?: {2}.+\n)+? {2}value: targets\.sleep\n/u
+    )
+    expect(read("docs/reference/settings.md")).toContain("| `OPERATOR_SLEEPS` | `false` | `targets.sleep` |")
+  })
+})
