@@ -57,7 +57,8 @@ const parts = {
   reference: {
     command: [process.execPath, "scripts/generate-reference.mjs", "--check"],
     cure: "run `node scripts/generate-reference.mjs`, which writes docs/reference"
-  }
+  },
+  proportion: { command: [process.execPath, "scripts/proportion.mjs"], cure: "see why it cannot count lines" }
 }
 
 /** @param {Part} part */
