@@ -33,7 +33,7 @@ describe("the messages of commits", () => {
   })
   it.each([
     ["sessions: end with their client\n\nA client that is gone held its port for a minute.\n", 0],
-    ["Merge branch 'f1'\n", 2],
+    ["Merge branch 'f1'\n", 3],
     ["sessions: end with their client\n", 1],
     [`sessions: ${"very ".repeat(15)}long\n\nbody\n`, 1]
   ])("%j has %i mistakes", (message, count) => {
