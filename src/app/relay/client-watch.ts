@@ -4,10 +4,10 @@
  */
 
 import { Effect } from "effect"
-import { excuse, intervalOf, isGone, isOverdue } from "../../domain/sessions/client-pulse.ts"
+import { excuse, goneAt, intervalOf, isGone, isOverdue } from "../../domain/sessions/client-pulse.ts"
 import { type ClientConnection, elapsed, finish, isClientUnread, isSilent } from "./client-connection.ts"
 
-/** How often a client's silence is checked, in ms. */
+/** How often a client's silence is checked at least, in ms. */
 const pulseCheck = 15_000
 
 export const watchClient = (connection: ClientConnection): void => {
@@ -30,7 +30,12 @@ export const watchClient = (connection: ClientConnection): void => {
       }),
     check
   })
-  run("pulse", Effect.forever(Effect.andThen(Effect.sleep(pulseCheck), () => Effect.sync(check))))
+  // Once more at the moment in which the silence is long enough, so that nothing is held beyond it.
+  const untilCheck = Effect.suspend(() => {
+    const end = goneAt(connection.pulse, options.locks.patience) ?? Infinity
+    return Effect.sleep(Math.max(1, Math.min(pulseCheck, end - elapsed(clock))))
+  })
+  run("pulse", Effect.forever(Effect.andThen(untilCheck, () => Effect.sync(check))))
 }
 
 /** `stoodStill`: this process was suspended for a while. */

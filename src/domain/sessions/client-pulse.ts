@@ -54,14 +54,17 @@ export const intervalOf = ({ gaps }: Pulse): number | undefined => {
 }
 
 /**
- * Whether a client that used to ping has said nothing at all for three intervals. It will not come back on this
- * connection. A single Ping tells no interval, but that more were to come: its client is given three usual ones, times
- * `patience`, since its own may be longer.
+ * When a client that used to ping has said nothing at all for three intervals, if it goes on saying nothing;
+ * `undefined` for one that never pinged. It will not come back on this connection. A single Ping tells no interval, but
+ * that more were to come: its client is given three usual ones, times `patience`, since its own may be longer.
  */
-export const isGone = (pulse: Pulse, now: number, patience = 1): boolean => {
+export const goneAt = (pulse: Pulse, patience = 1): number | undefined => {
   const interval = intervalOf(pulse) ?? (pulse.pings ? usualInterval * patience : undefined)
-  return interval !== undefined && now - pulse.heardAt >= Math.max(leastSilence, 3 * interval)
+  return interval === undefined ? undefined : pulse.heardAt + Math.max(leastSilence, 3 * interval)
 }
+
+/** Whether that time has come. */
+export const isGone = (pulse: Pulse, now: number, patience = 1): boolean => now >= (goneAt(pulse, patience) ?? Infinity)
 
 /**
  * Whether the client's Pings are so late that it has most likely given this connection up. A client reconnects when a

@@ -491,18 +491,21 @@ describe("the shell around the router", () => {
     })
   )
 
-  it.effect("ends one whose client fell asleep right after its start within two minutes, and notes that", () =>
-    Effect.gen(function* () {
-      let givenUp = 0
-      const asleep = yield* scene({ locks: makeSessionLocks(1, () => void givenUp++) })
-      asleep.client.receive(ping)
-      asleep.client.receive(steal)
-      yield* TestClock.adjust("89 seconds")
-      assert.isFalse(asleep.client.isClosed())
-      yield* TestClock.adjust("17 seconds")
-      assert.isTrue(asleep.client.isClosed())
-      assert.strictEqual(givenUp, 1)
-    })
+  it.effect.each([0, 1, 7, 14, 29])(
+    "ends one whose client fell asleep %i s after its start, 90 s after its last word, and notes that",
+    (age) =>
+      Effect.gen(function* () {
+        let givenUp = 0
+        const asleep = yield* scene({ locks: makeSessionLocks(1, () => void givenUp++) })
+        asleep.client.receive(ping)
+        yield* TestClock.adjust(`${age} seconds`)
+        asleep.client.receive(steal)
+        yield* TestClock.adjust(89_999)
+        assert.isFalse(asleep.client.isClosed())
+        yield* TestClock.adjust(1)
+        assert.isTrue(asleep.client.isClosed())
+        assert.strictEqual(givenUp, 1)
+      })
   )
 
   it.effect("lets a newer connection take the port of one that misses its Pings, and ends that one", () =>
