@@ -86,6 +86,8 @@ export interface MemberSessionsState {
   readonly linkTerms: LinkTerms
   /** The agent that a connection to agents leads to. */
   readonly leadsTo: WeakMap<FrameChannel, SessionAgent>
+  /** Users' own sessions of this process into which no client has been let yet. */
+  readonly unserved: Set<string>
   /** How many clients have attached so far; tells their uses of an agent apart. */
   links: number
 }
@@ -335,7 +337,8 @@ const waitForAgent = (
     const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
     // At once, as the session's start may take longer than an unused branch stays.
     yield* useBranches(state.options, client, session, wasServed)
-    yield* sockets.track(session.metadata.name)
+    // A user's request counts from before.
+    if (!client.isUser) yield* sockets.track(session.metadata.name)
     const admitted = yield* notifier.until(key, () => {
       const current = find()
       return current === undefined

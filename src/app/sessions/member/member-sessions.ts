@@ -3,7 +3,7 @@
  * connect here directly. Checks what a client may do; `client-attachment.ts` attaches it.
  */
 
-import { Effect, Result, type Scope } from "effect"
+import { Cause, Effect, Exit, Option, Result, type Scope } from "effect"
 import type { StolenPort } from "../../../domain/relay/port-locks.ts"
 import {
   mirrordClusterSessions,
@@ -162,16 +162,23 @@ const mayBegin = (
 /** The codes with which a client of a session comes again by itself, as while the leader changes. */
 const comesAgain: ReadonlyArray<number> = [429, 503, 504]
 
-/** Ends a session whose only client was refused: nobody comes to it, and it would go on to make agents. */
-const endRefused = (
-  { options: { api, ends, sockets } }: MemberSessionsState,
+/**
+ * Judges the outcome of a connect to a session that no client has been let into. Ends the session whose last client was
+ * refused: no other comes to it, and it would go on to make agents.
+ */
+const judgeFirst = (
+  { options: { api, ends, sockets }, unserved }: MemberSessionsState,
   { metadata, spec }: MirrordClusterSession,
-  { code, message }: ApiError
+  outcome: Exit.Exit<unknown, ApiError>
 ): Effect.Effect<void> => {
   const { name, uid } = metadata
   // The refused connection itself still counts.
-  if (comesAgain.includes(code) || sockets.presence(name).open > 1) return Effect.void
+  if (!unserved.has(name) || (Exit.isFailure(outcome) && sockets.presence(name).open > 1)) return Effect.void
+  unserved.delete(name)
+  const refused = Exit.isFailure(outcome) ? Cause.findErrorOption(outcome.cause) : Option.none()
+  if (Option.isNone(refused) || comesAgain.includes(refused.value.code)) return Effect.void
   const deletion = api.delete(mirrordClusterSessions, name, uid === undefined ? {} : { uid })
+  const { message } = refused.value
   const act = { act: "ended", cause: "ToldOver", ...auditedChild(name, spec), message } as const
   return Effect.ignore(ends.end(metadata, deletion, act))
 }
@@ -182,14 +189,14 @@ const attachUser = (
 ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
   Effect.gen(function* () {
     const { name, owner, params, request } = own
-    const { notifier, controller, remoteSessionTimeoutSecs } = state.options
+    const { notifier, controller, remoteSessionTimeoutSecs, sockets } = state.options
     const find = () => controller.session(name)
     const asked = askedBy(request, owner)
     const spec = yield* Effect.fromResult(Result.mapError(sessionSpec(request, owner, params), badRequest))
-    const isNew = find() === undefined
-    if (isNew) {
+    if (find() === undefined) {
       yield* mayBegin(state, spec, params)
       yield* createSession(state, name, spec, asked)
+      state.unserved.add(name)
     }
     const session = yield* notifier.until(name, find).pipe(
       Effect.timeoutOrElse({
@@ -198,6 +205,7 @@ const attachUser = (
       })
     )
     yield* checkRequest(own, spec, session.spec)
+    yield* sockets.track(name)
     const attached = attachClient(state, {
       key: name,
       find,
@@ -210,7 +218,7 @@ const attachUser = (
       profile: params.values.profile,
       asked
     })
-    return yield* isNew ? Effect.tapError(attached, (error) => endRefused(state, session, error)) : attached
+    return yield* Effect.onExit(attached, (outcome) => judgeFirst(state, session, outcome))
   })
 
 /**
@@ -251,11 +259,13 @@ export const makeMemberSessions = (
       agentLocks: makeAgentLockTable(),
       linkTerms: makeLinkTerms(),
       leadsTo: new WeakMap(),
+      unserved: new Set(),
       links: 0
     }
     yield* countHolding("session locks", state.sessionLocks.size)
     yield* countHolding("agent locks", state.agentLocks.size)
     yield* countHolding("link terms", state.linkTerms.size)
+    yield* countHolding("unserved sessions", () => state.unserved.size)
     return {
       attachChild: (request, id) => tracedConnect(options, request, parentName(id))(attachChild(state, request, id)),
       attachUser: (request, id, owner, params) => {
