@@ -7,6 +7,7 @@
  */
 
 import { Clock, Effect, Exit, Result, type Scope, Semaphore, Struct } from "effect"
+import { whyNoPod } from "../../domain/agents/job-trouble.ts"
 import { admittedBranch, type BranchRules } from "../../domain/branches/branch-admission.ts"
 import type { BranchCredentials } from "../../domain/branches/branch-credentials.ts"
 import { type BranchKind, branchKinds } from "../../domain/branches/branch-kinds.ts"
@@ -23,12 +24,14 @@ import { type BranchRequest, readBranchRequest, ttlMillisOf } from "../../domain
 import { sessionsChangeAt, sessionsNow } from "../../domain/branches/branch-sessions.ts"
 import type { BranchAccess } from "../../domain/branches/dialect.ts"
 import { leftOutProblem } from "../../domain/branches/kept-branch.ts"
-import type { ObservedMigrations } from "../../domain/branches/migrations/migration-plan.ts"
+import type { ObservedMigrations, PodlessJob } from "../../domain/branches/migrations/migration-plan.ts"
 import { migrationDigest } from "../../domain/branches/migrations/migration-request.ts"
+import type { MigrationRun } from "../../domain/branches/migrations/migration-run.ts"
 import { requestAnnotation, requestDigest } from "../../domain/branches/request-digest.ts"
 import { branchPods, watchedBranches } from "../../domain/branches/watched-branches.ts"
-import { branchEvents, branchExpiredEvent, branchWaitsEvent } from "../../domain/events/branch-events.ts"
 import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
+import { branchEvents, branchExpiredEvent, branchWaitsEvent } from "../../domain/events/branch-events.ts"
+import { events } from "../../domain/events/event-object.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
@@ -113,20 +116,29 @@ const isChanged = (branch: BranchDatabase, pod: KubeObject | undefined): boolean
   return digest !== undefined && Result.isSuccess(request) && requestDigest(request.success, sha256Hex) !== digest
 }
 
+/** The Job of a run, if it has no pod: remembered, since Events are only asked for when that lasts. */
+const podlessJob = ({ known, now }: Pick<BranchTurn, "known" | "now">, run: MigrationRun): PodlessJob | undefined => {
+  const isPodless = run._tag === "Job" && run.state._tag === "Waiting" && !run.state.hasPod
+  if (!isPodless) known.podless = undefined
+  else if (known.podless?.job !== run.uid) known.podless = { job: run.uid, since: now }
+  return known.podless
+}
+
 /** The migrations that a branch asks for; nothing: none. `refusal`: why it could not be made as its spec is now. */
 const observedMigrations = (
   { runs }: State,
-  { known, view }: BranchTurn,
+  { known, now, view }: BranchTurn,
   admitted: ReturnType<typeof admittedBranch>
 ): ObservedMigrations | undefined => {
   if ((view.spec.migrations ?? undefined) === undefined) return undefined
   const cached = runs.of(view.metadata)
   const run = cached._tag === "Job" && cached.uid === known.endedJob ? ({ _tag: "Ending" } as const) : cached
   const obstacle = known.obstacle?.generation === view.metadata.generation ? known.obstacle : undefined
-  if (Result.isFailure(admitted)) return { digest: "", refusal: admitted.failure, obstacle, run }
+  const podless = podlessJob({ known, now }, run)
+  if (Result.isFailure(admitted)) return { digest: "", refusal: admitted.failure, obstacle, run, podless }
   const { migrations } = admitted.success.request
   const digest = migrations === undefined ? "" : migrationDigest(migrations, sha256Hex)
-  return { digest, refusal: undefined, obstacle, run }
+  return { digest, refusal: undefined, obstacle, run, podless }
 }
 
 /** A branch among those of all kinds. */
@@ -224,6 +236,23 @@ const performMakeMigrations = (state: State, { key, known, now, view }: BranchTu
   )
 }
 
+/** Asks why a Job of migrations has no pod. The rights may be those of an earlier release, and it is asked again. */
+const performAskWhyNoPod = (
+  { options: { api }, self }: State,
+  { key, known, now, view }: BranchTurn,
+  { job: { job, since, why: before } }: Act<"AskWhyNoPod">
+): Effect.Effect<void> =>
+  api.list(events, { namespace: view.metadata.namespace ?? "", fields: { "involvedObject.uid": job } }).pipe(
+    Effect.map(({ items }) => whyNoPod(items, "their")),
+    Effect.catch((error) =>
+      Effect.as(Effect.annotateLogs(Effect.logDebug("Events were not read"), { problem: error.message }), undefined)
+    ),
+    Effect.map((why) => {
+      known.podless = { job, since, askedAt: now, why, isLasting: why !== undefined && before !== undefined }
+      if (known.podless.isLasting === true) self.enqueue(key)
+    })
+  )
+
 const patchStatus = (
   { kind: { resource }, options: { events }, self }: State,
   api: KubeApi,
@@ -278,6 +307,8 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
       return performReadPassword(state, turn)
     case "MakeMigrations":
       return performMakeMigrations(state, turn)
+    case "AskWhyNoPod":
+      return performAskWhyNoPod(state, turn, action)
     case "EndMigrations":
       return Effect.map(
         endMigrations(state.options.api, turn.view, action),

@@ -6,9 +6,10 @@
  */
 
 import type { Redacted } from "effect"
+import { originAnnotations } from "../../domain/branches/sync/synced-branch.ts"
 import { awaitedFrom } from "../../domain/branches/branch-plan.ts"
 import type { KnownUses } from "../../domain/branches/branch-sessions.ts"
-import { originAnnotations } from "../../domain/branches/sync/synced-branch.ts"
+import type { PodlessJob } from "../../domain/branches/migrations/migration-plan.ts"
 import { type ObjectMeta, timeOf } from "../../domain/resources/object-meta.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 
@@ -26,6 +27,8 @@ export interface KnownBranch extends KnownUses {
   awaitedBy: string | undefined
   /** Why the cluster did not take its migrations at the last try, and when they are tried again, epoch ms. */
   obstacle: { readonly generation: number | undefined; readonly why: string; readonly retryAt: number } | undefined
+  /** The Job of its migrations, if it has no pod. */
+  podless: PodlessJob | undefined
   /** UID of the Job of migrations that was deleted last. */
   endedJob: string | undefined
   /** Whether people were told that it waits. */
@@ -50,6 +53,7 @@ const remembered = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now:
     awaited: new Map(),
     awaitedBy: undefined,
     obstacle: undefined,
+    podless: undefined,
     endedJob: undefined,
     hasToldWaiting: false,
     isEnding: false

@@ -1,9 +1,10 @@
 /**
- * Why the Job of an agent has no pod, or its pod does not start, where the pod itself does not say so: from the Job and
- * from Events about the two. Admission (Pod Security, quotas, webhooks) refuses the pod to the Job's controller, which
- * tells of it in an Event alone; a node tells so of volumes and networks.
+ * Why the Job of an agent or of migrations has no pod, or the pod of an agent does not start, where the pod itself does
+ * not say so: from the Job and from Events about the two. Admission (Pod Security, quotas, webhooks) refuses the pod to
+ * the Job's controller, which tells of it in an Event alone; a node tells so of volumes and networks.
  *
- * Not here: reading them (adapters/agents/agent-progress.ts), and what the pod says (domain/pod-problem.ts).
+ * Not here: reading them (adapters/agents/agent-progress.ts, app/branches/branch-controller.ts), and what the pod says
+ * (domain/pod-problem.ts).
  */
 
 import { quotation } from "../clean-text.ts"
@@ -24,10 +25,10 @@ export const latestWarning = (events: ReadonlyArray<JsonObject>, reason?: string
   return words === "" ? quotation(asString(newest["reason"]) ?? "") : words
 }
 
-/** Why the pod of a Job cannot be made, a clause. */
-export const whyNoPod = (events: ReadonlyArray<JsonObject>): string | undefined => {
+/** Why the pod of a Job cannot be made, a clause. `whose`: the clause's first word. */
+export const whyNoPod = (events: ReadonlyArray<JsonObject>, whose: "its" | "their" = "its"): string | undefined => {
   const words = latestWarning(events, "FailedCreate")
-  return words === undefined ? undefined : `its pod cannot be made: ${words.replace(/^Error creating: /u, "")}`
+  return words === undefined ? undefined : `${whose} pod cannot be made: ${words.replace(/^Error creating: /u, "")}`
 }
 
 /** How a Job without a pod has ended, a clause; nothing: it has not. */

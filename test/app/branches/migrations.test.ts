@@ -4,6 +4,7 @@ import { assert, describe } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import type { BranchRules } from "../../../src/domain/branches/branch-admission.ts"
 import { readEngineSettings } from "../../../src/domain/branches/branch-settings.ts"
+import { events } from "../../../src/domain/events/event-object.ts"
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { configMaps, jobs, pods } from "../../../src/domain/resources/core-kinds.ts"
@@ -22,6 +23,25 @@ const patch = (branched: Branched, spec: object) =>
     yield* pass("1 second")
     return branched.object()?.metadata.generation ?? 0
   })
+
+/** The controller of Jobs has told why it made no pod. `uid`: of the Job. */
+const tell = (
+  { api }: Branched,
+  name: string,
+  { message, uid }: { readonly message: string; readonly uid?: string | undefined }
+) =>
+  api.write(
+    events,
+    name,
+    {
+      type: "Warning",
+      reason: "FailedCreate",
+      message,
+      involvedObject: { uid },
+      lastTimestamp: "2026-01-01T00:00:00Z"
+    },
+    namespace
+  )
 
 const names = (branched: Branched): ReadonlyArray<string> =>
   branched.api.peekAll(jobs).map(({ metadata }) => metadata.name)
@@ -56,6 +76,44 @@ describe("migrations of a new branch", () => {
       yield* pass("3 seconds")
       assert.isUndefined(branched.object())
       assert.deepStrictEqual([branched.api.peekAll(jobs), branched.api.peekAll(configMaps)], [[], []])
+    })
+  )
+
+  it.effect("fail within seconds with the reason for which their pod cannot be made", () =>
+    Effect.gen(function* () {
+      const branched = yield* begin()
+      yield* branched.order(flyway())
+      yield* branched.podsReady()
+      const [job] = branched.api.peekAll(jobs)
+      const message = 'Error creating: pods "x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1'
+      tell(branched, "others", { uid: "another", message: "Error creating: another Job's" })
+      yield* pass("5 seconds")
+      assert.deepInclude(branched.status(), { phase: "Pending" })
+      tell(branched, "refused", { uid: job?.metadata.uid, message })
+      for (let second = 0; second < 5; second++) yield* pass("1 second")
+      assert.deepInclude(branched.status(), {
+        phase: "Failed",
+        error:
+          'The migrations failed: their pod cannot be made: pods "x" is forbidden: exceeded quota: few, ' +
+          "requested: pods=1, used: pods=1."
+      })
+    })
+  )
+
+  it.effect("wait for a pod that could not be made once, and are told so of a branch that stays", () =>
+    Effect.gen(function* () {
+      const branched = yield* ready()
+      const generation = yield* patch(branched, program)
+      const job = branched.api.peekAll(jobs).at(-1)
+      tell(branched, "refused", { uid: job?.metadata.uid, message: "Error creating: the webhook is away" })
+      yield* pass("2 seconds")
+      assert.deepStrictEqual(branched.status()?.migrations, { observedGeneration: generation, phase: "Running" })
+      for (let second = 0; second < 4; second++) yield* pass("1 second")
+      const failed = { observedGeneration: generation, phase: "Failed" as const }
+      const error = "their pod cannot be made: the webhook is away."
+      assert.deepInclude(branched.status(), { phase: "Ready", migrations: { ...failed, error } })
+      yield* jobRuns(branched)
+      assert.deepStrictEqual(branched.status()?.migrations, { observedGeneration: generation, phase: "Running" })
     })
   )
 

@@ -200,7 +200,7 @@ describe("the plan for a branch with migrations", () => {
     { _tag: "None" },
     { _tag: "Ending" },
     ...["d", "other"].flatMap((digest) => [
-      job({ _tag: "Waiting" }, digest),
+      job({ _tag: "Waiting", hasPod: false }, digest),
       job({ _tag: "Running" }, digest),
       job({ _tag: "Succeeded" }, digest),
       job({ _tag: "Failed", reason: "no" }, digest),

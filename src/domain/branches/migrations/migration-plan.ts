@@ -9,6 +9,20 @@ import { sentence } from "../../clean-text.ts"
 import type { BranchStatus } from "../../resources/branches/branch-shapes.ts"
 import type { MigrationRun } from "./migration-run.ts"
 
+/** What is known of a run's Job that has no pod. Times are epoch ms. */
+export interface PodlessJob {
+  /** Its UID. */
+  readonly job: string
+  /** Since when it was seen without a pod. */
+  readonly since: number
+  /** When the Events about it were last asked for, if they were. */
+  readonly askedAt?: number
+  /** Why its pod could not be made, a clause, as these said; `undefined` if they said nothing of it. */
+  readonly why?: string | undefined
+  /** Whether they said so twice in a row: a quota may be free in a moment, and a webhook back. */
+  readonly isLasting?: boolean
+}
+
 export type MigrationStatus = NonNullable<BranchStatus["migrations"]>
 
 /** Everything from which the next action for a branch's migrations follows. Times are epoch ms. */
@@ -20,6 +34,8 @@ export interface ObservedMigrations {
   /** Why the cluster did not take them at the last try, which may pass; a sentence. */
   readonly obstacle: { readonly why: string; readonly retryAt: number } | undefined
   readonly run: MigrationRun
+  /** The run's Job, if it has no pod. */
+  readonly podless?: PodlessJob | undefined
 }
 
 /** The next action for migrations. */
@@ -28,6 +44,8 @@ export type MigrationAction =
   | { readonly _tag: "MakeMigrations" }
   /** Take away a run that is over, or that has not begun, so that another can begin. */
   | { readonly _tag: "EndMigrations"; readonly job: string; readonly uid: string }
+  /** Ask why the Job has no pod. */
+  | { readonly _tag: "AskWhyNoPod"; readonly job: PodlessJob }
 
 export interface MigrationPlan {
   readonly status: MigrationStatus | undefined
@@ -38,6 +56,8 @@ export interface MigrationPlan {
 
 /** How long a failure that may pass stays to be read, before the run is made anew. */
 const lostStays = 30_000
+/** How long a Job may have no pod until the Events about it are asked for, and at least between two such questions. */
+const askAgain = 2_000
 /** How long an image may fail to be pulled before that is told: a node tries again after 10 s, and 20 s later. */
 const longestPull = 30_000
 
@@ -74,11 +94,24 @@ type Run = Extract<MigrationRun, { readonly _tag: "Job" }>
 
 const endOf = ({ name, uid }: Run): MigrationAction => ({ _tag: "EndMigrations", job: name, uid })
 
+/** A run whose Job has no pod: most get it within a second. The longer it takes, the more rarely is asked why. */
+const withoutPod = (podless: PodlessJob, now: number): Decision => {
+  const { askedAt = podless.since, isLasting, since, why } = podless
+  if (isLasting === true && why !== undefined) return { outcome: failed(why) }
+  const next = askedAt + Math.max(askAgain, (askedAt - since) / 4)
+  return now < next
+    ? { outcome: running, lookAt: next }
+    : { outcome: running, action: { _tag: "AskWhyNoPod", job: podless }, lookAt: now + askAgain }
+}
+
 /** A run of what the spec asks for. */
-const ofRun = ({ generation, stored }: Situation, run: Run, now: number): Decision => {
+const ofRun = ({ generation, stored, wanted }: Situation, run: Run, now: number): Decision => {
   const { state } = run
   switch (state._tag) {
-    case "Waiting":
+    case "Waiting": {
+      const podless = wanted?.podless
+      return podless === undefined ? { outcome: running } : withoutPod(podless, now)
+    }
     case "Running":
       return { outcome: running }
     case "Succeeded":

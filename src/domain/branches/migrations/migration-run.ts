@@ -11,8 +11,8 @@ import { digestAnnotation, longestRun, migrationsContainer } from "./migration-j
 
 /** How far a run is. A `reason` is a clause. */
 export type RunState =
-  /** Its program has not begun. */
-  | { readonly _tag: "Waiting" }
+  /** Its program has not begun. `hasPod`: whether its pod is made. */
+  | { readonly _tag: "Waiting"; readonly hasPod: boolean }
   | { readonly _tag: "Running" }
   /**
    * Its program cannot begin as long as nobody changes the cluster; it begins by itself then. `pulledSince`: since when
@@ -92,7 +92,7 @@ const stateOf = (job: JsonObject, pods: ReadonlyArray<JsonObject>): RunState => 
   const active = pods.filter((pod) => isActive(pod) && !isBeingDeleted(pod))
   if (active.some((pod) => at(containerStatus(pod), "state", "running") !== undefined)) return { _tag: "Running" }
   const [stuck] = active.flatMap((pod) => stuckBy(pod) ?? [])
-  return stuck ?? { _tag: "Waiting" }
+  return stuck ?? { _tag: "Waiting", hasPod: active.length > 0 }
 }
 
 const generationOf = ({ metadata: { name } }: RunObject): number => Number(name.split("-").at(-1))

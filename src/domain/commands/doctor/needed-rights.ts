@@ -237,6 +237,13 @@ const branches = (engines: ReadonlyArray<BranchEngine>): ReadonlyArray<NeededRig
     scope: "cluster",
     group: "",
     resource: "events",
+    verbs: ["list"],
+    without: "nobody learns why the pod of migrations cannot be made"
+  },
+  {
+    scope: "cluster",
+    group: "",
+    resource: "events",
     verbs: ["create"],
     without: "kubectl describe tells nothing of what happened to a branch"
   }

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest"
 import {
   type MigrationStatus,
   type ObservedMigrations,
+  type PodlessJob,
   planMigrations
 } from "../../../../src/domain/branches/migrations/migration-plan.ts"
 import type { MigrationRun, RunState } from "../../../../src/domain/branches/migrations/migration-run.ts"
@@ -47,7 +48,8 @@ class World {
     const next = planMigrations({ generation, stored, wanted: asked, isUp }, now)
     const isSame = JSON.stringify(next.status) === JSON.stringify(stored) && next.action === undefined
     this.stored = next.status
-    if (next.action?._tag === "MakeMigrations") this.run = run(generation, this.spec ?? "", { _tag: "Waiting" })
+    if (next.action?._tag === "MakeMigrations")
+      this.run = run(generation, this.spec ?? "", { _tag: "Waiting", hasPod: false })
     if (next.action?._tag === "EndMigrations") {
       if (current._tag === "Job" && current.state._tag === "Running") this.programs += 1
       this.run = { _tag: "None" }
@@ -142,6 +144,22 @@ describe("the plan for migrations", () => {
     expect(planMigrations({ generation: 4, stored, wanted: undefined, isUp: true }, start)).toEqual({ status: stored })
   })
 
+  it("asks why a Job has no pod, more and more rarely, and fails when it is told twice in a row", () => {
+    const at = (podless: PodlessJob, later: number) =>
+      plan({ run: run(3, "d", { _tag: "Waiting", hasPod: false }), podless }, undefined, 3, start + later)
+    const running = { observedGeneration: 3, phase: "Running" }
+    const fresh = { job: "u-3", since: start }
+    const ask = (job: PodlessJob) => ({ _tag: "AskWhyNoPod", job })
+    expect(at(fresh, 0)).toEqual({ status: running, lookAt: start + 2_000 })
+    expect(at(fresh, 2_000)).toEqual({ status: running, action: ask(fresh), lookAt: start + 4_000 })
+    const later = { ...fresh, askedAt: start + 80_000 }
+    expect(at(later, 80_000)).toEqual({ status: running, lookAt: start + 100_000 })
+    const once = { ...fresh, askedAt: start + 2_000, why: "no" }
+    expect(at(once, 4_000)).toEqual({ status: running, action: ask(once), lookAt: start + 6_000 })
+    const status = { observedGeneration: 3, phase: "Failed", error: "no." }
+    expect(at({ ...once, isLasting: true }, 4_000)).toEqual({ status })
+  })
+
   it("runs nothing again for a change of something else, and says so for the new generation", () => {
     const done = run(2, "d", { _tag: "Succeeded" })
     expect(plan({ run: done }, succeeded(2), 3)).toEqual({ status: succeeded(3) })
@@ -150,7 +168,11 @@ describe("the plan for migrations", () => {
 
   it("takes the old run away for new migrations, but never while its program runs", () => {
     const running = { observedGeneration: 3, phase: "Running" }
-    for (const state of [{ _tag: "Succeeded" }, { _tag: "Failed", reason: "x" }, { _tag: "Waiting" }] as const) {
+    for (const state of [
+      { _tag: "Succeeded" },
+      { _tag: "Failed", reason: "x" },
+      { _tag: "Waiting", hasPod: false }
+    ] as const) {
       expect(plan({ run: run(2, "old", state) }, succeeded(2), 3)).toEqual({
         status: running,
         action: { _tag: "EndMigrations", job: "j-2", uid: "u-2" }

@@ -42,19 +42,24 @@ describe("the run of migrations", () => {
       uid: "job-9",
       generation: 9,
       digest: "d",
-      state: { _tag: "Waiting" }
+      state: { _tag: "Waiting", hasPod: false }
     })
   })
 
   it.each([
-    ["without a pod", {}, [], { _tag: "Waiting" }],
+    ["without a pod", {}, [], { _tag: "Waiting", hasPod: false }],
     [
       "with a pod that is another Job's",
       {},
       [pod({ phase: "Running", ...container({ running: {} }) }, { ownerReferences: [] })],
-      { _tag: "Waiting" }
+      { _tag: "Waiting", hasPod: false }
     ],
-    ["with a pod that starts", {}, [pod(container({ waiting: { reason: "ContainerCreating" } }))], { _tag: "Waiting" }],
+    [
+      "with a pod that starts",
+      {},
+      [pod(container({ waiting: { reason: "ContainerCreating" } }))],
+      { _tag: "Waiting", hasPod: true }
+    ],
     ["with its program", {}, [pod({ phase: "Running", ...container({ running: {} }) })], { _tag: "Running" }],
     [
       "without its image",
