@@ -7,7 +7,7 @@
  */
 
 import { Clock, Effect, Exit, Result, type Scope, Semaphore, Struct } from "effect"
-import { whyNoPod } from "../../domain/agents/job-trouble.ts"
+import { podRefusal } from "../../domain/agents/job-trouble.ts"
 import { admittedBranch, type BranchRules } from "../../domain/branches/branch-admission.ts"
 import type { BranchCredentials } from "../../domain/branches/branch-credentials.ts"
 import { type BranchKind, branchKinds } from "../../domain/branches/branch-kinds.ts"
@@ -243,7 +243,7 @@ const performAskWhyNoPod = (
   { job: { job, since, why: before } }: Act<"AskWhyNoPod">
 ): Effect.Effect<void> =>
   api.list(events, { namespace: view.metadata.namespace ?? "", fields: { "involvedObject.uid": job } }).pipe(
-    Effect.map(({ items }) => whyNoPod(items, "their")),
+    Effect.map(({ items }) => podRefusal(items)),
     Effect.catch((error) =>
       Effect.as(Effect.annotateLogs(Effect.logDebug("Events were not read"), { problem: error.message }), undefined)
     ),

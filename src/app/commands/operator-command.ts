@@ -85,10 +85,13 @@ const configurationOf = (
 /** How long the start waits for the Lease of a primary, ms: it is for a line of the log alone. */
 const roleWait = 2_000
 
-/** The part of this operator in a fleet. A cluster that has served a primary keeps it in a Lease. */
-const roleOf = ({ fleet, namespace, requirePrimary }: Settings, api: KubeApi): Effect.Effect<string> => {
+/**
+ * The part of this operator in a fleet. Without the chart's word, a cluster that has served a primary keeps it in a
+ * Lease.
+ */
+const roleOf = ({ fleet, isMember, namespace }: Settings, api: KubeApi): Effect.Effect<string> => {
   if (fleet !== undefined) return Effect.succeed("primary")
-  if (requirePrimary) return Effect.succeed("member")
+  if (isMember) return Effect.succeed("member")
   return api.get(leases, primaryLeaseName, namespace).pipe(
     Effect.as("member"),
     Effect.timeout(roleWait),
@@ -142,6 +145,7 @@ const serve = (
         bounds: settings.bounds,
         longestSessionSecs: settings.longestSessionSecs,
         podlessMillis: settings.podlessMillis,
+        isMember: settings.isMember,
         requirePrimary: settings.requirePrimary,
         protectedNamespaces: settings.protectedNamespaces,
         makesCopies: settings.makesCopies,

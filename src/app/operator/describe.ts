@@ -50,6 +50,8 @@ export interface Description {
   /** The operator's version as clients see it. */
   readonly operatorVersion: string
   readonly role: Role
+  /** Whether primaries may use this cluster. */
+  readonly isMember: boolean
   readonly namespace: string
   readonly fingerprint: string
   /** Constant per installation, so that users keep their key when the authority changes (operator-api.md §5.7). */
@@ -67,6 +69,7 @@ export const describeOperator = ({
   features,
   fingerprint,
   installation,
+  isMember,
   namespace,
   operatorVersion: version,
   role,
@@ -91,7 +94,8 @@ export const describeOperator = ({
       fingerprint,
       subscription_id: installation
     },
-    ...(role._tag === "Primary" && role.managementOnly ? { operator_namespace: namespace } : {})
+    ...(role._tag === "Primary" && role.managementOnly ? { operator_namespace: namespace } : {}),
+    ...(isMember ? { multi_cluster_member: true } : {})
   },
   status: { ...status, sessions: listed, statistics }
 })

@@ -66,6 +66,8 @@ export interface OperatorOptions {
   readonly longestSessionSecs?: number | undefined
   /** How long the target of a session may be without pods, ms; nothing: for ever. */
   readonly podlessMillis?: number | undefined
+  /** Whether primaries may use this cluster, by the chart's values; not unless given. */
+  readonly isMember?: boolean
   /** Whether a primary must say which cluster it is; not unless given. */
   readonly requirePrimary?: boolean
   readonly protectedNamespaces: ProtectedNamespaces
@@ -278,6 +280,7 @@ const describe = (operator: Operator, now: number, unread: UnreadCollections): o
   return describeOperator({
     operatorVersion: ground.operatorVersion,
     role: roleOf(options.fleet),
+    isMember: options.isMember ?? false,
     namespace: options.namespace,
     fingerprint: authority.fingerprint,
     installation,

@@ -63,6 +63,8 @@ export interface Settings {
   readonly longestSessionSecs: number | undefined
   /** How long the target of a session may be without pods, ms. */
   readonly podlessMillis: number
+  /** Whether primaries may use this cluster. */
+  readonly isMember: boolean
   /** Whether a primary must say which cluster it is. */
   readonly requirePrimary: boolean
   /** Whether the replicas of a primary share its members. */
@@ -306,6 +308,7 @@ export const readSettings = (
       addsSessionKey: env.addsSessionKey,
       copyImage: env.copiesUseAgentImage ? { ...agents, leavesUsersOut: !env.podUsers } : undefined,
       branchSettings: yield* readBranchSettings(yield* branchEnvironment, env),
+      isMember: env.isMember,
       requirePrimary: env.requirePrimary,
       sharding: env.sharding,
       fleet: fleet?.success,

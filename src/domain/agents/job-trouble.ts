@@ -25,10 +25,14 @@ export const latestWarning = (events: ReadonlyArray<JsonObject>, reason?: string
   return words === "" ? quotation(asString(newest["reason"]) ?? "") : words
 }
 
-/** Why the pod of a Job cannot be made, a clause. `whose`: the clause's first word. */
-export const whyNoPod = (events: ReadonlyArray<JsonObject>, whose: "its" | "their" = "its"): string | undefined => {
-  const words = latestWarning(events, "FailedCreate")
-  return words === undefined ? undefined : `${whose} pod cannot be made: ${words.replace(/^Error creating: /u, "")}`
+/** Why the pod of a Job cannot be made, in the words of the server that refused it. */
+export const podRefusal = (events: ReadonlyArray<JsonObject>): string | undefined =>
+  latestWarning(events, "FailedCreate")?.replace(/^Error creating: /u, "")
+
+/** Why the pod of an agent's Job cannot be made, a clause. */
+export const whyNoPod = (events: ReadonlyArray<JsonObject>): string | undefined => {
+  const refusal = podRefusal(events)
+  return refusal === undefined ? undefined : `its pod cannot be made: ${refusal}`
 }
 
 /** How a Job without a pod has ended, a clause; nothing: it has not. */

@@ -66,6 +66,13 @@ export const fleetSettings = {
       "path of `access-providers.yaml`, the [programs](../operations.md#clusters-by-clusterprofile) that give " +
       "credentials; the chart's `operator.multiCluster.accessProviders`"
   },
+  isMember: {
+    variable: "OPERATOR_MULTI_CLUSTER_MEMBER",
+    form: "truth",
+    default: false,
+    value: "operator.multiClusterMember",
+    about: "`true` says that primaries may use this cluster: `braid status` and the log call it a member"
+  },
   requirePrimary: {
     variable: "OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY",
     form: "truth",

@@ -77,7 +77,9 @@ const MirrordOperatorSpec = Schema.Struct({
   protocol_version: optional(Schema.String),
   copy_target_enabled: optional(Schema.Boolean),
   /** Only on a management-only primary: clients put the custom resources of branches into this namespace. */
-  operator_namespace: optional(Schema.String)
+  operator_namespace: optional(Schema.String),
+  /** Our own; clients pass over it: primaries may use this cluster. */
+  multi_cluster_member: optional(Schema.Boolean)
 })
 export type MirrordOperatorSpec = typeof MirrordOperatorSpec.Type
 

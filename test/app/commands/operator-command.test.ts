@@ -97,6 +97,14 @@ describe("braid operator", () => {
     expect(text).not.toContain("secret-token-of-somebody")
   })
 
+  it.each([
+    ["OPERATOR_MULTI_CLUSTER_MEMBER", /role=member/u],
+    ["OPERATOR_MULTI_CLUSTER_REQUIRE_PRIMARY", /role=member/u],
+    ["OTHER", /role="one cluster"/u]
+  ])("calls itself a member where the chart says so, before any primary has come: %s", async (name, role) => {
+    expect((await start({ [name]: "true" })).output).toMatch(role)
+  })
+
   it("exports traces only where a collector is named, and never tells its headers", async () => {
     const collector = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" }
     const { output } = await start({ ...collector, OTEL_EXPORTER_OTLP_HEADERS: "authorization=secret-of-a-collector" })

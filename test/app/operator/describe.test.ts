@@ -17,6 +17,7 @@ const session = {
 const single: Description = {
   operatorVersion: operatorVersion("0.1.0"),
   role: { _tag: "Single" },
+  isMember: false,
   namespace: "mirrord",
   fingerprint: "f",
   installation: "i",
@@ -81,6 +82,8 @@ describe("the MirrordOperator object", () => {
       expect(describeOperator(state).spec).not.toHaveProperty("operator_namespace")
     }
     expect(describeOperator(single).spec.supported_features).not.toContain("MultiClusterPrimary")
+    expect(describeOperator(single).spec).not.toHaveProperty("multi_cluster_member")
+    expect(describeOperator({ ...single, isMember: true }).spec).toHaveProperty("multi_cluster_member", true)
   })
 
   it("has the sessions and statistics that every client wants, and what capabilities add", () => {

@@ -17,7 +17,7 @@ export interface PodlessJob {
   readonly since: number
   /** When the Events about it were last asked for, if they were. */
   readonly askedAt?: number
-  /** Why its pod could not be made, a clause, as these said; `undefined` if they said nothing of it. */
+  /** Why its pod could not be made, in a server's words; `undefined` if these said nothing of it. */
   readonly why?: string | undefined
   /** Whether they said so twice in a row: a quota may be free in a moment, and a webhook back. */
   readonly isLasting?: boolean
@@ -97,7 +97,7 @@ const endOf = ({ name, uid }: Run): MigrationAction => ({ _tag: "EndMigrations",
 /** A run whose Job has no pod: most get it within a second. The longer it takes, the more rarely is asked why. */
 const withoutPod = (podless: PodlessJob, now: number): Decision => {
   const { askedAt = podless.since, isLasting, since, why } = podless
-  if (isLasting === true && why !== undefined) return { outcome: failed(why) }
+  if (isLasting === true && why !== undefined) return { outcome: failed(`their pod cannot be made: ${why}`) }
   const next = askedAt + Math.max(askAgain, (askedAt - since) / 4)
   return now < next
     ? { outcome: running, lookAt: next }

@@ -26,6 +26,8 @@ export interface OperatorOverview {
   readonly version: string
   readonly protocolVersion: string | undefined
   readonly isPrimary: boolean
+  /** Whether primaries may use the cluster. */
+  readonly isMember: boolean
   /** Sessions over many clusters, and sessions of this cluster alone. */
   readonly sessions: { readonly multiCluster: number; readonly here: number }
   /** The clusters of a primary; empty for other operators. */
@@ -41,6 +43,7 @@ export const operatorOverview = ({ spec, status }: MirrordOperator): OperatorOve
   version: spec.operator_version,
   protocolVersion: spec.protocol_version ?? undefined,
   isPrimary: (spec.supported_features ?? []).includes("MultiClusterPrimary"),
+  isMember: spec.multi_cluster_member ?? false,
   sessions: { multiCluster: status?.multi_cluster_sessions?.length ?? 0, here: sessionsHere(status).length },
   clusters: (status?.connected_clusters ?? [])
     .map((cluster): FleetRow => {
@@ -54,43 +57,37 @@ export const operatorOverview = ({ spec, status }: MirrordOperator): OperatorOve
   endingCredentials: endingCredentials(status)
 })
 
+/** The part that an operator has in a fleet. */
+const partOf = ({ isMember, isPrimary }: OperatorOverview): string => {
+  if (isPrimary) return "primary"
+  return isMember ? "member" : "one cluster"
+}
+
 /** The overview for a person. */
-export const overviewLines = (
-  {
-    clusters,
-    endingCredentials: ending,
-    isPrimary,
-    protocolVersion,
-    refusedConfiguration: refused,
-    sessions,
-    version
-  }: OperatorOverview,
-  now: number
-): ReadonlyArray<string> => [
-  ...textTable([
-    ["OPERATOR", "PROTOCOL", "PART", "SESSIONS"],
-    [
-      version,
-      protocolVersion ?? "",
-      isPrimary ? "primary" : "one cluster",
-      String(sessions.multiCluster + sessions.here)
-    ]
-  ]),
-  ...(isPrimary
-    ? [
-        "",
-        ...textTable([
-          ["CLUSTER", "STATE", "OPERATOR", "CHECKED", "REASON"],
-          ...clusters.map(({ checkedAt, name, reason, state, version: theirs }) => [
-            name,
-            state,
-            theirs ?? "",
-            checkedAt === undefined ? "" : `${spanText(now - checkedAt)} ago`,
-            reason ?? ""
+export const overviewLines = (overview: OperatorOverview, now: number): ReadonlyArray<string> => {
+  const { clusters, endingCredentials: ending, isPrimary, protocolVersion, sessions, version } = overview
+  const { refusedConfiguration: refused } = overview
+  return [
+    ...textTable([
+      ["OPERATOR", "PROTOCOL", "PART", "SESSIONS"],
+      [version, protocolVersion ?? "", partOf(overview), String(sessions.multiCluster + sessions.here)]
+    ]),
+    ...(isPrimary
+      ? [
+          "",
+          ...textTable([
+            ["CLUSTER", "STATE", "OPERATOR", "CHECKED", "REASON"],
+            ...clusters.map(({ checkedAt, name, reason, state, version: theirs }) => [
+              name,
+              state,
+              theirs ?? "",
+              checkedAt === undefined ? "" : `${spanText(now - checkedAt)} ago`,
+              reason ?? ""
+            ])
           ])
-        ])
-      ]
-    : []),
-  ...(ending === undefined ? [] : ["", ending]),
-  ...(refused === undefined ? [] : ["", `The changed configuration is not used, the last good one stays: ${refused}`])
-]
+        ]
+      : []),
+    ...(ending === undefined ? [] : ["", ending]),
+    ...(refused === undefined ? [] : ["", `The changed configuration is not used, the last good one stays: ${refused}`])
+  ]
+}

@@ -156,7 +156,7 @@ describe("the plan for migrations", () => {
     expect(at(later, 80_000)).toEqual({ status: running, lookAt: start + 100_000 })
     const once = { ...fresh, askedAt: start + 2_000, why: "no" }
     expect(at(once, 4_000)).toEqual({ status: running, action: ask(once), lookAt: start + 6_000 })
-    const status = { observedGeneration: 3, phase: "Failed", error: "no." }
+    const status = { observedGeneration: 3, phase: "Failed", error: "their pod cannot be made: no." }
     expect(at({ ...once, isLasting: true }, 4_000)).toEqual({ status })
   })
 

@@ -73,6 +73,23 @@ it("tells the versions of this program and of all operators", () => {
   ])
 })
 
+it("calls a member so, also before it has served a primary, and a primary that is one a primary", () => {
+  const part = (supported_features: ReadonlyArray<string>, multi_cluster_member?: boolean | null) => {
+    const spec = {
+      ...operator.spec,
+      supported_features,
+      ...(multi_cluster_member === undefined ? {} : { multi_cluster_member })
+    }
+    return overviewLines(operatorOverview({ ...operator, spec }), now)[1]?.split(/ {2,}/u)[2]
+  }
+  expect([part([], true), part([], null), part([]), part(["MultiClusterPrimary"], true)]).toEqual([
+    "member",
+    "one cluster",
+    "one cluster",
+    "primary"
+  ])
+})
+
 it("tells why a changed configuration is not used", () => {
   const condition = { type: "ConfigurationInUse", reason: "Refused", lastTransitionTime: new Date(now).toISOString() }
   const message = "clusters-config.yaml: it is no YAML (found a tab); correct it."
