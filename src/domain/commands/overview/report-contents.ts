@@ -27,12 +27,16 @@ interface Collection {
 
 const hidden = "(left out)"
 
-/** Variables of the operator that only settings of ours stand in. */
-const isSetting = (name: string): boolean =>
-  /^(OPERATOR|MIRRORD)_/u.test(name) && !/EXTRA_ENV|HEADERS|TOKEN|PASSWORD|SECRET|URL/u.test(name)
+/** Variables of the operator that only settings of ours stand in. A URL may have a token in it, whatever its name is. */
+const isSetting = (name: string, value: unknown): boolean =>
+  /^(OPERATOR|MIRRORD)_/u.test(name) &&
+  !/EXTRA_ENV|HEADERS|TOKEN|PASSWORD|SECRET|URL/u.test(name) &&
+  !String(value).includes("://")
 
-const variable = (found: JsonObject): JsonObject =>
-  isSetting(asString(found["name"]) ?? "") || found["value"] === undefined ? found : { ...found, value: hidden }
+const variable = (found: JsonObject): JsonObject => {
+  const { name, value } = found
+  return value === undefined || isSetting(asString(name) ?? "", value) ? found : { ...found, value: hidden }
+}
 
 /** An object without what only servers read, and without values of variables that are no settings of ours. */
 const whole = ({ metadata, ...object }: StoredObject): JsonObject => {
@@ -104,10 +108,22 @@ const secretForms = (
     [String.raw`(?i)(\bBearer\s+)[\w.~+/=-]+`, `$1${hidden}`],
     // The user's name goes as well: it may be a token.
     [String.raw`(://)[^/\s"'@]+@`, `$1${hidden}@`],
+    // Webhooks of chats and collectors have their token in the path.
+    [
+      String.raw`(?i)((?:url|uri|hook|endpoint)[\w-]*["']?\s*[:=]\s*["']?[a-z][\w+.-]*://[^/\s"']+/)[^\s"',}\]]+`,
+      `$1${hidden}`
+    ],
+    [String.raw`(?i)(://[^/\s"']*hook[^/\s"']*/)[^\s"']+`, `$1${hidden}`],
+    [String.raw`(?i)(://[^\s"'?]*/[^/\s"'?]*hook[^/\s"'?]*/)[^\s"']+`, `$1${hidden}`],
+    [String.raw`(?i)(://[^/\s"']+/bot)\d+:[\w-]+`, `$1${hidden}`],
+    [String.raw`(?i)([?&][\w.-]*(?:sig|signature|key|code|auth)=)[^&\s"']+`, `$1${hidden}`],
     [String.raw`(?i)((?:passwd|password|secret|token|api[-_]?key)["']?\s*[:=]\s*["']?)[^\s"',;&]+`, `$1${hidden}`]
   ] as const
 ).map(([form, instead]) => ({ form: RE2JS.compile(form), instead }))
 
-/** A text of the report without what looks like a secret: private keys, tokens, passwords in URLs and assignments. */
+/**
+ * A text of the report without what looks like a secret: private keys, tokens, passwords in URLs and assignments, paths
+ * of webhooks.
+ */
 export const withoutSecrets = (text: string): string =>
   secretForms.reduce((kept, { form, instead }) => form.matcher(kept).replaceAll(instead), text)

@@ -12,6 +12,7 @@ import { runBraid } from "../../../support/run-braid.ts"
 const canary = "Canary7Zq"
 const token = `eyJhbGciOiJSUzI1NiJ9.${canary}.${canary}`
 const key = `-----BEGIN RSA PRIVATE KEY-----\n${canary}\n-----END RSA PRIVATE KEY-----`
+const hook = `level=WARN message="POST https://hooks.slack.com/services/T0/B0/${canary} answered 500"`
 const meta = (name: string, more: object = {}) => ({
   name,
   namespace: "mirrord",
@@ -28,7 +29,10 @@ const objects: ReadonlyArray<object> = [
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: meta("mirrord-configmap"),
-    data: { "a.yaml": `token: ${canary}\nenv: [{name: A, value: ${canary}}]` }
+    data: {
+      "a.yaml": `token: ${canary}\nenv: [{name: A, value: ${canary}}]`,
+      "audit.yaml": `url: https://siem.example.com/in/${canary}`
+    }
   },
   { apiVersion: "v1", kind: "ConfigMap", metadata: meta("of-somebody"), data: { password: canary } },
   {
@@ -43,6 +47,7 @@ const objects: ReadonlyArray<object> = [
           image: "braid:1",
           env: [
             { name: "OPERATOR_SESSIONS", value: "500" },
+            { name: "OPERATOR_JIRA_WEBHOOK_URL", value: `https://jira.example.com/${canary}` },
             { name: "OPERATOR_AGENT_EXTRA_ENV", value: `{"A":"${canary}"}` },
             { name: "AWS_SECRET_ACCESS_KEY", value: canary },
             { name: "OTEL_EXPORTER_OTLP_HEADERS", value: `authorization=Basic ${canary}` },
@@ -82,7 +87,7 @@ describe("braid report", () => {
     running = await runCluster({ name: "primary" })
     for (const object of objects) running.cluster.apply(stringify(object))
     const log = new ContainerLog(() => Date.UTC(2100, 0, 2))
-    for (const line of ["level=INFO message=serves", `level=WARN message="token ${token}"`, key]) log.append(line)
+    for (const line of ["level=INFO message=serves", `level=WARN message="token ${token}"`, key, hook]) log.append(line)
     running.cluster.setPodLogs((_, __, ___, options) => (options.previous ? "none" : log.read(options)))
   })
   afterAll(async () => {
