@@ -6,6 +6,7 @@
 
 import type { RequestOptions } from "node:https"
 import { Agent, type Dispatcher, ProxyAgent } from "undici"
+import { isSocks, socksConnector } from "../stream/proxy-agent.ts"
 
 /** How long a server may be silent, in ms. */
 export interface ConnectionTimes {
@@ -39,10 +40,12 @@ export class Connections {
       timeout: connectTimeout
     }
     const times = { headersTimeout, bodyTimeout }
-    const agent = (options: Agent.Options): Dispatcher =>
-      proxy === undefined
-        ? new Agent({ ...times, ...options, connect })
+    const agent = (options: Agent.Options): Dispatcher => {
+      if (proxy === undefined) return new Agent({ ...times, ...options, connect })
+      return isSocks(proxy)
+        ? new Agent({ ...times, ...options, connect: socksConnector(proxy, connect) })
         : new ProxyAgent({ ...times, ...options, uri: proxy, requestTls: connect, connectTimeout })
+    }
     this.#withoutBody = agent({ allowH2: proxy === undefined })
     this.#withBody = agent({ allowH2: false, connections: maxWithBody })
   }

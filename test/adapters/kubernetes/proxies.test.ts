@@ -2,7 +2,7 @@
 
 import http from "node:http"
 import https from "node:https"
-import { connect, type Socket } from "node:net"
+import { connect, type Server, type Socket } from "node:net"
 import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Redacted } from "effect"
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest"
@@ -16,6 +16,7 @@ import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
+import { socksProxy } from "../../support/socks-proxy.ts"
 
 const address = "https://api.prod.invalid:6443"
 
@@ -26,6 +27,8 @@ describe("an API server behind a proxy", () => {
   let proxy: http.Server
   let caPem: string
   let proxyUrl: string
+  let socks: Server
+  let socksUrl: string
 
   const configured = (proxyOfCluster?: string): KubeConfig => {
     const config = new KubeConfig()
@@ -70,17 +73,28 @@ describe("an API server behind a proxy", () => {
       for (const one of [socket, onwards]) sockets.add(one.on("error", () => undefined))
     })
     proxyUrl = `http://127.0.0.1:${await listenLocally(proxy)}`
+    socks = socksProxy(port, (target) => void targets.push(target ?? "an address"))
+    socksUrl = `socks5://127.0.0.1:${await listenLocally(socks)}`
   })
   afterEach(() => vi.unstubAllEnvs())
   afterAll(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
     proxy.close()
+    socks.close()
   })
 
-  it.each(["the kubeconfig", "the environment"])("is reached by requests, probes and links as %s says", async (by) => {
-    if (by === "the environment") vi.stubEnv("HTTPS_PROXY", proxyUrl)
-    const config = configured(by === "the kubeconfig" ? proxyUrl : undefined)
+  it.each([
+    ["the kubeconfig", () => proxyUrl],
+    ["the environment", () => proxyUrl],
+    ["the kubeconfig, by SOCKS", () => socksUrl],
+    ["the environment, by SOCKS", () => socksUrl]
+  ])("is reached by requests, probes and links as %s says", async (by, url) => {
+    const warnings: Array<string> = []
+    const warned = ({ message }: Error): void => void warnings.push(message)
+    process.on("warning", warned)
+    if (by.startsWith("the environment")) vi.stubEnv("HTTPS_PROXY", url())
+    const config = configured(by.startsWith("the environment") ? undefined : url())
     const found = await Effect.runPromise(
       Effect.scoped(
         Effect.gen(function* () {
@@ -111,6 +125,8 @@ describe("an API server behind a proxy", () => {
     })
     expect(await Effect.runPromise(Effect.flip(link))).toMatchObject({ code: 410, detail: "gone" })
     expect(new Set(targets.splice(0))).toEqual(new Set(["api.prod.invalid:6443"]))
+    process.off("warning", warned)
+    expect(warnings).toEqual([])
   })
 
   it("is a member whose operator has the proxy in its environment", () => {
