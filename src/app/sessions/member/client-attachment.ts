@@ -50,6 +50,7 @@ import type { AgentLockTable, AgentUser } from "./agent-lock-table.ts"
 import type { ClusterSessionController } from "./cluster-session-controller.ts"
 import { failingAgent } from "./failing-agent.ts"
 import type { LinkTerms } from "./link-terms.ts"
+import type { NewSessions } from "./new-sessions.ts"
 import { policedAgent } from "./policed-agent.ts"
 import type { SessionAgent, SessionClient } from "./session-state.ts"
 import { proveVariables, useBranches } from "./use-branches.ts"
@@ -86,8 +87,7 @@ export interface MemberSessionsState {
   readonly linkTerms: LinkTerms
   /** The agent that a connection to agents leads to. */
   readonly leadsTo: WeakMap<FrameChannel, SessionAgent>
-  /** Users' own sessions of this process into which no client has been let yet. */
-  readonly unserved: Set<string>
+  readonly newSessions: NewSessions
   /** How many clients have attached so far; tells their uses of an agent apart. */
   links: number
 }
@@ -337,8 +337,7 @@ const waitForAgent = (
     const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
     // At once, as the session's start may take longer than an unused branch stays.
     yield* useBranches(state.options, client, session, wasServed)
-    // A user's request counts from before.
-    if (!client.isUser) yield* sockets.track(session.metadata.name)
+    yield* sockets.track(session.metadata.name)
     const admitted = yield* notifier.until(key, () => {
       const current = find()
       return current === undefined

@@ -32,6 +32,7 @@ import { type ClientIdentity, clientIdentity, makeSessionLockTable } from "../..
 import { type AgentUser, makeAgentLockTable } from "./agent-lock-table.ts"
 import { attachClient, type MemberSessionsOptions, type MemberSessionsState, notInTime } from "./client-attachment.ts"
 import { makeLinkTerms } from "./link-terms.ts"
+import { makeNewSessions, type SessionClients } from "./new-sessions.ts"
 
 export type { MemberSessionsOptions } from "./client-attachment.ts"
 
@@ -162,21 +163,19 @@ const mayBegin = (
 /** The codes with which a client of a session comes again by itself, as while the leader changes. */
 const comesAgain: ReadonlyArray<number> = [429, 503, 504]
 
-/**
- * Judges the outcome of a connect to a session that no client has been let into. Ends the session whose last client was
- * refused: no other comes to it, and it would go on to make agents.
- */
+/** Ends a session with its last client, if that was refused and none has been let in. */
 const judgeFirst = (
-  { options: { api, ends, sockets }, unserved }: MemberSessionsState,
+  { options: { api, ends } }: MemberSessionsState,
   { metadata, spec }: MirrordClusterSession,
+  clients: SessionClients,
   outcome: Exit.Exit<unknown, ApiError>
 ): Effect.Effect<void> => {
-  const { name, uid } = metadata
-  // The refused connection itself still counts.
-  if (!unserved.has(name) || (Exit.isFailure(outcome) && sockets.presence(name).open > 1)) return Effect.void
-  unserved.delete(name)
+  if (Exit.isSuccess(outcome)) clients.isNew = false
   const refused = Exit.isFailure(outcome) ? Cause.findErrorOption(outcome.cause) : Option.none()
-  if (Option.isNone(refused) || comesAgain.includes(refused.value.code)) return Effect.void
+  // The refused client itself still counts.
+  const isLast = clients.isNew && clients.count === 1
+  if (!isLast || Option.isNone(refused) || comesAgain.includes(refused.value.code)) return Effect.void
+  const { name, uid } = metadata
   const deletion = api.delete(mirrordClusterSessions, name, uid === undefined ? {} : { uid })
   const { message } = refused.value
   const act = { act: "ended", cause: "ToldOver", ...auditedChild(name, spec), message } as const
@@ -189,14 +188,15 @@ const attachUser = (
 ): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
   Effect.gen(function* () {
     const { name, owner, params, request } = own
-    const { notifier, controller, remoteSessionTimeoutSecs, sockets } = state.options
+    const { notifier, controller, remoteSessionTimeoutSecs } = state.options
     const find = () => controller.session(name)
     const asked = askedBy(request, owner)
     const spec = yield* Effect.fromResult(Result.mapError(sessionSpec(request, owner, params), badRequest))
+    const clients = yield* state.newSessions.arrive(name)
     if (find() === undefined) {
       yield* mayBegin(state, spec, params)
       yield* createSession(state, name, spec, asked)
-      state.unserved.add(name)
+      clients.isNew = true
     }
     const session = yield* notifier.until(name, find).pipe(
       Effect.timeoutOrElse({
@@ -205,7 +205,6 @@ const attachUser = (
       })
     )
     yield* checkRequest(own, spec, session.spec)
-    yield* sockets.track(name)
     const attached = attachClient(state, {
       key: name,
       find,
@@ -218,7 +217,7 @@ const attachUser = (
       profile: params.values.profile,
       asked
     })
-    return yield* Effect.onExit(attached, (outcome) => judgeFirst(state, session, outcome))
+    return yield* Effect.onExit(attached, (outcome) => judgeFirst(state, session, clients, outcome))
   })
 
 /**
@@ -259,13 +258,13 @@ export const makeMemberSessions = (
       agentLocks: makeAgentLockTable(),
       linkTerms: makeLinkTerms(),
       leadsTo: new WeakMap(),
-      unserved: new Set(),
+      newSessions: makeNewSessions(),
       links: 0
     }
     yield* countHolding("session locks", state.sessionLocks.size)
     yield* countHolding("agent locks", state.agentLocks.size)
     yield* countHolding("link terms", state.linkTerms.size)
-    yield* countHolding("unserved sessions", () => state.unserved.size)
+    yield* countHolding("clients of own sessions", state.newSessions.size)
     return {
       attachChild: (request, id) => tracedConnect(options, request, parentName(id))(attachChild(state, request, id)),
       attachUser: (request, id, owner, params) => {
