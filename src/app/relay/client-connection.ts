@@ -5,8 +5,8 @@
 
 import { Clock, Deferred, Effect, FiberMap, Random, type Scope } from "effect"
 import type { EnvironmentAnswers } from "../../domain/branches/environment-answers.ts"
-import { Policing } from "../../domain/policies/policing.ts"
 import type { SessionPolicies } from "../../domain/policies/session-policies.ts"
+import type { MessageFilter } from "../../domain/protocol/message-filter.ts"
 import type { MemberName } from "../../domain/relay/member.ts"
 import { Passages } from "../../domain/relay/passages.ts"
 import { type ConnectionName, connectionName, releaseConnection } from "../../domain/relay/port-locks.ts"
@@ -15,7 +15,6 @@ import { mayBeReplaced, newPulse, type Pulse } from "../../domain/sessions/clien
 import type { FrameChannel, Passage } from "../../ports/frame-channel.ts"
 import { CurrentRelayCounts, type RelayCounts } from "../kernel/relay-counts.ts"
 import { timeReads } from "./added-latency.ts"
-import type { Watched } from "./interceptions.ts"
 import type { SessionLocks } from "./session-locks.ts"
 
 /** How long a merged answer waits for members other than the default, in ms (wire.md §10.3). */
@@ -100,7 +99,9 @@ export interface ClientConnectionOptions {
    */
   readonly terminated: Effect.Effect<{ readonly reason: string }>
   /** Those who watch what the session steals, where its user's connection ends. */
-  readonly watched?: Watched | undefined
+  readonly watched?: MessageFilter | undefined
+  /** Hears the first bytes to the client, of whatever message. */
+  readonly firstByte?: MessageFilter | undefined
   /** The connection's name in log lines, such as its session. */
   readonly label: string
 }
@@ -125,8 +126,8 @@ export interface ClientConnection {
   readonly counts: RelayCounts
   /** The timing of reads of the client and of members. */
   readonly timeReads: Effect.Success<typeof timeReads>
-  /** Where policies say something about messages: the enforcement of these policies. */
-  readonly policing: Policing | undefined
+  /** The layers between the client and the router, the client's side first. */
+  filters: ReadonlyArray<MessageFilter>
   /** The router's state: everything that is decided about messages. */
   state: RouterState
   /** Whether the connection has ended: nothing is sent, received or dialled any more. */
@@ -153,14 +154,15 @@ export interface ClientConnection {
 
 /** A connection that has no channels yet. Its tasks end with the scope. */
 export const makeClientConnection = (
-  options: ClientConnectionOptions
+  options: ClientConnectionOptions,
+  filtersOf: (connection: ClientConnection) => ReadonlyArray<MessageFilter>
 ): Effect.Effect<ClientConnection, never, Scope.Scope> =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const done = yield* Deferred.make<ConnectionEnd>()
     const tasks = yield* FiberMap.make<string>()
     const run = yield* FiberMap.runtime(tasks)<never>()
-    return {
+    const connection: ClientConnection = {
       options,
       clock,
       self: connectionName(`${options.label} ${yield* Random.nextInt}`),
@@ -168,7 +170,7 @@ export const makeClientConnection = (
       run: (task, effect) => void run(task, effect),
       counts: yield* CurrentRelayCounts,
       timeReads: yield* timeReads,
-      policing: Policing.of(options.limits?.policies.policies ?? []),
+      filters: [],
       state: makeRouter({ ...options.router, mergeBound }),
       isOver: false,
       channels: new Map(),
@@ -181,6 +183,8 @@ export const makeClientConnection = (
       isFeeding: false,
       waitingInputs: []
     }
+    connection.filters = filtersOf(connection)
+    return connection
   })
 
 /** Monotonic time in ms, which a changed clock does not move. */

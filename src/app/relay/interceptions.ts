@@ -6,8 +6,11 @@
  */
 
 import { Clock, Effect, type Scope, Stream } from "effect"
+import { type MessageFilter, type Pass, pass } from "../../domain/protocol/message-filter.ts"
 import { EventBuffer } from "../../domain/relay/event-buffer.ts"
 import {
+  requestRows,
+  responseRows,
   watchEventText,
   type InterceptedSession,
   type Interception,
@@ -22,15 +25,9 @@ const mostOfAll = 200
 /** After so long without an event a comment shows to both sides that the other one is there. */
 const keepAliveEvery = "15 seconds"
 
-/** A connection as its watchers see it. Called with each message. */
-export interface Watched {
-  readonly fromClient: (bytes: Uint8Array) => void
-  readonly toClient: (bytes: Uint8Array) => void
-}
-
 export interface Interceptions {
-  /** Shows a user's session to those who watch it. */
-  readonly watched: (session: InterceptedSession & { readonly user: string }) => Watched
+  /** Shows a connection of a user's session to those who watch it. Every message goes on as it came. */
+  readonly watched: (session: InterceptedSession & { readonly user: string }) => MessageFilter
   /**
    * The events of a user's own sessions, with one key or with any, as `text/event-stream`. Fails with a sentence at the
    * bound of streams. Ends with the operator.
@@ -109,17 +106,18 @@ export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope>
   const tell = (
     session: InterceptedSession & { readonly user: string },
     read: () => Interception | undefined
-  ): void => {
+  ): Pass => {
     let text: string | undefined
     for (const watcher of watchers) {
       if (watcher.user !== session.user || (watcher.key !== undefined && watcher.key !== session.key)) continue
       // Read once, and only if somebody watches.
       const data = text === undefined ? read() : undefined
       if (data !== undefined) text = watchEventText(data, session, clock.currentTimeMillisUnsafe())
-      if (text === undefined) return
+      if (text === undefined) return pass
       watcher.buffer.add(text)
       watcher.wake()
     }
+    return pass
   }
   const begin = (user: string, key: string | undefined): Stream.Stream<string> =>
     Stream.unwrap(
@@ -140,8 +138,8 @@ export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope>
     )
   return {
     watched: (session) => ({
-      fromClient: (bytes) => tell(session, () => stolenResponse(bytes)),
-      toClient: (bytes) => tell(session, () => stolenRequest(bytes))
+      fromClient: { rows: responseRows, hear: (bytes) => tell(session, () => stolenResponse(bytes)) },
+      toClient: { rows: requestRows, hear: (bytes) => tell(session, () => stolenRequest(bytes)) }
     }),
     watch: (user, key) =>
       Effect.suspend(() => {

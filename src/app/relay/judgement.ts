@@ -4,6 +4,8 @@
  * Not here: messages that are not judged to pass, which take the way of message-path.ts.
  */
 
+import { mustHear } from "../../domain/protocol/message-filter.ts"
+import { peekClient, peekDaemon } from "../../domain/protocol/peek.ts"
 import type { MemberName } from "../../domain/relay/member.ts"
 import { Passages } from "../../domain/relay/passages.ts"
 import { restsUntil, type RouterState, type step } from "../../domain/relay/router.ts"
@@ -12,19 +14,10 @@ import type { ClientConnection, RouterInputBody } from "./client-connection.ts"
 
 type Judgement = Required<Pick<FrameHandlers, "judge" | "passed" | "tally">>
 
-/**
- * Judges the client's messages; `passed` follows each read in which a message passed. Messages that concern a policy
- * are never judged to pass.
- */
+/** Judges the client's messages; `passed` follows each read in which a message passed. */
 export const judgeClient = (connection: ClientConnection, passed: () => void): Judgement => {
   const { counts, passages } = connection
-  const judged = { ...judgement(connection, passages.client, passed), tally: counts.received.client }
-  const { policing } = connection
-  if (policing === undefined) return judged
-  return {
-    ...judged,
-    judge: (head, length) => (policing.concerns(head) ? undefined : judged.judge(head, length))
-  }
+  return { ...judgement(connection, passages.client, passed), tally: counts.received.client }
 }
 
 /** As {@link judgeClient}, for the messages of a member's new channel. */
@@ -66,17 +59,22 @@ const judgement = (
   }
 }
 
-/** Remembers the way of a bulk message, for those that follow it. */
+/** Remembers the way of a bulk message, for those that follow it; not of one whose like a filter must hear. */
 export const learnWay = (
   connection: ClientConnection,
   input: RouterInputBody,
   before: RouterState,
   decided: ReturnType<typeof step>
 ): void => {
-  const { channels, options, passages } = connection
+  const { channels, filters, options, passages } = connection
   if (input._tag !== "FromClient" && input._tag !== "FromMember") return
   const known = input._tag === "FromClient" ? passages.client : passages.members.get(input.member)
   known?.learn(before, input.bytes, decided, ({ member, ...way }) => {
+    const isHeard =
+      input._tag === "FromClient"
+        ? mustHear(filters, "fromClient", peekClient(input.bytes))
+        : mustHear(filters, "toClient", peekDaemon(input.bytes))
+    if (isHeard) return undefined
     const channel = member === undefined ? options.client : channels.get(member)
     return channel === undefined ? undefined : { ...way, to: channel.direct ?? channel }
   })

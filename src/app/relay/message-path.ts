@@ -5,14 +5,12 @@
  */
 
 import { Effect, Schedule } from "effect"
-import type { ResponseError } from "../../domain/protocol/response-error.ts"
-import { clientVersion } from "../../domain/relay/handshake.ts"
+import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
+import { hears } from "../../domain/protocol/message-filter.ts"
+import { peekClient, peekDaemon } from "../../domain/protocol/peek.ts"
 import type { MemberName } from "../../domain/relay/member.ts"
-import { type ConnectionName, lockFromClient, lockToClient } from "../../domain/relay/port-locks.ts"
 import { type RouterInput, type RouterOutput, step } from "../../domain/relay/router.ts"
-import { portOfError } from "../../domain/relay/subscriptions.ts"
-import { readableError } from "../../domain/relay/versions.ts"
-import { excuse, heard, heardNoPing } from "../../domain/sessions/client-pulse.ts"
+import { excuse, heardNoPing } from "../../domain/sessions/client-pulse.ts"
 import { addTo, type FrameChannel } from "../../ports/frame-channel.ts"
 import { logWarning } from "../kernel/log.ts"
 import { CurrentRepeatedLines } from "../kernel/repeated-lines.ts"
@@ -26,7 +24,6 @@ import {
   type RouterInputBody
 } from "./client-connection.ts"
 import { judgeClient, judgeMember, learnWay } from "./judgement.ts"
-import type { SessionLocks } from "./session-locks.ts"
 
 /** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
 const brakeAt = 4 * 1024 * 1024
@@ -45,52 +42,35 @@ const dialTimeout = 30_000
 
 // From the client to its members
 
-/** Handles a frame of the client. One that policies or the session's port locks answer does not reach the router. */
+/** Handles a frame of the client: the filters hear it one after the other, then the router. */
 const heardFromClient = (connection: ClientConnection, received: Uint8Array): void => {
-  const { clock, options, self } = connection
-  const { locks } = options
   addTo(connection.counts.received.client, received.length)
-  connection.pulse = heard(connection.pulse, received, elapsed(clock))
-  const bytes = policed(connection, received)
-  if (bytes === undefined) return
-  const endless = options.environment?.asked(bytes)
-  if (endless !== undefined) return finish(connection, { _tag: "Dropped", reason: endless })
-  options.watched?.fromClient(bytes)
-  const locked = lockFromClient(locks.current, self, bytes, (holder) => isHolderSilent(locks, holder))
-  locks.current = locked.locks
-  for (const holder of locked.replaced ?? []) locks.holders.get(holder)?.replaced()
-  if (locked.answer === undefined) feed(connection, { _tag: "FromClient", bytes })
-  else answerHere(connection, locked.answer)
-}
-
-/**
- * A refusal in a form that the client can read. A primary reads the refusal of a subscription itself, whatever its
- * client can read: from the whole of it, it tells its user why, and knows for how long.
- */
-const refusalForm = ({ options, state }: ClientConnection, error: ResponseError): ResponseError =>
-  options.isUser || portOfError(error) === undefined ? readableError(error, clientVersion(state)) : error
-
-/** The frame as the session's policies let it go on; `undefined` if it goes no further. */
-const policed = (connection: ClientConnection, bytes: Uint8Array): Uint8Array | undefined => {
-  const found = connection.policing?.asked(bytes, (error) => refusalForm(connection, error))
-  switch (found?._tag) {
-    case undefined:
-    case "Pass":
-      return bytes
-    case "PassChanged":
-      return found.bytes
-    case "Answered":
-      for (const answer of found.answers) answerHere(connection, answer)
-      if (found.warning !== undefined) feed(connection, { _tag: "WarnUser", message: found.warning })
-      return undefined
-    case "TooMuch":
-      finish(connection, { _tag: "Dropped", reason: found.reason })
-      return undefined
+  const { filters } = connection
+  const row = peekClient(received)
+  let bytes = received
+  for (let at = 0; at < filters.length; at++) {
+    const hearing = filters[at]?.fromClient
+    if (hearing === undefined || !hears(hearing, row)) continue
+    const decided = hearing.hear(bytes, row)
+    switch (decided._tag) {
+      case "Pass":
+        break
+      case "PassChanged":
+        bytes = decided.bytes
+        break
+      case "Answered":
+        for (const answer of decided.answers) sendToClient(connection, answer, at)
+        if (decided.warning !== undefined) warnUser(connection, decided.warning)
+        return
+      case "TooMuch":
+        return finish(connection, { _tag: "Dropped", reason: decided.reason })
+    }
   }
+  feed(connection, { _tag: "FromClient", bytes })
 }
 
-const isHolderSilent = ({ holders }: SessionLocks, holder: ConnectionName): boolean =>
-  holders.get(holder)?.mayBeReplaced() ?? true
+const warnUser = (connection: ClientConnection, message: string): void =>
+  feed(connection, { _tag: "WarnUser", message })
 
 /** Feeds an input to the router and performs its outputs. */
 export const feed = (connection: ClientConnection, input: RouterInputBody): void => {
@@ -196,32 +176,46 @@ const readOn = (connection: ClientConnection): void => {
 const heardFromMember = (connection: ClientConnection, member: MemberName, bytes: Uint8Array): void => {
   connection.quietChecks.set(member, 0)
   addTo(connection.counts.received.member, bytes.length)
-  const { environment, router } = connection.options
-  if (environment === undefined || member !== router.defaultMember) {
-    return feed(connection, { _tag: "FromMember", member, bytes })
-  }
-  const answer = environment.answered(bytes)
-  feed(connection, { _tag: "FromMember", member, bytes: answer.bytes })
-  for (const message of answer.warnings) feed(connection, { _tag: "WarnUser", message })
-}
-
-/** Sends a frame to the client, and behind it the answers of policies that had to wait for it. */
-const sendToClient = (connection: ClientConnection, bytes: Uint8Array): void => {
-  const { options, policing, self } = connection
-  options.watched?.toClient(bytes)
-  options.locks.current = lockToClient(options.locks.current, self, bytes)
-  answerHere(connection, bytes)
-  if (policing === undefined) return
-  for (const answer of policing.answered(bytes)) answerHere(connection, answer)
+  feed(connection, { _tag: "FromMember", member, bytes })
 }
 
 /**
- * Sends a frame to the client that no member has a part in. A refused subscription is none that had claimed its port,
- * so the port stays with an earlier one. A client whose queue is full brakes all members.
+ * Sends a frame to the client; the filters before `from` hear it, from the inmost outwards. So a lock's own refusal
+ * releases no port: the refused subscription has claimed none, and the port stays with an earlier one.
  */
-const answerHere = (connection: ClientConnection, bytes: Uint8Array): void => {
-  connection.options.client.send(bytes)
+const sendToClient = (connection: ClientConnection, made: Uint8Array, from = connection.filters.length): void => {
+  const { filters, options } = connection
+  const row = peekDaemon(made)
+  /** The answers that go behind the frame, each with the place of the filter that has made it. */
+  const behind: Array<readonly [Uint8Array, number]> = []
+  let bytes = made
+  for (let at = from - 1; at >= 0; at--) {
+    const hearing = filters[at]?.toClient
+    if (hearing === undefined || !hears(hearing, row)) continue
+    const decided = hearing.hear(bytes, row)
+    switch (decided._tag) {
+      case "Pass":
+        break
+      case "PassChanged":
+        bytes = decided.bytes
+        for (const message of decided.warnings) warnUser(connection, message)
+        break
+      case "PassBefore":
+        for (const answer of decided.answers) behind.push([answer, at])
+        break
+      case "EndSession":
+        return endSession(connection, decided.reason, at)
+    }
+  }
+  options.client.send(bytes)
   brakeForClient(connection)
+  for (const [answer, at] of behind) sendToClient(connection, answer, at)
+}
+
+/** Ends the session for good. The client hears why, through the filters before `from`. */
+export const endSession = (connection: ClientConnection, reason: string, from?: number): void => {
+  sendToClient(connection, daemonMessage.encode({ _tag: "Close", value: reason }), from)
+  finish(connection, { _tag: "SessionEnded", reason })
 }
 
 /**

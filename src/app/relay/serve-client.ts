@@ -6,7 +6,6 @@
 import { Deferred, Effect, type Scope } from "effect"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import { policyNotes } from "../../domain/policies/session-policies.ts"
-import { daemonMessage } from "../../domain/protocol/daemon-message.ts"
 import { openIds } from "../../domain/relay/ids.ts"
 import { subscriptionMessages } from "../../domain/relay/subscriptions.ts"
 import { countHolding } from "../kernel/holdings.ts"
@@ -19,12 +18,13 @@ import {
 } from "./client-connection.ts"
 import { watchClient } from "./client-watch.ts"
 import { connectMembers, followMembers, watchMembers } from "./member-watch.ts"
-import { feed, openClient } from "./message-path.ts"
+import { messageFilters } from "./message-filters.ts"
+import { endSession, feed, openClient } from "./message-path.ts"
 
 /** Serves one client until its connection ends. */
 export const serveClient = (options: ClientConnectionOptions): Effect.Effect<ConnectionEnd, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const connection = yield* makeClientConnection(options)
+    const connection = yield* makeClientConnection(options, messageFilters)
     options.served?.({
       subscriptions: () => subscriptionMessages(connection.state),
       warn: (message) => feed(connection, { _tag: "WarnUser", message })
@@ -62,8 +62,6 @@ const dropAt = (connection: ClientConnection, { reason }: { readonly reason: str
 /** Ends a connection whose session was ended from elsewhere; `why` may quote the session's object. */
 const terminate = (connection: ClientConnection, why: string): void => {
   const reason = cleanText(why, textLimits.message)
-  const { client, isUser } = connection.options
-  if (!isUser) return finish(connection, { _tag: "Dropped", reason })
-  client.send(daemonMessage.encode({ _tag: "Close", value: reason }))
-  finish(connection, { _tag: "SessionEnded", reason })
+  if (connection.options.isUser) endSession(connection, reason)
+  else finish(connection, { _tag: "Dropped", reason })
 }

@@ -9,7 +9,8 @@ import * as Result from "effect/Result"
 import { AnswerOrder } from "../protocol/answer-order.ts"
 import { clientMessage } from "../protocol/client-message.ts"
 import { daemonMessage } from "../protocol/daemon-message.ts"
-import { peekClient, peekDaemon } from "../protocol/peek.ts"
+import { type ClientDecision, type DaemonDecision, pass } from "../protocol/message-filter.ts"
+import type { ClientRowKey } from "../protocol/peek.ts"
 import { isVariableName } from "./connection-source.ts"
 import type { EnvironmentPlan } from "./environment-plan.ts"
 import {
@@ -20,17 +21,14 @@ import {
   type WantedVariables
 } from "./environment-rewriting.ts"
 
-/** A message of the agent as the client may have it. */
-export interface Answer {
-  /** In a refusal the protocol's `Close`, with the sentence, instead of the variables. */
-  readonly bytes: Uint8Array
-  /** Sentences for the client's log. */
-  readonly warnings: ReadonlyArray<string>
-}
-
 /** A request for variables. `isOfConfiguration`: it asks for those by which the user's configuration names branches. */
 interface Request extends WantedVariables {
   readonly isOfConfiguration: boolean
+}
+
+const tooMuch: ClientDecision = {
+  _tag: "TooMuch",
+  reason: "the client asked for variables again and again while no request was answered"
 }
 
 const usually: Request = { ...everyVariable, isOfConfiguration: false }
@@ -85,48 +83,44 @@ export class EnvironmentAnswers {
   }
 
   /**
-   * Hears a message that goes to the agent. The result is why the connection has to end, if the client asks without end
-   * and reads nothing.
+   * Hears each message of the client; none is changed.
    *
    * The internal proxy opens its connection with a ping. Where the configuration names branches, its next message asks
    * for the variables of their connections by name, before the program starts (db_portforwards.rs of the client). This
    * is the one message that says which variables the user means: a branch is found by its id alone, whatever made it.
    */
-  asked(bytes: Uint8Array): string | undefined {
-    const row = peekClient(bytes)
+  asked(bytes: Uint8Array, row: ClientRowKey | undefined): ClientDecision {
     const isFirst = !this.#isUnderWay && this.#isGreeted
     this.#isGreeted ||= row === "Ping"
     this.#isUnderWay ||= !greetings.has(row)
-    if (row !== "GetEnvVarsRequest") return undefined
-    if (this.#asked.isFull) return "the client asked for variables again and again while no request was answered"
+    if (row !== "GetEnvVarsRequest") return pass
+    if (this.#asked.isFull) return tooMuch
     const decoded = clientMessage.decode(bytes)
-    if (decoded._tag !== "Decoded" || decoded.value._tag !== "GetEnvVarsRequest") return undefined
+    if (decoded._tag !== "Decoded" || decoded.value._tag !== "GetEnvVarsRequest") return pass
     const { envVarsFilter: filter, envVarsSelect: select } = decoded.value.value
     const isOfConfiguration = isFirst && select.size > 0 && [...select].every(isVariableName)
     this.#asked.asked({ filter, select, isOfConfiguration }, bytes.length)
-    return undefined
+    return pass
   }
 
-  /** A message of the agent that answers the client's requests for variables. */
-  answered(bytes: Uint8Array): Answer {
-    const unchanged = { bytes, warnings: [] }
-    if (peekDaemon(bytes) !== "GetEnvVarsResponse") return unchanged
+  /** Rewrites an answer to one of the client's requests for variables (`GetEnvVarsResponse`). */
+  answered(bytes: Uint8Array): DaemonDecision {
     const { note: wanted = usually } = this.#asked.answered()
     const decoded = daemonMessage.decode(bytes)
-    // A message that cannot be read goes no further than the router.
-    if (decoded._tag !== "Decoded" || decoded.value._tag !== "GetEnvVarsResponse") return unchanged
+    if (decoded._tag !== "Decoded" || decoded.value._tag !== "GetEnvVarsResponse") return pass
     const { value: result } = decoded.value
-    if (result._tag === "Err") return unchanged
+    if (result._tag === "Err") return pass
     const rewritten = this.#rewritten(result.value, wanted)
     if (Result.isFailure(rewritten)) {
       this.#refused(rewritten.failure)
-      return { bytes: daemonMessage.encode({ _tag: "Close", value: rewritten.failure }), warnings: [] }
+      return { _tag: "EndSession", reason: rewritten.failure }
     }
     const { unused, variables } = rewritten.success
     const names = unused.map(({ branch }) => branch)
     const warnings = names.filter((branch) => !this.#told.has(branch)).map(unusedWarning)
     for (const branch of names) this.#told.add(branch)
     return {
+      _tag: "PassChanged",
       bytes: daemonMessage.encode({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: variables } }),
       warnings
     }

@@ -12,29 +12,14 @@ import { AnswerOrder } from "../protocol/answer-order.ts"
 import { type ClientMessage, clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 import type { FileRequest } from "../protocol/file-messages.ts"
+import { type ClientDecision, pass } from "../protocol/message-filter.ts"
 import type { SocketAddress } from "../protocol/network-messages.ts"
-import { type ClientRowKey, clientRowKeys, peekClient, peekDaemon } from "../protocol/peek.ts"
+import { type ClientRowKey, clientRowKeys, type DaemonRowKey, daemonRowKeys } from "../protocol/peek.ts"
 import type { BlockedAction, ResponseError } from "../protocol/response-error.ts"
 import { isAnswered, type KeptFile, keptFile, longestPath, type NamedFile, namedFiles, refusal } from "./file-rules.ts"
 import { type Forbidden, forbiddenMirror, forbiddenSteal } from "./incoming-rules.ts"
 import { forbiddenConnection, longestName, type OutgoingProtocol, SeenNames } from "./outgoing-rules.ts"
 import type { PolicyRules } from "./policy-rules.ts"
-
-/** The decision about a message of the client. */
-export type Policed =
-  /** It goes on as it came. */
-  | { readonly _tag: "Pass" }
-  /** These bytes go on in its place. */
-  | { readonly _tag: "PassChanged"; readonly bytes: Uint8Array }
-  /**
-   * It goes no further. `answers` are for the client, now; an answer that must wait comes from `Policing.answered`.
-   * `warning`: a sentence for the user about a refusal that the program cannot show, once for each sort.
-   */
-  | { readonly _tag: "Answered"; readonly answers: ReadonlyArray<Uint8Array>; readonly warning: string | undefined }
-  /** The client asks without end and reads nothing: the connection is to be ended. */
-  | { readonly _tag: "TooMuch"; readonly reason: string }
-
-const pass: Policed = { _tag: "Pass" }
 
 /** Adapts an error to a client's version, as `readableError` of the router does. */
 type ErrorForm = (error: ResponseError) => ResponseError
@@ -44,7 +29,8 @@ const encoded = (message: DaemonMessage): Uint8Array => daemonMessage.encode(mes
 const forbidden = (blockedAction: BlockedAction, { policy, reason }: Forbidden, form: ErrorForm): ResponseError =>
   form({ _tag: "ForbiddenWithReason", blockedAction, policyName: policy, reason })
 
-const answered = (answers: ReadonlyArray<Uint8Array>, warning?: string): Policed => ({
+/** `warning`: a sentence about a refusal that the program cannot show, once for each sort. */
+const answered = (answers: ReadonlyArray<Uint8Array>, warning?: string): ClientDecision => ({
   _tag: "Answered",
   answers,
   warning
@@ -78,8 +64,8 @@ const connects: ReadonlyArray<ClientRowKey> = [
 const lookups: ReadonlyArray<ClientRowKey> = ["GetAddrInfoRequest", "GetAddrInfoRequestV2"]
 const files: ReadonlyArray<ClientRowKey> = clientRowKeys.filter((key) => key.startsWith("FileRequest."))
 
-/** The messages that concern a policy. */
-const concernsOf = ({ blocks, files: kept, headerFilter, hiddenVariables, outgoing }: PolicyRules) => {
+/** The rows of a client's messages that concern a policy. */
+const rowsOf = ({ blocks, files: kept, headerFilter, hiddenVariables, outgoing }: PolicyRules) => {
   const rules = [...outgoing.allow, ...outgoing.block]
   const isStealLimited = blocks.has("steal") || blocks.has("steal-without-filter") || headerFilter !== undefined
   const steals: ReadonlyArray<ClientRowKey> = isStealLimited ? ["TcpSteal.PortSubscribe"] : []
@@ -94,10 +80,19 @@ const concernsOf = ({ blocks, files: kept, headerFilter, hiddenVariables, outgoi
   ]
 }
 
+/** The rows of the answers whose order {@link Policing} keeps. */
+export const answerRows: ReadonlySet<DaemonRowKey | undefined> = new Set<DaemonRowKey>([
+  ...daemonRowKeys.filter((key) => key.startsWith("File.")),
+  "TcpOutgoing.Connect",
+  "UdpOutgoing.Connect",
+  "GetAddrInfoResponse"
+])
+
 /** The state of one connection under policies. */
 export class Policing {
+  /** The rows of a client's messages that {@link asked} decides about: those of unknown kinds are among them. */
+  readonly rows: ReadonlySet<ClientRowKey | undefined>
   readonly #policies: ReadonlyArray<PolicyRules>
-  readonly #concerns: ReadonlySet<ClientRowKey>
   readonly #hiddenVariables: ReadonlyArray<string>
   /** The notes are paths of files that are being opened. */
   readonly #files = new AnswerOrder<string | undefined>()
@@ -109,33 +104,24 @@ export class Policing {
   readonly #names = new SeenNames()
   readonly #told = new Set<string>()
 
-  private constructor(policies: ReadonlyArray<PolicyRules>, concerns: ReadonlySet<ClientRowKey>) {
+  private constructor(policies: ReadonlyArray<PolicyRules>, rows: ReadonlySet<ClientRowKey>) {
+    this.rows = new Set([...rows, undefined])
     this.#policies = policies
-    this.#concerns = concerns
     this.#hiddenVariables = policies.flatMap(({ hiddenVariables }) => hiddenVariables)
   }
 
   /** `policies`: those that apply to the session. `undefined` if no message concerns any of them. */
   static of(policies: ReadonlyArray<PolicyRules>): Policing | undefined {
-    const concerns = new Set(policies.flatMap(concernsOf))
-    return concerns.size === 0 ? undefined : new Policing(policies, concerns)
+    const rows = new Set(policies.flatMap(rowsOf))
+    return rows.size === 0 ? undefined : new Policing(policies, rows)
   }
 
   /**
-   * Whether a message of the client must be given to {@link asked}; `head` is its beginning. So must a message of an
-   * unknown kind.
-   */
-  concerns(head: Uint8Array): boolean {
-    const key = peekClient(head)
-    return key === undefined || this.#concerns.has(key)
-  }
-
-  /**
-   * Decides about a message of the client. Bytes that are no message pass, as they go no further than the router. A
+   * Decides about a message of the client, of one of the {@link rows}. An answer that must wait for those to earlier
+   * requests comes from {@link answered}. Bytes that are no message pass, as they go no further than the router. A
    * message that is too new for us does not: the router may pass it on to an agent that knows it.
    */
-  asked(bytes: Uint8Array, form: ErrorForm): Policed {
-    if (!this.concerns(bytes)) return pass
+  asked(bytes: Uint8Array, form: ErrorForm): ClientDecision {
     const decoded = clientMessage.decode(bytes)
     if (decoded._tag === "Invalid" && decoded.error._tag === "UnknownVariant") return this.#tooNew(decoded.error.path)
     if (decoded._tag !== "Decoded") return pass
@@ -164,12 +150,9 @@ export class Policing {
     }
   }
 
-  /** Hears a message that goes to the client, and returns the answers that are due behind it. */
-  answered(bytes: Uint8Array): ReadonlyArray<Uint8Array> {
-    const key = peekDaemon(bytes)
-    if (key === undefined) return none
-    if (key.startsWith("File.")) return this.#fileAnswered(key === "File.Open" ? bytes : undefined)
-    switch (key) {
+  /** The answers that are due behind a message to the client, of one of the {@link answerRows}. */
+  answered(bytes: Uint8Array, row: DaemonRowKey | undefined): ReadonlyArray<Uint8Array> {
+    switch (row) {
       case "TcpOutgoing.Connect":
         return this.#connects.TcpOutgoing.answered().due
       case "UdpOutgoing.Connect":
@@ -177,11 +160,11 @@ export class Policing {
       case "GetAddrInfoResponse":
         return this.#lookedUp(bytes)
       default:
-        return none
+        return this.#fileAnswered(row === "File.Open" ? bytes : undefined)
     }
   }
 
-  #tooNew(path: string): Policed {
+  #tooNew(path: string): ClientDecision {
     const sentence = "a message of the client is too new to be judged by the session's policies and is dropped"
     return answered([], this.#once(path, `${sentence}: ${path}`))
   }
@@ -193,7 +176,7 @@ export class Policing {
     return sentence
   }
 
-  #subscribe(message: Subscribe, form: ErrorForm): Policed {
+  #subscribe(message: Subscribe, form: ErrorForm): ClientDecision {
     if (message._tag === "TcpSteal") {
       if (message.value._tag !== "PortSubscribe") return pass
       const { value: steal } = message.value
@@ -212,7 +195,7 @@ export class Policing {
     return answered([encoded({ _tag: "Tcp", value: { _tag: "SubscribeResult", value: { _tag: "Err", error } } })])
   }
 
-  #lookUp(node: string): Policed {
+  #lookUp(node: string): ClientDecision {
     if (this.#lookups.isFull) return tooMuch
     // Not the beginning of it: the engine would keep the whole text with it.
     const name = node.length > longestName ? tooLongName : node
@@ -220,7 +203,7 @@ export class Policing {
     return pass
   }
 
-  #outgoing(message: Outgoing, form: ErrorForm): Policed {
+  #outgoing(message: Outgoing, form: ErrorForm): ClientDecision {
     const { value } = message
     if (value._tag !== "Connect" && value._tag !== "ConnectV2") return pass
     const address = value.value.remoteAddress
@@ -234,7 +217,12 @@ export class Policing {
   }
 
   /** The connects of old clients have no id: their answers are told apart by their order. */
-  #connect(tag: Outgoing["_tag"], address: SocketAddress, found: Forbidden | undefined, form: ErrorForm): Policed {
+  #connect(
+    tag: Outgoing["_tag"],
+    address: SocketAddress,
+    found: Forbidden | undefined,
+    form: ErrorForm
+  ): ClientDecision {
     if (tag === "SeqpacketOutgoing") return pass
     const order = this.#connects[tag]
     if (order.isFull) return tooMuch
@@ -256,7 +244,7 @@ export class Policing {
     )
   }
 
-  #file(request: FileRequest, form: ErrorForm): Policed {
+  #file(request: FileRequest, form: ErrorForm): ClientDecision {
     if (!isAnswered(request)) {
       if (request._tag === "Close") this.#closed(request.value.fd)
       return pass
@@ -326,12 +314,10 @@ export class Policing {
   }
 }
 
-const none: ReadonlyArray<Uint8Array> = []
-
 /** Kept in place of any text that is too long for a name. */
 const tooLongName = "?".repeat(longestName + 1)
 
-const tooMuch: Policed = {
+const tooMuch: ClientDecision = {
   _tag: "TooMuch",
   reason: "the client asked for more than it may while earlier requests were not answered"
 }

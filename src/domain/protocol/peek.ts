@@ -97,6 +97,9 @@ const keysOf = (nodes: ReadonlyArray<Node>): ReadonlyArray<string> =>
 /** Every row of a client's messages, in the order of the wire. */
 export const clientRowKeys = keysOf(clientNodes) as ReadonlyArray<ClientRowKey>
 
+/** As {@link clientRowKeys}, of a daemon's messages. */
+export const daemonRowKeys = keysOf(daemonNodes) as ReadonlyArray<DaemonRowKey>
+
 /** The innermost variant with a row of its own, by the indices at the front of `bytes`; overlong indices count too. */
 const find = (roots: ReadonlyArray<Node>, bytes: Uint8Array, isOutermost: boolean): Node | undefined => {
   let nodes = roots

@@ -7,7 +7,7 @@
 
 import { type ClientMessage, clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
-import { peekClient, peekDaemon } from "../protocol/peek.ts"
+import type { ClientRowKey, DaemonRowKey } from "../protocol/peek.ts"
 import type { Headers } from "../protocol/shape.ts"
 
 /** The content of one event, in the published field names. */
@@ -80,9 +80,23 @@ const responseIn = (message: StealMessage) => {
   }
 }
 
-/** The request that a message to the client brings, if it is a stolen one. */
+/** The rows of the messages to the client that may bring a stolen request. */
+export const requestRows: ReadonlySet<DaemonRowKey | undefined> = new Set<DaemonRowKey>([
+  "TcpSteal.HttpRequest",
+  "TcpSteal.HttpRequestFramed",
+  "TcpSteal.HttpRequestChunked.StartV1",
+  "TcpSteal.HttpRequestChunked.StartV2"
+])
+
+/** The rows of the client's messages that may bring a response. */
+export const responseRows: ReadonlySet<ClientRowKey | undefined> = new Set<ClientRowKey>([
+  "TcpSteal.HttpResponse",
+  "TcpSteal.HttpResponseFramed",
+  "TcpSteal.HttpResponseChunked.Start"
+])
+
+/** The stolen request that a message to the client brings; `undefined` if it brings none. */
 export const stolenRequest = (bytes: Uint8Array): Interception | undefined => {
-  if (peekDaemon(bytes)?.startsWith("TcpSteal.HttpRequest") !== true) return undefined
   const decoded = daemonMessage.decode(bytes)
   if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal") return undefined
   const request = requestIn(decoded.value.value)
@@ -91,9 +105,8 @@ export const stolenRequest = (bytes: Uint8Array): Interception | undefined => {
   return { http_request: { method, uri, headers: headersOf(headers), version } }
 }
 
-/** The response that a message of the client brings, if it is one. */
+/** The response that a message of the client brings; `undefined` if it brings none. */
 export const stolenResponse = (bytes: Uint8Array): Interception | undefined => {
-  if (peekClient(bytes)?.startsWith("TcpSteal.HttpResponse") !== true) return undefined
   const decoded = clientMessage.decode(bytes)
   if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal") return undefined
   const response = responseIn(decoded.value.value)

@@ -9,9 +9,8 @@
 import { clientMessage } from "../protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../protocol/daemon-message.ts"
 import { filterText } from "../protocol/filter-text.ts"
-import type { StealType } from "../protocol/http-filter-messages.ts"
+import { portOfError, stealPort } from "../protocol/named-port.ts"
 import { peekClient, peekDaemon } from "../protocol/peek.ts"
-import type { ResponseError } from "../protocol/response-error.ts"
 
 /** A client connection of the session; any name that is unique while it is open. */
 export type ConnectionName = string & { readonly ConnectionName: unique symbol }
@@ -118,8 +117,6 @@ export interface Steal {
   readonly filter?: string | undefined
 }
 
-const portOf = (type: StealType): number => (type._tag === "All" ? type.value : type.port)
-
 /** The steal or its end in a client's message; `undefined` also for bytes that do not decode. */
 export const readSteal = (bytes: Uint8Array): Steal | undefined => {
   const key = peekClient(bytes)
@@ -130,7 +127,7 @@ export const readSteal = (bytes: Uint8Array): Steal | undefined => {
   if (steal._tag === "PortUnsubscribe") return { port: steal.value, claim: undefined }
   if (steal._tag !== "PortSubscribe") return undefined
   const filter = filterText(steal.value)
-  return { port: portOf(steal.value), claim: filter === undefined ? "whole" : "filtered", filter }
+  return { port: stealPort(steal.value), claim: filter === undefined ? "whole" : "filtered", filter }
 }
 
 /** The answer to a client whose port somebody else has. */
@@ -177,11 +174,5 @@ const refusedPort = (bytes: Uint8Array): number | undefined => {
   const decoded = daemonMessage.decode(bytes)
   if (decoded._tag !== "Decoded" || decoded.value._tag !== "TcpSteal") return undefined
   const { value: steal } = decoded.value
-  return steal._tag === "SubscribeResult" && steal.value._tag === "Err" ? portOfRefusal(steal.value.error) : undefined
-}
-
-const portOfRefusal = (error: ResponseError): number | undefined => {
-  if (error._tag === "PortAlreadyStolen") return error.value
-  if (error._tag !== "Forbidden" && error._tag !== "ForbiddenWithReason") return undefined
-  return error.blockedAction._tag === "Steal" ? portOf(error.blockedAction.value) : undefined
+  return steal._tag === "SubscribeResult" && steal.value._tag === "Err" ? portOfError(steal.value.error) : undefined
 }

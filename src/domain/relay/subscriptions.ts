@@ -7,6 +7,7 @@
 
 import { quotation, quoted } from "../clean-text.ts"
 import type { HttpFilter, StealType } from "../protocol/http-filter-messages.ts"
+import { portOfError } from "../protocol/named-port.ts"
 import type { ClientMessageAt, DaemonMessageAt } from "../protocol/peek.ts"
 import type { BlockedAction, ResponseError } from "../protocol/response-error.ts"
 import { atLeast, compareVersions, gate } from "../protocol/version.ts"
@@ -277,16 +278,6 @@ const reject = (turn: Turn, number: number, error: ResponseError, culprit: Membe
 export const subscriptionMessages = ({ subscriptions }: RouterState): ReadonlyArray<Uint8Array> => [
   ...subscriptions.values().map(({ bytes }) => bytes)
 ]
-
-/** The port that an error names, if it names any. */
-export const portOfError = (error: ResponseError): number | undefined => {
-  if (error._tag === "PortAlreadyStolen") return error.value
-  if (error._tag !== "Forbidden" && error._tag !== "ForbiddenWithReason") return undefined
-  const { blockedAction } = error
-  if (blockedAction._tag === "Mirror") return blockedAction.value
-  if (blockedAction._tag !== "Steal") return undefined
-  return blockedAction.value._tag === "All" ? blockedAction.value.value : blockedAction.value.port
-}
 
 /**
  * The error in a form that the client survives: it accepts only some kinds, and only with the right port (wire.md

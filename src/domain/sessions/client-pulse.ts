@@ -7,8 +7,6 @@
  * All times are ms of one clock that never jumps; which clock does not matter.
  */
 
-import { peekClient } from "../protocol/peek.ts"
-
 export interface Pulse {
   /** When the last message came. */
   readonly heardAt: number
@@ -31,14 +29,13 @@ const leastSilence = 15_000
 
 export const newPulse = (now: number): Pulse => ({ heardAt: now, pingedAt: undefined, pings: false, gaps: [] })
 
-/** The pulse after a message of the client, of any kind. */
-export const heard = (pulse: Pulse, bytes: Uint8Array, now: number): Pulse => {
-  if (peekClient(bytes) !== "Ping") return heardNoPing(pulse, now)
+/** The pulse after a Ping of the client. */
+export const heardPing = (pulse: Pulse, now: number): Pulse => {
   const gaps = pulse.pingedAt === undefined ? pulse.gaps : [...pulse.gaps, now - pulse.pingedAt].slice(-remembered)
   return { heardAt: now, pingedAt: now, pings: true, gaps }
 }
 
-/** The pulse after messages of the client that are no Pings. */
+/** The pulse after other messages of the client. */
 export const heardNoPing = (pulse: Pulse, now: number): Pulse => ({ ...pulse, heardAt: now })
 
 /** Forgives the silence until now, which proves nothing: the client was not read, or this process stood still. */

@@ -4,6 +4,7 @@ import { describe, expect } from "vitest"
 import { makeInterceptions } from "../../../src/app/relay/interceptions.ts"
 import { asObject, at } from "../../../src/domain/json.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import type { MessageFilter } from "../../../src/domain/protocol/message-filter.ts"
 import { it } from "../../support/effect-it.ts"
 import { stolenRequest } from "../../support/stolen-request.ts"
 import { turns } from "../../support/turns.ts"
@@ -29,6 +30,8 @@ const read = (stream: Stream.Stream<string>) =>
     return { got, fiber, events, uris: () => events().map((event) => at(event, "data", "http_request", "uri")) }
   })
 
+const show = (shown: MessageFilter, uri: string): unknown => shown.toClient?.hear(request(uri), undefined)
+
 const settle = Effect.promise(() => turns())
 
 describe("streams of what is stolen", () => {
@@ -38,9 +41,9 @@ describe("streams of what is stolen", () => {
       const one = yield* read(yield* watch("ann", "k"))
       const all = yield* read(yield* watch("ann", undefined))
       const bob = yield* read(yield* watch("bob", "k"))
-      watched(session("ann", "k")).toClient(request("/1"))
-      watched(session("ann", undefined)).toClient(request("/2"))
-      watched(session("eve", "k")).toClient(request("/3"))
+      show(watched(session("ann", "k")), "/1")
+      show(watched(session("ann", undefined)), "/2")
+      show(watched(session("eve", "k")), "/3")
       yield* settle
       expect([one.uris(), all.uris(), bob.uris()]).toEqual([["/1"], ["/1", "/2"], []])
     }).pipe(Effect.scoped)
@@ -68,7 +71,7 @@ describe("streams of what is stolen", () => {
       const { events, uris } = yield* read(slow)
       const shown = watched(session("ann", "k"))
       // The first is on its way before the reader is slow.
-      for (let i = 0; i < 3_000; i++) shown.toClient(request(`/${i}`))
+      for (let i = 0; i < 3_000; i++) show(shown, `/${i}`)
       yield* Deferred.succeed(mayRead, undefined)
       yield* settle
       expect(events()).toHaveLength(1 + 2_048)
@@ -96,7 +99,7 @@ describe("streams of what is stolen", () => {
       const { watch, watched } = yield* makeInterceptions
       const asked = yield* Effect.all(Array.from({ length: 12 }, () => watch("ann", undefined)))
       const streams = yield* Effect.forEach(asked, read)
-      watched(session("ann", "k")).toClient(request("/1"))
+      show(watched(session("ann", "k")), "/1")
       yield* settle
       expect(streams.map(({ uris }) => uris().length)).toEqual([...Array.from({ length: 10 }, () => 1), 0, 0])
       expect(streams[11]?.got.join("")).toMatch(/^: User ann has 10 streams of events open/)

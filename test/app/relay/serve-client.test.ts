@@ -1,15 +1,19 @@
-import { Clock, Effect, Fiber, type Scope } from "effect"
+import { Clock, Effect, Fiber, Result, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
 import { CurrentRelayCounts, RelayCounts } from "../../../src/app/kernel/relay-counts.ts"
 import type { ClientConnectionOptions, ConnectionEnd } from "../../../src/app/relay/client-connection.ts"
 import { serveClient } from "../../../src/app/relay/serve-client.ts"
 import { makeSessionLocks, type SessionLocks } from "../../../src/app/relay/session-locks.ts"
+import { EnvironmentAnswers } from "../../../src/domain/branches/environment-answers.ts"
+import { environmentPlan } from "../../../src/domain/branches/environment-plan.ts"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import { peekClient } from "../../../src/domain/protocol/peek.ts"
+import { pass } from "../../../src/domain/protocol/message-filter.ts"
+import { peekClient, peekDaemon } from "../../../src/domain/protocol/peek.ts"
 import { memberName } from "../../../src/domain/relay/member.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
+import { sessionBranch, variable } from "../../domain/branches/session-branch.ts"
 import { policy } from "../../domain/policies/policies.ts"
 import { it } from "../../support/effect-it.ts"
 import { type FakeChannel, fakeChannel } from "../../support/fake-channel.ts"
@@ -51,6 +55,8 @@ const scene = (
     readonly hasYounger?: () => boolean
     readonly locks?: SessionLocks
     readonly limits?: ClientConnectionOptions["limits"]
+    readonly environment?: ClientConnectionOptions["environment"]
+    readonly firstByte?: ClientConnectionOptions["firstByte"]
   } = {}
 ): Effect.Effect<Scene, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -84,6 +90,8 @@ const scene = (
           ...(options.hasYounger === undefined ? {} : { hasYounger: options.hasYounger }),
           isUser: options.isUser ?? true,
           limits: options.limits,
+          environment: options.environment,
+          firstByte: options.firstByte,
           terminated: Effect.callback((resume) => {
             terminate = (reason) => resume(Effect.succeed({ reason }))
           }),
@@ -732,6 +740,38 @@ describe("the shell around the router", () => {
         2
       )
       assert.deepStrictEqual([...locks.current.keys()], [80])
+    })
+  )
+
+  it.effect("lets the first filter hear all that goes to the client, answers that are made here included", () =>
+    Effect.gen(function* () {
+      const limits = { policies: { policies: [policy({ block: ["steal"] })], text: "" }, outdated: Effect.never }
+      const got: Array<string | undefined> = []
+      const hear = (_: Uint8Array, row: string | undefined) => {
+        got.push(row)
+        return pass
+      }
+      const { client, end, terminate } = yield* scene({ limits, firstByte: { toClient: { rows: "every", hear } } })
+      const before = got.length
+      assert.deepStrictEqual(got, client.sent.map(peekDaemon))
+      client.receive(steal)
+      terminate("no longer")
+      yield* end
+      assert.deepStrictEqual(got.slice(before), ["TcpSteal.SubscribeResult", "Close"])
+    })
+  )
+
+  it.effect("ends a session for good whose variables would lead to the source of a branch", () =>
+    Effect.gen(function* () {
+      const plan = Result.getOrThrow(environmentPlan([sessionBranch({ url: variable("DATABASE_URL") })]))
+      const { client, end, first } = yield* scene({ environment: new EnvironmentAnswers(plan), isUser: false })
+      const value = { envVarsFilter: new Set<string>(), envVarsSelect: new Set(["*"]) }
+      client.receive(say({ _tag: "GetEnvVarsRequest", value }))
+      const variables = new Map([["OTHER", "1"]])
+      first.receive(answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: variables } }))
+      const { _tag, reason } = yield* end
+      assert.strictEqual(_tag, "SessionEnded")
+      assert.deepStrictEqual(toClient(client).at(-1), { _tag: "Close", value: reason })
     })
   )
 

@@ -4,6 +4,8 @@ import { EnvironmentAnswers } from "../../../src/domain/branches/environment-ans
 import { environmentPlan } from "../../../src/domain/branches/environment-plan.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { type ClientDecision, type DaemonDecision, pass } from "../../../src/domain/protocol/message-filter.ts"
+import { peekClient } from "../../../src/domain/protocol/peek.ts"
 import { branchUrl, sessionBranch, variable } from "./session-branch.ts"
 
 const answers = (branch = sessionBranch({ url: variable("DATABASE_URL") })): EnvironmentAnswers =>
@@ -22,6 +24,15 @@ const heard = (bytes: Uint8Array): DaemonMessage => {
   return decoded.value
 }
 
+const hear = (environment: EnvironmentAnswers, bytes: Uint8Array): ClientDecision =>
+  environment.asked(bytes, peekClient(bytes))
+/** The answer as the client gets it. */
+const heardOf = (decided: DaemonDecision): DaemonMessage => {
+  if (decided._tag === "EndSession") return { _tag: "Close", value: decided.reason }
+  if (decided._tag !== "PassChanged") throw new Error(decided._tag)
+  return heard(decided.bytes)
+}
+
 describe("answers to requests for variables", () => {
   it("lead to the branch, the same for every request", () => {
     const environment = answers()
@@ -31,33 +42,35 @@ describe("answers to requests for variables", () => {
       ["OTHER", "1"]
     ])
     for (const select of ["*", "DATABASE_URL"]) {
-      expect(environment.asked(ask([], [select]))).toBe(undefined)
-      const { bytes, warnings } = environment.answered(source)
-      expect(heard(bytes)).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
-      expect(warnings).toEqual([])
+      expect(hear(environment, ask([], [select]))).toBe(pass)
+      const decided = environment.answered(source)
+      expect(heardOf(decided)).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
+      expect(decided).toMatchObject({ warnings: [] })
     }
   })
 
   it("are a final Close instead of variables that could lead to the source", () => {
     const environment = answers()
-    environment.asked(ask([], ["*"]))
-    const { bytes } = environment.answered(told({ DATABASE_URL: "jdbc:postgresql://h/shop" }))
-    expect(heard(bytes)).toMatchObject({ _tag: "Close", value: expect.stringContaining("DATABASE_URL cannot lead to") })
+    hear(environment, ask([], ["*"]))
+    expect(environment.answered(told({ DATABASE_URL: "jdbc:postgresql://h/shop" }))).toEqual({
+      _tag: "EndSession",
+      reason: expect.stringContaining("DATABASE_URL cannot lead to")
+    })
   })
 
   it("belong to their requests by order, failed ones included", () => {
     const secret = { secret: { name: "s", key: "k", env_var_name: "DATABASE_URL" } }
     const environment = answers(sessionBranch({ url: secret }))
-    environment.asked(ask(["*"], []))
-    environment.asked(clientMessage.encode({ _tag: "Ping" }))
-    environment.asked(ask([], ["*"]))
+    hear(environment, ask(["*"], []))
+    hear(environment, clientMessage.encode({ _tag: "Ping" }))
+    hear(environment, ask([], ["*"]))
     const failure = say({
       _tag: "GetEnvVarsResponse",
       value: { _tag: "Err", error: { _tag: "NotFound", value: 1n } }
     })
-    expect(environment.answered(failure)).toEqual({ bytes: failure, warnings: [] })
-    environment.asked(ask(["DATABASE_*"], ["*"]))
-    const values = [1, 2].map(() => heard(environment.answered(told({})).bytes))
+    expect(environment.answered(failure)).toBe(pass)
+    hear(environment, ask(["DATABASE_*"], ["*"]))
+    const values = [1, 2].map(() => heardOf(environment.answered(told({}))))
     expect(values).toMatchObject([
       { value: { value: new Map([["DATABASE_URL", branchUrl]]) } },
       { value: { value: new Map() } }
@@ -65,18 +78,19 @@ describe("answers to requests for variables", () => {
   })
 
   it("are rewritten also if nobody is known to have asked", () => {
-    const { bytes } = answers().answered(told({ DATABASE_URL: "postgres://u@h/shop" }))
+    const decided = answers().answered(told({ DATABASE_URL: "postgres://u@h/shop" }))
     const value = new Map([["DATABASE_URL", `${branchUrl.replace("postgresql", "postgres")}/shop`]])
-    expect(heard(bytes)).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
+    expect(heardOf(decided)).toEqual({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value } })
   })
 
   it("tell once of a branch whose connection names a Secret and no variable", () => {
     const environment = answers(sessionBranch({ url: { secret: { name: "db", key: "url" } } }))
     const warnings = [1, 2].map(() => {
-      environment.asked(ask([], ["*"]))
-      return environment.answered(told({ OTHER: "1" })).warnings
+      hear(environment, ask([], ["*"]))
+      return environment.answered(told({ OTHER: "1" }))
     })
-    expect(warnings).toEqual([[expect.stringContaining("no environment variable of this target leads to branch")], []])
+    const sentence = expect.stringContaining("no environment variable of this target leads to branch")
+    expect(warnings).toMatchObject([{ warnings: [sentence] }, { warnings: [] }])
   })
 
   it("are a final Close where none of the variables that a connection names is there", () => {
@@ -85,8 +99,8 @@ describe("answers to requests for variables", () => {
     for (const source of [{ url: [variable("DATABSE_URL"), variable("DB")] }, { params }]) {
       const plan = Result.getOrThrow(environmentPlan([sessionBranch(source)]))
       const environment = new EnvironmentAnswers(plan, (sentence) => sentences.push(sentence))
-      environment.asked(ask([], ["*"]))
-      const answer = heard(environment.answered(told({ DATABASE_URL: "postgres://h/s", DB_USER: "u" })).bytes)
+      hear(environment, ask([], ["*"]))
+      const answer = heardOf(environment.answered(told({ DATABASE_URL: "postgres://h/s", DB_USER: "u" })))
       expect(answer).toEqual({ _tag: "Close", value: sentences.at(-1) })
     }
     const beginning = "No environment variable of this target leads to branch branch-1, and the program would use"
@@ -101,8 +115,8 @@ describe("answers to requests for variables", () => {
     const source = { DATABASE_URL: "postgres://u@h/shop", MYSQL_URL: "mysql://h/shop" }
     const answered = (messages: ReadonlyArray<Uint8Array>): string => {
       const environment = answers()
-      for (const message of messages) environment.asked(message)
-      const answer = heard(environment.answered(told(source)).bytes)
+      for (const message of messages) hear(environment, message)
+      const answer = heardOf(environment.answered(told(source)))
       return answer._tag === "Close" ? answer.value : answer._tag
     }
 
@@ -134,17 +148,12 @@ describe("answers to requests for variables", () => {
     })
   })
 
-  it("leave every other message as it is", () => {
-    const environment = answers()
-    const pong = say({ _tag: "Pong" })
-    expect(environment.answered(pong).bytes).toBe(pong)
-    const unreadable = told({ A: "1" }).subarray(0, 4)
-    expect(environment.answered(unreadable).bytes).toBe(unreadable)
-  })
-
   it("are asked for without end by no client that reads none of them", () => {
     const environment = answers()
-    const many = Array.from({ length: 20_000 }, () => environment.asked(ask([], ["*"])))
-    expect(many.find((reason) => reason !== undefined)).toContain("again and again")
+    const many = Array.from({ length: 20_000 }, () => hear(environment, ask([], ["*"])))
+    expect(many.find((decided) => decided !== pass)).toMatchObject({
+      _tag: "TooMuch",
+      reason: expect.stringContaining("again and again")
+    })
   })
 })

@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest"
 import { type ClientMessage, clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
+import { peekClient, peekDaemon } from "../../../src/domain/protocol/peek.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
-import { watchEventText, stolenRequest, stolenResponse } from "../../../src/domain/relay/interception.ts"
+import {
+  requestRows,
+  responseRows,
+  stolenRequest,
+  stolenResponse,
+  watchEventText
+} from "../../../src/domain/relay/interception.ts"
 import { stolenRequest as announced } from "../../support/stolen-request.ts"
 
 const headers: Headers = [
@@ -11,8 +18,14 @@ const headers: Headers = [
   ["x-odd", new Uint8Array([0xff])]
 ]
 const shown = { accept: "a, b", "x-odd": "\ufffd" }
-const request = (message: DaemonMessage) => stolenRequest(daemonMessage.encode(message))
-const response = (message: ClientMessage) => stolenResponse(clientMessage.encode(message))
+const request = (message: DaemonMessage) => {
+  const bytes = daemonMessage.encode(message)
+  return requestRows.has(peekDaemon(bytes)) ? stolenRequest(bytes) : undefined
+}
+const response = (message: ClientMessage) => {
+  const bytes = clientMessage.encode(message)
+  return responseRows.has(peekClient(bytes)) ? stolenResponse(bytes) : undefined
+}
 
 const body = { method: "GET", uri: "/a?b=c", headers, version: "HTTP/1.1" }
 const answer = { status: 204, version: "HTTP/1.1", headers }

@@ -1,9 +1,9 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import {
   excuse,
-  heard,
+  heardNoPing,
+  heardPing,
   intervalOf,
   isGone,
   isOverdue,
@@ -12,21 +12,19 @@ import {
   type Pulse
 } from "../../../src/domain/sessions/client-pulse.ts"
 
-const ping = clientMessage.encode({ _tag: "Ping" })
-const other = clientMessage.encode({ _tag: "ReadyForLogs" })
 const pinging = (...times: ReadonlyArray<number>): Pulse =>
-  times.reduce((pulse, at) => heard(pulse, ping, at), newPulse(0))
+  times.reduce((pulse, at) => heardPing(pulse, at), newPulse(0))
 
 describe("the pulse of a client", () => {
   it("has no interval before two Pings; without any it is not gone whatever its silence", () => {
-    for (const pulse of [newPulse(0), heard(newPulse(0), other, 5), excuse(newPulse(0), 5)]) {
+    for (const pulse of [newPulse(0), heardNoPing(newPulse(0), 5), excuse(newPulse(0), 5)]) {
       expect(intervalOf(pulse)).toBeUndefined()
       expect(isGone(pulse, 1e9)).toBe(false)
     }
   })
 
   it("that fell asleep after its first Ping is gone after three usual intervals, or as many as it is given", () => {
-    for (const pulse of [pinging(0), excuse(pinging(-5_000), 0), heard(pinging(-5_000), other, 0)]) {
+    for (const pulse of [pinging(0), excuse(pinging(-5_000), 0), heardNoPing(pinging(-5_000), 0)]) {
       expect(intervalOf(pulse)).toBeUndefined()
       expect([isGone(pulse, 89_999), isGone(pulse, 90_000)]).toEqual([false, true])
       expect([isGone(pulse, 179_999, 2), isGone(pulse, 180_000, 2)]).toEqual([false, true])
@@ -38,8 +36,8 @@ describe("the pulse of a client", () => {
     const pulse = pinging(0, 40_000, 80_000)
     expect(isGone(pulse, 199_999)).toBe(false)
     expect(isGone(pulse, 200_000)).toBe(true)
-    expect(isGone(heard(pulse, other, 190_000), 309_999)).toBe(false)
-    expect(isGone(heard(pulse, other, 190_000), 310_000)).toBe(true)
+    expect(isGone(heardNoPing(pulse, 190_000), 309_999)).toBe(false)
+    expect(isGone(heardNoPing(pulse, 190_000), 310_000)).toBe(true)
   })
 
   it("with an interval of a second is given fifteen", () => {
@@ -82,9 +80,9 @@ describe("the pulse of a client", () => {
     const pulse = pinging(0, 30_000, 60_000)
     // The Ping of 90 s was lost, at 120 s the client reconnects, if nothing came since 90 s.
     expect(mayBeReplaced(pulse, 120_000)).toBe(true)
-    expect(mayBeReplaced(heard(pulse, other, 90_000), 120_000)).toBe(true)
+    expect(mayBeReplaced(heardNoPing(pulse, 90_000), 120_000)).toBe(true)
     expect(mayBeReplaced(pulse, 100_000)).toBe(false)
-    expect(mayBeReplaced(heard(pulse, other, 110_000), 120_000)).toBe(false)
+    expect(mayBeReplaced(heardNoPing(pulse, 110_000), 120_000)).toBe(false)
   })
 
   it("without an interval may be replaced after half a minute of silence", () => {
@@ -93,7 +91,7 @@ describe("the pulse of a client", () => {
       expect(mayBeReplaced(pulse, 30_000)).toBe(true)
       expect(isOverdue(pulse, 45_000)).toBe(false)
       expect(isOverdue(pulse, 45_001)).toBe(true)
-      expect(isOverdue(heard(pulse, other, 40_000), 46_000), "it has just said something").toBe(false)
+      expect(isOverdue(heardNoPing(pulse, 40_000), 46_000), "it has just said something").toBe(false)
     }
   })
 
@@ -102,6 +100,6 @@ describe("the pulse of a client", () => {
     expect(isGone(pulse, 589_999)).toBe(false)
     expect(isGone(pulse, 590_000)).toBe(true)
     expect(mayBeReplaced(pulse, 540_000)).toBe(false)
-    expect(intervalOf(heard(pulse, ping, 501_000))).toBe(30_000)
+    expect(intervalOf(heardPing(pulse, 501_000))).toBe(30_000)
   })
 })

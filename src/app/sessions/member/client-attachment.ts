@@ -8,6 +8,7 @@ import { Effect, Result, type Scope } from "effect"
 import { EnvironmentAnswers } from "../../../domain/branches/environment-answers.ts"
 import type { EnvironmentPlan } from "../../../domain/branches/environment-plan.ts"
 import { forbiddenAtPod, whyForbidden } from "../../../domain/policies/pod-policies.ts"
+import type { MessageFilter } from "../../../domain/protocol/message-filter.ts"
 import { memberName } from "../../../domain/relay/member.ts"
 import { sessionKeyHeader } from "../../../domain/relay/session-key.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
@@ -227,7 +228,8 @@ const watchedBy = (
 const relayOptions = (
   state: MemberSessionsState,
   attached: AttachedClient,
-  channel: FrameChannel
+  channel: FrameChannel,
+  firstByte: MessageFilter | undefined
 ): ClientConnectionOptions => {
   const { addsSessionKey, branches, controller, notifier } = state.options
   const { agents, client, environment, first, hasYounger, limits, locks, news, user } = attached
@@ -267,6 +269,7 @@ const relayOptions = (
     isUser: client.isUser,
     terminated: terminated(state.options, attached),
     watched: watchedBy(state.options, attached),
+    firstByte,
     label: user.session
   }
 }
@@ -300,9 +303,9 @@ const serveAttached = (
   const { client, session, user, wasServed } = attached
   const about = { ...client.asked, ...auditedChild(user.session, session.spec) }
   return audit({ act: wasServed ? "reconnected" : "connected", ...about }).pipe(
-    Effect.andThen(traceFirstByte(channel, user.session, attached.traceparent)),
-    Effect.andThen(state.options.controller.consult(user.session, clientAtPods(attached))),
-    Effect.andThen(() => serveClient(relayOptions(state, attached, channel))),
+    Effect.andThen(traceFirstByte(user.session, attached.traceparent)),
+    Effect.tap(state.options.controller.consult(user.session, clientAtPods(attached))),
+    Effect.flatMap((firstByte) => serveClient(relayOptions(state, attached, channel, firstByte))),
     Effect.flatMap((end) => audit({ act: "disconnected", ...about, message: `${end._tag}: ${end.reason}` }))
   )
 }

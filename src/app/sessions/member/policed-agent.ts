@@ -9,6 +9,8 @@ import { Policing } from "../../../domain/policies/policing.ts"
 import type { PolicyRules } from "../../../domain/policies/policy-rules.ts"
 import { clientMessage } from "../../../domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../domain/protocol/daemon-message.ts"
+import { stealPort } from "../../../domain/protocol/named-port.ts"
+import { peekClient } from "../../../domain/protocol/peek.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
 import { passedOn } from "../../kernel/passed-on.ts"
 
@@ -20,8 +22,7 @@ const endOfSubscription = (bytes: Uint8Array): Uint8Array | undefined => {
   const end = (_tag: "Tcp" | "TcpSteal", port: number): Uint8Array =>
     clientMessage.encode({ _tag, value: { _tag: "PortUnsubscribe", value: port } })
   if (message._tag === "TcpSteal" && message.value._tag === "PortSubscribe") {
-    const { value: steal } = message.value
-    return end("TcpSteal", steal._tag === "All" ? steal.value : steal.port)
+    return end("TcpSteal", stealPort(message.value.value))
   }
   if (message._tag !== "Tcp") return undefined
   if (message.value._tag === "PortSubscribe") return end("Tcp", message.value.value)
@@ -42,7 +43,7 @@ export const policedAgent = (channel: FrameChannel, policies: ReadonlyArray<Poli
     else handlers.message(bytes)
   }
   const send = (bytes: Uint8Array): void => {
-    if (!policing.concerns(bytes)) return channel.send(bytes)
+    if (!policing.rows.has(peekClient(bytes))) return channel.send(bytes)
     const found = policing.asked(bytes, (error) => error)
     const end = endOfSubscription(bytes)
     if (found._tag !== "Answered") {

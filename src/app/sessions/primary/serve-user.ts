@@ -5,6 +5,7 @@
 
 import { Effect, Result, type Scope } from "effect"
 import { type ClusterName, clusterName } from "../../../domain/fleet/cluster-name.ts"
+import type { MessageFilter } from "../../../domain/protocol/message-filter.ts"
 import { memberName } from "../../../domain/relay/member.ts"
 import { sessionKeyHeader } from "../../../domain/relay/session-key.ts"
 import {
@@ -65,7 +66,8 @@ const linkEnds = (options: PrimarySessionsOptions, connection: LinkedConnection)
 const relayOptions = (
   options: PrimarySessionsOptions,
   connection: LinkedConnection,
-  client: FrameChannel
+  client: FrameChannel,
+  firstByte: MessageFilter | undefined
 ): ClientConnectionOptions => {
   const { fleet, notifier, manager } = options
   const { connected, defaultCluster, hasYounger, limits, locks, name, parent, refusals, request } = connection
@@ -119,6 +121,7 @@ const relayOptions = (
       service: parent.spec.target?.name ?? "",
       user: parent.spec.owner.k8sUsername
     }),
+    firstByte,
     label: name
   }
 }
@@ -149,8 +152,8 @@ export const serveUser = (
 ): Effect.Effect<void, never, Scope.Scope> => {
   const about = { ...connection.asked, ...auditedParent(connection.name, connection.parent.spec) }
   return audit({ act: connection.wasServed ? "reconnected" : "connected", ...about }).pipe(
-    Effect.andThen(traceFirstByte(client, connection.name, connection.traceparent)),
-    Effect.andThen(() => serveClient(relayOptions(options, connection, client))),
+    Effect.andThen(traceFirstByte(connection.name, connection.traceparent)),
+    Effect.flatMap((firstByte) => serveClient(relayOptions(options, connection, client, firstByte))),
     Effect.tap((end) => audit({ act: "disconnected", ...about, message: `${end._tag}: ${end.reason}` })),
     Effect.flatMap((end) => endSession(options, connection, end))
   )
