@@ -118,7 +118,6 @@ const others: Readonly<Record<string, unknown>> = {
   "operator.mariadbBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.mongodbBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.dynamodbBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
-  "operator.mssqlBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.redisBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.clickhouseBranchConfig": { dbPod: { imagePullPolicy: "Never" } },
   "operator.multiCluster.defaultCluster": "a",

@@ -327,7 +327,7 @@ describeHelm("NOTES", (helm) => {
   })
 
   it("name fields of branches without effect, also those of a profile, and none that the operator knows", async () => {
-    const known = { ...Object.fromEntries(servedFields("pg").map((name) => [name, "x"])), tls: true }
+    const known = { ...Object.fromEntries(servedFields.map((name) => [name, "x"])), tls: true }
     const pgBranchConfig = { dbPod: known, profiles: { small: { dbPod: known }, none: {} }, other: 1 }
     const notes = await chart.notes({ values: { operator: { pgBranching: true, pgBranchConfig } } })
     const why = "branches have no such setting yet"
@@ -348,20 +348,6 @@ describeHelm("NOTES", (helm) => {
     expect(ofPrimary).toContain("create branchdatabases in namespace mirrord can have one made of any workload of the")
     expect(await notes("1.30.0", { pgBranching: true, multiCluster })).not.toContain(warning)
     expect(await notes("1.29.1", {})).not.toContain(warning)
-  })
-
-  it("say that no SQL Server has run its branches, where they are on", async () => {
-    const warning = "No SQL Server has ever run branches of SQL Server"
-    expect(await chart.notes({ values: { operator: { mssqlBranching: true } } })).toContain(warning)
-    expect(await chart.notes({ values: {} })).not.toContain(warning)
-  })
-
-  it("name the licence of an image where there is none", async () => {
-    const config = { dbPod: { acceptEula: true } }
-    const engines = { pgBranching: true, mssqlBranching: true }
-    const values = { operator: { ...engines, pgBranchConfig: config, mssqlBranchConfig: config } }
-    const lines = (await chart.notes({ values })).split("\n").filter((line) => line.startsWith("  operator"))
-    expect(lines).toEqual(["  operator.pgBranchConfig.dbPod.acceptEula: branches have no such setting yet"])
   })
 
   it("name settings of agents that there are not, once each", async () => {

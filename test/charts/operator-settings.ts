@@ -29,7 +29,6 @@ export const settingsFrom = async (
       "mariadb-branch-config.yaml",
       "mongodb-branch-config.yaml",
       "dynamodb-branch-config.yaml",
-      "mssql-branch-config.yaml",
       "redis-branch-config.yaml",
       "clickhouse-branch-config.yaml"
     ]) {

@@ -112,10 +112,6 @@ monitoring.{{ $name }} is on, but operator.metrics is off: nothing is made, as t
 
 This cluster has Kubernetes {{ .Capabilities.KubeVersion.Version }}. Before 1.30 an API server cannot ask whether a user who orders a branch of a database may connect to its target, so whoever may create branchdatabases{{ if include "braid.copiesBranches" . }} in namespace {{ .Values.namespace }} can have one made of any workload of the default cluster{{ else }} in a namespace can have one made of any workload there{{ end }}. Give that right only to those who may connect to all of these targets, or upgrade the cluster. docs/security.md says what remains.
 {{- end }}
-{{- if include "braid.on" $operator.mssqlBranching }}
-
-No SQL Server has ever run branches of SQL Server: their programs are checked with stand-ins alone. Read docs/branching.md, and try them with data that you can lose. Each is refused unless operator.mssqlBranchConfig.dbPod.acceptEula accepts Microsoft's licence.
-{{- end }}
 {{- $inline := list }}
 {{- range $name, $cluster := $multi.clusters }}
 {{- range $field := list "bearerToken" "tlsKey" }}

@@ -74,8 +74,8 @@ that have no effect anywhere (values-without-effect.yaml), which only NOTES name
 {{- define "braid.unusedBranchSettings" -}}
 {{- $operator := .Values.operator -}}
 {{- $lines := list -}}
-{{- $pods := list "affinity" "allowedImages" "annotations" "dbServerArgs" "image" "imagePullPolicy" "imagePullSecrets" "initVolume" "labels" -}}
-{{- $pods = concat $pods (list "migrationEnv" "migrationImages" "nodeSelector" "resources" "storage" "tolerations" "volume") -}}
+{{- $known := list "affinity" "allowedImages" "annotations" "dbServerArgs" "image" "imagePullPolicy" "imagePullSecrets" "initVolume" "labels" -}}
+{{- $known = concat $known (list "migrationEnv" "migrationImages" "nodeSelector" "resources" "storage" "tolerations" "volume") -}}
 {{- $branched := splitList " " (include "braid.branchedEngines" .) -}}
 {{- range $engine := splitList " " (include "braid.engines" .) -}}
   {{- $path := printf "operator.%sBranchConfig" $engine -}}
@@ -83,7 +83,6 @@ that have no effect anywhere (values-without-effect.yaml), which only NOTES name
   {{- if and (has $engine $branched) (index $operator (print $engine "BranchConfig")) (not $isOn) -}}
     {{- $lines = append $lines (printf "%s: operator.%sBranching is off" $path $engine) -}}
   {{- else if has $engine $branched -}}
-    {{- $known := ternary (append $pods "acceptEula") $pods (eq $engine "mssql") -}}
     {{- $blocks := dict -}}
     {{- range $name, $value := index $operator (print $engine "BranchConfig") -}}
       {{- if eq $name "dbPod" -}}

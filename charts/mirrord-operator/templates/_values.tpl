@@ -275,7 +275,7 @@ operator that is installed makes copies, and the next one has no rights to end t
 {{- define "braid.engines" -}}mysql mariadb pg mongodb dynamodb mssql redis spanner clickhouse cockroachdb generic{{- end -}}
 
 {{/* Those of them whose branches are made. */}}
-{{- define "braid.branchedEngines" -}}pg mysql mariadb mongodb dynamodb mssql redis clickhouse{{- end -}}
+{{- define "braid.branchedEngines" -}}pg mysql mariadb mongodb dynamodb redis clickhouse{{- end -}}
 {{/* Queues: value without "Splitting", and variable without OPERATOR_ and _SPLITTING. */}}
 {{- define "braid.queues" -}}sqs=SQS rmq=RMQ kafka=KAFKA gcpPubsub=GCP_PUBSUB azureServiceBus=AZURE_SERVICE_BUS redisPubsub=REDIS_PUBSUB temporal=TEMPORAL bullmq=BULLMQ{{- end -}}
 

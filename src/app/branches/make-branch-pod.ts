@@ -12,7 +12,6 @@ import type { BranchKind } from "../../domain/branches/branch-kinds.ts"
 import { branchPodName } from "../../domain/branches/branch-name.ts"
 import { branchPod } from "../../domain/branches/branch-pod.ts"
 import type { BranchRequest } from "../../domain/branches/branch-request.ts"
-import type { Dialect } from "../../domain/branches/dialect.ts"
 import { requestDigest } from "../../domain/branches/request-digest.ts"
 import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
@@ -117,12 +116,11 @@ const createSecret = (
 /** The branch's password: a new one, or that of an earlier try. */
 const ensurePassword = (
   making: PodMaking,
-  branch: BranchDatabase,
-  { passwordEnd = "" }: Dialect
+  branch: BranchDatabase
 ): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> =>
   Effect.gen(function* () {
     const bytes = (yield* CurrentSecretBytes)(passwordBytes)
-    const password = Redacted.make(Buffer.from(bytes).toString("base64url") + passwordEnd)
+    const password = Redacted.make(Buffer.from(bytes).toString("base64url"))
     const name = branchPodName(branch.metadata)
     const found = yield* createSecret(making, branch, name, new Map([["password", password]])).pipe(
       Effect.as(password),
@@ -213,7 +211,7 @@ export const makeBranchPod = (
     }
     const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
     yield* ensureCredentials(making, branch, request)
-    const password = yield* ensurePassword(making, branch, request.dialect)
+    const password = yield* ensurePassword(making, branch)
     const pod = { resource: pods, name: options.name, object: wanted, what: "The branch's pod" }
     return { pod: yield* ensureOwn(api, branch, pod), password }
   })

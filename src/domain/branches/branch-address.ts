@@ -74,8 +74,7 @@ const nameOfForm = (text: string): string => {
 const plainUrl = (text: string): string => text.trim().replace(/^jdbc:/iu, "")
 
 /** Whether a text is a URL of the engine, perhaps behind `jdbc:`. */
-export const isUrlOf = (form: AddressForm, text: string): boolean =>
-  form.isOwnText?.(text) !== true && partsOf(form, plainUrl(text)) !== undefined
+export const isUrlOf = (form: AddressForm, text: string): boolean => partsOf(form, plainUrl(text)) !== undefined
 
 const hostOf = (host: string): string | undefined => URL.parse(`branch://${urlHost(host)}`)?.hostname
 
@@ -103,7 +102,7 @@ const otherKeys = [
 ]
 
 /** Whether a key, in lower case, may say where a server is. */
-export const isPlaceKey = (key: string): boolean =>
+const isPlaceKey = (key: string): boolean =>
   placeKeys.some((place) => key.includes(place)) && !otherKeys.some((other) => key.startsWith(other))
 
 const digits = /^\d*/u
@@ -277,8 +276,6 @@ const sourceDatabase = (
 export const rewrittenUrl = (address: BranchAddress, source: string): Result.Result<string, string> => {
   const { form } = address
   const text = source.trim()
-  const own = form.rewritten?.(address, text)
-  if (own !== undefined) return own
   const parts = partsOf(form, text)
   if (parts === undefined) {
     return Result.fail(

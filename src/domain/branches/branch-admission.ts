@@ -56,19 +56,6 @@ const profileOf = (settings: EngineSettings, profile: string | undefined): Resul
   return Result.fail(`spec.profile is ${quoted(profile ?? "")}, which this cluster does not have: ${there}.`)
 }
 
-/** Why the image of an engine may not run; nothing: it may. */
-const licenceProblem = (
-  { dialect, engine, profile }: BranchRequest,
-  { pod: { acceptsLicence = false } }: BranchProfile
-): string | undefined => {
-  if (dialect.hasLicence !== true || acceptsLicence) return undefined
-  const place = profile === undefined ? "dbPod" : `profiles.${profile}.dbPod`
-  return (
-    `Branches of ${engines[engine].name} need the licence of its image accepted, which nobody has done in this ` +
-    `cluster: have the chart's value operator.${engine}BranchConfig.${place}.acceptEula set to true.`
-  )
-}
-
 /** Patterns of all images of repositories, each once. */
 const imagesOfAll = (repositories: ReadonlyArray<string | undefined>): ReadonlyArray<string> =>
   [...new Set(repositories.flatMap((repository) => repository ?? []))].flatMap(imagesOf)
@@ -104,10 +91,6 @@ export const admittedBranch = (rules: BranchRules, branch: BranchDatabase): Resu
       )
     }
     const found = yield* profileOf(yield* settings, profile)
-    const problem =
-      placeProblem(rules, branch) ??
-      licenceProblem(request, found) ??
-      sidesProblem(connection) ??
-      imagesProblem(request, found)
+    const problem = placeProblem(rules, branch) ?? sidesProblem(connection) ?? imagesProblem(request, found)
     return problem === undefined ? { request, settings: found } : yield* Result.fail(problem)
   })

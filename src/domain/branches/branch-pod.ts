@@ -40,8 +40,6 @@ export interface BranchPodSettings {
   readonly stagingLimit: string
   /** Whether the cluster gives the pods of a namespace their users, and refuses others. */
   readonly leavesUsersOut?: boolean | undefined
-  /** Whether the licence of the engine's image is accepted, where it has one. */
-  readonly acceptsLicence?: boolean | undefined
 }
 
 /** The part of a pod that is one branch's own. */
@@ -57,7 +55,7 @@ export interface BranchPodOptions extends SourceTarget {
 }
 
 const longestLabel = 63
-const usualFolder = "/braid/data"
+const dataFolder = "/braid/data"
 const stagingFolder = "/braid/s"
 
 const variable = (name: string, value: string): JsonObject => ({ name, value: literalValue(value) })
@@ -88,32 +86,20 @@ const copyVariables = (request: BranchRequest): ReadonlyArray<JsonObject> => {
 const branchImage = (settings: BranchPodSettings, { dialect, image }: BranchRequest): string =>
   image._tag === "Named" ? image.image : `${settings.repository ?? dialect.repository}:${image.tag}`
 
-/** Folder on which the volume of the data is mounted. */
-const dataFolder = ({ needs }: Dialect): string => needs?.dataFolder ?? usualFolder
-
 /** Variables and folders of both containers. */
-const shared = (
-  { acceptsLicence = false }: BranchPodSettings,
-  dialect: Dialect,
-  name: string
-): ReadonlyArray<JsonObject> => [
-  { name: "DATA", value: `${dataFolder(dialect)}/db` },
+const shared = (name: string): ReadonlyArray<JsonObject> => [
+  { name: "DATA", value: `${dataFolder}/db` },
   { name: "STAGING", value: stagingFolder },
-  { name: "BRANCH_PASSWORD", valueFrom: { secretKeyRef: { name, key: "password" } } },
-  ...(dialect.hasLicence === true && acceptsLicence ? [{ name: "ACCEPT_EULA", value: "Y" }] : [])
+  { name: "BRANCH_PASSWORD", valueFrom: { secretKeyRef: { name, key: "password" } } }
 ]
 
 const usualResources = { requests: { cpu: "100m", memory: "128Mi" }, limits: { cpu: "1", memory: "2Gi" } }
 
-/** Resources of every container of a branch; `usual`: those of its engine. */
-export const branchResources = ({ resources }: BranchPodSettings, usual: object = usualResources): object =>
-  resources ?? usual
+/** Resources of every container of a branch. */
+export const branchResources = ({ resources = usualResources }: BranchPodSettings): object => resources
 
 /** Pod Security "restricted", which allows this of the capabilities. */
-const securityContext = ({ needs }: Dialect): object => ({
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ["ALL"], ...(needs === undefined ? {} : { add: needs.capabilities }) }
-})
+const securityContext: object = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } }
 
 const container = (
   settings: BranchPodSettings,
@@ -125,10 +111,10 @@ const container = (
   command,
   // The last lines of a tool that fails are the reason that the user reads.
   terminationMessagePolicy: "FallbackToLogsOnError",
-  resources: branchResources(settings, request.dialect.needs?.resources),
-  securityContext: securityContext(request.dialect),
+  resources: branchResources(settings),
+  securityContext,
   volumeMounts: [
-    { name: "data", mountPath: dataFolder(request.dialect) },
+    { name: "data", mountPath: dataFolder },
     { name: "staging", mountPath: stagingFolder }
   ]
 })
@@ -169,8 +155,8 @@ const environmentOf = ({ request, ...target }: BranchPodOptions): Result.Result<
 export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions): Result.Result<object, string> =>
   Result.map(environmentOf(options), ({ env, envFrom }) => {
     const { digest, name, namespace, owner, request } = options
-    const { copyScript, needs, port, serveScript, userId } = request.dialect
-    const variables = shared(settings, request.dialect, name)
+    const { copyScript, port, serveScript, userId } = request.dialect
+    const variables = shared(name)
     return {
       apiVersion: "v1",
       kind: "Pod",
@@ -196,7 +182,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
           runAsNonRoot: true,
           ...podUsers(settings.leavesUsersOut, {
             runAsUser: userId,
-            runAsGroup: needs?.groupId ?? userId,
+            runAsGroup: userId,
             fsGroup: userId
           }),
           seccompProfile: { type: "RuntimeDefault" }

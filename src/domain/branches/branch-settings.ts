@@ -14,7 +14,6 @@ import { asObject, asObjects, asString, at, isObject, type JsonObject } from "..
 import type { BranchEngine } from "../resources/chart-switches.ts"
 import { isImagePattern } from "./branch-image.ts"
 import type { BranchPodSettings } from "./branch-pod.ts"
-import { engines } from "./engines.ts"
 import type { MigrationSettings } from "./migrations/migration-job.ts"
 
 /** How branches are made that name no profile, or that name this one. */
@@ -56,12 +55,8 @@ const objects: Shape = { kind: "list", of: { kind: "map", of: { kind: "any" } } 
 const anything: Shape = { kind: "map", of: { kind: "any" } }
 const volume: Shape = { kind: "fields", fields: { emptyDir: quantities, ephemeral: anything } }
 
-/** The field of `dbPod` by which administrators accept the licence of an image. */
-const licenceField = "acceptEula"
-
 /** The fields of `dbPod` that have an effect. */
 const served = {
-  [licenceField]: { kind: "truth" },
   affinity: anything,
   allowedImages: { kind: "list", of: text },
   annotations: texts,
@@ -100,9 +95,8 @@ const servedParts: Readonly<Record<string, ReadonlyArray<string>>> = {
 
 const isServed = (name: string): name is keyof typeof served => Object.hasOwn(served, name)
 
-/** The names of those that have an effect on an engine, which the chart's notes have too. */
-export const servedFields = (engine: BranchEngine): ReadonlyArray<string> =>
-  Object.keys(served).filter((name) => name !== licenceField || engines[engine].dialect?.hasLicence === true)
+/** The names of those that have an effect, which the chart's notes have too. */
+export const servedFields: ReadonlyArray<string> = Object.keys(served)
 
 /** The values that are set. */
 const given = (value: unknown): JsonObject =>
@@ -182,7 +176,6 @@ const podSettings = (pod: JsonObject, common: CommonSettings): BranchPodSettings
   const serverArguments = pod["dbServerArgs"]
   return {
     repository: asString(at(pod, "image", "registry")) || undefined,
-    acceptsLicence: pod[licenceField] === true ? true : undefined,
     imagePullPolicy: asString(pod["imagePullPolicy"]),
     imagePullSecrets: Array.isArray(secrets) ? secrets.map((secret: unknown) => textOf(at(secret, "name"))) : [],
     labels: textsOf(pod["labels"]),
@@ -240,7 +233,6 @@ interface ReadProfile {
 
 /** The file that is read. */
 interface Reading {
-  readonly engine: BranchEngine
   readonly common: CommonSettings
   readonly mistakes: MistakeList
 }
@@ -249,12 +241,12 @@ interface Reading {
 const readPod = (
   field: string,
   value: unknown,
-  { common, engine, mistakes }: Reading,
+  { common, mistakes }: Reading,
   usual?: BranchProfile["allowedImages"]
 ): ReadProfile => {
   if (value !== undefined && value !== null && !isObject(value))
     mistakes.add(field, value, "it must be a map", "write keys below it")
-  const { pod, unserved } = servedPod(field, given(value), servedFields(engine))
+  const { pod, unserved } = servedPod(field, given(value), servedFields)
   for (const [name, found] of Object.entries(pod))
     if (isServed(name)) checkField(served[name], found, `${field}.${name}`, mistakes)
   const allowedImages = readAllowedImages(field, pod, mistakes) ?? usual
@@ -291,7 +283,7 @@ export const readEngineSettings = (
   if (value !== undefined && value !== null && !isObject(value))
     mistakes.add("", value, "the file must hold a map", "write dbPod at its top level")
   const { dbPod, profiles, ...others } = given(value)
-  const reading = { common, engine, mistakes }
+  const reading = { common, mistakes }
   const usual = readPod("dbPod", dbPod, reading)
   const read = readProfiles(profiles, usual.profile, reading)
   const [first] = mistakes.mistakes

@@ -6,7 +6,6 @@
  */
 
 import type * as Redacted from "effect/Redacted"
-import type * as Result from "effect/Result"
 
 /**
  * A table or collection that is copied beside what the mode says, without a filter whole; or a pattern of keys that are
@@ -64,25 +63,6 @@ export interface AddressForm {
    * have.
    */
   readonly portFor?: (scheme: string, old: string) => number | undefined
-  /** Whether a text is of a form of the engine that is no URL, even if it looks like one. */
-  readonly isOwnText?: (text: string) => boolean
-  /**
-   * A text of the source with the branch's address in its place, where that takes more than the place of a URL.
-   * Nothing: the text is of no form of the engine's. The failure goes on after "The variable … ".
-   */
-  readonly rewritten?: (address: BranchAddress, text: string) => Result.Result<string, string> | undefined
-}
-
-/** The needs of an image that other images do not have. */
-export interface ImageNeeds {
-  /** Group that runs the server. */
-  readonly groupId: number
-  /** Capabilities that the server's program has as a file: without them it does not start. */
-  readonly capabilities: ReadonlyArray<string>
-  /** Folder in which the server keeps all that it has; the volume of the data is there. */
-  readonly dataFolder: string
-  /** Resources of its containers where the administrators say nothing, as Kubernetes has them. */
-  readonly resources: object
 }
 
 /** The place of a branch's database. */
@@ -106,12 +86,6 @@ export interface Dialect {
   readonly user: string
   /** The user that runs the server in the image: without one of this number its programs do not start. */
   readonly userId: number
-  /** Nothing: what every image gets. */
-  readonly needs?: ImageNeeds
-  /** Whether administrators must have accepted the licence of the image, which has the variable `ACCEPT_EULA`. */
-  readonly hasLicence?: boolean
-  /** Signs that the engine asks of a password, at the end of every branch's. */
-  readonly passwordEnd?: string
   /** Program of the init container, for `sh -c`: makes the data folder with the copy in it, and ends with 0. */
   readonly copyScript: string
   /** Program of the container, for `sh -c`: serves the data folder at the pod's address, with its own arguments. */

@@ -15,7 +15,6 @@ import { mongodb } from "./dialects/mongodb.ts"
 import { mysql } from "./dialects/mysql.ts"
 import { postgresql } from "./dialects/postgresql.ts"
 import { redis } from "./dialects/redis.ts"
-import { sqlServer } from "./dialects/sql-server.ts"
 
 /** The content that a branch starts with. */
 export type CopyMode = "empty" | "schema" | "all"
@@ -50,7 +49,7 @@ export const engines: Readonly<Record<BranchEngine, Engine>> = {
   mysql: { name: "MySQL", block: "mysqlOptions", modes: sql, extraParameters: [], dialect: mysql },
   mariadb: { name: "MariaDB", block: "mariadbOptions", modes: sql, extraParameters: [], dialect: mariadb },
   mongodb: { name: "MongoDB", block: "mongodbOptions", modes: documents, extraParameters: [], dialect: mongodb },
-  mssql: { name: "SQL Server", block: "mssqlOptions", modes: sql, extraParameters: [], dialect: sqlServer },
+  mssql: { name: "SQL Server", block: "mssqlOptions", modes: sql, extraParameters: [] },
   redis: { name: "Redis", block: "redisOptions", modes: documents, extraParameters: [], dialect: redis },
   dynamodb: {
     name: "DynamoDB",

@@ -54,20 +54,6 @@ describe("a branch", () => {
     })
   )
 
-  it.effect("has a password with the signs that its engine asks for", () =>
-    Effect.gen(function* () {
-      const accepting = { _tag: "Parsed", value: { dbPod: { acceptEula: true } } } as const
-      const branched = yield* begin({
-        ...usualRules,
-        settings: { mssql: readEngineSettings("mssql", accepting, {}) }
-      })
-      yield* branched.order({ postgresOptions: null, mssqlOptions: {} })
-      yield* branched.podsReady()
-      for (const signs of [/^[-\w]{24,128}$/u, /[a-z]/u, /[A-Z]/u, /[0-9]/u, /-/u])
-        assert.match(branched.password(), signs)
-    })
-  )
-
   it.effect("lives until a valid date, and writes nothing meanwhile, whatever TTL a client wants", () =>
     Effect.gen(function* () {
       const branched = yield* begin()

@@ -42,20 +42,6 @@ describe("a branch", () => {
     expect(Result.getOrThrow(Result.flip(admitted({ profile: "tiny" }, none)))).toContain("there are none.")
   })
 
-  it("has an image whose licence is accepted, by its own profile", () => {
-    const value = { dbPod: {}, profiles: { accepted: { dbPod: { acceptEula: true } } } }
-    const settings = { mssql: readEngineSettings("mssql", { _tag: "Parsed", value }, {}) }
-    const admitted = (more: object) => {
-      const { postgresOptions: _, ...spec } = branch({}).spec
-      return admittedBranch({ ...rules, settings }, { ...branch({}), spec: { ...spec, mssqlOptions: {}, ...more } })
-    }
-    expect(Result.getOrThrow(Result.flip(admitted({})))).toBe(
-      "Branches of SQL Server need the licence of its image accepted, which nobody has done in this cluster: have " +
-        "the chart's value operator.mssqlBranchConfig.dbPod.acceptEula set to true."
-    )
-    expect(Result.isSuccess(admitted({ profile: "accepted" }))).toBe(true)
-  })
-
   it("has migrations in an image that may run", () => {
     const value = { dbPod: { allowedImages: ["registry.example.com/*"] } }
     const settings = { pg: readEngineSettings("pg", { _tag: "Parsed", value }, {}) }

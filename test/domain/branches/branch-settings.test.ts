@@ -17,15 +17,6 @@ describe("the file of an engine", () => {
     expect(Result.getOrThrow(read({})).allowedImages).toBeUndefined()
   })
 
-  it("may accept a licence where the engine's image has one", () => {
-    const accepting = { _tag: "Parsed", value: { dbPod: { acceptEula: true } } } as const
-    const ofServer = Result.getOrThrow(readEngineSettings("mssql", accepting, {}))
-    expect([ofServer.pod.acceptsLicence, ofServer.unserved]).toEqual([true, []])
-    expect(Result.getOrThrow(readEngineSettings("pg", accepting, {})).unserved).toEqual(["dbPod.acceptEula"])
-    const words = { _tag: "Parsed", value: { dbPod: { acceptEula: "Y" } } } as const
-    expect(Result.getOrThrow(Result.flip(readEngineSettings("mssql", words, {})))).toContain("dbPod.acceptEula")
-  })
-
   it("says how the pods of branches are made", () => {
     const dbPod = {
       image: { registry: "registry.example.com/postgres" },

@@ -6,7 +6,7 @@
  */
 
 import { cleanText } from "../../clean-text.ts"
-import { callable, callablePairs, typesWithFunctions, type SqlForm } from "./filter-functions.ts"
+import { callable, callablePairs, type SqlForm } from "./filter-functions.ts"
 
 /** A part of a filter: a word, a name or a text in quotes, or a sign. */
 export interface FilterPiece {
@@ -26,13 +26,13 @@ const isSign = (piece: FilterPiece | undefined, sign: string): boolean => piece?
 
 /** Whether the piece before an opening parenthesis is a function that a filter may not call. */
 const isCall = (pieces: ReadonlyArray<FilterPiece>, at: number, form: SqlForm): boolean => {
-  const [owner, before, called] = [pieces[at - 3], pieces[at - 2], pieces[at - 1]]
+  const [before, called] = [pieces[at - 2], pieces[at - 1]]
   if (called === undefined || called._tag === "Sign") return false
   if (isSign(before, ".")) return true
   const name = folded(called)
   if (called._tag === "Word" && name === undefined) return true
-  // A type, but for SQL Server, where types have functions.
-  if (isSign(before, "::")) return form === "SQL Server" && !typesWithFunctions.has(folded(owner) ?? "")
+  // A type.
+  if (isSign(before, "::")) return false
   // A name with its columns, or a type; `operator(…)` calls the function of an operator.
   if (isSign(before, ")") || folded(before) === "as") return name === "operator"
   return name === undefined || !(callable[form].has(name) || callablePairs.has(`${folded(before) ?? ""} ${name}`))
@@ -58,13 +58,6 @@ const effects: ReadonlyArray<readonly [words: string, problem: string, ...forms:
   ["for key share", locking],
   ["lock in", locking],
   ["next value", leading],
-  ["openrowset", leading, "SQL Server"],
-  ["openquery", leading, "SQL Server"],
-  ["opendatasource", leading, "SQL Server"],
-  // Hints by which a query holds more locks, or holds them for longer, than a read needs.
-  ...["holdlock", "repeatableread", "serializable", "tablock", "tablockx", "updlock", "xlock"].map(
-    (hint) => [hint, locking, "SQL Server"] as const
-  ),
   // It calls the function that the next word names.
   ["apply", "has a filter with APPLY, which is not served: call the function itself", "ClickHouse"]
 ]

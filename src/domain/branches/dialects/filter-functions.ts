@@ -8,7 +8,7 @@
  */
 
 /** The engines whose filters are read. */
-export type SqlForm = "PostgreSQL" | "MySQL" | "ClickHouse" | "SQL Server"
+export type SqlForm = "PostgreSQL" | "MySQL" | "ClickHouse"
 
 /** Words of every engine behind which a list, a query or a value in parentheses stands. */
 const words = [
@@ -98,21 +98,6 @@ const mysql = [
   ...["st_x", "st_y"]
 ]
 
-const sqlServer = [
-  ...["apply", "contains", "freetext", "top", "with"],
-  ...["changetable", "containstable", "freetexttable", "generate_series", "openjson", "string_split"],
-  ...["choose", "greatest", "iif", "isnull", "least"],
-  ...["binary_checksum", "char", "charindex", "checksum", "concat_ws", "convert", "datalength", "difference"],
-  ...["format", "hashbytes", "len", "nchar", "newid", "nvarchar", "parse", "patindex", "quotename", "soundex", "str"],
-  ...["stuff", "translate", "try_cast", "try_convert", "try_parse", "unicode", "varchar"],
-  ...["date_bucket", "dateadd", "datediff", "datediff_big", "datefromparts", "datename", "datepart", "datetime2"],
-  ...["datetime2fromparts", "datetimefromparts", "datetimeoffset", "datetrunc", "day", "eomonth", "getdate"],
-  ...["getutcdate", "isdate", "month", "switchoffset", "sysdatetime", "sysdatetimeoffset", "sysutcdatetime", "time"],
-  ...["timefromparts", "todatetimeoffset", "year"],
-  ...["atn2", "count_big", "decimal", "isnumeric", "log10", "numeric", "rand", "square"],
-  ...["isjson", "json_array", "json_object", "json_path_exists", "json_query", "json_value"]
-]
-
 /** Types of numbers, of which ClickHouse has a function each that makes one of another value. */
 const clickhouseNumbers = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"].concat([
   ...["float32", "float64"]
@@ -157,8 +142,7 @@ const having = (names: ReadonlyArray<string>): ReadonlySet<string> => new Set([.
 export const callable: Readonly<Record<SqlForm, ReadonlySet<string>>> = {
   PostgreSQL: having(postgresql),
   MySQL: having(mysql),
-  ClickHouse: having(clickhouse),
-  "SQL Server": having(sqlServer)
+  ClickHouse: having(clickhouse)
 }
 
 /** Words that call no function before a parenthesis where the other word stands before them. */
@@ -166,6 +150,3 @@ export const callablePairs: ReadonlySet<string> = new Set([
   ...["group by", "order by", "partition by", "within group", "member of", "similar to", "time zone"],
   ...["tablesample bernoulli", "tablesample system"]
 ])
-
-/** SQL Server's own types that have functions behind two colons. */
-export const typesWithFunctions: ReadonlySet<string> = new Set(["geography", "geometry", "hierarchyid"])

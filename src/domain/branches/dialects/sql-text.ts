@@ -8,12 +8,11 @@
 import { effectProblem, type FilterPiece } from "./filter-effects.ts"
 import type { SqlForm } from "./filter-functions.ts"
 
-/** Names of MySQL and ClickHouse are in backticks, and those of SQL Server may be in brackets. */
+/** Names of MySQL and ClickHouse are in backticks. */
 const quotes: Readonly<Record<SqlForm, string>> = {
   PostgreSQL: `'"`,
   MySQL: `'"\``,
-  ClickHouse: `'"\``,
-  "SQL Server": `'"[`
+  ClickHouse: `'"\``
 }
 
 /** Engines whose comments may begin with a number sign. */
@@ -33,20 +32,11 @@ const signProblem = (form: SqlForm, sign: string, next: string): string | undefi
     : undefined
 }
 
-/** The place of the sign that closes a text in quotes or a name in brackets, in which it is written twice; or -1. */
-const closingQuote = (text: string, from: number): number => {
-  const open = text.charAt(from)
-  // Of a sign that opens as well, a second one begins the next text, which comes to the same.
-  if (open !== "[") return text.indexOf(open, from + 1)
-  let end = text.indexOf("]", from + 1)
-  while (end >= 0 && text.charAt(end + 1) === "]") end = text.indexOf("]", end + 2)
-  return end
-}
-
 /** The place of the quote that closes the text in quotes, or why none does. */
 const endOfQuotes = (filter: string, from: number): number | string => {
   const open = filter.charAt(from)
-  const end = closingQuote(filter, from)
+  // A quote that is written twice begins the next text, which comes to the same.
+  const end = filter.indexOf(open, from + 1)
   if (end === -1) return `has a filter in which ${open} is never closed`
   return filter.slice(from, end).includes("\\") ? "has a filter with a backslash, which is not served" : end
 }
@@ -61,8 +51,7 @@ const word = /[^\t\n\v\f\r -/:-@[-^`{-~]+/uy
 const wordOf: Readonly<Record<SqlForm, RegExp>> = {
   PostgreSQL: word,
   MySQL: word,
-  ClickHouse: /[^\t\n\v\f\r -/:-@[-^`{-~‘’“”]+/uy,
-  "SQL Server": /[^\t\n\v\f\r -"$-/:-?[-^`{-~]+/uy
+  ClickHouse: /[^\t\n\v\f\r -/:-@[-^`{-~‘’“”]+/uy
 }
 
 /** The piece of a filter that begins at a place, or why it cannot be there. */
@@ -129,22 +118,6 @@ export const tableName = (name: string): ReadonlyArray<string> | undefined => {
 export const backtickedName = (name: string): string | undefined => {
   const [, quoted, bare] = /^(?:`((?:[^`]|``)+)`|([^`.'"\p{Cc}]+))$/u.exec(name) ?? []
   return quoted?.replaceAll("``", "`") ?? bare
-}
-
-/** A part of a name of SQL Server: bare, in brackets, or in double quotes; a closing sign in them is written twice. */
-const bracketedPart = /(?:\[((?:[^\]]|\]\])+)\]|"((?:[^"]|"")+)"|([\p{L}_][\p{L}\p{N}_$#@]*))(\.|$)/uy
-
-/** The one or two parts of a table's name as users of SQL Server write it; nothing if it is no such name. */
-export const bracketedName = (name: string): ReadonlyArray<string> | undefined => {
-  const parts: Array<string> = []
-  bracketedPart.lastIndex = 0
-  for (;;) {
-    const [, inBrackets, inQuotes, bare, next] = bracketedPart.exec(name) ?? []
-    const part = inBrackets?.replaceAll("]]", "]") ?? inQuotes?.replaceAll('""', '"') ?? bare
-    if (part === undefined || parts.length === 2) return undefined
-    parts.push(part)
-    if (next === "") return parts
-  }
 }
 
 /** A name in double quotes, for a server that reads names. */

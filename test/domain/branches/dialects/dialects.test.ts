@@ -7,7 +7,7 @@ import { engines } from "../../../../src/domain/branches/engines.ts"
 
 const served = Object.values(engines).flatMap(({ dialect, name }) => (dialect === undefined ? [] : [{ name, dialect }]))
 
-const servers = ["clickhouse-server", "java", "mariadbd", "mongod", "mysqld", "postgres", "redis-server", "sqlservr"]
+const servers = ["clickhouse-server", "java", "mariadbd", "mongod", "mysqld", "postgres", "redis-server"]
 
 /** The arguments that a branch's server gets for those of its container. Every program only tells its own. */
 const servedWith = (script: string, podIp: string, args: ReadonlyArray<string>): ReadonlyArray<string> => {
@@ -24,8 +24,7 @@ const servedWith = (script: string, podIp: string, args: ReadonlyArray<string>):
       PATH: `${folder}:${process.env["PATH"] ?? ""}`,
       DATA,
       STAGING: folder,
-      POD_IP: podIp,
-      ACCEPT_EULA: "Y"
+      POD_IP: podIp
     }
     const { status, stderr, stdout } = spawnSync("sh", ["-c", script, "sh", ...args], { env, encoding: "utf8" })
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
@@ -56,8 +55,7 @@ describe("the programs of a branch", () => {
       "--skip-networking --socket=",
       '--bind_ip "\\$STAGING',
       "--port 0 --unixsocket",
-      "configure 127\\.0\\.0\\.1",
-      "MSSQL_IP_ADDRESS=127\\.0\\.0\\.1"
+      "configure 127\\.0\\.0\\.1"
     ].join("|"),
     "u"
   )

@@ -130,12 +130,7 @@ describe("the Job of Flyway", () => {
   it.each([
     ["postgresOptions", "jdbc:postgresql://10.0.0.7:5432/shop%20%241?sslmode=disable", "postgres"],
     ["mysqlOptions", "jdbc:mysql://10.0.0.7:3306/shop $1?sslMode=DISABLED&allowPublicKeyRetrieval=true", "root"],
-    ["mariadbOptions", "jdbc:mariadb://10.0.0.7:3306/shop $1", "root"],
-    [
-      "mssqlOptions",
-      "jdbc:sqlserver://10.0.0.7:1433;databaseName={shop $1};encrypt=true;trustServerCertificate=true",
-      "sa"
-    ]
+    ["mariadbOptions", "jdbc:mariadb://10.0.0.7:3306/shop $1", "root"]
   ])("finds a branch of %s", (block, url, user) => {
     const change = { postgresOptions: null, [block]: {} }
     const env = resolved(containerOf({ migrations: { flavor: "flyway", archive: "aGk=" }, change }))
@@ -154,13 +149,6 @@ describe("the Job of a program", () => {
   it("is that of the user's image, with its own user", () => {
     const migrations = program({ command: ["rake"], args: ["db:migrate"] })
     expect(Result.getOrThrow(made({ migrations }).job)).toMatchSnapshot()
-  })
-
-  it("has a URL of SQL Server that trusts the branch's certificate", () => {
-    const change = { postgresOptions: null, mssqlOptions: {} }
-    expect(resolved(containerOf({ migrations: program(), change }))["DATABASE_URL"]).toBe(
-      "mssql://sa:<b-1 password>@10.0.0.7:1433/shop%20%241?trustServerCertificate=true"
-    )
   })
 
   it("has five layers of environment, the user's strongest", () => {
