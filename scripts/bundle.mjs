@@ -7,6 +7,7 @@
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, relative, sep } from "node:path"
+import { pathToFileURL } from "node:url"
 import { rolldown } from "rolldown"
 
 /** The file beside the bundle with the licences of the packages in it. */
@@ -17,6 +18,21 @@ export const licencesFile = "THIRD-PARTY-LICENSES"
  * them. None of its files does anything when it is loaded.
  */
 const withoutSideEffects = /node_modules\/@kubernetes\/client-node\/dist\//u
+
+/** A file whose only value is the texts of other files. No bundle has those beside it, so it has the value itself. */
+const textsOfFiles = /[/\\]src[/\\]adapters[/\\]engines[/\\]program-files\.ts$/u
+
+/** @type {import("rolldown").Plugin} */
+const withTexts = {
+  name: "texts of files",
+  load: {
+    filter: { id: textsOfFiles },
+    handler: async (id) => {
+      const { programFiles } = await import(pathToFileURL(id).href)
+      return { code: `export const programFiles = ${JSON.stringify(programFiles)}`, moduleType: "js" }
+    }
+  }
+}
 
 /** The package that a file belongs to, `node_modules/…` from the root. @param {string} root @param {string} file */
 const packageOf = (root, file) =>
@@ -42,6 +58,7 @@ export const bundle = async ({ root, programs, out }) => {
     cwd: root,
     input: { ...programs },
     platform: "node",
+    plugins: [withTexts],
     // Packages are named by their folders here, wherever these are.
     resolve: { symlinks: false },
     treeshake: { moduleSideEffects: [{ test: withoutSideEffects, sideEffects: false }] },

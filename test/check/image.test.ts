@@ -102,6 +102,14 @@ describe("the image", () => {
     expect(names.filter((name) => !/^(?:LICENSE|THIRD-PARTY-LICENSES|[\w-]+\.mjs)$/u.test(name))).toEqual([])
   })
 
+  it("has the programs of database engines in its bundle", () => {
+    const folder = join(system, image.root)
+    const names = readdirSync(folder).filter((name) => name.endsWith(".mjs"))
+    const text = names.map((name) => readFileSync(join(folder, name), "utf8")).join("")
+    for (const line of ["mariadb-install-db --defaults-file=", "pg_ctl --pgdata=", "function hideWord("])
+      expect(text).toContain(line)
+  })
+
   it("names the licence of each package that is needed, and of none of the workshop", () => {
     const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Readonly<
       Record<string, Readonly<Record<string, string>>>

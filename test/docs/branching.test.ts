@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs"
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
+import { programsOf } from "../../src/adapters/engines/programs.ts"
 import { branchPod } from "../../src/domain/branches/branch-pod.ts"
 import { readBranchRequest } from "../../src/domain/branches/branch-request.ts"
 import { engines } from "../../src/domain/branches/engines.ts"
@@ -59,6 +60,7 @@ describe("the NetworkPolicy of branches", () => {
         namespace: "shop",
         owner,
         request,
+        programs: programsOf(request.dialect),
         digest: "",
         template: {},
         container: undefined

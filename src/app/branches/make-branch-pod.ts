@@ -6,6 +6,7 @@
  */
 
 import { Effect, Redacted, Result } from "effect"
+import { programsOf } from "../../adapters/engines/programs.ts"
 import { admittedBranch, type BranchRules } from "../../domain/branches/branch-admission.ts"
 import { credentialsSecrets } from "../../domain/branches/branch-credentials.ts"
 import type { BranchKind } from "../../domain/branches/branch-kinds.ts"
@@ -206,6 +207,7 @@ export const makeBranchPod = (
       namespace,
       owner: ownerOf(making, branch),
       request,
+      programs: programsOf(request.dialect),
       digest,
       ...target
     }

@@ -7,6 +7,7 @@
  */
 
 import { Effect, Result } from "effect"
+import { migrateProgram } from "../../adapters/engines/programs.ts"
 import { admittedBranch } from "../../domain/branches/branch-admission.ts"
 import { branchPodName } from "../../domain/branches/branch-name.ts"
 import {
@@ -61,6 +62,7 @@ export const makeMigrations = (
     const options: MigrationJobOptions = {
       request,
       migrations,
+      program: migrateProgram,
       digest: migrationDigest(migrations, sha256Hex),
       branch: { host, secret: branchPodName(metadata), database },
       ...(yield* sourceTarget(api, namespace, spec.target)),

@@ -12,7 +12,6 @@ import { isBeingDeleted, timeOf, timestamp, type ObjectMeta } from "../resources
 import type { Precondition } from "../sessions/session-action.ts"
 import type { BranchPodState } from "./branch-pod-state.ts"
 import type { BranchSessions } from "./branch-sessions.ts"
-import { maxCopyMillis } from "./dialects/copy-script.ts"
 import {
   type MigrationAction,
   type MigrationPlan,
@@ -20,6 +19,7 @@ import {
   type ObservedMigrations,
   planMigrations
 } from "./migrations/migration-plan.ts"
+import { maxCopySeconds } from "./programs.ts"
 import { originOf } from "./sync/synced-branch.ts"
 
 /** Everything from which the next actions for a branch follow. Times are epoch ms. */
@@ -62,7 +62,7 @@ export type BranchAction =
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
 /** How long it may take until a branch is ready. The client's own time-out stands in no resource. */
-const longestCopy = maxCopyMillis
+const longestCopy = maxCopySeconds * 1_000
 /** A client that waits for the branch connects within this time after it is ready, whatever the TTL. */
 const shortestTtl = 60_000
 /** A session that names the branch uses it within this time: in a fleet it starts in all clusters before. */

@@ -2,7 +2,7 @@
  * The pod of a branch: an init container that makes the copy with the engine's own tools, and the server. User text is
  * in values of variables alone, and credentials of the source are only named.
  *
- * Not here: the programs of the two containers (dialects), and when a pod is made.
+ * Not here: the programs of the two containers (src/adapters/engines), and when a pod is made.
  */
 
 import * as Result from "effect/Result"
@@ -12,8 +12,7 @@ import type { OwnerReference } from "../resources/object-meta.ts"
 import { podUsers } from "../resources/pod-users.ts"
 import { ownerLabel } from "../sessions/names.ts"
 import { readsSource, type BranchRequest } from "./branch-request.ts"
-import type { Dialect } from "./dialect.ts"
-import { hidingValues } from "./hidden-values.ts"
+import { type BranchPrograms, type HidingPrograms, maxCopySeconds } from "./programs.ts"
 import { requestAnnotation } from "./request-digest.ts"
 import { literalValue, sourceEnvironment, type Environment, type SourceTarget } from "./source-environment.ts"
 import { secretProblem } from "./source-secrets.ts"
@@ -50,6 +49,8 @@ export interface BranchPodOptions extends SourceTarget {
   /** The branch; its name is the value of the label by which programs find the pod. */
   readonly owner: OwnerReference
   readonly request: BranchRequest
+  /** Those of the request's engine. */
+  readonly programs: BranchPrograms
   /** {@link import("./request-digest.ts").requestDigest} of the request. */
   readonly digest: string
 }
@@ -70,6 +71,7 @@ const copyVariables = (request: BranchRequest): ReadonlyArray<JsonObject> => {
   const settings = Object.entries(connectionSettings)
   return [
     variable("COPY_MODE", mode),
+    variable("COPY_SECONDS", String(maxCopySeconds)),
     variable("COPY_ITEMS", String(parts.length)),
     ...parts.flatMap(({ filter, name }, index) => [
       variable(`COPY_ITEM_${index}`, dialect.partName(name)),
@@ -125,12 +127,12 @@ const volumesOf = ({ dataLimit, dataVolume, stagingLimit, stagingVolume }: Branc
 ]
 
 /** Most time for it is what the whole branch has. */
-const startupProbe = ({ startedScript }: Dialect): object =>
-  startedScript === undefined
+const startupProbe = ({ started }: BranchPrograms): object =>
+  started === undefined
     ? {}
     : {
         startupProbe: {
-          exec: { command: ["sh", "-c", startedScript] },
+          exec: { command: ["sh", "-c", started] },
           periodSeconds: 1,
           timeoutSeconds: 10,
           failureThreshold: 1800
@@ -140,6 +142,16 @@ const startupProbe = ({ startedScript }: Dialect): object =>
 /** For `sh -c`, whose first argument is a name. */
 const serverArguments = ({ serverArguments: given = [] }: BranchPodSettings): JsonObject =>
   given.length === 0 ? {} : { args: ["server", ...given] }
+
+/** The command that runs a program with the source's values hidden in all that it says. */
+export const hidingCommand = ({ filter, run }: HidingPrograms, program: string): ReadonlyArray<string> => [
+  "sh",
+  "-c",
+  run,
+  "copy",
+  program,
+  filter
+]
 
 const noSource: Environment = { env: [], envFrom: [] }
 
@@ -154,8 +166,8 @@ const environmentOf = ({ request, ...target }: BranchPodOptions): Result.Result<
 /** The pod of a branch; the failure is a sentence for the user, about a source that the target does not have. */
 export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions): Result.Result<object, string> =>
   Result.map(environmentOf(options), ({ env, envFrom }) => {
-    const { digest, name, namespace, owner, request } = options
-    const { copyScript, port, serveScript, userId } = request.dialect
+    const { digest, name, namespace, owner, programs, request } = options
+    const { port, userId } = request.dialect
     const variables = shared(name)
     return {
       apiVersion: "v1",
@@ -190,7 +202,7 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         volumes: volumesOf(settings),
         initContainers: [
           {
-            ...container(settings, request, hidingValues(copyScript)),
+            ...container(settings, request, hidingCommand(programs.hide, programs.copy)),
             name: "copy",
             env: [...env, ...copyVariables(request), ...variables],
             envFrom
@@ -198,12 +210,12 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         ],
         containers: [
           {
-            ...container(settings, request, ["sh", "-c", serveScript]),
+            ...container(settings, request, ["sh", "-c", programs.serve]),
             name: "database",
             ...serverArguments(settings),
             env: [{ name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } }, ...variables],
             ports: [{ name: "database", containerPort: port }],
-            ...startupProbe(request.dialect),
+            ...startupProbe(programs),
             readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 }
           }
         ]

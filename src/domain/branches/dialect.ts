@@ -1,8 +1,9 @@
 /**
- * The facts about a database engine from which its branches are made. A new engine is one file in `dialects` and its
- * line in engines.ts.
+ * The facts about a database engine from which its branches are made. A new engine is one file in `dialects`, its
+ * folder of programs in src/adapters/engines, and its line in engines.ts.
  *
- * Not here: which copies an engine knows (engines.ts), and the pod (branch-pod.ts).
+ * Not here: which copies an engine knows (engines.ts), what its programs are (programs.ts), and the pod
+ * (branch-pod.ts).
  */
 
 import type * as Redacted from "effect/Redacted"
@@ -73,7 +74,7 @@ export interface DatabasePlace {
   readonly database: string
 }
 
-/** The programs and the facts of an engine. Scripts are constant texts; all else reaches them as variables. */
+/** The facts of an engine. */
 export interface Dialect {
   /** Repository of the image of users who name none, without a tag. */
   readonly repository: string
@@ -86,15 +87,8 @@ export interface Dialect {
   readonly user: string
   /** The user that runs the server in the image: without one of this number its programs do not start. */
   readonly userId: number
-  /** Program of the init container, for `sh -c`: makes the data folder with the copy in it, and ends with 0. */
-  readonly copyScript: string
-  /** Program of the container, for `sh -c`: serves the data folder at the pod's address, with its own arguments. */
-  readonly serveScript: string
-  /**
-   * Program for `sh -c` in the server's container, which ends with 0 once the server does what it is told. Nothing: it
-   * opens its port no sooner.
-   */
-  readonly startedScript?: string
+  /** Folder of its programs in src/adapters/engines; engines whose images have the same programs share one. */
+  readonly programs: string
   /**
    * A copy names tables, which the mode `all` does not need, patterns of keys, which it alone can have, or collections,
    * which every mode can have; or a branch always begins empty.
@@ -104,7 +98,7 @@ export interface Dialect {
   readonly databaseForm?: { readonly holds: (name: string) => boolean; readonly words: string }
   /** Why a part or its filter cannot be copied; nothing if it can. The sentence goes on after the part's name. */
   readonly partProblem: (part: CopiedPart) => string | undefined
-  /** A part's name as the copy script takes it. Only for parts without a problem. */
+  /** A part's name as the copying program takes it. Only for parts without a problem. */
   readonly partName: (name: string) => string
   /** Why an argument of the dump program cannot be given; nothing if it can. */
   readonly dumpArgumentProblem: (argument: string) => string | undefined

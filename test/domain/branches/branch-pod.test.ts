@@ -1,6 +1,7 @@
 import * as Result from "effect/Result"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { programsOf } from "../../../src/adapters/engines/programs.ts"
 import { branchPodName } from "../../../src/domain/branches/branch-name.ts"
 import { branchPod } from "../../../src/domain/branches/branch-pod.ts"
 import { readBranchRequest } from "../../../src/domain/branches/branch-request.ts"
@@ -48,7 +49,16 @@ const podOf = (
   const { container } = spec.target
   return branchPod(
     { ...settings, ...more },
-    { name: "branch-1", namespace: "shop", owner, request, digest: "d", template, container: container || undefined }
+    {
+      name: "branch-1",
+      namespace: "shop",
+      owner,
+      request,
+      programs: programsOf(request.dialect),
+      digest: "d",
+      template,
+      container: container || undefined
+    }
   )
 }
 const copyOf = (pod: object): JsonObject => asObjects(at(pod, "spec", "initContainers"))[0] ?? {}
@@ -88,7 +98,7 @@ describe("the pod of a branch", () => {
     expect(others).toEqual([])
     expect(server).toMatchObject({
       ports: [{ name: "database", containerPort: 5432 }],
-      startupProbe: { exec: { command: ["sh", "-c", postgresql.startedScript] }, failureThreshold: 1800 },
+      startupProbe: { exec: { command: ["sh", "-c", programsOf(postgresql).started] }, failureThreshold: 1800 },
       readinessProbe: { tcpSocket: { port: 5432 } }
     })
     const mysql = Result.getOrThrow(podOf({ postgresOptions: null, mysqlOptions: {} }))

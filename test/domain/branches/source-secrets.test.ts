@@ -1,6 +1,7 @@
 import * as Result from "effect/Result"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { programsOf } from "../../../src/adapters/engines/programs.ts"
 import { branchPod } from "../../../src/domain/branches/branch-pod.ts"
 import { readBranchRequest } from "../../../src/domain/branches/branch-request.ts"
 import { asObjects, at, type JsonObject } from "../../../src/domain/json.ts"
@@ -19,7 +20,15 @@ const podOf = (template: JsonObject, name: string, key: string) => {
       postgresOptions: { copy: { mode: "all" } }
     })
   )
-  return branchPod(settings, { name: "branch-1", namespace: "shop", owner, request, digest: "d", template })
+  return branchPod(settings, {
+    name: "branch-1",
+    namespace: "shop",
+    owner,
+    request,
+    programs: programsOf(request.dialect),
+    digest: "d",
+    template
+  })
 }
 
 /** A way in which a pod template names a Secret, and the container that has it. */
@@ -100,7 +109,15 @@ describe("a Secret as a source", () => {
       })
     )
     const template = { spec: { containers: [{ name: "app", env: [{ name: "URL", value: "postgresql://h/d" }] }] } }
-    const options = { name: "branch-1", namespace: "shop", owner, request, digest: "d", template }
+    const options = {
+      name: "branch-1",
+      namespace: "shop",
+      owner,
+      request,
+      programs: programsOf(request.dialect),
+      digest: "d",
+      template
+    }
     expect(Result.getOrThrow(Result.flip(branchPod(settings, options)))).toBe(
       'spec.connectionSource.url names the key "key" of the Secret "stripe", which no container of the target reads: ' +
         "name one that its pod template has in env, envFrom or a mounted volume, or bring the value itself."

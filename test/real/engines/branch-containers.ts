@@ -2,6 +2,7 @@
 
 import * as Result from "effect/Result"
 import { expect } from "vitest"
+import { programsOf } from "../../../src/adapters/engines/programs.ts"
 import { branchPod } from "../../../src/domain/branches/branch-pod.ts"
 import { readBranchRequest } from "../../../src/domain/branches/branch-request.ts"
 import { asObjects, asStrings, at, type JsonObject } from "../../../src/domain/json.ts"
@@ -50,7 +51,15 @@ const containersOf = ({ spec }: WantedBranch, { env }: BranchPlace) => {
   const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "b", uid: "u" }
   const template = { spec: { containers: [{ name: "app", env }] } }
   const pod = Result.getOrThrow(
-    branchPod(settings, { name: "branch-1", namespace: "default", owner, request, digest: "d", template })
+    branchPod(settings, {
+      name: "branch-1",
+      namespace: "default",
+      owner,
+      request,
+      programs: programsOf(request.dialect),
+      digest: "d",
+      template
+    })
   )
   const [copy = {}] = asObjects(at(pod, "spec", "initContainers"))
   const [database = {}] = asObjects(at(pod, "spec", "containers"))

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import * as Result from "effect/Result"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { enginePath } from "../../../lab/playground/engine-programs.ts"
+import { migrateProgram } from "../../../src/adapters/engines/programs.ts"
 import { branchPodState } from "../../../src/domain/branches/branch-pod-state.ts"
 import { readBranchRequest } from "../../../src/domain/branches/branch-request.ts"
 import { migrationFiles, migrationJob } from "../../../src/domain/branches/migrations/migration-job.ts"
@@ -61,6 +62,7 @@ const jobOf = (block: MigratedEngine["block"], database: string, files: Readonly
   const options = {
     request,
     migrations,
+    program: migrateProgram,
     digest: "d",
     branch: { host: address, secret: "branch-1", database },
     template: { spec: { containers: [{ name: "app" }] } },
@@ -82,10 +84,10 @@ const migrate = async (block: MigratedEngine["block"], database: string, files: 
   const { archive, container } = jobOf(block, database, files)
   const folder = engineFolder()
   try {
-    const [ARCHIVE, WORK] = [join(folder.path, "a"), join(folder.path, "w")]
-    for (const path of [ARCHIVE, WORK]) mkdirSync(path)
+    const [ARCHIVE, WORK] = [join(folder.path, "migrations.tar.gz"), join(folder.path, "w")]
+    mkdirSync(WORK)
     if (nobody.uid !== undefined) chownSync(WORK, nobody.uid, nobody.gid)
-    writeFileSync(join(ARCHIVE, "migrations.tar.gz"), archive)
+    writeFileSync(ARCHIVE, archive)
     const own = { ARCHIVE, WORK, HOME: WORK, PATH: enginePath(process.env) }
     const [program = "", ...args] = asStrings(container["command"])
     const { err, out, status } = await run(program, args, resolvedEnv(container, { "branch-1": { password } }, own))

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { Redacted } from "effect"
 import * as Result from "effect/Result"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { programsOf } from "../../../src/adapters/engines/programs.ts"
 import { branchPod } from "../../../src/domain/branches/branch-pod.ts"
 import { readBranchRequest } from "../../../src/domain/branches/branch-request.ts"
 import { environmentPlan } from "../../../src/domain/branches/environment-plan.ts"
@@ -108,7 +109,15 @@ const containersOf = (wanted: Wanted) => {
   const settings = { imagePullSecrets: [], labels: {}, annotations: {}, dataLimit: "1Gi", stagingLimit: "100Mi" }
   const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "b", uid: "u" }
   const pod = Result.getOrThrow(
-    branchPod(settings, { name: "branch-1", namespace: "default", owner, request, digest: "d", template })
+    branchPod(settings, {
+      name: "branch-1",
+      namespace: "default",
+      owner,
+      request,
+      programs: programsOf(request.dialect),
+      digest: "d",
+      template
+    })
   )
   const [copy = {}] = asObjects(at(pod, "spec", "initContainers"))
   const [database = {}] = asObjects(at(pod, "spec", "containers"))

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { programsOf } from "../../../src/adapters/engines/programs.ts"
 import { redis } from "../../../src/domain/branches/dialects/redis.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { subnetOf } from "../../address-plan.ts"
@@ -272,7 +273,7 @@ describeWith(["Redis"], "a branch of Redis", () => {
       // The server rests at each key, as if there were many of them.
       const slowly = ["server", "--key-load-delay", "100", "--loading-process-events-interval-bytes", "1024"]
       const starting = startRedis({ ...serve, command: [...serve.command, ...slowly] }, branchAddress, branchPassword)
-      const started = () => run("sh", ["-c", redis.startedScript ?? ""], { ...serve.env, POD_IP: branchAddress })
+      const started = () => run("sh", ["-c", programsOf(redis).started ?? ""], { ...serve.env, POD_IP: branchAddress })
       await eventually("an open port", async () => {
         if ((await run("redis-cli", ["-h", branchAddress, "ping"], {})).out === "") throw new Error("no answer")
       })

@@ -1,12 +1,12 @@
 /**
  * Branches of MariaDB, from version 10.5, whose programs have their names of today.
  *
- * Not here: the scripts, which MySQL shares (mysql-scripts.ts).
+ * Not here: the facts that MySQL shares (mysql-facts.ts).
  */
 
 import { urlHost } from "../branch-address.ts"
 import type { Dialect } from "../dialect.ts"
-import { jdbcDatabase, mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
+import { jdbcDatabase, mysqlAddress, mysqlDialect } from "./mysql-facts.ts"
 
 /** MariaDB. */
 export const mariadb: Dialect = {

@@ -1,12 +1,12 @@
 /**
  * Branches of MySQL.
  *
- * Not here: the scripts, which MariaDB shares (mysql-scripts.ts).
+ * Not here: the facts that MariaDB shares (mysql-facts.ts).
  */
 
 import { urlHost } from "../branch-address.ts"
 import type { Dialect } from "../dialect.ts"
-import { jdbcDatabase, mysqlAddress, mysqlDialect } from "./mysql-scripts.ts"
+import { jdbcDatabase, mysqlAddress, mysqlDialect } from "./mysql-facts.ts"
 
 /** MySQL. */
 export const mysql: Dialect = {

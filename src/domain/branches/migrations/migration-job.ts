@@ -34,6 +34,8 @@ export interface MigrationJobOptions extends MigrationPlace {
   /** The branch's `metadata.generation` whose migrations these are. */
   readonly generation: number
   readonly migrations: MigrationRequest
+  /** Program that unpacks the user's files and runs Flyway, for `sh -c`. */
+  readonly program: string
   /** {@link import("./migration-request.ts").migrationDigest} of the migrations. */
   readonly digest: string
 }
@@ -69,14 +71,6 @@ const archiveFile = "migrations.tar.gz"
 const archiveFolder = "/braid/a"
 const workFolder = "/braid/w"
 
-/** Unpacks the files and runs Flyway. Folders are named by variables alone. */
-const unpackAndMigrate = `set -eu
-mkdir -p "$WORK/sql"
-tar -xzf "$ARCHIVE/${archiveFile}" --no-same-owner -C "$WORK/sql"
-export FLYWAY_LOCATIONS="filesystem:$WORK/sql"
-exec flyway migrate
-`
-
 const flywayVariables = ({ branch, request: { dialect } }: MigrationPlace): ReadonlyArray<JsonObject> => {
   const url = dialect.migrations?.jdbcUrl({ host: branch.host, port: dialect.port, database: branch.database }) ?? ""
   return [
@@ -105,10 +99,10 @@ interface UserSecurity {
 const withArchive = (options: MigrationJobOptions, image: string): Flavor => ({
   container: {
     image,
-    command: ["sh", "-c", unpackAndMigrate],
+    command: ["sh", "-c", options.program],
     env: [
       ...flywayVariables(options),
-      { name: "ARCHIVE", value: archiveFolder },
+      { name: "ARCHIVE", value: `${archiveFolder}/${archiveFile}` },
       { name: "WORK", value: workFolder },
       { name: "HOME", value: workFolder }
     ],

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
 import { describe, expect, it } from "vitest"
+import { programsOf } from "../../../../src/adapters/engines/programs.ts"
 import { newUrl, rewrittenUrl } from "../../../../src/domain/branches/branch-address.ts"
 import { readBranchRequest } from "../../../../src/domain/branches/branch-request.ts"
 import { dynamodb } from "../../../../src/domain/branches/dialects/dynamodb.ts"
@@ -73,12 +74,13 @@ describe("a branch of DynamoDB", () => {
       const env = { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DATA, COPY_MODE: "empty" }
       const run = (script: string, more = {}) =>
         spawnSync("sh", ["-c", script], { env: { ...env, ...more }, encoding: "utf8" })
-      expect(run(dynamodb.copyScript)).toMatchObject({ status: 0, stdout: "", stderr: "" })
-      expect(run(dynamodb.copyScript, { COPY_MODE: "all" })).toMatchObject({
+      const { copy, serve } = programsOf(dynamodb)
+      expect(run(copy)).toMatchObject({ status: 0, stdout: "", stderr: "" })
+      expect(run(copy, { COPY_MODE: "all" })).toMatchObject({
         status: 1,
         stderr: "tables of DynamoDB cannot be copied\n"
       })
-      expect(run(dynamodb.serveScript).stdout).toBe(
+      expect(run(serve).stdout).toBe(
         "0 -Djava.library.path=DynamoDBLocal_lib -jar DynamoDBLocal.jar -inMemory -sharedDb -port 8000\n"
       )
     } finally {

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process"
 import * as Result from "effect/Result"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { migrateProgram } from "../../../../src/adapters/engines/programs.ts"
 import type { BranchPodSettings } from "../../../../src/domain/branches/branch-pod.ts"
 import { readBranchRequest } from "../../../../src/domain/branches/branch-request.ts"
 import {
@@ -45,6 +46,7 @@ const made = ({ change = {}, container, containers, migrations, pods = {}, setti
   const options = {
     request,
     migrations: request.migrations,
+    program: migrateProgram,
     digest: "d",
     branch: { host: "10.0.0.7", secret: "b-1", database: request.databaseName ?? "" },
     template: {

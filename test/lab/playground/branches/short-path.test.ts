@@ -6,6 +6,7 @@ import { assert, describe } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { underRoot } from "../../../../lab/cluster/node/container-volumes.ts"
 import { shortPath } from "../../../../lab/playground/branches/short-path.ts"
+import { programsOf } from "../../../../src/adapters/engines/programs.ts"
 import { branchPod } from "../../../../src/domain/branches/branch-pod.ts"
 import { readBranchRequest } from "../../../../src/domain/branches/branch-request.ts"
 import { asObjects, asString, at } from "../../../../src/domain/json.ts"
@@ -19,7 +20,15 @@ const staging = (): string => {
   const request = Result.getOrThrow(readBranchRequest({ ...bareBranchSpec, postgresOptions: {} }))
   const settings = { imagePullSecrets: [], labels: {}, annotations: {}, dataLimit: "1Gi", stagingLimit: "1Gi" }
   const owner = { apiVersion: "v1", kind: "BranchDatabase", name: "b", uid }
-  const options = { name: "branch-1", namespace: "default", owner, request, digest: "d", template: {} }
+  const options = {
+    name: "branch-1",
+    namespace: "default",
+    owner,
+    request,
+    programs: programsOf(request.dialect),
+    digest: "d",
+    template: {}
+  }
   const [copy] = asObjects(at(Result.getOrThrow(branchPod(settings, options)), "spec", "initContainers"))
   return asString(asObjects(copy?.["env"]).find(({ name }) => name === "STAGING")?.["value"]) ?? ""
 }

@@ -2,10 +2,16 @@ import { spawnSync } from "node:child_process"
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
-import { engines } from "../../../../src/domain/branches/engines.ts"
+import { migrateProgram, programsOf } from "../../../src/adapters/engines/programs.ts"
+import { engines } from "../../../src/domain/branches/engines.ts"
 
-const served = Object.values(engines).flatMap(({ dialect, name }) => (dialect === undefined ? [] : [{ name, dialect }]))
+const engineFiles = fileURLToPath(new URL("../../../src/adapters/engines", import.meta.url))
+
+const served = Object.values(engines).flatMap(({ dialect, name }) =>
+  dialect === undefined ? [] : [{ name, folder: dialect.programs, ...programsOf(dialect) }]
+)
 
 const servers = ["clickhouse-server", "java", "mariadbd", "mongod", "mysqld", "postgres", "redis-server"]
 
@@ -35,16 +41,16 @@ const servedWith = (script: string, podIp: string, args: ReadonlyArray<string>):
 }
 
 describe("the programs of a branch", () => {
-  it.each(served)("can be read by a shell: $name", ({ dialect }) => {
-    for (const input of [dialect.copyScript, dialect.serveScript]) {
+  it.each(served)("can be read by a shell: $name", ({ copy, serve }) => {
+    for (const input of [copy, serve]) {
       expect(spawnSync("sh", ["-n"], { input, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" })
     }
   })
 
-  it.each(served)("give the server the arguments of the container: $name", ({ dialect }) => {
+  it.each(served)("give the server the arguments of the container: $name", ({ serve }) => {
     const args = ["--first=a b", "--second=*"]
     for (const podIp of ["10.1.2.3", "fd00::1", ""]) {
-      expect(servedWith(dialect.serveScript, podIp, args).slice(-args.length)).toEqual(args)
+      expect(servedWith(serve, podIp, args).slice(-args.length)).toEqual(args)
     }
   })
 
@@ -61,15 +67,42 @@ describe("the programs of a branch", () => {
   )
   it.each(served.filter(({ name }) => name !== "DynamoDB"))(
     "let nobody in before the copy is complete: $name",
-    ({ dialect }) => {
-      expect(dialect.copyScript).toMatch(deaf)
-      expect(dialect.serveScript).not.toMatch(deaf)
-      expect(dialect.serveScript).toContain("POD_IP")
+    ({ copy, serve }) => {
+      expect(copy).toMatch(deaf)
+      expect(serve).not.toMatch(deaf)
+      expect(serve).toContain("POD_IP")
     }
   )
 
-  it.each(served)("name folders by variables alone: $name", ({ dialect }) => {
-    for (const script of [dialect.copyScript, dialect.serveScript]) {
+  it.each(served)("say the same where their file runs by itself: $name", ({ copy, folder }) => {
+    const env = {
+      PATH: process.env["PATH"],
+      COPY_MODE: "all",
+      COPY_SECONDS: "9",
+      SOURCE_URL: "ftp://h/d",
+      STAGING: "s"
+    }
+    const cwd = mkdtempSync(join(tmpdir(), "braid-copy-"))
+    try {
+      const run = (...args: ReadonlyArray<string>) => {
+        const { status, stderr, stdout } = spawnSync("sh", args, { cwd, encoding: "utf8", env })
+        return { status, stderr, stdout }
+      }
+      const alone = run(join(engineFiles, folder, "copy.sh"))
+      expect(alone).toEqual(run("-c", copy))
+      expect(alone).toMatchObject({ status: 1, stdout: "", stderr: expect.stringMatching(/\n$/u) })
+    } finally {
+      rmSync(cwd, { recursive: true })
+    }
+  })
+
+  it("have nothing in them that only their files need", () => {
+    const texts = [...served.flatMap(({ copy, serve, started = "" }) => [copy, serve, started]), migrateProgram]
+    for (const text of texts) expect(text).not.toMatch(/^#!|dirname|shellcheck/mu)
+  })
+
+  it.each(served)("name folders by variables alone: $name", ({ copy, serve }) => {
+    for (const script of [copy, serve]) {
       expect(script.replace(/\/dev\/null/gu, "")).not.toMatch(/(?<=[\s"'=])\/[a-z]/u)
     }
   })

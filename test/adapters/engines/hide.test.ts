@@ -1,11 +1,13 @@
 import { spawnSync } from "node:child_process"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { hidingValues } from "../../../src/domain/branches/hidden-values.ts"
+import { programsOf } from "../../../src/adapters/engines/programs.ts"
+import { hidingCommand } from "../../../src/domain/branches/branch-pod.ts"
+import { postgresql } from "../../../src/domain/branches/dialects/postgresql.ts"
 
 /** Runs a program as the copying container does; the words of its tools are in the variable SAID. */
 const ran = (env: Readonly<Record<string, string>>, program = `printf '%s\\n' "$SAID"`) => {
-  const [, ...args] = hidingValues(program)
+  const [, ...args] = hidingCommand(programsOf(postgresql).hide, program)
   const { status, stderr, stdout } = spawnSync("/bin/sh", args, {
     env: { PATH: process.env["PATH"], ...env },
     encoding: "utf8"

@@ -1,18 +1,11 @@
-/**
- * Runs the program of a copying container so that nothing it says has values of the source in it: the last words of its
- * tools become the pod's termination message, and with that the branch's status, its Events and the client's output.
- * Tools repeat pieces of an address that they read in another way than its writer meant.
- *
- * Not here: the variables themselves (source-environment.ts).
- */
+# Takes the values of the source out of the lines that a copy says. Of a variable SOURCE_… every word is hidden
+# wherever it stands, as are words that hold one: a tool may quote a value in another way, or cut it off. Of a URL that
+# all tools read alike, host and database may be told. Of a variable TARGET_…, which no tool reads by itself, the value
+# is hidden as a whole, unless it may be an ordinary word, and so is the password in a URL. BRANCH_PASSWORD is hidden,
+# too.
+#
+# Variables: SOURCE_…, TARGET_… and BRANCH_PASSWORD, as shared/start.sh has them.
 
-/**
- * Program for awk, whose lines are those of the copy. Of a `SOURCE_…` variable every word is hidden wherever it stands,
- * as are words that hold one: a tool may quote a value in another way, or cut it off. Of a URL that all tools read
- * alike, host and database may be told. Of a `TARGET_…` variable, which no tool reads by itself, the value is hidden as
- * a whole, unless it may be an ordinary word, and so is the password in a URL.
- */
-const hiding = String.raw`
 # Whether a text may be an ordinary word of a sentence, which is hidden only where it stands alone.
 function isUsual(text) {
   return length(text) < 4 || (length(text) < 9 && text ~ /^[A-Za-z]*$/) || (length(text) < 6 && text ~ /^[0-9]*$/)
@@ -151,17 +144,3 @@ BEGIN {
 # Of a line without end the beginning says enough; the word that is cut off may be a part of a secret.
 length($0) > 4096 { $0 = substr($0, 1, 4096); sub(/[^ ]*$/, "…") }
 { print told($0); fflush() }
-`
-
-/** Runs the first argument by a shell, with its output by way of the second one to the errors, and ends as it ended. */
-const runHidden = `command -v awk > /dev/null || {
-  echo "the image has no awk, which would take secrets out of what its programs say" >&2
-  exit 1
-}
-exec 4>&2
-status=$({ { sh -c "$1" 3>&- 4>&-; echo "$?" >&3; } 2>&1 | LC_ALL=C awk "$2" >&4 3>&-; } 3>&1)
-exit "\${status:-1}"
-`
-
-/** The command of a container that runs a shell program with the source's values hidden in all that is said. */
-export const hidingValues = (program: string): ReadonlyArray<string> => ["sh", "-c", runHidden, "copy", program, hiding]

@@ -1,56 +1,53 @@
-/**
- * Branches of MySQL and of MariaDB. The server of a branch is filled by the dump program and the client of its own
- * image, and the image's programs say which of the two it is: MySQL's servers take some options that MariaDB's lack.
- *
- * Not here: the facts in which the two engines differ (mysql.ts, mariadb.ts), and the variables that these scripts read
- * (branch-pod.ts).
- */
+#!/bin/sh
+# Copies a database of MySQL or MariaDB by the dump program and the client of the image, whose programs say which of the
+# two it is: MySQL's servers take some options that MariaDB's lack.
+#
+# Variables and exit codes: shared/start.sh. User text reaches the programs as whole arguments, and statements quoted.
+# Passwords are in variables of the programs' own. Until the copy is done, the server listens to no address.
 
-import type { AddressForm, Dialect } from "../dialect.ts"
-import { maxCopyMillis, scriptStart, sourceParts } from "./copy-script.ts"
-import { backtickedName, filterProblem } from "./sql-text.ts"
+. "$(dirname "$0")/../shared/start.sh"
 
-const programs = `case $(mysqld --version 2> /dev/null) in
-  "" | *MariaDB*) server=mariadbd ;;
-  *) server=mysqld ;;
-esac`
-
-/**
- * The copy. Folders are named by variables alone; user text reaches the programs as whole arguments, and statements
- * quoted. Passwords are in variables of the programs' own. Until the copy is done, the server listens to no address.
- */
-const copyScript = `${scriptStart(["URL", "HOST", "PORT", "USER", "PASSWORD", "DATABASE"])}
 # Text is taken byte by byte, and no variable of the image may lead the programs elsewhere.
 export LC_ALL=C
 unset MYSQL_HOST MYSQL_TCP_PORT MYSQL_UNIX_PORT
-${sourceParts("mysql://* | mysql+*://* | mysql2://* | mariadb://* | mariadb+*://*", "mysql:// or mariadb://")}
-database=\${DATABASE_NAME:-$source_database}
-source_database=\${source_database:-$database}
+. "$(dirname "$0")/../shared/source.sh"
+case ${SOURCE_URL-} in
+  "") ;;
+  mysql://* | mysql+*://* | mysql2://* | mariadb://* | mariadb+*://*) read_url ;;
+  *) unread "the source's URL has no form that can be read: it must begin with mysql:// or mariadb://" ;;
+esac
+[ -n "$host" ] || unread "the source's address has no host"
+
+database=${DATABASE_NAME:-$source_database}
+source_database=${source_database:-$database}
 [ -n "$database" ] || unread "the source's address names no database: set the name of the branch"
 
 # Programs, and the options that only one of the engines has.
-${programs}
+. "$(dirname "$0")/server.sh"
 if [ "$server" = mariadbd ]; then
   client=mariadb
   dump=mariadb-dump
   # With TLS where the source has it, as MySQL's programs do by themselves.
   secured=--ssl-verify-server-cert=0
-  dump_options=
 else
   client=mysql
   dump=mysqldump
   secured=--get-server-public-key
-  dump_options="--set-gtid-purged=OFF --column-statistics=0 --loose-masking-policies=0"
 fi
-common="--no-defaults --default-character-set=utf8mb4 --max-allowed-packet=1G"
 
-# The source, whose sessions only read.
-from_source() (
-  export MYSQL_PWD="$password"
-  program=$1
-  shift
-  exec "$program" $common $secured --protocol=tcp --host="$host" --port="\${port:-3306}" --user="\${user:-root}" "$@"
+# Runs the program $2 with the password $1.
+run() (
+  export MYSQL_PWD="$1"
+  program=$2
+  shift 2
+  exec "$program" --no-defaults --default-character-set=utf8mb4 --max-allowed-packet=1G "$@"
 )
+# The source, whose sessions only read.
+from_source() {
+  reader=$1
+  shift
+  run "$password" "$reader" "$secured" --protocol=tcp --host="$host" --port="${port:-3306}" --user="${user:-root}" "$@"
+}
 # A client that fails also repeats the statement, which may hold rows or the branch's password.
 quietly() {
   "$@" 2> "$STAGING/client.log" || {
@@ -64,21 +61,22 @@ quietly() {
 # MariaDB the second one.
 modes="set session sql_mode = ''
   /*!50720 , transaction_read_only = 1, max_execution_time = cast(
-    if(@@max_execution_time between 1 and ${maxCopyMillis}, @@max_execution_time, ${maxCopyMillis}) as unsigned) */
+    if(@@max_execution_time between 1 and ${COPY_SECONDS}000, @@max_execution_time, ${COPY_SECONDS}000) as unsigned) */
   /*M!100101 , max_statement_time =
-    if(@@max_statement_time between 1 and ${maxCopyMillis / 1000}, @@max_statement_time, ${maxCopyMillis / 1000}) */"
+    if(@@max_statement_time between 1 and $COPY_SECONDS, @@max_statement_time, $COPY_SECONDS) */"
 ask() {
-  { say "$modes;" && cat; } | quietly from_source "$client" \\
-    --connect-timeout=10 --init-command='set session transaction read only' \\
+  { say "$modes;" && cat; } | quietly from_source "$client" \
+    --connect-timeout=10 --init-command='set session transaction read only' \
     --database="$source_database" --batch --skip-column-names --raw --binary-mode
 }
 # A text, and a name, inside of a statement.
-literal() { printf "'%s'" "$(printf %s "$1" | sed "s/[\\\\\\\\']/\\\\\\\\&/g")"; }
-identifier() { printf '\`%s\`' "$(printf %s "$1" | sed 's/\`/\`\`/g')"; }
+literal() { printf "'%s'" "$(printf %s "$1" | sed "s/[\\\\']/\\\\&/g")"; }
+# shellcheck disable=SC2016 # Backticks of MySQL run nothing.
+identifier() { printf '`%s`' "$(printf %s "$1" | sed 's/`/``/g')"; }
 
 # A copy that was cut off is begun anew.
 rm -rf "$DATA" "$DATA.cnf"
-rm -rf "\${STAGING:?}"/*
+rm -rf "${STAGING:?}"/*
 folded=0
 characters=
 if [ "$reads_source" != 0 ]; then
@@ -98,24 +96,23 @@ skip_name_resolve
 skip_log_bin
 END
 if [ "$server" = mariadbd ]; then
-  mariadb-install-db --defaults-file="$DATA.cnf" --datadir="$DATA" --auth-root-authentication-method=normal \\
+  mariadb-install-db --defaults-file="$DATA.cnf" --datadir="$DATA" --auth-root-authentication-method=normal \
     --skip-test-db --skip-name-resolve > "$STAGING/install.log" 2>&1 || { cat "$STAGING/install.log" >&2; exit 1; }
 else
-  printf 'mysqlx = OFF\\nsecure_file_priv = NULL\\n' >> "$DATA.cnf"
+  printf 'mysqlx = OFF\nsecure_file_priv = NULL\n' >> "$DATA.cnf"
   mysqld --defaults-file="$DATA.cnf" --datadir="$DATA" --initialize-insecure > "$STAGING/install.log" 2>&1 ||
     { cat "$STAGING/install.log" >&2; exit 1; }
 fi
-"$server" --defaults-file="$DATA.cnf" --datadir="$DATA" --skip-networking --socket="$STAGING/s" \\
+"$server" --defaults-file="$DATA.cnf" --datadir="$DATA" --skip-networking --socket="$STAGING/s" \
   --pid-file="$STAGING/pid" --innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=OFF > "$STAGING/server.log" 2>&1 &
 server_id=$!
 trap 'kill -9 "$server_id" 2> /dev/null || :' EXIT
-branch_password=
+root_password=
 into_branch() { quietly enter "$@"; }
-enter() (
-  export MYSQL_PWD="$branch_password"
-  exec "$client" $common --protocol=socket --socket="$STAGING/s" --user=root --batch --skip-column-names --raw \\
-    --binary-mode "$@"
-)
+enter() {
+  run "$root_password" "$client" --protocol=socket --socket="$STAGING/s" --user=root --batch --skip-column-names \
+    --raw --binary-mode "$@"
+}
 until say 'select 1;' | into_branch > "$STAGING/answer" 2>&1; do
   kill -0 "$server_id" 2> /dev/null || { cat "$STAGING/server.log" >&2; exit 1; }
   sleep 0.1
@@ -132,7 +129,7 @@ new_password=$(literal "$BRANCH_PASSWORD")
 } >> "$STAGING/users.sql"
 into_branch < "$STAGING/users.sql"
 rm "$STAGING/users.sql"
-branch_password=$BRANCH_PASSWORD
+root_password=$BRANCH_PASSWORD
 if [ -n "$database" ]; then
   target=$(identifier "$database")
   say "create database $target $characters;" | into_branch
@@ -173,9 +170,10 @@ follow_dump() {
 # session wait while the branch builds an index. A copy is whole if all three say so; else all of it goes.
 copy_dump() {
   rm -f "$STAGING/dumped" "$STAGING/ended" "$STAGING/followed"
+  [ "$server" = mariadbd ] || set -- --set-gtid-purged=OFF --column-statistics=0 --loose-masking-policies=0 "$@"
   : > "$STAGING/dump"
   {
-    from_source "$dump" $dump_options --single-transaction --no-tablespaces --hex-blob "$@" > "$STAGING/dump" \\
+    from_source "$dump" --single-transaction --no-tablespaces --hex-blob "$@" > "$STAGING/dump" \
       2> "$STAGING/dump.log" && : > "$STAGING/dumped"
     : > "$STAGING/ended"
   } &
@@ -192,20 +190,25 @@ copy_dump() {
     fail "the dump could not be restored"
   fi
   # MySQL's program leaves out what it may not see, and ends as if all were well.
+  lacks_some=0
   while IFS= read -r line; do
     case $line in
       "" | [Ww]arning:* | WARNING:* | "-- Warning:"* | *": [Warning] "*) ;;
-      *) cat "$STAGING/dump.log" >&2 && exit 1 ;;
+      *) lacks_some=1 ;;
     esac
   done < "$STAGING/dump.log"
+  [ "$lacks_some" = 0 ] || { cat "$STAGING/dump.log" >&2; exit 1; }
 }
 
 # Structures. A table that the user names must be there.
 set --
 triggers=1
+argument=
+name=
+filter=
 number=0
-while [ "$number" -lt "\${DUMP_ARGUMENTS:-0}" ]; do
-  eval "argument=\\$DUMP_ARGUMENT_$number"
+while [ "$number" -lt "${DUMP_ARGUMENTS:-0}" ]; do
+  eval "argument=\$DUMP_ARGUMENT_$number"
   [ "$argument" != --skip-triggers ] || triggers=0
   set -- "$@" "$argument"
   number=$((number + 1))
@@ -213,8 +216,8 @@ done
 [ "$COPY_MODE" != empty ] || set -- "$@" --skip-routines --skip-events
 set -- "$@" -- "$source_database"
 number=0
-while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
-  eval "name=\\$COPY_ITEM_$number"
+while [ "$number" -lt "${COPY_ITEMS:-0}" ]; do
+  eval "name=\$COPY_ITEM_$number"
   found=$(say "select count(*) from information_schema.tables where table_schema = database()
     and table_name = $(literal "$name") and table_type not like '%VIEW';" | ask)
   [ "$found" != 0 ] || fail "the source has no table $name"
@@ -229,9 +232,9 @@ fi
 
 # Rows of single tables. A filter is tried where it cannot write before the dump program gets it.
 number=0
-while [ "$number" -lt "\${COPY_ITEMS:-0}" ]; do
-  eval "name=\\$COPY_ITEM_$number"
-  eval "filter=\\\${COPY_FILTER_$number-}"
+while [ "$number" -lt "${COPY_ITEMS:-0}" ]; do
+  eval "name=\$COPY_ITEM_$number"
+  eval "filter=\${COPY_FILTER_$number-}"
   set --
   if [ -n "$filter" ]; then
     {
@@ -262,8 +265,8 @@ fi
 # A foreign key into a table that was not copied would refuse every new row.
 if [ "$reads_source" != 0 ]; then
   into_branch --database="$database" << 'END' > "$STAGING/keys.sql"
-select concat('alter table \`', replace(table_name, '\`', '\`\`'), '\` drop foreign key \`',
-    replace(constraint_name, '\`', '\`\`'), '\`;')
+select concat('alter table `', replace(table_name, '`', '``'), '` drop foreign key `',
+    replace(constraint_name, '`', '``'), '`;')
   from information_schema.referential_constraints as r where constraint_schema = database() and not exists (
     select 1 from information_schema.tables as t
     where t.table_schema = r.unique_constraint_schema and t.table_name = r.referenced_table_name
@@ -274,92 +277,4 @@ fi
 trap - EXIT
 kill "$server_id"
 wait "$server_id"
-rm -rf "\${STAGING:?}"/*
-`
-
-/** The server listens at the pod's address, or at all of them where it has none of its own. */
-const serveScript = `${programs}
-exec "$server" --defaults-file="$DATA.cnf" --datadir="$DATA" --bind-address="\${POD_IP:-*}" --port=3306 \\
-  --socket="$STAGING/s" --pid-file="$STAGING/pid" "$@"
-`
-
-/** Options of the dump program that only say what of a database is dumped, and how it is written. */
-const dumpOptions = [
-  ...[
-    "routines",
-    "events",
-    "triggers",
-    "hex-blob",
-    "complete-insert",
-    "extended-insert",
-    "tz-utc",
-    "quick",
-    "comments"
-  ],
-  ...["order-by-primary", "single-transaction", "lock-tables", "tablespaces", "column-statistics", "quote-names"],
-  ...["add-drop-table", "add-locks", "disable-keys", "create-options", "set-charset", "dump-date", "autocommit"]
-]
-const onlyOptions = [
-  "--no-tablespaces",
-  "--no-autocommit",
-  "--set-gtid-purged",
-  "--ignore-table",
-  "--ignore-table-data"
-]
-
-const isServed = (option: string): boolean =>
-  onlyOptions.includes(option) || dumpOptions.some((name) => option === `--${name}` || option === `--skip-${name}`)
-
-/** A table's name as users write it. */
-const tableName = (name: string): string | undefined => {
-  const read = backtickedName(name)
-  return read === undefined || [...read].length > 64 ? undefined : read
-}
-
-/** Parameters of drivers that say where the database is, and who enters it. */
-const placeParameters: ReadonlySet<string> = new Set([
-  ...["host", "hostname", "server", "port", "socket", "socketpath", "unix_socket", "unixsocket", "pipe", "proxy"],
-  ...["localsocket", "socketfactory", "cloudsqlinstance"],
-  ...["user", "username", "password", "passwd", "pass", "db", "dbname", "database", "schema"]
-])
-
-const security = /^(?:ssl|tls|use_?ssl|require_?ssl|verify|trust|server_?certificate|server_?ssl)/u
-
-/** The part of a dialect in which the two engines do not differ. */
-export const mysqlDialect = {
-  port: 3306,
-  user: "root",
-  userId: 999,
-  copyScript,
-  serveScript,
-  parts: "Tables",
-  partProblem: ({ filter, name }) =>
-    tableName(name) === undefined
-      ? "has no name of a table: it must be like orders or `Odd.Name`, without its database"
-      : filter === undefined
-        ? undefined
-        : filterProblem(filter, "MySQL"),
-  partName: (name) => tableName(name) ?? name,
-  dumpArgumentProblem: (argument) =>
-    isServed(argument.split("=", 1)[0] ?? "")
-      ? undefined
-      : `which is not passed on: it may be ${onlyOptions.join(", ")}, or --NAME and --skip-NAME of ` +
-        dumpOptions.join(", "),
-  // A branch without them would differ in silence. Events would begin to run in it.
-  dumpArguments: ["--routines"]
-} as const satisfies Omit<Dialect, "repository" | "version" | "address">
-
-/**
- * The name of a database in a JDBC URL. Flyway's image has MariaDB's driver for both engines, which takes the name as
- * it stands; a ? would end it, so that such a name is not found instead of another one.
- */
-export const jdbcDatabase = (name: string): string => name.replaceAll("?", "%3F")
-
-/** `schemes`: those of the engine's URLs, of which the first one is the usual. */
-export const mysqlAddress = (schemes: ReadonlyArray<string>): AddressForm => ({
-  schemes,
-  locates: (parameter) => placeParameters.has(parameter),
-  secures: (parameter) => security.test(parameter),
-  own: {},
-  isNamedAfterUser: false
-})
+rm -rf "${STAGING:?}"/*
