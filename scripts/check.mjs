@@ -11,10 +11,10 @@ const help = `npm run check
 
 Types (tsc), lint with the walls between the rooms, the bounds of functions and lines, and comments (oxlint with
 scripts/lint-walls.mjs and scripts/lint-house.mjs), exports and files that nothing uses (knip), the format (oxfmt), the
-checks for code that uses Effect (effect-tsgo), whether chart, image and operator have one version, and whether crds/,
-docs/reference and what the chart has from elsewhere are what their generators would write. All of them run, whatever
-the first ones find. The last lines say which of them found something, and how to put that right. Exit code 1
-if any did.
+checks for code that uses Effect (effect-tsgo), programs of shell (scripts/check-shell.mjs, with shellcheck if it is on
+the search path), whether chart, image and operator have one version, and whether crds/, docs/reference and what the
+chart has from elsewhere are what their generators would write. All of them run, whatever the first ones find. The last
+lines say which of them found something, and how to put that right. Exit code 1 if any did.
 
   --help  this text`
 
@@ -42,6 +42,10 @@ const parts = {
     command: ["effect-tsgo", "diagnostics", "--project", "tsconfig.json", "--severity", "error,warning"],
     cure: "mend what it names"
   },
+  shell: {
+    command: [process.execPath, "scripts/check-shell.mjs"],
+    cure: "do what each finding says; where one is wrong, `# shellcheck disable=SC… # REASON` above the line says why"
+  },
   versions: {
     command: [process.execPath, "scripts/check-versions.mjs"],
     cure: "write the version of package.json where it says"
@@ -68,9 +72,17 @@ const run = ({ command: [command = "", ...args] }) => {
   return status === 0
 }
 
+const warnWithoutShellcheck = () => {
+  if (spawnSync("shellcheck", ["--version"]).status !== 0)
+    console.log(
+      "shellcheck is not here, so of programs of shell only the form is checked: install Debian's shellcheck.\n"
+    )
+}
+
 const { values } = parseArgs({ options: { help: { type: "boolean" } } })
 if (values.help) console.log(help)
 else {
+  warnWithoutShellcheck()
   const failed = Object.entries(parts).filter(([, part]) => !run(part))
   for (const [name, { cure }] of failed) console.log(`${name} found something. To put it right, ${cure}.`)
   const names = failed.map(([name]) => name).join(", ")

@@ -12,6 +12,7 @@ export type Need =
   | "helm"
   | "published values"
   | "promtool"
+  | "shellcheck"
   | "PostgreSQL"
   | "PostgreSQL 17"
   | "Flyway"
@@ -84,6 +85,10 @@ export const suites = {
   "charts/samples": { needs: ["helm"], finds: "a sample of values renders something else than it should" },
   "charts/values-act": { needs: ["helm"], finds: "a value of the chart has no effect" },
   "check/test-script": { needs: [], finds: "`npm test` ends well though a test failed, or did not run" },
+  "check/check-shell": {
+    needs: ["shellcheck"],
+    finds: "a program of shell that splits a word, or that only some shells can read, is not found"
+  },
   "check/walls": { needs: [], finds: "a part of `npm run check` finds nothing any more" },
   "check/image": { needs: ["mounts"], finds: "the image lacks a file that the operator needs" },
   "check/release-script": { needs: ["helm"], finds: "a release has two versions, or a chart without a file" },

@@ -19,6 +19,7 @@ const files = [
   "charts",
   "crds",
   "scripts/check.mjs",
+  "scripts/check-shell.mjs",
   "scripts/check-versions.mjs",
   "scripts/generate-chart.mjs",
   "scripts/generate-crds.mjs",

@@ -1,6 +1,7 @@
 /**
  * Plants one violation of each kind that `npm run check` knows in a copy of the tree, and sees it found: imports
- * through the walls, functions and lines out of bounds, comments, dead exports. test/docs has the checks of the pages.
+ * through the walls, functions and lines out of bounds, comments, dead exports, programs of shell (for what shellcheck
+ * finds in these: check-shell.test.ts). test/docs has the checks of the pages.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -342,6 +343,13 @@ const faults: ReadonlyArray<Fault> = [
     part: "effect-tsgo"
   },
   {
+    what: "a program of shell that says nothing of what it is for",
+    file: "src/adapters/engines/planted/serve.sh",
+    text: "#!/bin/sh\ntrue",
+    names: ["src/adapters/engines/planted/serve.sh: begins with no comment"],
+    part: "shell"
+  },
+  {
     what: "exports that nothing uses",
     file: "src/app/parts/some.ts",
     text:
@@ -419,7 +427,7 @@ describe("npm run check", () => {
   })
 
   it("runs every part, says how to put right what each found, and fails", () => {
-    expect(failed()).toBe("tsc, oxlint, knip, oxfmt, effect-tsgo, versions, crds, chart")
+    expect(failed()).toBe("tsc, oxlint, knip, oxfmt, effect-tsgo, shell, versions, crds, chart")
     for (const part of failed().split(", "))
       expect(faulty.stdout).toMatch(new RegExp(`^${part} found something\\. To put it right, .*\\.$`, "mu"))
     expect(faulty.status).not.toBe(0)

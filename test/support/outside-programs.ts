@@ -87,6 +87,14 @@ const promtool = (): Found =>
     "promtool"
   )
 
+const shellcheck = (): Found =>
+  foundUnless(
+    probe("shellcheck", ["--version"]) === undefined
+      ? undefined
+      : "PATH has no shellcheck; install Debian's package shellcheck",
+    "shellcheck"
+  )
+
 /** With root's rights, or as the root of a user namespace. */
 export const ownMounts: ReadonlyArray<string> =
   process.getuid?.() === 0 ? ["--mount"] : ["--user", "--map-root-user", "--mount"]
@@ -130,6 +138,7 @@ const finders: Readonly<Record<Need, () => Found>> = {
   "published values": () =>
     foundUnless(existsSync(publishedValues) ? undefined : `there is no folder ${publishedValues}`, publishedValues),
   promtool,
+  shellcheck,
   PostgreSQL: () => (postgresqlFolder === undefined ? missing(missingEngines(["initdb"])) : found(postgresqlFolder)),
   "PostgreSQL 17": () => engine(join(furtherEngine("postgresql", process.env), "initdb")),
   Flyway: () => engine("flyway"),
