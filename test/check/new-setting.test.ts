@@ -30,7 +30,8 @@ describe("a new switch of the chart", () => {
       "export const targetSettings = {",
       `export const targetSettings = {
         sleeps: {
-          variable: "OPERATOR_SLEEPS", form: "truth", default: false, value: "targets.sleep", about: "whether targets sleep"
+          variable: "OPERATOR_SLEEPS", form: "truth", default: false, value: "targets.sleep",
+          about: "whether targets sleep"
         },`
     )
     edit(

@@ -40,10 +40,11 @@ export const socksConnector = (
       host: wanted.hostname,
       port: Number(wanted.port) || (wanted.protocol === "https:" ? 443 : 80)
     }
-    SocksClient.createConnection({ proxy: address, command: "connect", destination, timeout: options.timeout }).then(
-      ({ socket }) =>
-        wanted.protocol === "https:" ? secure({ ...wanted, httpSocket: socket }, callback) : callback(null, socket),
-      (error: Error) => callback(error, null)
+    const client = new SocksClient({ proxy: address, command: "connect", destination, timeout: options.timeout })
+    client.once("established", ({ socket }) =>
+      wanted.protocol === "https:" ? secure({ ...wanted, httpSocket: socket }, callback) : callback(null, socket)
     )
+    client.once("error", (error) => callback(error, null))
+    client.connect()
   }
 }

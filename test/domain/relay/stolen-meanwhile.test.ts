@@ -1,4 +1,4 @@
-/** Connections that agents steal around a subscription's result, which tells a client of many clusters at another time. */
+/** Connections that agents steal around the result of a subscription, which a client of many clusters gets later. */
 
 import * as fc from "fast-check"
 import { expect, it } from "vitest"

@@ -9,7 +9,7 @@ import { sentence } from "../../clean-text.ts"
 import type { BranchStatus } from "../../resources/branches/branch-shapes.ts"
 import type { MigrationRun } from "./migration-run.ts"
 
-/** What is known of a run's Job that has no pod. Times are epoch ms. */
+/** A run's Job that has no pod, as it is known. Times are epoch ms. */
 export interface PodlessJob {
   /** Its UID. */
   readonly job: string
@@ -104,6 +104,15 @@ const withoutPod = (podless: PodlessJob, now: number): Decision => {
     : { outcome: running, action: { _tag: "AskWhyNoPod", job: podless }, lookAt: now + askAgain }
 }
 
+/** A run whose image cannot be pulled: it fails once that has lasted. */
+const stuck = (
+  { pulledSince, reason }: { readonly pulledSince?: number | undefined; readonly reason: string },
+  now: number
+): Decision => {
+  const end = (pulledSince ?? 0) + longestPull
+  return now < end ? { outcome: running, lookAt: end } : { outcome: failed(reason) }
+}
+
 /** A run of what the spec asks for. */
 const ofRun = ({ generation, stored, wanted }: Situation, run: Run, now: number): Decision => {
   const { state } = run
@@ -118,10 +127,8 @@ const ofRun = ({ generation, stored, wanted }: Situation, run: Run, now: number)
       return { outcome: succeeded }
     case "Stuck": {
       // The words change from try to try of the kubelet.
-      const isTold = stored?.phase === "Failed" && stored.observedGeneration === generation
-      if (isTold) return { outcome: stored }
-      const end = (state.pulledSince ?? 0) + longestPull
-      return now < end ? { outcome: running, lookAt: end } : { outcome: failed(state.reason) }
+      const isReported = stored?.phase === "Failed" && stored.observedGeneration === generation
+      return isReported ? { outcome: stored } : stuck(state, now)
     }
     case "Failed":
       // The spec was changed since, perhaps to what the migrations needed.

@@ -27,7 +27,7 @@ interface Collection {
 
 const hidden = "(left out)"
 
-/** Variables of the operator that only settings of ours stand in. A URL may have a token in it, whatever its name is. */
+/** Whether a variable holds only a setting of ours. A URL may have a token in it, whatever its name is. */
 const isSetting = (name: string, value: unknown): boolean =>
   /^(OPERATOR|MIRRORD)_/u.test(name) &&
   !/EXTRA_ENV|HEADERS|TOKEN|PASSWORD|SECRET|URL/u.test(name) &&
