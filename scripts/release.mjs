@@ -12,6 +12,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
@@ -29,9 +30,9 @@ import { compareVersions, isVersion } from "./release/version.mjs"
 
 const help = `npm run release -- X.Y.Z [OPTION…]
 
-Writes the version into package.json, package-lock.json, Chart.yaml and the Containerfile, turns what CHANGELOG.md has
-under "Unreleased" into a section of its own (one that is there already is left as it is), and packages the chart into
-dist/. Commits and pushes nothing; it prints what to do next.
+Writes the version into package.json, package-lock.json, Chart.yaml and the Containerfile, folds the files of
+changelog.d into a section of CHANGELOG.md and deletes them (a section that is there already is left as it is), and
+packages the chart into dist/. Commits and pushes nothing; it prints what to do next.
 
   --dry-run          look at everything, package the chart, change nothing
   --date YYYY-MM-DD  day of the release in CHANGELOG.md; default: today in UTC
@@ -44,6 +45,7 @@ const root = new URL("..", import.meta.url)
 const folder = fileURLToPath(root)
 const chart = "charts/mirrord-operator"
 const changelog = "CHANGELOG.md"
+const fragmentFolder = "changelog.d"
 const dist = join(folder, "dist")
 
 /** @param {ReadonlyArray<string>} problems @returns {never} */
@@ -70,6 +72,12 @@ const readArguments = () => {
 
 /** @param {string} file */
 const read = (file) => readFileSync(join(folder, file), "utf8")
+
+/** The changes since the last release, each a file. @returns {ReadonlyArray<{ file: string; text: string }>} */
+const readFragments = () =>
+  (existsSync(join(folder, fragmentFolder)) ? readdirSync(join(folder, fragmentFolder)).toSorted() : [])
+    .filter((name) => name.endsWith(".md") && name !== "README.md")
+    .map((name) => ({ file: `${fragmentFolder}/${name}`, text: read(`${fragmentFolder}/${name}`) }))
 
 /** @param {ReadonlyArray<string>} args */
 const git = (args) => spawnSync("git", args, { cwd: folder, encoding: "utf8" })
@@ -127,8 +135,13 @@ const findHelm = () =>
       }
     })
 
-/** New text of each file that names the version. @param {string} version @param {string} log */
-const newTexts = (version, log) => {
+/**
+ * New text of each file that names the version; `undefined` for a file that goes.
+ *
+ * @param {string} version @param {string} log @param {ReadonlyArray<string>} gone
+ */
+const newTexts = (version, log, gone) => {
+  /** @type {Map<string, string | undefined>} */
   const texts = new Map([
     [changelog, log],
     ["Containerfile", containerfile(version)]
@@ -138,13 +151,15 @@ const newTexts = (version, log) => {
       file,
       (texts.get(file) ?? read(file)).replace(pattern, () => version)
     )
+  for (const file of gone) texts.set(file, undefined)
   return texts
 }
 
 /**
  * Packages the committed files of the chart, with the new texts, in `temporary`.
  *
- * @param {string} helm @param {string} temporary @param {string} version @param {ReadonlyMap<string, string>} texts
+ * @param {string} helm @param {string} temporary @param {string} version
+ * @param {ReadonlyMap<string, string | undefined>} texts
  */
 const packageChart = (helm, temporary, version, texts) => {
   for (const file of git(["ls-files", "-z", chart])
@@ -168,7 +183,7 @@ const packageChart = (helm, temporary, version, texts) => {
 /**
  * Writes the files and puts the package into dist/; a failure leaves all as it was.
  *
- * @param {ReadonlyMap<string, string>} texts @param {string} packaged @param {string} target
+ * @param {ReadonlyMap<string, string | undefined>} texts @param {string} packaged @param {string} target
  */
 const writeAll = (texts, packaged, target) => {
   const before = new Map([...texts.keys()].map((file) => [file, read(file)]))
@@ -178,7 +193,10 @@ const writeAll = (texts, packaged, target) => {
   try {
     mkdirSync(dist, { recursive: true })
     copyFileSync(packaged, beside)
-    for (const [file, text] of texts) writeFileSync(join(folder, file), text)
+    for (const [file, text] of texts) {
+      if (text === undefined) rmSync(join(folder, file))
+      else writeFileSync(join(folder, file), text)
+    }
     renameSync(beside, target)
   } catch (error) {
     for (const [file, text] of before) writeFileSync(join(folder, file), text)
@@ -212,7 +230,8 @@ const main = () => {
     ])
 
   const current = readVersions(root)
-  const log = releaseChangelog(read(changelog), version, values.date)
+  const fragments = readFragments()
+  const log = releaseChangelog(read(changelog), { version, date: values.date }, fragments)
   const helm = findHelm()
   const problems = [
     ...versionProblems(version, current.version),
@@ -231,7 +250,8 @@ const main = () => {
   /** @type {ReadonlyArray<string>} */
   let changed = []
   try {
-    const texts = newTexts(version, log.text)
+    const gone = fragments.map(({ file }) => file)
+    const texts = newTexts(version, log.text, gone)
     const packaged = packageChart(helm, temporary, version, texts)
     changed = [...texts.keys()].filter((file) => texts.get(file) !== read(file))
     if (!values["dry-run"]) writeAll(texts, packaged, join(folder, target))

@@ -19,6 +19,7 @@ import { copyCheckFiles } from "./check-files.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const chart = "charts/mirrord-operator"
+const fragment = "changelog.d/something.md"
 const { version: current } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   readonly version: string
 }
@@ -45,7 +46,9 @@ describe("scripts/release.mjs", () => {
     copyCheckFiles(copy, ["scripts/release.mjs"])
     symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
     write(".gitignore", "node_modules\ndist/\n")
-    write("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- Something.\n")
+    write("CHANGELOG.md", "# Changelog\n")
+    write(fragment, "### Added\n\n- Something.\n")
+    write("changelog.d/README.md", "One file per change.\n")
     install(standIn)
     git("init", "--quiet", "--initial-branch=main")
     commit()
@@ -115,11 +118,13 @@ describe("scripts/release.mjs", () => {
     expect(state()).toEqual(before)
   }
 
-  it("writes the version everywhere, dates the changelog, packages the chart and says what comes next", () => {
+  it("writes the version everywhere, folds the changes, packages the chart and says what comes next", () => {
     const { status, stdout, stderr } = run(["99.1.0", "--date", "2026-03-04"])
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
     const changed = ["CHANGELOG.md", "Containerfile", "package.json", "package-lock.json", `${chart}/Chart.yaml`]
-    expect(stdout).toContain(`99.1.0: changed ${changed.join(", ")}; made dist/mirrord-operator-99.1.0.tgz\n`)
+    expect(stdout).toContain(
+      `99.1.0: changed ${[...changed, fragment].join(", ")}; made dist/mirrord-operator-99.1.0.tgz\n`
+    )
     for (const step of [
       "git tag v99.1.0",
       "docker build --file Containerfile --tag ghcr.io/braid-operator/braid:99.1.0 .",
@@ -128,19 +133,19 @@ describe("scripts/release.mjs", () => {
       expect(stdout).toContain(step)
     }
     expect(state()).toEqual({
-      changed: changed
-        .map((file) => ` M ${file}\n`)
+      changed: [...changed, fragment]
         .toSorted()
+        .map((file) => ` ${file === fragment ? "D" : "M"} ${file}\n`)
         .join(""),
       dist: ["mirrord-operator-99.1.0.tgz"]
     })
-    // Only lines with the version differ, but for the new heading.
-    const lines = git("diff", "--unified=0")
+    // Only lines with the version differ, but for the new section.
+    const lines = git("diff", "--unified=0", "--", ...changed.filter((file) => file !== "CHANGELOG.md"))
       .split("\n")
       .filter((line) => /^[+-](?![+-])/u.test(line))
-    expect(lines.filter((line) => !line.includes("99.1.0") && !line.includes(current))).toEqual(["+"])
+    expect(lines.filter((line) => !line.includes("99.1.0") && !line.includes(current))).toEqual([])
     expect(readFileSync(join(copy, "CHANGELOG.md"), "utf8")).toBe(
-      "# Changelog\n\n## [Unreleased]\n\n## [99.1.0] - 2026-03-04\n\n### Added\n\n- Something.\n"
+      "# Changelog\n\n## [99.1.0] - 2026-03-04\n\n### Added\n\n- Something.\n"
     )
     expect(readFileSync(join(copy, "dist/mirrord-operator-99.1.0.tgz"), "utf8")).toContain(
       "version: 99.1.0\nappVersion: 99.1.0\n"
@@ -162,10 +167,10 @@ describe("scripts/release.mjs", () => {
   it("can release the version that package.json has", () => {
     expect(run([current])).toMatchObject({
       status: 0,
-      stdout: expect.stringContaining(`${current}: changed CHANGELOG.md; made`) as string
+      stdout: expect.stringContaining(`${current}: changed CHANGELOG.md, ${fragment}; made`) as string
     })
     expect(readFileSync(join(copy, "CHANGELOG.md"), "utf8")).toMatch(
-      /## \[Unreleased\]\n\n## \[[^\]]+\] - \d{4}-\d{2}-\d{2}\n/u
+      /^# Changelog\n\n## \[[^\]]+\] - \d{4}-\d{2}-\d{2}\n/u
     )
   })
 
@@ -175,9 +180,9 @@ describe("scripts/release.mjs", () => {
     expect(stdout).toContain("would change CHANGELOG.md, Containerfile, package.json")
     expect(stdout).toContain("Nothing was changed.")
     expect(state()).toEqual(untouched)
-    write("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n")
+    rmSync(join(copy, fragment))
     commit()
-    refused(["99.1.0", "--dry-run"], "CHANGELOG.md: ## [Unreleased] is empty")
+    refused(["99.1.0", "--dry-run"], "CHANGELOG.md: there is no ## [99.1.0], and changelog.d is empty")
   })
 
   it.each([["1.2"], ["v99.0.0"], ["99.0.0+7"], ["latest"]])("refuses %s, which is no version", (version) => {
@@ -217,13 +222,13 @@ describe("scripts/release.mjs", () => {
       `${chart}/Chart.yaml`,
       readFileSync(join(copy, chart, "Chart.yaml"), "utf8").replace(/^appVersion: .*/mu, "appVersion: 9.9.9")
     )
-    write("CHANGELOG.md", "# Changelog\n")
+    rmSync(join(copy, fragment))
     commit()
     refused(
       ["0.0.1"],
       "the version is lower",
       "appVersion: found 9.9.9",
-      "CHANGELOG.md: there is neither ## [0.0.1] nor ## [Unreleased]"
+      "CHANGELOG.md: there is no ## [0.0.1], and changelog.d is empty"
     )
   })
   it("refuses where there is no helm", () => {
