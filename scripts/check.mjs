@@ -12,9 +12,9 @@ const help = `npm run check
 Types (tsc), lint with the walls between the rooms, the bounds of functions and lines, and comments (oxlint with
 scripts/lint-walls.mjs and scripts/lint-house.mjs), exports and files that nothing uses (knip), the format (oxfmt), the
 checks for code that uses Effect (effect-tsgo), programs of shell (scripts/check-shell.mjs, with shellcheck if it is on
-the search path), whether chart, image and operator have one version, and whether crds/, docs/reference and what the
-chart has from elsewhere are what their generators would write. All of them run, whatever the first ones find. The last
-lines say which of them found something, and how to put that right. Exit code 1 if any did.
+the search path), whether chart, image and operator have one version, and whether crds/, what the chart has from
+elsewhere and the generated pages of docs/ are what their generators would write. All of them run, whatever the first
+ones find. The last lines say which of them found something, and how to put that right. Exit code 1 if any did.
 
   --help  this text`
 
@@ -61,6 +61,10 @@ const parts = {
   reference: {
     command: [process.execPath, "scripts/generate-reference.mjs", "--check"],
     cure: "run `node scripts/generate-reference.mjs`, which writes docs/reference"
+  },
+  rooms: {
+    command: [process.execPath, "scripts/generate-rooms.mjs", "--check"],
+    cure: "say in `holds` of scripts/lint-walls.mjs what each room holds, and run `node scripts/generate-rooms.mjs`"
   },
   proportion: { command: [process.execPath, "scripts/proportion.mjs"], cure: "see why it cannot count lines" }
 }

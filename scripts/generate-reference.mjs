@@ -7,6 +7,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs"
 import { conditions } from "./reference/conditions.ts"
+import { conformance } from "./reference/conformance.ts"
 import { events } from "./reference/events.ts"
 import { metrics } from "./reference/metrics.ts"
 import { textOf } from "./reference/page.ts"
@@ -21,7 +22,7 @@ Writes docs/reference. --check only compares; exit code 1 names the pages that d
   process.exit(0)
 }
 
-const pages = [settings, events, conditions, metrics, spans, refusals]
+const pages = [settings, events, conditions, metrics, spans, refusals, conformance]
 const folder = new URL("../docs/reference/", import.meta.url)
 /** @param {URL} file */
 const read = (file) => {

@@ -1,9 +1,10 @@
 // @ts-check
 /**
- * Writes docs/routing.md; routing-document.ts has its text. A test fails when the page and the routing table differ.
+ * Writes docs/reference/routing.md; routing-document.ts has its text. A test fails when the page and the routing table
+ * differ.
  */
 
 import { writeFileSync } from "node:fs"
 import { routingDocument } from "./routing-document.ts"
 
-writeFileSync(new URL("../docs/routing.md", import.meta.url), routingDocument())
+writeFileSync(new URL("../docs/reference/routing.md", import.meta.url), routingDocument())

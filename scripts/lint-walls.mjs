@@ -43,7 +43,7 @@ const inApp = (...others) => [
 const inCluster = (...others) => ["src/**", ...others.map((room) => `lab/cluster/${room}`)]
 
 /** The rooms that each room may import beside itself. `/**` stands for the room and all rooms in it. */
-const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */ ({
+export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */ ({
   "src/domain": [],
   "src/domain/catalogue": inDomain(),
   "src/domain/server": inDomain("catalogue"),
@@ -140,6 +140,72 @@ const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */
   "lab/playground": ["src/**", "lab/memory", "lab/client", "lab/cluster/**", "lab/agent"],
   "lab/fuzz": ["src/**", "lab/client", "lab/cluster/**", "lab/agent", "lab/playground"],
   lab: ["src/**", "lab/**"]
+})
+
+/**
+ * The content of each room of `mayImport`, in one line, for the tables of CONTRIBUTING.md and
+ * docs/concepts/architecture.md (generate-rooms.mjs).
+ */
+export const holds = /** @type {Readonly<Record<string, string>>} */ ({
+  "src/domain": "decisions, data in and data out; the files of the folder itself are what its rooms share",
+  "src/domain/catalogue": "declarations for code, chart and pages at once: forms of settings, conditions",
+  "src/domain/server": "settings of the operator's server",
+  "src/domain/resources": "schemas of the custom resources, from which `crds/` is generated; merge patches, marks",
+  "src/domain/protocol": "the mirrord protocol as data; encoder, decoder and skipper follow from one description",
+  "src/domain/websocket": "frames of WebSockets (RFC 6455): headers, masks, fragments, close codes, UTF-8",
+  "src/domain/tracing": "spans of a session's trace and their attributes, and which traces are kept",
+  "src/domain/relay": "the routing table, the router `step` that carries it out, and the locks of ports",
+  "src/domain/leadership": "who leads, and how long a lease and its renewals last",
+  "src/domain/targets": "target paths, choice of pods and containers",
+  "src/domain/fleet/credentials": "kinds of cluster credentials, their renewal and end, PEM",
+  "src/domain/fleet": "configuration files and their differences, roles, names and identities of clusters",
+  "src/domain/agents": "settings of agents, and which agent can be used",
+  "src/domain/policies": "policies: to which targets they apply, and what they forbid",
+  "src/domain/policies/tls": "TLS configurations: what an agent gets of them, and when an agent has others",
+  "src/domain/sessions": "what to do next with a session: `plan` for a parent, `childPlan` for a child",
+  "src/domain/fleet/sharding": "which replica owns which member, and the reports on members",
+  "src/domain/copies": "copies of targets: requests, the copied pod, its life, the workload that it replaces",
+  "src/domain/branches": "branches of databases: requests, pods, engines, variables of sessions, two clusters alike",
+  "src/domain/events": "what `kubectl describe` and the log say of a session",
+  "src/domain/metrics": "the catalogue of metrics",
+  "src/domain/commands": "what `braid doctor`, `status`, `sessions`, `join` and others make of what they saw",
+  "src/ports": "interfaces of what the operator needs from the world: `KubeApi`, `Agents`, `FrameChannel`, member link",
+  "src/adapters":
+    "one folder for each technique; `stream`: what those over sockets share; `engines`: shell of branches",
+  "src/app/kernel": "what each capability stands on: controller, reflector, retries, Events, audit, log, traces",
+  "src/app/api": "the aggregated API: HTTP routes, upgrades, callers",
+  "src/app/relay": "the router with channels around it, and the locks of ports",
+  "src/app/fleet": "connections to the clusters, their credentials, and which clusters there are",
+  "src/app/leadership": "election, and the world as a leader may use it",
+  "src/app/fleet/sharding": "the members that a replica owns where replicas share them, and the reports on them",
+  "src/app/policies": "the policies of this cluster and of one session; the TLS configurations, for agents",
+  "src/app/branches": "makes branches of databases and follows them; their directory, by which sessions use them",
+  "src/app/sessions": "what both sides of sessions share",
+  "src/app/sessions/primary": "parents, and clients that attach to them",
+  "src/app/sessions/member": "children and sessions of one cluster, their agents and links",
+  "src/app/copies": "makes and ends copies of targets; on a primary orders them from its clusters",
+  "src/app/branches/sync": "branches that a primary has made in its default cluster",
+  "src/app/metrics": "the port of metrics",
+  "src/app/operator": "puts the list of capabilities together: settings, certificates, replicas",
+  "src/app/commands": "`braid doctor`, `status`, `sessions`, `branches`, `logs`, `join`, `leave`, `cleanup` and others",
+  "src/app": "the program `braid`",
+  "lab/memory": "an API server of objects in memory, without promises and timers",
+  "lab/vectors": "golden vectors of the protocol",
+  "lab/client": "the strict client",
+  "lab/cluster/wire": "encodings of the embedded cluster's API server",
+  "lab/cluster/schema": "schemas and defaults of kinds",
+  "lab/cluster/checks": "rules of built-in kinds",
+  "lab/cluster/store": "stored objects and watches",
+  "lab/cluster/network": "Services, and how dials find pods",
+  "lab/cluster/controllers": "controllers of built-in kinds",
+  "lab/cluster/http": "the API server over HTTP",
+  "lab/cluster/node": "the kubelet that runs pods as processes",
+  "lab/cluster": "the embedded cluster",
+  "lab/agent": "the reference agent",
+  "lab/simulation": "stories under virtual time, and their invariants",
+  "lab/playground": "`npm start`",
+  "lab/fuzz": "hostile input for operators",
+  lab: "[the workshop](lab/README.md), which the image does not hold; `src` never imports it"
 })
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Writes `docs/routing.md` from the routing table, for people. Rows that differ in name and version only are printed as
- * one row. The table itself is src/domain/relay/table.ts.
+ * Writes `docs/reference/routing.md` from the routing table, for people. Rows that differ in name and version only are
+ * printed as one row. The table itself is src/domain/routing/table.ts.
  */
 
 import { limits } from "../src/domain/relay/limits.ts"
@@ -59,7 +59,7 @@ export const routingDocument = (): string =>
     "One router serves one client connection and has its own connection to every member (a cluster, or in a " +
       "member operator an agent).",
     "One member is the *default*. The number in parentheses is the protocol version that the receiver needs. Sections",
-    "are those of the [wire protocol](protocol/wire.md).",
+    "are those of the [wire protocol](../protocol/wire.md).",
     "",
     "## From the client",
     "",

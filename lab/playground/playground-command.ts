@@ -68,7 +68,7 @@ const thingsToTry = (
   ),
   "",
   ...more,
-  "mirrord's own client is at https://mirrord.dev; docs/operations.md says what to do when something fails.",
+  "mirrord's own client is at https://mirrord.dev; docs/operating/runbooks.md says what to do when something fails.",
   "Ctrl-C ends everything and leaves nothing behind."
 ]
 

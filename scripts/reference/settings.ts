@@ -26,7 +26,7 @@ const further = [
     "–",
     "–",
     "",
-    "[the proxy](../operations.md#clusters-behind-a-proxy) for the API servers of members"
+    "[the proxy](../operating/fleet.md#clusters-behind-a-proxy) for the API servers of members"
   ],
   ["`KUBECONFIG`", "–", "–", "", "path of one file; without it the pod's service account is used"],
   [
@@ -34,14 +34,15 @@ const further = [
     "`false`",
     "`operator.pgBranching` …",
     "",
-    "whether [branches](../branching.md) are made; those of engines that are not built are refused"
+    "whether [branches](../operating/branching.md) are made; those of engines that are not built are refused"
   ],
   [
     "`OPERATOR_PG_BRANCH_CONFIG` and further, one per engine",
     "–",
     "–",
     "",
-    "path of [how branches are made](../branching.md#values-of-the-chart); the chart's `operator.pgBranchConfig` …"
+    "path of [how branches are made](../operating/branching.md#values-of-the-chart); " +
+      "the chart's `operator.pgBranchConfig` …"
   ]
 ]
 

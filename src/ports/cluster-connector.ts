@@ -12,7 +12,7 @@ import type { LinkRefused, LinkRequest } from "./member-link.ts"
 /** One cluster as this operator may use it. */
 export interface ClusterAccess {
   readonly api: KubeApi
-  /** Opens a link to the cluster's operator, through its API server (docs/member-link.md). */
+  /** Opens a link to the cluster's operator, through its API server (docs/concepts/member-link.md). */
   readonly link: (request: LinkRequest) => Effect.Effect<FrameChannel, LinkRefused>
 }
 

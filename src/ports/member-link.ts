@@ -1,6 +1,6 @@
 /**
  * The request for a link to a member's operator, and its refusal. An open link is a `FrameChannel`; `ClusterAccess`
- * opens it (docs/member-link.md).
+ * opens it (docs/concepts/member-link.md).
  */
 
 import { Data } from "effect"
@@ -21,7 +21,7 @@ export interface LinkRequest {
   readonly parametersInHeader: boolean
   /**
    * The asking leader's term, if a leader is elected there. A link of another term ends the session's links of this one
-   * (docs/member-link.md).
+   * (docs/concepts/member-link.md).
    */
   readonly term?: string
   /** The trace that the link belongs to, as W3C `traceparent`. */

@@ -22,7 +22,7 @@ const all = {
 const ofPrometheus = ["namespace", "job", "instance"]
 /** Values that the scraped operators do not show, as all credentials of theirs are renewed. */
 const elsewhere = ["due"]
-const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8")
+const runbooks = readFileSync(new URL("../../docs/operating/runbooks.md", import.meta.url), "utf8")
 
 /** An expression, and the labels that its words for people name. */
 interface Used {
@@ -139,8 +139,8 @@ describeHelm("monitoring", (helm) => {
   it("asks for an expression in each alert, and links its section of the runbook", () => {
     for (const { alert, annotations } of rulesOf(rendered)) {
       const anchor = asText(alert).toLowerCase()
-      expect(at(annotations, "runbook_url")).toMatch(new RegExp(`/docs/operations\\.md#${anchor}$`, "u"))
-      expect([alert, operations.includes(`\n### ${asText(alert)}\n`)]).toEqual([alert, true])
+      expect(at(annotations, "runbook_url")).toMatch(new RegExp(`/docs/operating/runbooks\\.md#${anchor}$`, "u"))
+      expect([alert, runbooks.includes(`\n### ${asText(alert)}\n`)]).toEqual([alert, true])
     }
   })
 

@@ -1,5 +1,6 @@
-import { cpSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { execFileSync } from "node:child_process"
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
@@ -18,22 +19,25 @@ const files = [
   "Containerfile",
   "charts",
   "crds",
+  "CONTRIBUTING.md",
+  "docs/concepts/architecture.md",
+  "docs/reference",
   "scripts/check.mjs",
   "scripts/check-shell.mjs",
   "scripts/check-versions.mjs",
   "scripts/generate-chart.mjs",
   "scripts/generate-crds.mjs",
+  "scripts/generate-reference.mjs",
+  "scripts/generate-rooms.mjs",
   "scripts/image.mjs",
   "scripts/lint-house.mjs",
   "scripts/lint-walls.mjs",
+  "scripts/proportion.mjs",
+  "scripts/reference",
   "scripts/regular-expressions.mjs",
   "scripts/release",
-  "src/domain/agents/agent-fields.ts",
-  "src/domain/clean-text.ts",
-  "src/domain/fleet/credentials/cluster-auth.ts",
-  "src/domain/fleet/configuration-fields.ts",
-  "src/domain/json.ts",
   "src/domain/resources",
+  "test/conformance",
   "test/seeds.json",
   "test/suites.ts",
   "test/support/property-seed.ts",
@@ -52,7 +56,30 @@ const knip = {
   ignoreExportsUsedInFile: { interface: true, type: true }
 }
 
+/** The files that this one imports by relative paths, and those that they import; each from the root. */
+const importsOf = (file: string, known = new Set<string>()): ReadonlySet<string> => {
+  if (known.has(file)) return known
+  known.add(file)
+  for (const [, path = ""] of readFileSync(join(root, file), "utf8").matchAll(/from "(\.[^"]+)"/gu))
+    importsOf(join(dirname(file), path), known)
+  return known
+}
+
+/** The files of the source from which the generators make theirs. */
+const sources = (): ReadonlyArray<string> =>
+  files
+    .filter((file) => /^scripts\/generate-[\w-]+\.mjs$/u.test(file))
+    .flatMap((file) => [...importsOf(file)])
+    .filter((file) => file.startsWith("src/"))
+
 export const copyCheckFiles = (target: string, more: ReadonlyArray<string> = []): void => {
-  for (const file of [...files, ...more]) cpSync(join(root, file), join(target, file), { recursive: true })
+  for (const file of new Set([...files, ...sources(), ...more]))
+    cpSync(join(root, file), join(target, file), { recursive: true })
+  for (const folder of ["src", "lab", "test"]) mkdirSync(join(target, folder), { recursive: true })
   writeFileSync(join(target, "knip.json"), JSON.stringify(knip))
+}
+
+/** Makes the pages of docs/reference of a copy, as far as it has the source; it needs `node_modules`. */
+export const makePages = (copy: string): void => {
+  execFileSync(process.execPath, [join(copy, "scripts/generate-reference.mjs")], { stdio: "pipe" })
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
-import { copyCheckFiles } from "./check-files.ts"
+import { copyCheckFiles, makePages } from "./check-files.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
 
@@ -69,6 +69,7 @@ export const unrunnable = (): ReadonlyArray<Unrunnable> =>
 
   it("passes, the check included", () => {
     spawnSync("oxfmt", ["test"], { cwd: copy })
+    makePages(copy)
     const { status, last, stdout } = run([])
     expect(stdout).toContain("check: passed")
     expect([last, status]).toEqual(["1 passed, 0 failed, 0 skipped", 0])

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { copyCheckFiles } from "./check-files.ts"
+import { copyCheckFiles, makePages } from "./check-files.ts"
 import { runProgram } from "./run-program.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
@@ -220,7 +220,7 @@ const allowed: ReadonlyArray<readonly [file: string, text: string]> = [
       "Schema]"
   ],
   ["src/domain/ports/folder-called-ports.ts", "export const x = 1"],
-  ["src/domain/fine/imports-domain.ts", 'export { x } from "../ports/folder-called-ports.ts"'],
+  ["src/domain/imports-domain.ts", 'export { x } from "./ports/folder-called-ports.ts"'],
   ["src/ports/imports-domain.ts", 'export { x } from "../domain/ports/folder-called-ports.ts"'],
   [
     "src/adapters/a/imports-inwards.ts",
@@ -372,6 +372,9 @@ const faults: ReadonlyArray<Fault> = [
 const changedByHand: ReadonlyArray<readonly [file: string, from: RegExp, to: string, names: string, part: string]> = [
   ["crds/mirrordpolicies.yaml", /$/u, "\n", "crds/mirrordpolicies.yaml", "crds"],
   ["charts/mirrord-operator/values.schema.json", /$/u, "\n", "charts/mirrord-operator/values.schema.json", "chart"],
+  ["docs/reference/events.md", /$/u, "\n", "docs/reference/events.md", "reference"],
+  ["test/conformance/router.json", /"yes"/u, '"no"', "docs/reference/conformance.md", "reference"],
+  ["CONTRIBUTING.md", /\| `src\/ports` \| /u, "| `src/ports` | all ", "CONTRIBUTING.md", "rooms"],
   [
     "charts/mirrord-operator/Chart.yaml",
     /^appVersion: .*/mu,
@@ -387,6 +390,7 @@ describe("npm run check", () => {
   let faulty: Awaited<ReturnType<typeof runProgram>>
   beforeAll(async () => {
     copy = copyOf(["src/domain/protocol"])
+    makePages(copy)
     const check = () => runProgram("npm", ["run", "check"], { cwd: copy, env })
     clean = await check()
     for (const { file, text } of faults) plant(copy, file, text)
@@ -427,7 +431,7 @@ describe("npm run check", () => {
   })
 
   it("runs every part, says how to put right what each found, and fails", () => {
-    expect(failed()).toBe("tsc, oxlint, knip, oxfmt, effect-tsgo, shell, versions, crds, chart")
+    expect(failed()).toBe("tsc, oxlint, knip, oxfmt, effect-tsgo, shell, versions, crds, chart, reference, rooms")
     for (const part of failed().split(", "))
       expect(faulty.stdout).toMatch(new RegExp(`^${part} found something\\. To put it right, .*\\.$`, "mu"))
     expect(faulty.status).not.toBe(0)

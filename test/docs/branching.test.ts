@@ -11,8 +11,8 @@ import type { BranchDatabaseSpec } from "../../src/domain/resources/branches/bra
 import { branchEngines, type BranchEngine } from "../../src/domain/resources/chart-switches.ts"
 import { bareBranchSpec } from "../support/branch-spec.ts"
 
-const security = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8")
-const page = readFileSync(new URL("../../docs/branching.md", import.meta.url), "utf8")
+const security = readFileSync(new URL("../../docs/operating/security.md", import.meta.url), "utf8")
+const page = readFileSync(new URL("../../docs/operating/branching.md", import.meta.url), "utf8")
 const crd: unknown = parse(readFileSync(new URL("../../crds/branchdatabases.yaml", import.meta.url), "utf8"))
 
 const settings = { imagePullSecrets: [], labels: {}, annotations: {}, dataLimit: "1Gi", stagingLimit: "1Gi" }

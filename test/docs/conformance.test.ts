@@ -1,86 +1,41 @@
 /**
- * docs/conformance.md: each row has an id, a rule, a state and what the state asks for; each test that it names is
- * there; and no rule is missing.
+ * The rules of test/conformance: each has an id, a state and what the state asks for; each test that a rule names is
+ * there; and no rule is missing. docs/reference/conformance.md is generated from them, and `npm run check` compares
+ * it.
  */
 
 import { existsSync, readFileSync } from "node:fs"
-import { join, relative } from "node:path"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
+import { documents, statuses } from "../../scripts/reference/conformance.ts"
 import { caseNames } from "./case-names.ts"
 
 const root = fileURLToPath(new URL("../..", import.meta.url))
-const page = readFileSync(join(root, "docs/conformance.md"), "utf8")
 
-/** The rules that each section has, by the first letter of their ids. */
+/** The rules that each document has, by the first letter of their ids. */
 const rules: Readonly<Record<string, number>> = { A: 13, W: 25, T: 15, U: 31, R: 198, D: 6, B: 97 }
-const states = ["yes", "part", "no", "n/a"] as const
-const nothing = "–"
 
-interface Row {
-  readonly id: string
-  readonly rule: string
-  readonly state: string
-  readonly proof: string
-  readonly missing: string
-  /** Cells behind the last column: there are none in a row that is well written. */
-  readonly more: ReadonlyArray<string>
-}
-
-/** Cells of a row. `|` stands in no cell, not even in a name: it would end the cell. */
-const cellsOf = (line: string): ReadonlyArray<string> =>
-  line
-    .split("|")
-    .slice(1, -1)
-    .map((cell) => cell.trim())
-
-const lines = page.split("\n")
-const rows: ReadonlyArray<Row> = lines.flatMap((line) => {
-  const [id = "", rule = "", state = "", proof = "", missing = "", ...more] = cellsOf(line)
-  return /^[A-Z]\d+$/u.test(id) ? [{ id, rule, state, proof, missing, more }] : []
-})
-
-/** A link of the column of proofs, with the names of the cases behind it. */
-interface Proof {
-  readonly id: string
-  /** From the project's root. */
-  readonly file: string
-  readonly names: ReadonlyArray<string>
-}
-
-const name = "`[^`]+`"
-const proof = String.raw`\[[^\]]+\]\((\S+)\)(?:: (${name}(?:, ${name})*))?`
-const proofs: ReadonlyArray<Proof> = rows.flatMap((row) =>
-  row.proof === nothing
-    ? []
-    : [...row.proof.matchAll(new RegExp(proof, "gu"))].map(([, path = "", names = ""]) => ({
-        id: row.id,
-        file: relative(root, join(root, "docs", path)),
-        names: names.match(new RegExp(name, "gu"))?.map((quoted) => quoted.slice(1, -1)) ?? []
-      }))
-)
+const rows = documents.flatMap((document) => document.rules)
+const proofs = rows.flatMap(({ id, tests = [] }) => tests.map(({ file, names }) => ({ id, file, names })))
 
 /** Files that are cases by themselves: a test plays each story of these folders, and looks at each sample's render. */
 const isCase = (file: string): boolean =>
   /^(?:lab\/simulation\/scenarios\/[\w-]+\.txt|test\/charts\/values\/\w+\.yaml)$/u.test(file)
 
-/** Whether the row says what its state asks for. */
-const isWhole = ({ missing, more, proof, rule, state }: Row): boolean => {
-  const isProved = proof !== nothing
-  const isExplained = missing !== nothing
-  if ([rule, proof, missing].includes("") || more.length > 0) return false
-  switch (state) {
+/** Whether the rule says what its state asks for. */
+const isWhole = ({ reason = "", rule, status, tests = [] }: (typeof rows)[number]): boolean => {
+  const isProved = tests.length > 0
+  if (rule === "" || rule.includes("|") || reason.includes("|")) return false
+  switch (status) {
     case "yes":
       return isProved
     case "part":
-      return isProved && isExplained
+      return isProved && reason !== ""
     default:
-      return isExplained && ["no", "n/a"].includes(state)
+      return reason !== "" && statuses.includes(status)
   }
 }
-
-const count = (letter: string, state?: string): number =>
-  rows.filter((row) => row.id.startsWith(letter) && (state === undefined || row.state === state)).length
 
 /** The number of rules that a part of a reference has, by what its rules look like. */
 const inReference = (file: string, heading: RegExp, rule: RegExp): number => {
@@ -111,26 +66,22 @@ const references = (): ReadonlyArray<readonly [letter: string, count: () => numb
   ]
 }
 
-describe("docs/conformance.md", () => {
-  it("has a row for each rule, in order, each id once", () => {
+describe("test/conformance", () => {
+  it("has each rule, in order, each id once", () => {
     const expected = Object.entries(rules).flatMap(([letter, last]) =>
       Array.from({ length: last }, (_, index) => `${letter}${index + 1}`)
     )
     expect(rows.map(({ id }) => id)).toEqual(expected)
+    expect(documents.map(({ letter }) => letter)).toEqual(Object.keys(rules))
   })
 
   it.each(existsSync(join(root, "../shared/reference")) ? references() : [])(
-    "has as many rows in section %s as the reference has rules",
+    "has as many rules in document %s as the reference has",
     (letter, rulesThere) => expect(rulesThere()).toBe(rules[letter])
   )
 
-  it("has a state in each row, with the proof or the sentence that the state asks for", () => {
+  it("has a state in each rule, with the proof or the reason that the state asks for", () => {
     expect(rows.filter((row) => !isWhole(row))).toEqual([])
-  })
-
-  it("writes each proof as a link with names behind it", () => {
-    const whole = new RegExp(`^(?:${proof})(?:; ${proof})*$`, "u")
-    expect(rows.filter((row) => row.proof !== nothing && !whole.test(row.proof))).toEqual([])
   })
 
   it("names only tests that are there", () => {
@@ -143,18 +94,10 @@ describe("docs/conformance.md", () => {
     const lost = proofs.flatMap(({ file, id, names }) => {
       if (!existsSync(join(root, file))) return [`${id}: ${file} is not there`]
       if (isCase(file)) return []
-      if (!file.startsWith("test/") || names.length === 0)
-        return [`${id}: ${file} is no test, or has no name behind it`]
+      if (!file.startsWith("test/") || names.length === 0) return [`${id}: ${file} is no test, or has no name`]
       return names.filter((wanted) => !casesOf(file).has(wanted)).map((wanted) => `${id}: ${file} has no ${wanted}`)
     })
     expect(lost).toEqual([])
-  })
-
-  it("counts right in its first table", () => {
-    const counts = (letter: string): string =>
-      [letter, count(letter), ...states.map((state) => count(letter, state))].join(" | ")
-    const table = lines.flatMap((line) => /^\| \[[^\]]+\]\(#[\w-]+\) \| ([A-Z] .*) \|$/u.exec(line)?.slice(1) ?? [])
-    expect(table).toEqual(Object.keys(rules).map(counts))
   })
 })
 

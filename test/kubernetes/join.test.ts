@@ -21,12 +21,14 @@ import { untilTrue } from "../support/until-true.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 
 const repository = fileURLToPath(new URL("../..", import.meta.url))
-const page = readFileSync(join(repository, "docs/operations.md"), "utf8")
+const pages = ["fleet", "runbooks"]
+  .map((name) => readFileSync(join(repository, `docs/operating/${name}.md`), "utf8"))
+  .join("\n")
 
-/** The commands of the first block under a heading of docs/operations.md. */
+/** The commands of the first block under a heading of docs/operating/fleet.md and runbooks.md. */
 const documented = (heading: string): string => {
-  const [, commands] = new RegExp(`^#+ ${heading}$[^]*?^\`\`\`sh$([^]*?)^\`\`\`$`, "mu").exec(page) ?? []
-  if (commands === undefined) throw new Error(`docs/operations.md has no commands under ${heading}`)
+  const [, commands] = new RegExp(`^#+ ${heading}$[^]*?^\`\`\`sh$([^]*?)^\`\`\`$`, "mu").exec(pages) ?? []
+  if (commands === undefined) throw new Error(`docs/operating has no commands under ${heading}`)
   return commands
 }
 

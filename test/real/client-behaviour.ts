@@ -1,6 +1,6 @@
 /**
  * The behaviour of mirrord's own client while parts of its session go and come back, always with requests under way.
- * docs/client-behaviour.md is the table of what these tests prove.
+ * docs/operating/client-behaviour.md is the table of what these tests prove.
  */
 
 import { afterEach, beforeAll, expect, it } from "vitest"

@@ -1,6 +1,6 @@
 /**
- * The ends of sessions under mirrord's own client: what was needed stays away too long. docs/client-behaviour.md is the
- * table of what these tests prove.
+ * The ends of sessions under mirrord's own client: what was needed stays away too long.
+ * docs/operating/client-behaviour.md is the table of what these tests prove.
  */
 
 import { afterEach, beforeAll, expect, it } from "vitest"

@@ -30,7 +30,7 @@ const startedAtOnce = 4
 /**
  * Seconds between two pings of a client. A client notices a stopped leader by its pings, and comes back an interval or
  * two later. Longer than a Lease lives, because the client would otherwise come to the stopped leader again, where an
- * API server lets it wait for ever (docs/operations.md).
+ * API server lets it wait for ever (docs/operating/runbooks.md).
  */
 const pingInterval = 20
 
@@ -204,8 +204,8 @@ export const failoverCases = <Real extends AnyRealPlayground>(
       const before = { there: whatIsThere(), reconnects: reconnects() }
       const pid = processOf(stopped)
       const log = await logOf(real.playground(), stopped)
-      // Nobody can call back requests that are under way when the leader stops (docs/decisions.md), and heartbeats
-      // carry no version.
+      // Requests that are under way when the leader stops cannot be called back (docs/concepts/decisions.md), and
+      // heartbeats carry no version.
       await until("a moment without a heartbeat", () =>
         callsOf(real.playground(), stopped, Date.now() - 500).every((call) => isOfLease(call) || !isAct(call))
           ? true

@@ -110,7 +110,7 @@ monitoring.{{ $name }} is on, but operator.metrics is off: nothing is made, as t
 {{- end }}
 {{- if and (include "braid.hasBranches" .) (not (include "braid.hasAdmissionPolicies" .)) }}
 
-This cluster has Kubernetes {{ .Capabilities.KubeVersion.Version }}. Before 1.30 an API server cannot ask whether a user who orders a branch of a database may connect to its target, so whoever may create branchdatabases{{ if include "braid.copiesBranches" . }} in namespace {{ .Values.namespace }} can have one made of any workload of the default cluster{{ else }} in a namespace can have one made of any workload there{{ end }}. Give that right only to those who may connect to all of these targets, or upgrade the cluster. docs/security.md says what remains.
+This cluster has Kubernetes {{ .Capabilities.KubeVersion.Version }}. Before 1.30 an API server cannot ask whether a user who orders a branch of a database may connect to its target, so whoever may create branchdatabases{{ if include "braid.copiesBranches" . }} in namespace {{ .Values.namespace }} can have one made of any workload of the default cluster{{ else }} in a namespace can have one made of any workload there{{ end }}. Give that right only to those who may connect to all of these targets, or upgrade the cluster. docs/operating/security.md says what remains.
 {{- end }}
 {{- $inline := list }}
 {{- range $name, $cluster := $multi.clusters }}

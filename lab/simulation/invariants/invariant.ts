@@ -23,7 +23,7 @@ export interface Invariant {
   readonly id: string
   /** Only for worlds with branches of databases. */
   readonly ofBranches?: true
-  /** The rule as a sentence; docs/failures.md has the same words. */
+  /** The rule as a sentence; docs/concepts/failures.md has the same words. */
   readonly sentence: string
   /**
    * Begins a checker for one story. It runs before the world exists, so only the checker itself may ask for the world.

@@ -1,6 +1,6 @@
 /**
  * All invariants, in the order in which they are asked. Each has a file of its own, whose name begins with its code,
- * and a paragraph in docs/failures.md.
+ * and a paragraph in docs/concepts/failures.md.
  */
 
 import { branchInvariants } from "./branch-invariants.ts"

@@ -53,7 +53,7 @@ const terminationGrace = 10_000
 const replacedAfter = 60_000
 /** After so long without an answer the dial of an agent is given up, ms, as by `dialAgent`. */
 const dialTimeout = 10_000
-/** Time between two WebSocket pings on a member link, ms (docs/member-link.md). */
+/** Time between two WebSocket pings on a member link, ms (docs/concepts/member-link.md). */
 const linkPulse = 30_000
 
 const agentSettings = {

@@ -14,7 +14,7 @@ import { Flow, type Network, type NetworkConnection, type Place } from "./networ
  */
 const probeEvery = 15_000
 const keepAlive = 150_000
-/** After how long without a ping a member gives up a link that was pinged, ms (docs/member-link.md). */
+/** After how long without a ping a member gives up a link that was pinged, ms (docs/concepts/member-link.md). */
 const pingsAwaited = 105_000
 
 /** Bytes that the network takes before a sender's bytes count as queued. */
@@ -31,7 +31,7 @@ export interface PipeOptions {
   readonly right: PipeEnd
   /**
    * Time between two WebSocket pings from the left end, ms; two unanswered pings end the pipe for that end
-   * (docs/member-link.md).
+   * (docs/concepts/member-link.md).
    */
   readonly pulse?: number
   /** The right end never notices by itself that the left end has vanished, as an agent does not (agent.md §3.6). */

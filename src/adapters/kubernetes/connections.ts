@@ -1,7 +1,7 @@
 /**
  * Connections to one API server: HTTP/2 for requests without a body, which most are, and HTTP/1.1 for the others.
  * Node's HTTP/2 client never comes back, and takes all memory, where a request is given up before its body is sent
- * (docs/decisions.md).
+ * (docs/concepts/decisions.md).
  */
 
 import type { RequestOptions } from "node:https"

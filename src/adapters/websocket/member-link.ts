@@ -1,6 +1,6 @@
 /**
  * Opens a link: the WebSocket from a primary's operator to a member's operator, through the member's API server, and
- * the pings that keep it alive (docs/member-link.md).
+ * the pings that keep it alive (docs/concepts/member-link.md).
  *
  * Not here: when a link is opened or opened anew, and the frames on it (websocket-channel.ts).
  */
@@ -26,7 +26,7 @@ import { noteListeners } from "./added-listeners.ts"
 import { withSharedContext } from "./shared-secure-context.ts"
 import { WebSocketChannel } from "./websocket-channel.ts"
 
-/** Time between two WebSocket pings, ms. After two unanswered pings the member is lost (docs/member-link.md). */
+/** Time between two WebSocket pings, ms. A member is lost after two unanswered ones (docs/concepts/member-link.md). */
 const pingEvery = 30_000
 /** How much of a refusal is read, in bytes. */
 const largestRefusal = 64 * 1024

@@ -4,7 +4,7 @@
  * Not here: sending pings (member-link.ts). The real client never pings, so its silence means nothing.
  */
 
-/** Silence after which a link that was pinged before is lost, ms: three missed pings (docs/member-link.md). */
+/** Silence after which a link that was pinged before is lost, ms: three missed pings (docs/concepts/member-link.md). */
 export const maxSilence = 100_000
 
 /** Checks within the longest silence. The socket is lost at the check after these. */

@@ -20,8 +20,8 @@ export interface Deed {
 }
 
 /**
- * Asks the API server for a right that it could not check itself (docs/decisions.md, "What the API server has checked,
- * and what we ask it").
+ * Asks the API server for a right that it could not check itself (docs/concepts/decisions.md, "What the API server has
+ * checked, and what we ask it").
  */
 export const mayDo = (
   api: KubeApi,
@@ -42,6 +42,6 @@ export const mayDo = (
       })
     )
 
-/** Whether the caller may drive sessions here, as a primary's identity may (docs/member-link.md). */
+/** Whether the caller may drive sessions here, as a primary's identity may (docs/concepts/member-link.md). */
 export const mayDriveSessions = (api: KubeApi, caller: Caller): Effect.Effect<boolean, ApiError> =>
   mayDo(api, caller, { group: mirrordClusterSessions.group, resource: mirrordClusterSessions.plural, verb: "create" })

@@ -1,6 +1,6 @@
 /**
  * Tells the log of a session whose certificate comes in with another Kubernetes user than the session was started by.
- * Refuses nothing: behind assumed roles the name changes with every renewed credential (docs/decisions.md).
+ * Refuses nothing: behind assumed roles the name changes with every renewed credential (docs/concepts/decisions.md).
  */
 
 import { Effect } from "effect"

@@ -15,7 +15,7 @@ export const agentSettings = {
     form: "truth",
     default: false,
     value: "agent.tls",
-    about: "`true`: agents speak [TLS](../security.md#tls-with-agents)"
+    about: "`true`: agents speak [TLS](../operating/security.md#tls-with-agents)"
   },
   agentPort: {
     variable: "OPERATOR_AGENT_PORT",

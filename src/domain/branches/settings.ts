@@ -14,7 +14,7 @@ export const branchSettings = {
     form: "bound",
     default: usualBounds.branchesPerNamespace,
     value: "bounds.branchesPerNamespace",
-    about: "branches of databases of one namespace at a time: [limits](../operations.md#limits)"
+    about: "branches of databases of one namespace at a time: [limits](../operating/policies.md#limits)"
   },
   branches: {
     variable: "OPERATOR_BRANCHES",

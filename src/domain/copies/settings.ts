@@ -10,7 +10,7 @@ export const copySettings = {
     value: "operator.copyTarget.enabled",
     about:
       "whether targets are copied. Without copies jobs and cronjobs are no targets, and the operator needs " +
-      "[fewer rights](../security.md#the-operators-account)"
+      "[fewer rights](../operating/security.md#the-operators-account)"
   },
   copiesUseAgentImage: {
     variable: "OPERATOR_COPY_TARGET_USE_AGENT_IMAGE",

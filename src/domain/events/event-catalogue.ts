@@ -17,7 +17,7 @@ interface Entry {
     | "MirrordOperator"
     | "MirrordCluster"
     | "BranchDatabase"
-  /** When the Event is recorded; for docs/operations.md. */
+  /** When the Event is recorded; for docs/reference/events.md. */
   readonly when: string
 }
 
@@ -27,7 +27,7 @@ const operator = "MirrordOperator"
 const cluster = "MirrordCluster"
 const branch = "BranchDatabase"
 
-/** Every Event that an operator records, by its reason. docs/operations.md has the same table; a test compares. */
+/** Every Event that an operator records, by its reason; docs/reference/events.md has the same table. */
 export const eventCatalogue = {
   Accepted: { type: "Normal", on: parent, when: "the operator has seen the session and recorded its children" },
   Pending: { type: "Normal", on: parent, when: "the session is in phase `Pending`: its clusters are being prepared" },

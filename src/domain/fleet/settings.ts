@@ -27,8 +27,8 @@ export const fleetSettings = {
     cure: "write kubeconfigSecrets, kubeconfigFile, kubeconfigDirectory, clusterApi or clusterProfile",
     about:
       "some of `kubeconfigSecrets`, `kubeconfigFile`, `kubeconfigDirectory`, `clusterApi` and `clusterProfile`, " +
-      "separated by commas: [clusters are found](../operations.md#clusters-found-by-their-kubeconfigs) by Secrets " +
-      "with kubeconfigs, by files, by Cluster API or by ClusterProfile"
+      "separated by commas: [clusters are found](../operating/clouds.md#clusters-found-by-their-kubeconfigs) by " +
+      "Secrets with kubeconfigs, by files, by Cluster API or by ClusterProfile"
   },
   clusterApiNamespace: {
     variable: "OPERATOR_CLUSTER_API_NAMESPACE",
@@ -42,8 +42,8 @@ export const fleetSettings = {
     variable: "OPERATOR_KUBECONFIG_FILE",
     form: "path",
     about:
-      "path of the [kubeconfig](../operations.md#clusters-of-kubeconfig-files) of `kubeconfigFile`; the chart's " +
-      "`operator.multiCluster.kubeconfigFileSecret`"
+      "path of the [kubeconfig](../operating/clouds.md#clusters-of-kubeconfig-files) of `kubeconfigFile`; the " +
+      "chart's `operator.multiCluster.kubeconfigFileSecret`"
   },
   kubeconfigDirectory: {
     variable: "OPERATOR_KUBECONFIG_DIRECTORY",
@@ -63,7 +63,7 @@ export const fleetSettings = {
     variable: "OPERATOR_ACCESS_PROVIDERS",
     form: "path",
     about:
-      "path of `access-providers.yaml`, the [programs](../operations.md#clusters-by-clusterprofile) that give " +
+      "path of `access-providers.yaml`, the [programs](../operating/clouds.md#clusters-by-clusterprofile) that give " +
       "credentials; the chart's `operator.multiCluster.accessProviders`"
   },
   isMember: {
@@ -80,7 +80,7 @@ export const fleetSettings = {
     value: "operator.multiClusterMemberRequirePrimary",
     about:
       "`true` refuses sessions of primaries that do not say " +
-      "[which cluster they are](../operations.md#a-second-primary)"
+      "[which cluster they are](../operating/fleet.md#a-second-primary)"
   },
   sharding: {
     variable: "OPERATOR_MULTI_CLUSTER_SHARDING",
@@ -89,6 +89,7 @@ export const fleetSettings = {
     value: "operator.multiCluster.sharding",
     where: "primary",
     about:
-      "`true` lets the replicas of a primary [share the clusters](../operations.md#replicas-that-share-the-clusters)"
+      "`true` lets the replicas of a primary " +
+      "[share the clusters](../operating/installation.md#replicas-that-share-the-clusters)"
   }
 } as const satisfies SettingCard

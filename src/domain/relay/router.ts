@@ -1,5 +1,5 @@
 /**
- * The router: one client connection, N members, as a pure machine. docs/routing.md is its readable form.
+ * The router: one client connection, N members, as a pure machine. docs/reference/routing.md is its readable form.
  *
  * Not here: where a message goes (table.ts), and how that is carried out (from-client.ts, from-member.ts).
  */

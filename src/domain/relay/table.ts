@@ -1,8 +1,8 @@
 /**
- * The routing table: for every message of either direction, where it goes and why; docs/routing.md is printed from it.
- * Code acts on `action` and the treatment `fromDefault`, and on `since` where `gatedBy` is `router`; the log uses
- * `reason`. `to` and the treatments describe: the type ties `to` to the action, and a test sees every message take that
- * way. `lost` is for people alone. Carrying the rows out: from-client.ts, from-member.ts. Source of the reasons:
+ * The routing table: for every message of either direction, where it goes and why; docs/reference/routing.md is printed
+ * from it. Code acts on `action` and the treatment `fromDefault`, and on `since` where `gatedBy` is `router`; the log
+ * uses `reason`. `to` and the treatments describe: the type ties `to` to the action, and a test sees every message take
+ * that way. `lost` is for people alone. Carrying the rows out: from-client.ts, from-member.ts. Source of the reasons:
  * wire.md §8 and §9.
  */
 

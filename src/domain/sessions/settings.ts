@@ -4,7 +4,7 @@ import type { SettingCard } from "../catalogue/setting.ts"
 import { usualPodlessMillis } from "./podless.ts"
 import { usualBounds } from "./session-bounds.ts"
 
-const limit = (what: string): string => `${what} at a time: [limits](../operations.md#limits)`
+const limit = (what: string): string => `${what} at a time: [limits](../operating/policies.md#limits)`
 
 export const sessionSettings = {
   sessionsPerUser: {
@@ -56,7 +56,8 @@ export const sessionSettings = {
     value: "operator.noPodTargetsSessionTimeoutMillis",
     isUnsetBy0: true,
     cure: "write for example 120000, or leave it out for 60000",
-    about: "milliseconds that a running session waits for a pod of its target: [limits](../operations.md#limits)"
+    about:
+      "milliseconds that a running session waits for a pod of its target: [limits](../operating/policies.md#limits)"
   },
   addsSessionKey: {
     variable: "OPERATOR_INJECT_SESSION_KEY_HEADER",

@@ -8,7 +8,7 @@ import { exposition } from "../../../src/app/metrics/exposition.ts"
 import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { readSeries, scrapeAfterSession, separately } from "../../support/scrape.ts"
 
-/** The stated bounds (docs/operations.md): series of one cluster of a fleet, and all others. */
+/** The stated bounds (docs/operating/observability.md): series of one cluster of a fleet, and all others. */
 const mostOfCluster = 7
 const mostOthers = 200
 

@@ -1,12 +1,12 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import { conditionCatalogue } from "../../../src/domain/catalogue/conditions.ts"
 import type { SessionEvent } from "../../../src/domain/events/event-catalogue.ts"
 import { parentEvents } from "../../../src/domain/events/parent-events.ts"
 import type {
   ClusterSessionStatus,
   MirrordMultiClusterSession
 } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
-import { conditionCatalogue } from "../../../src/domain/catalogue/conditions.ts"
 import { perform, step } from "../sessions/session-steps.ts"
 import { a, b, c, SessionWorld } from "../sessions/session-world.ts"
 

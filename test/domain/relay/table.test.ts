@@ -45,8 +45,8 @@ describe("the routing table", () => {
     }
   })
 
-  it("is what docs/routing.md says (else: node scripts/generate-routing-doc.mjs)", () => {
-    expect(readFileSync(new URL("../../../docs/routing.md", import.meta.url), "utf8")).toBe(routingDocument())
+  it("is what docs/reference/routing.md says (else: node scripts/generate-routing-doc.mjs)", () => {
+    expect(readFileSync(new URL("../../../docs/reference/routing.md", import.meta.url), "utf8")).toBe(routingDocument())
   })
 })
 

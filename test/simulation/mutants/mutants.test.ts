@@ -11,7 +11,8 @@ const update = "run `node test/simulation/mutants/search.ts` to look for them an
 describe("planted mistakes", () => {
   it("are at least 14", () => expect(mutants.length).toBeGreaterThanOrEqual(14))
 
-  it("are all in the table of docs/simulation.md", () => expect(tableInDocs(), update).toBe(tableOf(mutants)))
+  it("are all in the table of docs/reference/planted-mistakes.md", () =>
+    expect(tableInDocs(), update).toBe(tableOf(mutants)))
 
   it.each(mutants)("$name still has its place in the program", ({ edits }) => {
     expect(edits.length).toBeGreaterThan(0)

@@ -1,7 +1,7 @@
 /**
  * `node test/simulation/mutants/search.ts [NAME…]`: tells every planted mistake the stories from 1 on, notes the first
- * that finds it in its file, and writes the table in docs/simulation.md. Run it after a change of verbs, weights or
- * invariants.
+ * that finds it in its file, and writes the table in docs/reference/planted-mistakes.md. Run it after a change of
+ * verbs, weights or invariants.
  */
 
 import { readFileSync, writeFileSync } from "node:fs"

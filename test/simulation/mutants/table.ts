@@ -1,10 +1,10 @@
-/** The table of planted mistakes in docs/simulation.md. */
+/** The table of planted mistakes in docs/reference/planted-mistakes.md. */
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { Mutant } from "./mutant.ts"
 
-const page = fileURLToPath(new URL("../../../docs/simulation.md", import.meta.url))
+const page = fileURLToPath(new URL("../../../docs/reference/planted-mistakes.md", import.meta.url))
 const begin = "<!-- planted mistakes: written by test/simulation/mutants -->"
 const end = "<!-- end of planted mistakes -->"
 
@@ -26,10 +26,7 @@ export const tableInDocs = (): string | undefined => {
 
 /** Replaces the table in the docs. */
 export const writeTable = (table: string): void => {
-  const text = existsSync(page) ? readFileSync(page, "utf8") : "# The simulation\n"
+  const text = existsSync(page) ? readFileSync(page, "utf8") : "# Planted mistakes\n"
   const block = `${begin}\n${table}\n${end}`
-  writeFileSync(
-    page,
-    section.test(text) ? text.replace(section, () => block) : `${text}\n## Planted mistakes\n\n${block}\n`
-  )
+  writeFileSync(page, section.test(text) ? text.replace(section, () => block) : `${text}\n${block}\n`)
 }

@@ -88,6 +88,6 @@ export const madeCredentials = (
         }
       : unusable(
           `${none}: ${made.failure}.`,
-          `The section of docs/operations.md on ${sections[auth._tag]} says what the operator needs.`
+          `The section of docs/operating/clouds.md on ${sections[auth._tag]} says what the operator needs.`
         )
   })

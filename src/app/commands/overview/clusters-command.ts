@@ -16,7 +16,7 @@ import type { KubeConfigChoice } from "../user-kube-config.ts"
 import { chosenCluster, unanswered, type Unanswered } from "./ask-cluster.ts"
 import { type Output, tell, type Told } from "./tell.ts"
 
-/** For programs; docs/operations.md describes it. */
+/** For programs; docs/operating/commands.md describes it. */
 const value = ({ metadata, spec, status }: MirrordCluster): object => {
   const ready = findCondition(status.conditions, clusterReady)
   const { authType } = spec

@@ -16,7 +16,7 @@ export interface ClusterReport {
   readonly findings: ReadonlyArray<Finding>
 }
 
-/** The whole report; docs/operations.md describes its JSON. */
+/** The whole report; docs/operating/commands.md describes its JSON. */
 export interface DoctorReport {
   /** The version of this program, not of an operator. */
   readonly version: string

@@ -12,7 +12,7 @@ import { timeOf } from "../../resources/object-meta.ts"
 import { fromKubeTarget } from "../../targets/kube-target.ts"
 import { formatTargetPath } from "../../targets/target-path.ts"
 
-/** A branch as `braid branches` shows it; docs/operations.md describes its JSON. */
+/** A branch as `braid branches` shows it; docs/operating/commands.md describes its JSON. */
 export interface BranchRow {
   readonly name: string
   /** Where people list and stop it; its database may be in another namespace of another cluster. */

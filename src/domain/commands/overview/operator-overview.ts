@@ -21,7 +21,7 @@ export interface FleetRow {
   readonly reason: string | undefined
 }
 
-/** The content of `braid status`; docs/operations.md describes its JSON. */
+/** The content of `braid status`; docs/operating/commands.md describes its JSON. */
 export interface OperatorOverview {
   readonly version: string
   readonly protocolVersion: string | undefined

@@ -24,7 +24,7 @@ export interface SessionCluster {
   readonly reason: string | undefined
 }
 
-/** A session as `braid sessions` shows it; docs/operations.md describes its JSON. */
+/** A session as `braid sessions` shows it; docs/operating/commands.md describes its JSON. */
 export interface SessionRow {
   readonly name: string
   readonly kind: "MirrordMultiClusterSession" | "MirrordClusterSession"

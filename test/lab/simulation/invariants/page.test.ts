@@ -1,6 +1,6 @@
 /**
- * Compares docs/failures.md with the invariants: every rule of its sections 1 to 3 has the words that a broken story
- * prints.
+ * Compares docs/concepts/failures.md with the invariants: every rule of its sections 1 to 3 has the words that a broken
+ * story prints.
  */
 
 import { readFileSync } from "node:fs"
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import { invariants } from "../../../../lab/simulation/invariants/invariants.ts"
 
-const page = readFileSync(fileURLToPath(new URL("../../../../docs/failures.md", import.meta.url)), "utf8")
+const page = readFileSync(fileURLToPath(new URL("../../../../docs/concepts/failures.md", import.meta.url)), "utf8")
 
 /** The paragraphs that begin with a number in bold and an invariant's code, as one line each, by code. */
 const rules: ReadonlyMap<string, string> = new Map(
@@ -22,7 +22,7 @@ const rules: ReadonlyMap<string, string> = new Map(
 /** The page may cite failures in a bracket before the full stop of the sentence. */
 const withoutCitations = (text: string): string => text.replaceAll(/ \([^)]*\u00a7[^)]*\)/gu, "")
 
-describe("docs/failures.md", () => {
+describe("docs/concepts/failures.md", () => {
   it("has a rule for each invariant, and no other", () => {
     expect([...rules.keys()].toSorted()).toEqual(invariants.map(({ id }) => id).toSorted())
   })
