@@ -6,10 +6,10 @@
  */
 
 import type { Redacted } from "effect"
-import { originAnnotations } from "../../domain/branches/sync/synced-branch.ts"
 import { awaitedFrom } from "../../domain/branches/branch-plan.ts"
 import type { KnownUses } from "../../domain/branches/branch-sessions.ts"
 import type { PodlessJob } from "../../domain/branches/migrations/migration-plan.ts"
+import { originAnnotations } from "../../domain/branches/sync/synced-branch.ts"
 import { type ObjectMeta, timeOf } from "../../domain/resources/object-meta.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 
