@@ -3,8 +3,9 @@
  * which credentials, is decided in src/app/fleet.
  */
 
-import { Context, type Effect, type Redacted, type Scope } from "effect"
+import { Context, type Effect, type Scope } from "effect"
 import type { MemberConfiguration } from "../domain/fleet/configuration.ts"
+import type { MemberCredentials } from "../domain/fleet/credentials/member-credentials.ts"
 import type { FrameChannel } from "./frame-channel.ts"
 import type { KubeApi } from "./kube-api.ts"
 import type { LinkRefused, LinkRequest } from "./member-link.ts"
@@ -21,11 +22,6 @@ export interface MemberAccess extends ClusterAccess {
   /** New requests and links carry these credentials. Watches, links and requests that have begun go on. */
   readonly reauthenticate: (credentials: MemberCredentials) => void
 }
-
-/** The content of the Secret `mirrord-cluster-<name>`; the cluster's `authType` says which part is used. */
-export type MemberCredentials =
-  | { readonly _tag: "BearerToken"; readonly token: Redacted.Redacted<string> }
-  | { readonly _tag: "ClientCertificate"; readonly certificatePem: string; readonly keyPem: Redacted.Redacted<string> }
 
 /** Makes accesses to clusters. An access lives as long as its scope. */
 export class ClusterConnector extends Context.Service<

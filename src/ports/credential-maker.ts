@@ -8,7 +8,7 @@
 import { Context, Effect } from "effect"
 import type { MemberConfiguration } from "../domain/fleet/configuration.ts"
 import type { MadeAuth } from "../domain/fleet/credentials/cluster-auth.ts"
-import type { MemberCredentials } from "./cluster-connector.ts"
+import type { MemberCredentials } from "../domain/fleet/credentials/member-credentials.ts"
 
 /** Credentials for a cluster. */
 export interface NewCredentials {

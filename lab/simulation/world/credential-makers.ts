@@ -9,7 +9,7 @@ import { Clock, Effect, Redacted } from "effect"
 import { makePluginCredentials } from "../../../src/app/fleet/plugin-credentials.ts"
 import type { AccessProvider } from "../../../src/domain/fleet/access-providers.ts"
 import { type ExecFailure, execPatienceSecs } from "../../../src/domain/fleet/credentials/exec-credential.ts"
-import { longestMakingPause } from "../../../src/domain/fleet/credentials/made-credentials.ts"
+import { maxMakingPause } from "../../../src/domain/fleet/credentials/made-credentials.ts"
 import { asString, at } from "../../../src/domain/json.ts"
 import type { MakeCredentials } from "../../../src/ports/credential-maker.ts"
 import type { AccountTokens } from "./account-tokens.ts"
@@ -24,7 +24,7 @@ const usual = 200
 const slow = 5_000
 const hung = execPatienceSecs * 1_000
 /** After an answer that was none, a process asks again within this time, ms: the longest pause with its jitter. */
-const longestWait = 1.25 * longestMakingPause
+const longestWait = 1.25 * maxMakingPause
 
 export const accessProviders: ReadonlyArray<AccessProvider> = [
   {

@@ -38,7 +38,7 @@ import {
 import { type FleetCluster, toFleetCluster } from "./fleet-cluster.ts"
 import { followCredentials } from "./follow-credentials.ts"
 import { type JudgeIdentity, makeIdentityPins } from "./identity-pins.ts"
-import { makeRenewalPace } from "./renewal-pace.ts"
+import { makeRenewalTurns } from "./renewal-turns.ts"
 import type { ReportedClusters } from "./reported-clusters.ts"
 import { engageReported, eventsOfReported, followReports } from "./reported-connection.ts"
 
@@ -286,7 +286,7 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
       scope,
       credentials: makeCredentialWatch({ api: connector.own.api, namespace, scope }),
       places: Semaphore.makeUnsafe(mostConnecting),
-      renewalTurn: yield* makeRenewalPace,
+      renewalTurn: yield* makeRenewalTurns,
       judgeIdentity: makeIdentityPins({ api: connector.own.api, namespace, sha256Hex }),
       joined: new Map(),
       clusters: new Map(),

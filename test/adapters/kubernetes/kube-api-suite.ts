@@ -1,6 +1,6 @@
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { beforeEach, describe, expect, it } from "vitest"
-import type { MemberToken } from "../../../src/app/fleet/member-credentials.ts"
+import type { MemberToken } from "../../../src/domain/fleet/credentials/member-credentials.ts"
 import { at } from "../../../src/domain/json.ts"
 import { configMaps, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"

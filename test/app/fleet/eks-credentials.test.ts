@@ -1,23 +1,14 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { nextMaking, nothingMade } from "../../../src/app/fleet/made-credentials.ts"
 import type { ClusterAuth } from "../../../src/domain/fleet/credentials/cluster-auth.ts"
 import { it } from "../../support/effect-it.ts"
 import { giveCredentials } from "../../support/fleet.ts"
-import { day0, pass } from "../sessions/session-fleet.ts"
+import { pass } from "../sessions/session-fleet.ts"
 import { name, startInCloud } from "./cloud-fleet.ts"
 
 const minute = 60
 const eks = { _tag: "Eks", region: "eu-north-1" } as const
 const start = (auth: ClusterAuth = eks) => startInCloud(auth)
-
-describe("a pause between two tries", () => {
-  it("is over when this clock was set back behind its beginning", () => {
-    const state = { ...nothingMade(() => Effect.fail("no identity")), tried: eks, notBefore: day0 + 86_400_000 }
-    expect(nextMaking(state, eks, 0, day0)).toBe(day0)
-    expect(nextMaking({ ...state, notBefore: day0 + 5_000 }, eks, 0, day0)).toBe(day0 + 5_000)
-  })
-})
 
 describe("an EKS cluster of the fleet", () => {
   it.effect("is engaged with a token that is made for its name and region, without any Secret", () =>

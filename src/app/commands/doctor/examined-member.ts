@@ -13,18 +13,21 @@ import type { CredentialFacts } from "../../../domain/commands/doctor/cluster-fa
 import { noParts } from "../../../domain/commands/doctor/needed-rights.ts"
 import { credentialsSecretName, refreshedSecretName } from "../../../domain/fleet/cluster-name.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
-import { credentialsLabel } from "../../../domain/fleet/credentials/cluster-auth.ts"
+import { credentialsLabel, madeAuth } from "../../../domain/fleet/credentials/cluster-auth.ts"
+import {
+  type MemberCredentials,
+  newestCredentials,
+  nothingLearnt
+} from "../../../domain/fleet/credentials/member-credentials.ts"
 import { readTokenClaims } from "../../../domain/fleet/credentials/token-claims.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
-import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeApi, KubeObject, Selection } from "../../../ports/kube-api.ts"
 import { textUnder } from "../../fleet/found-clusters.ts"
-import { madeAuth } from "../../fleet/made-credentials.ts"
-import { newestCredentials, nothingLearnt } from "../../fleet/member-credentials.ts"
+import { readMember } from "../../fleet/read-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
+import { examineMadeCredentials } from "./examine-made-credentials.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 import type { Installation } from "./installation.ts"
-import { madeCredentials } from "./made-credentials.ts"
 
 const describe = (credentials: MemberCredentials, from: string): CredentialFacts => {
   if (credentials._tag === "BearerToken")
@@ -142,8 +145,8 @@ export const examinedMember = (
     const { fix: cure, from, secret, selection } = placeOf(member, namespace)
     const names = { secret, refreshed: refreshedSecretName(member.name, sha256Hex) }
     const cluster = unauthenticated(member, isDefault)
-    const made = madeAuth(member)
-    if (made !== undefined) return { ...cluster, ...(yield* madeCredentials(member, made, installation)) }
+    const made = madeAuth(member.auth)
+    if (made !== undefined) return { ...cluster, ...(yield* examineMadeCredentials(member, made, installation)) }
     const found = yield* Effect.result(
       selection === undefined ? Effect.succeed(() => undefined) : findSecrets(own, selection)
     )
@@ -158,7 +161,7 @@ export const examinedMember = (
     const now = yield* Clock.currentTimeMillis
     const text = yield* kubeconfigText(member, found.success)
     const secrets = { ...names, secretOf: found.success, kubeconfig: () => text }
-    const newest = newestCredentials(member, secrets, nothingLearnt, now)
+    const newest = newestCredentials(readMember(member.auth, secrets), nothingLearnt, now)
     if (Result.isFailure(newest)) {
       return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(newest.failure), fix: cure } }
     }

@@ -15,11 +15,16 @@ import { credentialsSecretName, refreshedSecretName } from "../../../domain/flee
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
 import { encodeBase64Text } from "../../../domain/fleet/credentials/base64.ts"
 import { credentialsLabel } from "../../../domain/fleet/credentials/cluster-auth.ts"
+import {
+  type MemberCredentials,
+  newestCredentials,
+  nothingLearnt,
+  sameCredentials
+} from "../../../domain/fleet/credentials/member-credentials.ts"
 import { secrets } from "../../../domain/resources/core-kinds.ts"
-import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
-import { newestCredentials, nothingLearnt, sameCredentials } from "../../fleet/member-credentials.ts"
 import { requestToken } from "../../fleet/member-token.ts"
+import { readMember } from "../../fleet/read-credentials.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
 import { examineJoining } from "./examine-joining.ts"
@@ -132,12 +137,8 @@ const knownSecret = ({ member, primary }: CredentialsSearch): Effect.Effect<Know
       [names.refreshed, yield* read(names.refreshed)]
     ])
     const secretOf = (name: string) => found.get(name)
-    const newest = newestCredentials(
-      member,
-      { ...names, secretOf, kubeconfig: () => undefined },
-      nothingLearnt,
-      yield* Clock.currentTimeMillis
-    )
+    const reading = readMember(member.auth, { ...names, secretOf, kubeconfig: () => undefined })
+    const newest = newestCredentials(reading, nothingLearnt, yield* Clock.currentTimeMillis)
     const object = secretOf(names.secret)
     return {
       object,

@@ -11,7 +11,7 @@ import { openMemberLink } from "../../../adapters/websocket/member-link.ts"
 import type { Finding } from "../../../domain/commands/doctor/finding.ts"
 import { impossibleSession, judgeLink } from "../../../domain/commands/join/link-answer.ts"
 import type { MemberConfiguration } from "../../../domain/fleet/configuration.ts"
-import type { MemberCredentials } from "../../../ports/cluster-connector.ts"
+import type { MemberCredentials } from "../../../domain/fleet/credentials/member-credentials.ts"
 
 export const tryLink = (
   member: MemberConfiguration,

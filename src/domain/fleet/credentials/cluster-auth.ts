@@ -1,7 +1,7 @@
 /**
  * The ways to authenticate at a member cluster, as its configuration chooses them.
  *
- * Not here: reading the credentials and using them (app/fleet/member-credentials.ts).
+ * Not here: reading the credentials and using them (app/fleet/read-credentials.ts).
  */
 
 /** The place of a kubeconfig. */
@@ -51,6 +51,10 @@ export type CloudAuth = EksAuth | AksAuth
 export type ExecAuth = Extract<ClusterAuth, { readonly _tag: "ExecPlugin" }>
 /** The ways that need no Secret, as the operator makes the credentials anew before they end. */
 export type MadeAuth = CloudAuth | ExecAuth
+
+/** The way to authenticate at a cluster whose credentials are made; `undefined` for every other. */
+export const madeAuth = (auth: ClusterAuth): MadeAuth | undefined =>
+  auth._tag === "Eks" || auth._tag === "Aks" || auth._tag === "ExecPlugin" ? auth : undefined
 
 /** The values that `authType` may have, in the published spelling. */
 export const authTypes = ["bearerToken", "eks", "aks", "mtls"] as const

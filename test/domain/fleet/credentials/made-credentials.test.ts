@@ -1,7 +1,14 @@
+import * as Result from "effect/Result"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { eksTokenEnd } from "../../../../src/domain/fleet/credentials/eks-token.ts"
-import { madeRenewal, type MadeCredentials } from "../../../../src/domain/fleet/credentials/made-credentials.ts"
+import {
+  afterTry,
+  madeRenewal,
+  type MadeCredentials,
+  nextMaking,
+  nothingMade
+} from "../../../../src/domain/fleet/credentials/made-credentials.ts"
 
 const minute = 60_000
 const share = fc.double({ min: 0, max: 0.999, noNaN: true })
@@ -9,6 +16,18 @@ const token = (madeAt: number, until = madeAt + 14 * minute, isRefused = false):
   madeAt,
   until,
   isRefused
+})
+
+const eks = { _tag: "Eks", region: "eu-north-1" } as const
+
+describe("a pause between two tries", () => {
+  it("is over when this clock was set back behind its beginning, and for another configuration", () => {
+    const made = Result.fail("no identity")
+    const failed = afterTry(nothingMade, { auth: eks, begunAt: 0, endedAt: 0, made, share: 0 })
+    expect(nextMaking(failed, eks, 0, 0)).toBe(failed.notBefore)
+    expect(nextMaking(failed, eks, 0, -86_400_000)).toBe(-86_400_000)
+    expect(nextMaking(failed, { ...eks, region: "eu-west-1" }, 0, 0)).toBe(0)
+  })
 })
 
 describe("a token for a cluster of a cloud", () => {

@@ -1,34 +1,30 @@
 import { Redacted, Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { createAuthority } from "../../../lab/cluster/http/pki.ts"
-import { readCredentials, sameCredentials } from "../../../src/app/fleet/member-credentials.ts"
-import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
-import type { MemberConfiguration } from "../../../src/domain/fleet/configuration.ts"
+import { readCredentials, readMember } from "../../../src/app/fleet/read-credentials.ts"
 
 const pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
 const { certPem, keyPem } = await (await createAuthority("ca", () => 0)).issue({ commonName: "primary" })
-const member = (auth: MemberConfiguration["auth"]): MemberConfiguration => ({
-  name: clusterName("a"),
-  server: "https://a",
-  namespace: undefined,
-  certificateAuthority: undefined,
-  auth,
-  problems: []
-})
 const secret = (data: Readonly<Record<string, string>>) => ({
   metadata: { name: "s" },
   data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")]))
 })
-const [bearer, mtls] = [member({ _tag: "BearerToken" }), member({ _tag: "Mtls" })]
+const [bearer, mtls] = [{ _tag: "BearerToken" }, { _tag: "Mtls" }] as const
 const token = (text: string) => readCredentials(bearer, "s", secret({ bearerToken: text }))
 
 describe("a member's credentials", () => {
   it("are the token without white space around it, or certificate and key", () => {
-    expect(Result.map(token(" t\n"), (found) => found._tag === "BearerToken" && Redacted.value(found.token))).toEqual(
-      Result.succeed("t")
-    )
     expect(
-      Result.map(readCredentials(mtls, "s", secret({ "tls.crt": certPem, "tls.key": keyPem })), (found) => found._tag)
+      Result.map(
+        token(" t\n"),
+        ({ credentials }) => credentials._tag === "BearerToken" && Redacted.value(credentials.token)
+      )
+    ).toEqual(Result.succeed("t"))
+    expect(
+      Result.map(
+        readCredentials(mtls, "s", secret({ "tls.crt": certPem, "tls.key": keyPem })),
+        ({ credentials }) => credentials._tag
+      )
     ).toEqual(Result.succeed("ClientCertificate"))
   })
 
@@ -46,7 +42,7 @@ describe("a member's credentials", () => {
     ["a key that is missing", mtls, secret({ "tls.crt": pem }), "key tls.key of its Secret s"],
     [
       "an authType without a Secret",
-      member({ _tag: "Aks", tenantId: undefined, clientId: undefined }),
+      { _tag: "Aks", tenantId: undefined, clientId: undefined },
       secret({}),
       "this authType needs no Secret"
     ]
@@ -69,14 +65,24 @@ describe("a member's credentials", () => {
     }
   )
 
-  it.each([
-    ["the same token", token("t"), token("t"), true],
-    ["another token", token("t"), token("u"), false],
-    ["a token that is gone", token("t"), token(""), false],
-    ["the same failure", token(""), token(" "), true],
-    ["another failure", token(""), readCredentials(bearer, "s", undefined), false],
-    ["another kind", token("t"), readCredentials(mtls, "s", secret({ "tls.crt": certPem, "tls.key": keyPem })), false]
-  ])("are compared: %s", (_what, one, other, same) => {
-    expect(sameCredentials(one, other)).toBe(same)
+  it("are read with the kept token, of a member whose token is renewed alone", () => {
+    const found = new Map([
+      ["s", secret({ bearerToken: "?", "tls.crt": "x" })],
+      ["kept", secret({ bearerToken: "k" })]
+    ])
+    const secrets = {
+      secret: "s",
+      refreshed: "kept",
+      secretOf: (name: string) => found.get(name),
+      kubeconfig: () => ""
+    }
+    expect(readMember(bearer, secrets)).toMatchObject({
+      isFilled: true,
+      hasKeptSecret: true,
+      kept: { claims: undefined }
+    })
+    expect(readMember(mtls, secrets)).toMatchObject({ isFilled: false, hasKeptSecret: true, kept: undefined })
+    const nothing = { ...secrets, secretOf: () => undefined }
+    expect(readMember(bearer, nothing)).toMatchObject({ isFilled: false, hasKeptSecret: false, kept: undefined })
   })
 })

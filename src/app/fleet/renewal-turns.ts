@@ -9,7 +9,7 @@ import { renewalTurn } from "../../domain/fleet/credentials/renewal-pace.ts"
 import { elapsedOf } from "../kernel/term.ts"
 
 /** One pace for many members; its effect waits for a turn. */
-export const makeRenewalPace: Effect.Effect<Effect.Effect<void>> = Effect.map(Clock.Clock, (clock) => {
+export const makeRenewalTurns: Effect.Effect<Effect.Effect<void>> = Effect.map(Clock.Clock, (clock) => {
   const elapsed = elapsedOf(clock)
   let before: number | undefined
   return Effect.suspend(() => {

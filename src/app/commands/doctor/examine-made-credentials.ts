@@ -67,7 +67,7 @@ const unusable = (problem: string, fix: string) => ({ credentials: { _tag: "Unus
 const sections = { Eks: "EKS clusters", Aks: "AKS clusters", ExecPlugin: "clusters by ClusterProfile" } as const
 
 /** The credentials that are made for a cluster, and the configuration that has them if there are any. */
-export const madeCredentials = (
+export const examineMadeCredentials = (
   member: MemberConfiguration,
   auth: MadeAuth,
   installation: Pick<Installation, "account" | "own" | "seenFrom">

@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import { madeCredentials } from "../../../../src/app/commands/doctor/made-credentials.ts"
+import { examineMadeCredentials } from "../../../../src/app/commands/doctor/examine-made-credentials.ts"
 import { CredentialMaker, type MakeCredentials } from "../../../../src/ports/credential-maker.ts"
 import { it } from "../../../support/effect-it.ts"
 import { configurationOf } from "../../../support/fleet.ts"
@@ -13,7 +13,7 @@ const examine = (seenFrom: "kubeconfig" | "operator", make: MakeCredentials, pro
     const [member] = configurationOf(["a"]).members
     if (member === undefined) return yield* Effect.die("no member")
     const installation = { account: undefined, own: new MemoryKubeApi("own"), seenFrom }
-    return yield* madeCredentials({ ...member, auth, problems }, auth, installation).pipe(
+    return yield* examineMadeCredentials({ ...member, auth, problems }, auth, installation).pipe(
       Effect.provideService(CredentialMaker, make)
     )
   })
