@@ -5,6 +5,11 @@ below needs to look twice.
 test/charts/null-values.test.ts lists the values for which null is not the default.
 */}}
 {{- define "braid.normalise" -}}
+{{- if not (hasKey .Values "braid.judged") -}}{{- include "braid.judge" . -}}{{- end -}}
+{{- end -}}
+
+{{/* The same, once: the values are the same for all templates, so the first one that is rendered does it, and tells all mistakes at once. */}}
+{{- define "braid.judge" -}}
 {{- $wrong := list -}}
 {{- range $path := list "clusterRole" "clusterRole.mirrord-operator-user-basic" "clusterRole.mirrord-operator-user" "clusterRole.mirrord-operator-ci" "role" "role.mirrord-operator-user" "rbac" "service" "sa" "license" "license.file" "cloud" "cloud.apiKey" "tls" "tls.data" "tls.certManager" "tls.apiService" "networkPolicy" "monitoring" "monitoring.service" "monitoring.serviceMonitor" "monitoring.serviceMonitor.labels" "monitoring.prometheusRule" "monitoring.prometheusRule.labels" "monitoring.grafanaDashboard" "monitoring.grafanaDashboard.labels" "targets" "bounds" "operator" "operator.multiCluster" "operator.multiCluster.clusters" "operator.copyTarget" "operator.temporalProxy" "operator.kafkaSplittingSidecar" "operator.dbBranching" "operator.shareIngress" "operator.podDisruptionBudget" "operator.requests" "operator.limits" "operator.extraEnv" "operator.labels" "operator.podLabels" "operator.podAnnotations" "operator.preview" "agent" "agent.priorityClass" "agent.extraConfig" "agent.extraEnv" -}}
   {{- $parent := $.Values -}}
@@ -21,10 +26,7 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
   {{- end -}}
 {{- end -}}
 {{- $operator := .Values.operator -}}
-{{- $isJudged := hasKey .Values "braid.judged" -}}
-{{- if not $isJudged -}}
-  {{- $wrong = concat (uniq $wrong) (include "braid.kindMistakes" (list "" (include "braid.knownValues" . | fromYaml) .Values) | fromYamlArray) -}}
-{{- end -}}
+{{- $wrong = concat (uniq $wrong) (include "braid.kindMistakes" (list "" (include "braid.knownValues" . | fromYaml) .Values) | fromYamlArray) -}}
 {{- /* Left open, the certificate is checked wherever it is known by whom: only one that the user brings without its CA is not. */}}
 {{- $unchecked := and (include "braid.hasTlsSecret" .) (not .Values.tls.apiService.caBundle) (not (include "braid.on" .Values.tls.certManager.enabled)) -}}
 {{- if kindIs "invalid" .Values.tls.apiService.insecureSkipTLSVerify -}}{{- $_ := set .Values.tls.apiService "insecureSkipTLSVerify" (not (not $unchecked)) -}}{{- end -}}
@@ -71,12 +73,9 @@ test/charts/null-values.test.ts lists the values for which null is not the defau
 {{- if not (or (kindIs "invalid" $tls) (include "braid.isStructure" $tls)) -}}
   {{- $_ := set .Values.agent "tls" (has (include "braid.text" $tls) (include "braid.trueWords" . | splitList " ")) -}}
 {{- end -}}
-{{- /* The values are the same for all templates, so the first one that is rendered judges them, with all mistakes at once. */ -}}
-{{- if not $isJudged -}}
-  {{- $_ := set .Values "braid.judged" true -}}
-  {{- $wrong = concat $wrong (include "braid.mistakes" . | fromYamlArray) (include "braid.livingCopies" . | fromYamlArray) -}}
-  {{- if $wrong -}}{{- include "braid.refuse" $wrong -}}{{- end -}}
-{{- end -}}
+{{- $_ := set .Values "braid.judged" true -}}
+{{- $wrong = concat $wrong (include "braid.mistakes" . | fromYamlArray) (include "braid.livingCopies" . | fromYamlArray) -}}
+{{- if $wrong -}}{{- include "braid.refuse" $wrong -}}{{- end -}}
 {{- end -}}
 
 {{/*
@@ -155,8 +154,10 @@ operator that is installed makes copies, and the next one has no rights to end t
 {{/* A scalar as quoted text. JSON leaves characters as they are that YAML takes only escaped. */}}
 {{- define "braid.quoted" -}}
 {{- $quoted := include "braid.text" . | toJson -}}
-{{- range $code := concat (untilStep 127 160 1) (list 65534 65535) -}}
-  {{- $quoted = replace (printf "%c" $code) (printf "\\u%04x" $code) $quoted -}}
+{{- if regexMatch "[\\x{7F}-\\x{9F}\\x{FFFE}\\x{FFFF}]" $quoted -}}
+  {{- range $code := concat (untilStep 127 160 1) (list 65534 65535) -}}
+    {{- $quoted = replace (printf "%c" $code) (printf "\\u%04x" $code) $quoted -}}
+  {{- end -}}
 {{- end -}}
 {{- $quoted -}}
 {{- end -}}
