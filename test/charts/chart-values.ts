@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { parse } from "yaml"
 import { chartFolder } from "./chart.ts"
 import { asMap, at } from "./json.ts"
+import { merged } from "./merged.ts"
 
 /** The chart's own values.yaml. */
 export const defaults = asMap(parse(readFileSync(join(chartFolder, "values.yaml"), "utf8")))
@@ -36,16 +37,6 @@ export const leavesOf = (map: object): ReadonlyArray<ValuePath> =>
   Object.entries(map).flatMap(([key, value]): ReadonlyArray<ValuePath> =>
     isMap(value) && Object.keys(value).length > 0 ? leavesOf(value).map((path): ValuePath => [key, ...path]) : [[key]]
   )
-
-/** Values as helm merges them, without its reading of null. */
-export const merged = (below: object, over: object): object => {
-  const found = new Map<string, unknown>(Object.entries(below))
-  for (const [key, value] of Object.entries(over)) {
-    const other = found.get(key)
-    found.set(key, isMap(other) && isMap(value) ? merged(other, value) : value)
-  }
-  return Object.fromEntries(found)
-}
 
 /** Values beside which others act that do not act alone. */
 export const manyFeatures = {

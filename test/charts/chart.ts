@@ -1,12 +1,16 @@
 import { execFile } from "node:child_process"
-import { readdirSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parse, parseAllDocuments } from "yaml"
 import { asList, asMap, asText, at } from "./json.ts"
+import { coalesced, merged } from "./merged.ts"
 
 export const chartFolder = fileURLToPath(new URL("../../charts/mirrord-operator", import.meta.url))
 const samplesFolder = new URL("values/", import.meta.url)
 export const samplePath = (name: string): string => fileURLToPath(new URL(`${name}.yaml`, samplesFolder))
+/** Helm reads YAML 1.1. */
+const sampleValues = (name: string): object => asMap(parse(readFileSync(samplePath(name), "utf8"), { version: "1.1" }))
 /** Names of the values files that have to install. */
 export const samples: ReadonlyArray<string> = readdirSync(samplesFolder)
   .map((file) => file.replace(/\.yaml$/u, ""))
@@ -16,19 +20,23 @@ export interface KubernetesObject {
   readonly [field: string]: unknown
 }
 
+const parsed = (text: string): ReadonlyArray<KubernetesObject> =>
+  parseAllDocuments(text).flatMap((document) => {
+    const [error] = document.errors
+    if (error !== undefined) throw error
+    const value = document.toJS() as unknown
+    return value === null ? [] : [asMap(value)]
+  })
+
 /** The output of `helm template` for a chart. */
 export class Rendered {
   readonly objects: ReadonlyArray<KubernetesObject>
+  /** As helm printed it; JSON of the objects if many installs were rendered at once. */
   readonly text: string
 
-  constructor(text: string) {
+  constructor(text: string, objects = parsed(text)) {
     this.text = text
-    this.objects = parseAllDocuments(text).flatMap((document) => {
-      const [error] = document.errors
-      if (error !== undefined) throw error
-      const value = document.toJS() as unknown
-      return value === null ? [] : [asMap(value)]
-    })
+    this.objects = objects
   }
 
   /** `Kind/name`, or `Kind/namespace/name` of a namespaced object. */
@@ -129,8 +137,40 @@ const sentencesIn = (stderr: string): ReadonlyArray<string> => {
   return lines.filter((line) => line !== "")
 }
 
+/** The outcome of one of `many-installs.tpl`'s cases. */
+type OneOfMany =
+  | { readonly refused: ReadonlyArray<string> }
+  | { readonly objects: ReadonlyArray<KubernetesObject>; readonly notes: string }
+
+/** Cases of one run of helm, which holds all that they render in its memory. */
+const mostCases = 60
+
+const manyInstalls = readFileSync(new URL("many-installs.tpl", import.meta.url), "utf8")
+const templates = readdirSync(join(chartFolder, "templates")).filter((file) => file.endsWith(".yaml"))
+const defaults = asMap(parse(readFileSync(join(chartFolder, "values.yaml"), "utf8")))
+
+/** All that decides an outcome, as a text. Values without a namespace are as in `default`. */
+const keyOf = ({ args = [], namespace = "default", sample, values }: RenderOptions): string =>
+  JSON.stringify([sample, namespace, args, values])
+
+/** The text of a file in the ConfigMap that an extra object made, which it wrote as base64. */
+const carried = (stdout: string): string => {
+  const [, text = ""] = /^ {2}carried: ['"]?([\d+/=A-Za-z]*)['"]?$/mu.exec(stdout) ?? []
+  return Buffer.from(text, "base64").toString("utf8")
+}
+
+const carrier = (template: string): object => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "carrier" },
+  data: { carried: `{{ ${template} | b64enc }}` }
+})
+
+/** The chart, by the real helm. The same values are rendered once. */
 export class Chart {
   readonly #helm: string
+  readonly #outcomes = new Map<string, Promise<Rendered | Refused>>()
+  readonly #notes = new Map<string, Promise<string>>()
 
   constructor(helm: string) {
     this.#helm = helm
@@ -138,7 +178,7 @@ export class Chart {
 
   #run(args: ReadonlyArray<string>, values: object | undefined): Promise<HelmOutput> {
     return new Promise((resolve) => {
-      const child = execFile(this.#helm, args, { maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) =>
+      const child = execFile(this.#helm, args, { maxBuffer: 256 * 1024 * 1024 }, (error, stdout, stderr) =>
         resolve({ failed: error !== null, stdout, stderr })
       )
       // It may end before it has read the values.
@@ -147,15 +187,69 @@ export class Chart {
     })
   }
 
-  /** `helm template`; values come after the sample. */
-  async try({ sample, values, namespace = "default", args = [] }: RenderOptions): Promise<Rendered | Refused> {
+  #template(
+    { args = [], namespace = "default", sample, values }: RenderOptions,
+    extra: ReadonlyArray<string> = []
+  ): Promise<HelmOutput> {
     const files = [
       ...(sample === undefined ? [] : ["-f", samplePath(sample)]),
       ...(values === undefined ? [] : ["-f", "-"])
     ]
-    const given = ["template", "braid", chartFolder, "--namespace", namespace, ...files, ...args]
-    const { failed, stdout, stderr } = await this.#run(given, values)
-    return failed ? { sentences: sentencesIn(stderr), text: stderr } : new Rendered(stdout)
+    return this.#run(["template", "braid", chartFolder, "--namespace", namespace, ...files, ...args, ...extra], values)
+  }
+
+  /** `helm template`; values come after the sample. */
+  try(options: RenderOptions): Promise<Rendered | Refused> {
+    const key = keyOf(options)
+    const known = this.#outcomes.get(key)
+    if (known !== undefined) return known
+    const made = this.#template(options).then(({ failed, stderr, stdout }) =>
+      failed ? { sentences: sentencesIn(stderr), text: stderr } : new Rendered(stdout)
+    )
+    this.#outcomes.set(key, made)
+    return made
+  }
+
+  /**
+   * Renders all of these with a run of helm for many: `render`, `try` and, with `notes`, `notes` know them then. A case
+   * whose objects are no YAML is left to them, and one on which a template stumbles leaves all of its run to them, so
+   * that helm says itself what is wrong. Without `args`.
+   */
+  async prepare(cases: ReadonlyArray<RenderOptions>, { notes = false } = {}): Promise<void> {
+    const known = notes ? this.#notes : this.#outcomes
+    const unknown = [...new Map(cases.map((one) => [keyOf(one), one]))].filter(([key]) => !known.has(key))
+    for (let first = 0; first < unknown.length; first += mostCases) {
+      const some = unknown.slice(first, first + mostCases)
+      const outcomes = await this.#many(
+        some.map(([, one]) => one),
+        notes
+      )
+      for (const [index, outcome] of outcomes.entries()) {
+        const key = some[index]?.[0] ?? ""
+        if ("refused" in outcome) {
+          const text = outcome.refused.join("\n")
+          this.#outcomes.set(key, Promise.resolve({ sentences: outcome.refused, text }))
+        } else if (outcome.objects.every((object) => "kind" in object)) {
+          const rendered = new Rendered(JSON.stringify(outcome.objects), outcome.objects)
+          this.#outcomes.set(key, Promise.resolve(rendered))
+          if (notes) this.#notes.set(key, Promise.resolve(outcome.notes))
+        }
+      }
+    }
+  }
+
+  async #many(cases: ReadonlyArray<RenderOptions>, notes: boolean): Promise<ReadonlyArray<OneOfMany>> {
+    const global = {
+      template: manyInstalls,
+      files: templates,
+      cases: cases.map(({ namespace = "default", sample, values = {} }) => {
+        const below = sample === undefined ? {} : sampleValues(sample)
+        return { namespace, notes, values: coalesced(defaults, merged(below, values)) }
+      })
+    }
+    const values = { global, extraObjects: [carrier("tpl .Values.global.template .")] }
+    const { failed, stdout } = await this.#template({ values }, ["--show-only", "templates/extra-objects.yaml"])
+    return failed ? [] : (JSON.parse(carried(stdout)) as ReadonlyArray<OneOfMany>)
   }
 
   /** `helm lint`: whether it fails, and the sentences that it prints. */
@@ -171,14 +265,16 @@ export class Chart {
   }
 
   /** The text of NOTES, by way of an extra object. */
-  async notes({ values, ...options }: RenderOptions): Promise<string> {
-    const carrier = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name: "notes" },
-      data: { text: '{{ include "braid.notes" . | b64enc }}' }
-    }
-    const rendered = await this.render({ ...options, values: { ...values, extraObjects: [carrier] } })
-    return Buffer.from(asText(at(rendered.get("ConfigMap", "notes"), "data", "text")), "base64").toString("utf8")
+  notes(options: RenderOptions): Promise<string> {
+    const key = keyOf(options)
+    const known = this.#notes.get(key)
+    if (known !== undefined) return known
+    const values = { ...options.values, extraObjects: [carrier('include "braid.notes" .')] }
+    const made = this.#template({ ...options, values }).then(({ failed, stderr, stdout }) => {
+      if (failed) throw new Error(stderr)
+      return carried(stdout)
+    })
+    this.#notes.set(key, made)
+    return made
   }
 }

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { Chart, chartFolder, type Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asMap, asText, at } from "./json.ts"
+import { merged } from "./merged.ts"
 
 const flags = asMap(parse(readFileSync(join(chartFolder, "files/crd-flags.yaml"), "utf8")))
 const resources = readdirSync(join(chartFolder, "files/crds")).map((file) => file.replace(/\.yaml$/u, ""))
@@ -16,11 +17,18 @@ const nested = (path: string, value: unknown): object =>
 const plurals = (rendered: Rendered): ReadonlyArray<unknown> =>
   rendered
     .ofKind("CustomResourceDefinition")
-    .map((crd) => at(crd, "spec", "names", "plural"))
+    .map((crd) => asText(at(crd, "metadata", "name")).replace(/\..*/u, ""))
     .toSorted()
 
 describeHelm("custom resources", (helm) => {
   const chart = new Chart(helm)
+
+  beforeAll(() =>
+    chart.prepare([
+      {},
+      ...allFlags.flatMap((flag) => [true, "false"].map((value) => ({ values: nested(flag, value) })))
+    ])
+  )
 
   it("without a flag are always installed, others not by default", async () => {
     expect(plurals(await chart.render({}))).toEqual(
@@ -39,7 +47,8 @@ describeHelm("custom resources", (helm) => {
   })
 
   it("are those of crds/, but for the annotation that keeps them", async () => {
-    const rendered = await chart.render({ values: { operator: { multiCluster: { enabled: true } } } })
+    const rendered = await chart.render({ values: allFlags.map((flag) => nested(flag, true)).reduce(merged) })
+    expect(plurals(rendered)).toEqual(resources.toSorted())
     for (const definition of rendered.ofKind("CustomResourceDefinition")) {
       const file = `${asText(at(definition, "spec", "names", "plural"))}.yaml`
       const original = parse(readFileSync(join(chartFolder, "../../crds", file), "utf8")) as unknown

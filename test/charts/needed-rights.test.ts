@@ -1,4 +1,4 @@
-import { expect, it } from "vitest"
+import { beforeAll, expect, it } from "vitest"
 import {
   defaultClusterRights,
   memberRights,
@@ -61,53 +61,63 @@ const granted = (rendered: Rendered, account: string): ReadonlyArray<string> =>
     })
     .toSorted()
 
+const primary = (managementOnly: boolean) => ({ _tag: "Primary" as const, managementOnly, isDefault: !managementOnly })
+
+const operators: ReadonlyArray<readonly [name: string, role: Role, operator: object]> = [
+  ["a single cluster's operator", { _tag: "Single" }, {}],
+  ["a member's operator", { _tag: "Single" }, { multiClusterMember: true }],
+  ["a primary that only manages", primary(true), { multiCluster: { enabled: true } }],
+  ["a primary whose members are shared", primary(true), { multiCluster: { enabled: true, sharding: true } }],
+  ["a primary with workloads", primary(false), { multiCluster: { enabled: true, managementOnly: false } }],
+  ["an operator that makes branches", { _tag: "Single" }, { pgBranching: true }],
+  [
+    "a primary that only manages, of a fleet with branches",
+    primary(true),
+    { pgBranching: true, multiCluster: { enabled: true } }
+  ],
+  [
+    "a primary with workloads that is the default, with branches",
+    primary(false),
+    { pgBranching: true, multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary" } }
+  ],
+  [
+    "a primary with workloads that is not the default, of a fleet with branches",
+    { ...primary(false), isDefault: false },
+    { pgBranching: true, multiCluster: { enabled: true, managementOnly: false, defaultCluster: "other" } }
+  ]
+]
+/** Which agents there are, and whether targets are copied: each by itself, and all. */
+const features = [
+  { agentTls: false, ephemeralAgents: false, asksNodes: false },
+  { agentTls: true, ephemeralAgents: false, asksNodes: true },
+  { agentTls: false, ephemeralAgents: true, asksNodes: false },
+  { agentTls: true, ephemeralAgents: true, asksNodes: true }
+].flatMap((agents) => [
+  { ...agents, copies: true },
+  { ...agents, copies: false }
+])
+const installs = (operator: object) =>
+  features.map((parts) => ({
+    parts,
+    values: {
+      operator: { ...operator, copyTarget: { enabled: parts.copies } },
+      agent: {
+        tls: parts.agentTls,
+        extraConfig: { namespace: "agents", ephemeral: parts.ephemeralAgents, check_out_of_pods: parts.asksNodes }
+      }
+    }
+  }))
+
 describeHelm("what braid doctor asks for", (helm) => {
   const chart = new Chart(helm)
-  const render = (operator: object, agentTls = false, extraConfig: object = {}): Promise<Rendered> =>
-    chart.render({
-      values: { operator, agent: { tls: agentTls, extraConfig: { namespace: "agents", ...extraConfig } } }
-    })
-  const primary = (managementOnly: boolean): Role => ({ _tag: "Primary", managementOnly, isDefault: !managementOnly })
+  beforeAll(() => chart.prepare(operators.flatMap(([, , operator]) => installs(operator))))
 
-  it.each([
-    ["a single cluster's operator", { _tag: "Single" } as const, {}],
-    ["a member's operator", { _tag: "Single" } as const, { multiClusterMember: true }],
-    ["a primary that only manages", primary(true), { multiCluster: { enabled: true } }],
-    ["a primary whose members are shared", primary(true), { multiCluster: { enabled: true, sharding: true } }],
-    ["a primary with workloads", primary(false), { multiCluster: { enabled: true, managementOnly: false } }],
-    ["an operator that makes branches", { _tag: "Single" } as const, { pgBranching: true }],
-    [
-      "a primary that only manages, of a fleet with branches",
-      primary(true),
-      { pgBranching: true, multiCluster: { enabled: true } }
-    ],
-    [
-      "a primary with workloads that is the default, with branches",
-      primary(false),
-      { pgBranching: true, multiCluster: { enabled: true, managementOnly: false, defaultCluster: "primary" } }
-    ],
-    [
-      "a primary with workloads that is not the default, of a fleet with branches",
-      { ...primary(false), isDefault: false },
-      { pgBranching: true, multiCluster: { enabled: true, managementOnly: false, defaultCluster: "other" } }
-    ]
-  ])("is what the chart grants to %s", async (_, role, operator) => {
-    const isShared = at(operator, "multiCluster", "sharding") === true
+  it.each(operators)("is what the chart grants to %s", async (_, role, operator) => {
+    const sharding = at(operator, "multiCluster", "sharding") === true
     const branching = at(operator, "pgBranching") === true ? (["pg"] as const) : []
-    for (const [agentTls, ephemeralAgents, asksNodes] of [
-      [false, false, false],
-      [true, false, true],
-      [false, true, false],
-      [true, true, true]
-    ] as const) {
-      const rendered = await render(operator, agentTls, { ephemeral: ephemeralAgents, check_out_of_pods: asksNodes })
-      const parts = { ownCertificate: true, agentTls, ephemeralAgents, asksNodes, sharding: isShared, branching }
-      expect(needed(ownRights(role, { ...parts, copies: true }))).toEqual(granted(rendered, "mirrord-operator"))
-      const without = await render({ ...operator, copyTarget: { enabled: false } }, agentTls, {
-        ephemeral: ephemeralAgents,
-        check_out_of_pods: asksNodes
-      })
-      expect(needed(ownRights(role, { ...parts, copies: false }))).toEqual(granted(without, "mirrord-operator"))
+    for (const { parts, values } of installs(operator)) {
+      const rights = ownRights(role, { ...parts, ownCertificate: true, sharding, branching })
+      expect(needed(rights)).toEqual(granted(await chart.render({ values }), "mirrord-operator"))
     }
   })
 
@@ -115,9 +125,8 @@ describeHelm("what braid doctor asks for", (helm) => {
     const renewal = "operator-namespace: create serviceaccounts/token. named mirrord-operator-envoy"
     for (const pgBranching of [false, true]) {
       const rights = [...memberRights, ...defaultClusterRights(pgBranching ? ["pg"] : [])]
-      expect([...needed(rights), renewal].toSorted()).toEqual(
-        granted(await render({ multiClusterMember: true, pgBranching }), "mirrord-operator-envoy")
-      )
+      const rendered = await chart.render({ values: { operator: { multiClusterMember: true, pgBranching } } })
+      expect([...needed(rights), renewal].toSorted()).toEqual(granted(rendered, "mirrord-operator-envoy"))
     }
   })
 })

@@ -1,14 +1,15 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
-import { describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, it } from "vitest"
 import { parse } from "yaml"
 import { servedFields } from "../../src/domain/branches/branch-settings.ts"
 import { clusterFields } from "../../src/domain/fleet/configuration-fields.ts"
-import { allChanged, another, defaults, merged, nested, pathOf } from "./chart-values.ts"
+import { allChanged, another, defaults, nested, pathOf } from "./chart-values.ts"
 import { Chart, chartFolder } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asText, at } from "./json.ts"
+import { merged } from "./merged.ts"
 
 const withoutEffect = asList(parse(readFileSync(join(chartFolder, "files/values-without-effect.yaml"), "utf8")))
 
@@ -29,13 +30,16 @@ describeHelm("NOTES", (helm) => {
   })
 
   describe("name each value without effect that is set", () => {
-    it.each(withoutEffect.map((row) => ({ path: asText(at(row, "path")), why: asText(at(row, "why")) })))(
-      "$path",
-      async ({ path, why }) => {
-        const value = another(at(defaults, ...path.split(".")))
-        expect(await chart.notes({ values: nested(pathOf(path), value) })).toContain(`\n  ${path}: ${why}`)
-      }
-    )
+    const rows = withoutEffect.map((row) => {
+      const path = asText(at(row, "path"))
+      const values = nested(pathOf(path), another(at(defaults, ...path.split("."))))
+      return { path, values, why: asText(at(row, "why")) }
+    })
+    beforeAll(() => chart.prepare(rows, { notes: true }))
+
+    it.each(rows)("$path", async ({ path, values, why }) => {
+      expect(await chart.notes({ values })).toContain(`\n  ${path}: ${why}`)
+    })
   })
 
   it("know the defaults of values without effect", () => {
@@ -164,6 +168,14 @@ describeHelm("NOTES", (helm) => {
       "management-only primary": [...ofAgents, ...ofBranches, width],
       "management-only primary that is a member too": ofBranches
     }
+    beforeAll(async () => {
+      await chart.prepare(Object.values(roles).map((operator) => ({ values: merged(set, { operator }) })))
+      await chart.prepare(
+        Object.values(roles).map((operator) => ({ values: { operator } })),
+        { notes: true }
+      )
+    })
+
     it.each(Object.entries(expected))("in a %s", async (role, paths) => {
       const operator = roles[role as keyof typeof roles]
       const rendered = await chart.render({ values: merged(set, { operator }) })
@@ -300,30 +312,33 @@ describeHelm("NOTES", (helm) => {
     ).toContain("is the published operator")
   })
 
-  it("warn of agents that neither TLS nor a NetworkPolicy protects, where there are agents", async () => {
+  describe("warn of agents that nothing protects", () => {
     const open = { networkPolicy: { agents: false } }
-    const warning = "Agents serve everybody who can reach them"
-    expect(await chart.notes({ values: open })).toContain(warning)
-    for (const values of [
-      {},
-      { ...open, agent: { tls: true } },
-      { ...open, operator: { extraEnv: { OPERATOR_AGENT_CONNECTION_TLS: "yes" } } },
-      { ...open, operator: { multiCluster: { enabled: true } } },
-      { ...open, agent: { extraConfig: { ephemeral: true } } }
-    ])
-      expect(await chart.notes({ values })).not.toContain(warning)
-  })
-
-  it("warn of ephemeral agents that TLS does not protect, since a NetworkPolicy cannot", async () => {
     const ephemeral = { extraConfig: { ephemeral: true } }
-    const warning = "networkPolicy.agents does not cover it. Set agent.tls."
-    expect(await chart.notes({ values: { agent: ephemeral } })).toContain(warning)
-    for (const values of [
-      {},
-      { agent: { ...ephemeral, tls: true } },
-      { agent: ephemeral, operator: { multiCluster: { enabled: true } } }
-    ])
-      expect(await chart.notes({ values })).not.toContain(warning)
+    const manages = { operator: { multiCluster: { enabled: true } } }
+    const byAll = "Agents serve everybody who can reach them"
+    const byPolicy = "networkPolicy.agents does not cover it. Set agent.tls."
+    const rows = [
+      { name: "the default policy protects them", values: {}, warnings: [] },
+      { name: "no policy", values: open, warnings: [byAll] },
+      { name: "TLS protects them", values: { ...open, agent: { tls: true } }, warnings: [] },
+      {
+        name: "TLS by the variable",
+        values: { ...open, operator: { extraEnv: { OPERATOR_AGENT_CONNECTION_TLS: "yes" } } },
+        warnings: []
+      },
+      { name: "there are none", values: { ...open, ...manages }, warnings: [] },
+      { name: "a policy cannot protect ephemeral ones", values: { agent: ephemeral }, warnings: [byPolicy] },
+      { name: "ephemeral ones without a policy", values: { ...open, agent: ephemeral }, warnings: [byPolicy] },
+      { name: "ephemeral ones with TLS", values: { agent: { ...ephemeral, tls: true } }, warnings: [] },
+      { name: "there are no ephemeral ones", values: { agent: ephemeral, ...manages }, warnings: [] }
+    ]
+    beforeAll(() => chart.prepare(rows, { notes: true }))
+
+    it.each(rows)("$name", async ({ values, warnings }) => {
+      const notes = await chart.notes({ values })
+      expect([byAll, byPolicy].filter((warning) => notes.includes(warning))).toEqual(warnings)
+    })
   })
 
   it("name fields of branches without effect, also those of a profile, and none that the operator knows", async () => {

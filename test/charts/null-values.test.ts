@@ -1,8 +1,9 @@
 import { expect, it } from "vitest"
-import { defaults, leavesOf, manyFeatures, merged, nested, pathOf, type ValuePath } from "./chart-values.ts"
+import { defaults, leavesOf, manyFeatures, nested, pathOf, type ValuePath } from "./chart-values.ts"
 import { Chart, type KubernetesObject } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { at } from "./json.ts"
+import { merged } from "./merged.ts"
 
 /** Where null, a key with nothing after it, is not the default, and why it may be something else. */
 const notTheDefault: Readonly<Record<string, string>> = {
@@ -51,6 +52,8 @@ describeHelm("a value that is null", (helm) => {
   })
 
   it("is on no list without need", async () => {
+    const each = Object.keys(notTheDefault).map((path) => ({ values: nulls([pathOf(path)], manyFeatures) }))
+    await chart.prepare([{ values: manyFeatures }, ...each])
     const usual = await render(manyFeatures)
     for (const path of Object.keys(notTheDefault))
       expect([path, await render(nulls([pathOf(path)], manyFeatures))]).not.toEqual([path, usual])

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest"
+import { beforeAll, expect, it } from "vitest"
 import { defaults } from "./chart-values.ts"
 import { Chart, type Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
@@ -46,43 +46,47 @@ const featureFlags = Object.entries(asMap(defaults["operator"]))
   .filter(([name, value]) => /(?:Splitting|Branching)$|^previewEnv$/u.test(name) && typeof value === "boolean")
   .map(([name]) => name)
 
+const modes: ReadonlyArray<readonly [name: string, values: object]> = [
+  ["single", {}],
+  [
+    "single-features",
+    { roleNamespaces: ["default"], operator: Object.fromEntries(featureFlags.map((flag) => [flag, true])) }
+  ],
+  ["role-namespaces", { roleNamespaces: ["default"] }],
+  ["ephemeral-agents", { agent: { extraConfig: { ephemeral: true } } }],
+  ["asks-nodes", { agent: { extraConfig: { check_out_of_pods: true } } }],
+  ["primary", { operator: { multiCluster: { enabled: true } } }],
+  ["member", { operator: { multiClusterMember: true } }],
+  [
+    "member-groups",
+    {
+      operator: {
+        multiClusterMember: true,
+        multiClusterMemberIamGroup: "from-aws",
+        multiClusterMemberAzureGroup: "from-azure"
+      }
+    }
+  ],
+  ["member-published-width", { rbac: { publishedWidth: true }, operator: { multiClusterMember: true } }],
+  [
+    "member-published-width-features",
+    {
+      rbac: { publishedWidth: true },
+      operator: { multiClusterMember: true, genericBranching: true, sqsSplitting: true, previewEnv: true }
+    }
+  ],
+  [
+    "primary-and-member",
+    { operator: { multiClusterMember: true, multiCluster: { enabled: true, managementOnly: false } } }
+  ]
+]
+
 describeHelm("rights", (helm) => {
   const chart = new Chart(helm)
 
-  it.each([
-    ["single", {}],
-    [
-      "single-features",
-      { roleNamespaces: ["default"], operator: Object.fromEntries(featureFlags.map((flag) => [flag, true])) }
-    ],
-    ["role-namespaces", { roleNamespaces: ["default"] }],
-    ["ephemeral-agents", { agent: { extraConfig: { ephemeral: true } } }],
-    ["asks-nodes", { agent: { extraConfig: { check_out_of_pods: true } } }],
-    ["primary", { operator: { multiCluster: { enabled: true } } }],
-    ["member", { operator: { multiClusterMember: true } }],
-    [
-      "member-groups",
-      {
-        operator: {
-          multiClusterMember: true,
-          multiClusterMemberIamGroup: "from-aws",
-          multiClusterMemberAzureGroup: "from-azure"
-        }
-      }
-    ],
-    ["member-published-width", { rbac: { publishedWidth: true }, operator: { multiClusterMember: true } }],
-    [
-      "member-published-width-features",
-      {
-        rbac: { publishedWidth: true },
-        operator: { multiClusterMember: true, genericBranching: true, sqsSplitting: true, previewEnv: true }
-      }
-    ],
-    [
-      "primary-and-member",
-      { operator: { multiClusterMember: true, multiCluster: { enabled: true, managementOnly: false } } }
-    ]
-  ])("of mode %s", async (mode, values) => {
+  beforeAll(() => chart.prepare(modes.map(([, values]) => ({ values }))))
+
+  it.each(modes)("of mode %s", async (mode, values) => {
     await expect(rights(await chart.render({ values }))).toMatchFileSnapshot(`rbac/${mode}.txt`)
   })
 

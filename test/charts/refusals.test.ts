@@ -1,21 +1,35 @@
-import { describe, expect, it } from "vitest"
-import { merged, nested } from "./chart-values.ts"
+import { readFileSync } from "node:fs"
+import { beforeAll, describe, expect, it } from "vitest"
+import { parse } from "yaml"
+import { nested } from "./chart-values.ts"
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
-import { refusals } from "./refusals.ts"
+import { merged } from "./merged.ts"
 import { advisedLeaves } from "./values-schema.ts"
+
+interface Refusal {
+  readonly name: string
+  readonly values: object
+  /** All that helm has to say about the values, in its order. */
+  readonly sentences: ReadonlyArray<string>
+}
+const refusals = parse(readFileSync(new URL("refusals.yaml", import.meta.url), "utf8")) as ReadonlyArray<Refusal>
 
 describeHelm("values that do not install", (helm) => {
   const chart = new Chart(helm)
+
+  beforeAll(() => chart.prepare(refusals))
 
   it.each(refusals)("$name", async ({ sentences, values }) => {
     const result = await chart.try({ values })
     expect(result instanceof Rendered ? ["it installs"] : result.sentences).toEqual(sentences)
   })
 
-  it("are refused by helm lint as well, with the same sentences", async () => {
-    for (const { sentences, values } of refusals.filter(({ name }) => /many mistakes|wrong kind/u.test(name)))
+  it("are refused by helm template alone and by helm lint as well, with the same sentences", async () => {
+    for (const { sentences, values } of refusals.filter(({ name }) => /many mistakes|wrong kind/u.test(name))) {
+      expect(await new Chart(helm).try({ values })).toMatchObject({ sentences })
       expect(await chart.lint(values)).toEqual({ failed: true, sentences })
+    }
     expect(await chart.lint({})).toEqual({ failed: false, sentences: [] })
   })
 

@@ -8,10 +8,11 @@ import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { readSettings } from "../../src/app/operator/settings.ts"
 import { agentFields as knownFields } from "../../src/domain/agents/agent-fields.ts"
 import { agentOf } from "./agent-of.ts"
-import { changedAt, defaults, leavesOf, manyFeatures, merged, pathOf } from "./chart-values.ts"
-import { Chart, chartFolder, type KubernetesObject, Rendered } from "./chart.ts"
+import { changedAt, defaults, leavesOf, manyFeatures, pathOf } from "./chart-values.ts"
+import { Chart, chartFolder, type KubernetesObject, Rendered, type RenderOptions } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { asList, asText, at } from "./json.ts"
+import { merged } from "./merged.ts"
 import { settingsOf } from "./operator-settings.ts"
 
 /** Values whose lines of NOTES have a test each in notes.test.ts. */
@@ -147,80 +148,108 @@ const ofJobs = [
   "ttl"
 ]
 
+/** The leaves of the values that have to act. */
+const leaves = leavesOf(defaults)
+  .map((path) => ({ name: path.join("."), path }))
+  .filter(({ name }) => !withoutEffect.some((row) => row === name || name.startsWith(`${row}.`)))
+
+const changedBeside = (company: number, changed: object): RenderOptions => ({
+  values: merged(companies[company] ?? {}, changed)
+})
+const withField = (field: string, value: unknown): RenderOptions => ({
+  values: { agent: { extraConfig: { [field]: value } } }
+})
+const ephemeral: RenderOptions = { values: { agent: { extraConfig: { ephemeral: true } } } }
+const ephemeralWith = (field: string, value: unknown): RenderOptions => ({
+  values: { agent: { extraConfig: { ephemeral: true, [field]: value } } }
+})
+const ofEphemeral = Object.entries(agentFields).filter(([field]) => field !== "ephemeral")
+
 describeHelm("a value of the chart that is changed", (helm) => {
   const chart = new Chart(helm)
   let variables: ReadonlySet<string>
   let usual: ReadonlyArray<Readings>
-  const read = async (values: object): Promise<Readings> => readingsOf(await chart.render({ values }), variables)
-  beforeAll(async () => {
-    variables = await readVariables()
-    usual = await Promise.all(companies.map(read))
-  })
+  const read = async (options: RenderOptions): Promise<Readings> => readingsOf(await chart.render(options), variables)
 
   /** Readers that get something else because of the values, beside a company; it is one of `companies`. */
   const readersOf = async (values: object, company = 0): Promise<ReadonlyArray<string>> => {
     const before = usual[company] ?? new Map<string, unknown>()
-    const after = await read(merged(companies[company] ?? {}, values))
+    const after = await read(changedBeside(company, values))
     const all = new Set([...before.keys(), ...after.keys()])
     return [...all].filter((reader) => !isDeepStrictEqual(before.get(reader), after.get(reader)))
   }
-  const isNoted = async (name: string, values: object): Promise<boolean> =>
-    (await chart.notes({ values })).includes(`  ${name}: `)
-
-  const leaves = leavesOf(defaults)
-    .map((path) => ({ name: path.join("."), path }))
-    .filter(({ name }) => !withoutEffect.some((row) => row === name || name.startsWith(`${row}.`)))
-  it.each(leaves)("$name reaches its readers", async ({ name, path }) => {
-    const needed = neededReaders(name)
-    const seen: Array<ReadonlyArray<string>> = []
+  const isEnough = (name: string, readers: ReadonlyArray<string>): boolean =>
+    readers.length > 0 && neededReaders(name).every((reader) => readers.includes(reader))
+  /** By the name of a value, its readers beside each company in turn, up to the one beside which it reaches all. */
+  const readers = new Map<string, ReadonlyArray<ReadonlyArray<string>>>(leaves.map(({ name }) => [name, []]))
+  const tryAll = async (): Promise<void> => {
     for (const company of companies.keys()) {
-      const readers = await readersOf(changedAt(path), company)
-      if (readers.length > 0 && needed.every((reader) => readers.includes(reader))) return
-      seen.push(readers)
+      const idle = leaves.filter(({ name }) => !isEnough(name, readers.get(name)?.at(-1) ?? []))
+      await chart.prepare(idle.map(({ path }) => changedBeside(company, changedAt(path))))
+      for (const { name, path } of idle)
+        readers.set(name, [...(readers.get(name) ?? []), await readersOf(changedAt(path), company)])
     }
-    expect.fail(`${name} must reach ${needed.join(", ") || "anybody"}; it reaches ${JSON.stringify(seen)}`)
+  }
+
+  beforeAll(async () => {
+    variables = await readVariables()
+    await chart.prepare(companies.map((_, company) => changedBeside(company, {})))
+    usual = await Promise.all(companies.map((_, company) => read(changedBeside(company, {}))))
+    await tryAll()
+    const fields = Object.entries(agentFields).map(([field, value]) => withField(field, value))
+    await chart.prepare([...fields, ...ofEphemeral.map(([field, value]) => ephemeralWith(field, value))], {
+      notes: true
+    })
+  })
+
+  it.each(leaves)("$name reaches its readers", ({ name }) => {
+    const seen = readers.get(name) ?? []
+    if (isEnough(name, seen.at(-1) ?? [])) return
+    expect.fail(`${name} must reach ${neededReaders(name).join(", ") || "anybody"}; it reaches ${JSON.stringify(seen)}`)
   })
 
   it("gives developers rights and reaches nobody else if NOTES name it", async () => {
     const changed = withoutEffect.map((row) => changedAt(pathOf(row))).reduce(merged)
-    const readers = await Promise.all(companies.map((_, company) => readersOf(changed, company)))
+    await chart.prepare(companies.map((_, company) => changedBeside(company, changed)))
+    const reached = await Promise.all(companies.map((_, company) => readersOf(changed, company)))
     // The published roles have more rights with some features.
     const roles = ["ClusterRole/mirrord-operator-ci", "ClusterRole/mirrord-operator-user"]
-    expect(new Set(readers.flat())).toEqual(new Set(roles))
+    expect(new Set(reached.flat())).toEqual(new Set(roles))
   })
 
   it("are tried with every field of the table of agents' settings", () => {
     expect(Object.keys(agentFields)).toEqual(Object.keys(knownFields))
   })
 
+  const readerOf = (field: string): string => (ofTheOperator.includes(field) ? "operator" : "agents")
+  /** Whether the reader of a field gets something else with it, and whether NOTES name it. */
+  const outcomeOf = async (field: string, without: RenderOptions, with_: RenderOptions) => {
+    const [before, after] = [await read(without), await read(with_)]
+    return {
+      reached: !isDeepStrictEqual(before.get(readerOf(field)), after.get(readerOf(field))),
+      noted: (await chart.notes(with_)).includes(`  agent.extraConfig.${field}: `)
+    }
+  }
+
   // Each field alone: beside another one any of them would seem to be read.
   it.each(Object.entries(agentFields))(
     "agent.extraConfig.%s reaches agents, or NOTES name it",
     async (field, value) => {
-      const values = { agent: { extraConfig: { [field]: value } } }
-      const reader = ofTheOperator.includes(field) ? "operator" : "agents"
-      const reached = (await readersOf(values)).includes(reader)
-      expect({ reached, noted: await isNoted(`agent.extraConfig.${field}`, values) }).toEqual({
-        reached: !ofEphemeralAgents.includes(field),
-        noted: ofEphemeralAgents.includes(field)
+      const isIdle = ofEphemeralAgents.includes(field)
+      expect(await outcomeOf(field, { values: {} }, withField(field, value))).toEqual({
+        reached: !isIdle,
+        noted: isIdle
       })
     }
   )
 
-  it.each(Object.entries(agentFields).filter(([field]) => field !== "ephemeral"))(
-    "agent.extraConfig.%s reaches ephemeral agents, or NOTES name it",
-    async (field, value) => {
-      const with_ = (more: object) => ({ agent: { extraConfig: { ephemeral: true, ...more } } })
-      const values = with_({ [field]: value })
-      const reader = ofTheOperator.includes(field) ? "operator" : "agents"
-      const [before, after] = [await read(with_({})), await read(values)]
-      const reached = !isDeepStrictEqual(before.get(reader), after.get(reader))
-      const isOfJobs = ofJobs.includes(field)
-      // The operator reads it, and asks no node for an ephemeral agent.
-      expect({
-        reached: reached && field !== "check_out_of_pods",
-        noted: await isNoted(`agent.extraConfig.${field}`, values)
-      }).toEqual({ reached: !isOfJobs, noted: isOfJobs })
-    }
-  )
+  it.each(ofEphemeral)("agent.extraConfig.%s reaches ephemeral agents, or NOTES name it", async (field, value) => {
+    const { noted, reached } = await outcomeOf(field, ephemeral, ephemeralWith(field, value))
+    const isOfJobs = ofJobs.includes(field)
+    // The operator reads it, and asks no node for an ephemeral agent.
+    expect({ reached: reached && field !== "check_out_of_pods", noted }).toEqual({
+      reached: !isOfJobs,
+      noted: isOfJobs
+    })
+  })
 })
