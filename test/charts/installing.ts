@@ -9,7 +9,7 @@ import { stringify } from "yaml"
 import type { Programs } from "../../lab/playground/kubernetes/programs.ts"
 import { type ControlPlane, startControlPlane } from "../kubernetes/control-plane.ts"
 import { ApiClient } from "../lab/cluster/api-client.ts"
-import { Chart, chartFolder } from "./chart.ts"
+import { Chart, chartFolder, type Rendered } from "./chart.ts"
 import { asList, at } from "./json.ts"
 
 /** A kind of somebody else's that samples use, with any content. */
@@ -77,6 +77,39 @@ const kinds = [
   )
 ]
 
+/** Makes the namespaces that a render takes for given: the chart makes the operator's, if the values let it. */
+const giveNamespaces = async (admin: ApiClient, rendered: Rendered): Promise<void> => {
+  const named = rendered.objects.flatMap((object) => at(object, "metadata", "namespace") ?? []).map(String)
+  for (const name of new Set(named)) {
+    if (rendered.find("Namespace", name) !== undefined) continue
+    const { code } = await admin.call("POST", "/api/v1/namespaces", { body: { metadata: { name } } })
+    expect([201, 409]).toContain(code)
+  }
+}
+
+/**
+ * Has the server judge every object of these renders, hooks included, without making any; what several of them have is
+ * judged once. No render has two objects of one name, of which helm would refuse the second.
+ */
+export const judgeAll = async (
+  plane: ControlPlane,
+  { kubectl }: Programs,
+  renders: ReadonlyArray<Rendered>
+): Promise<void> => {
+  const admin = new ApiClient(plane.server, plane.caPem, plane.admin)
+  for (const { names } of renders) expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+  const objects = renders.flatMap((rendered) => rendered.objects)
+  const items = [...new Map(objects.map((object) => [JSON.stringify(object), object])).values()]
+  // The server looks for the namespace of an object also where it makes nothing.
+  for (const namespace of new Set(objects.map((object) => at(object, "metadata", "namespace")))) {
+    const { code } = await admin.call("POST", "/api/v1/namespaces", { body: { metadata: { name: namespace } } })
+    if (namespace !== undefined) expect([201, 409]).toContain(code)
+  }
+  const file = join(plane.directory, "judged.json")
+  await writeFile(file, JSON.stringify({ apiVersion: "v1", kind: "List", items }))
+  await execute(plane, kubectl, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "-f", file)
+}
+
 /** Installs a release with a file of values, has the server judge its hooks, and uninstalls it: nothing stays. */
 export const installAndUninstall = async (
   plane: ControlPlane,
@@ -88,11 +121,7 @@ export const installAndUninstall = async (
     (await admin.call(method, path, body === undefined ? {} : { body })).code
   const rendered = await new Chart(helm).render({ args: ["--values", values] })
   const namespace = String(at(rendered.get("Deployment", "mirrord-operator"), "metadata", "namespace"))
-  // The chart makes the operator's namespace unless the values say otherwise, and takes others for given.
-  const named = rendered.objects.flatMap((object) => at(object, "metadata", "namespace") ?? []).map(String)
-  for (const name of new Set(named))
-    if (rendered.find("Namespace", name) === undefined)
-      expect([201, 409]).toContain(await codeOf("POST", "/api/v1/namespaces", { metadata: { name } }))
+  await giveNamespaces(admin, rendered)
   try {
     expect(await execute(plane, helm, "install", "braid", chartFolder, "--values", values)).toMatch(
       /STATUS: deployed[^]*NOTES:/u
