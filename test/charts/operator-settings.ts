@@ -47,7 +47,7 @@ export const settingsFrom = async (
       Effect.provideService(ConfigProvider.ConfigProvider, provider)
     )
     // The folder is another one each time.
-    return Result.map(await Effect.runPromise(read), ({ fleetPaths, ...settings }) => ({
+    return Result.map(await Effect.runPromise(read), ({ fleetPaths, values: _, ...settings }) => ({
       ...settings,
       fleetPaths: fleetPaths && { ...fleetPaths, multiCluster: "", clusters: undefined }
     }))

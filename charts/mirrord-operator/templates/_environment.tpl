@@ -9,7 +9,7 @@
     {{- $value := (include "braid.at" (list $ $setting.value) | fromJson).value -}}
     {{- $isUnset := and $setting.isUnsetBy0 (not $value) -}}
     {{- if eq $setting.form "truth" -}}{{- $_ := set $set $name (include "braid.bool" $value) -}}
-    {{- else if kindIs "slice" $value -}}{{- if $value -}}{{- $_ := set $set $name $value -}}{{- end -}}
+    {{- else if and (kindIs "slice" $value) (hasKey $setting "separator") -}}{{- if $value -}}{{- $_ := set $set $name $value -}}{{- end -}}
     {{- else if not (or $isUnset (eq (include "braid.text" $value) "")) -}}{{- $_ := set $set $name $value -}}
     {{- end -}}
   {{- end -}}

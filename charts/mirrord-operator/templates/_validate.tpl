@@ -150,7 +150,7 @@ without https, a CA that is none, no default cluster. What may come later (crede
 {{- $settings := include "braid.settings" . | fromYaml -}}
 {{- range $name, $value := include "braid.settingValues" . | fromJson -}}
   {{- $setting := index $settings $name -}}
-  {{- if and $setting.pattern (not (kindIs "slice" $value)) (not $setting.separator) (ne $setting.form "truth") -}}
+  {{- if and $setting.pattern (not $setting.separator) (ne $setting.form "truth") -}}
     {{- with include "braid.formProblem" (list $setting (include "braid.text" $value)) -}}
       {{- $mistakes = append $mistakes (include "braid.mistake" (list $setting.value . $value $setting.cure)) -}}
     {{- end -}}
