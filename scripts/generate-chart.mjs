@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * Writes the generated parts of the chart: its copies of the custom resources and of the table of agents' settings, the
- * tables of its README, the tree of its values, and their schema. Templates and values are written by hand.
+ * rules of its roles, the tables of its README, the tree of its values, and their schema. Templates and values are
+ * written by hand.
  */
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -11,15 +12,16 @@ import { settingCards } from "../src/app/kernel/setting-values.ts"
 import { agentFields } from "../src/domain/agents/agent-fields.ts"
 import { formOf } from "../src/domain/catalogue/setting.ts"
 import { clusterFields, primaryFields } from "../src/domain/fleet/configuration-fields.ts"
+import { chartRights } from "./chart-rights.mjs"
 
 if (process.argv.includes("--help")) {
   console.log(`node scripts/generate-chart.mjs [--check]
 
 Copies crds/*.yaml into the chart, each with the annotation that keeps Helm from deleting it, and the table of agents'
 settings by which the templates judge agent.extraConfig, and the tree of values by which they name unknown ones. Writes
-the tables of the chart's README from the comments in values.yaml and from files/values-without-effect.yaml,
-and values.schema.json from those comments and from the schemas by which the operator reads its files. --check only
-compares; exit code 1 names the files that differ.`)
+the rules of the roles from the cards of rights (src/domain/*/rights.ts), the tables of the chart's README from the
+comments in values.yaml and from files/values-without-effect.yaml, and values.schema.json from those comments and from
+the schemas by which the operator reads its files. --check only compares; exit code 1 names the files that differ.`)
   process.exit(0)
 }
 
@@ -109,6 +111,13 @@ wanted.set(
       ),
       { lineWidth: 0, aliasDuplicateObjects: false, sortMapEntries: false, keepUndefined: false }
     )
+)
+
+wanted.set(
+  "charts/mirrord-operator/files/rights.yaml",
+  "# Written by scripts/generate-chart.mjs from the cards of rights, src/domain/*/rights.ts: the rules of roles by\n" +
+    "# holder and scope. A rule with `when` is there only while all these conditions hold (templates/_rights.tpl).\n" +
+    chartRights()
 )
 
 /** A row of a Markdown table. @param {ReadonlyArray<string>} cells */

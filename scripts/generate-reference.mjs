@@ -12,6 +12,7 @@ import { events } from "./reference/events.ts"
 import { metrics } from "./reference/metrics.ts"
 import { textOf } from "./reference/page.ts"
 import { refusals } from "./reference/refusals.ts"
+import { rights } from "./reference/rights.ts"
 import { settings } from "./reference/settings.ts"
 import { spans } from "./reference/spans.ts"
 
@@ -22,7 +23,7 @@ Writes docs/reference. --check only compares; exit code 1 names the pages that d
   process.exit(0)
 }
 
-const pages = [settings, events, conditions, metrics, spans, refusals, conformance]
+const pages = [settings, rights, events, conditions, metrics, spans, refusals, conformance]
 const folder = new URL("../docs/reference/", import.meta.url)
 /** @param {URL} file */
 const read = (file) => {

@@ -28,8 +28,8 @@ import path from "node:path"
 /** The project: the folder above this file's, wherever the linter was started. */
 const root = path.dirname(import.meta.dirname)
 
-/** @param {ReadonlyArray<string>} others */
-const inDomain = (...others) => ["src/domain", ...others.map((room) => `src/domain/${room}`)]
+/** Each room knows the types of the cards. @param {ReadonlyArray<string>} others */
+const inDomain = (...others) => ["src/domain", ...["catalogue", ...others].map((room) => `src/domain/${room}`)]
 
 /** A capability knows what is below it, never its neighbour. @param {ReadonlyArray<string>} others */
 const inApp = (...others) => [
@@ -46,49 +46,39 @@ const inCluster = (...others) => ["src/**", ...others.map((room) => `lab/cluster
 export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string>>>} */ ({
   "src/domain": [],
   "src/domain/catalogue": inDomain(),
-  "src/domain/server": inDomain("catalogue"),
+  "src/domain/server": inDomain("resources"),
   "src/domain/resources": inDomain(),
   "src/domain/protocol": inDomain(),
   "src/domain/websocket": inDomain(),
-  "src/domain/tracing": inDomain("catalogue"),
+  "src/domain/tracing": inDomain(),
   "src/domain/relay": inDomain("protocol"),
-  "src/domain/leadership": inDomain("catalogue", "resources"),
-  "src/domain/targets": inDomain("catalogue", "resources", "protocol"),
+  "src/domain/leadership": inDomain("resources"),
+  "src/domain/targets": inDomain("resources", "protocol"),
   "src/domain/fleet/credentials": inDomain("resources"),
-  "src/domain/fleet": inDomain("catalogue", "resources", "protocol", "fleet/credentials"),
-  "src/domain/agents": inDomain("catalogue", "resources", "targets", "fleet", "fleet/credentials"),
+  "src/domain/fleet": inDomain("resources", "protocol", "fleet/credentials"),
+  "src/domain/agents": inDomain("resources", "targets", "fleet", "fleet/credentials"),
   "src/domain/policies": inDomain("resources", "protocol", "targets"),
   "src/domain/policies/tls": inDomain("resources", "policies"),
-  "src/domain/sessions": inDomain(
-    "catalogue",
-    "resources",
-    "protocol",
-    "relay",
-    "targets",
-    "fleet",
-    "fleet/credentials"
-  ),
+  "src/domain/sessions": inDomain("resources", "protocol", "relay", "targets", "fleet", "fleet/credentials"),
   "src/domain/fleet/sharding": inDomain("fleet", "leadership", "sessions"),
-  "src/domain/copies": inDomain("catalogue", "resources", "targets", "fleet", "sessions"),
-  "src/domain/branches": inDomain(
-    "catalogue",
-    "resources",
-    "protocol",
-    "targets",
-    "agents",
-    "fleet",
-    "policies",
-    "sessions"
-  ),
+  "src/domain/copies": inDomain("resources", "targets", "fleet", "sessions"),
+  "src/domain/branches": inDomain("resources", "protocol", "targets", "agents", "fleet", "policies", "sessions"),
   "src/domain/events": inDomain("resources", "fleet", "sessions", "branches"),
-  "src/domain/metrics": inDomain("catalogue", "resources", "sessions"),
+  "src/domain/metrics": inDomain("resources", "sessions"),
   "src/domain/commands": inDomain(
     "resources",
+    "server",
     "protocol",
+    "leadership",
     "targets",
+    "agents",
+    "policies",
+    "policies/tls",
     "fleet",
     "fleet/credentials",
+    "fleet/sharding",
     "sessions",
+    "copies",
     "branches",
     "events"
   ),

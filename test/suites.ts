@@ -66,7 +66,6 @@ export const suites = {
   "charts/join-values": { needs: ["helm"], finds: "`braid join` prints values that the chart does not take" },
   "charts/limits-hold": { needs: ["memory groups"], finds: "an operator outgrows the chart's memory limit" },
   "charts/monitoring": { needs: ["helm"], finds: "a dashboard or an alert names a metric that does not exist" },
-  "charts/needed-rights": { needs: ["helm"], finds: "`braid doctor` asks for rights that the chart does not grant" },
   "charts/notes": { needs: ["helm"], finds: "NOTES are silent about a value without effect" },
   "charts/null-values": { needs: ["helm"], finds: "a null value removes a default that is needed" },
   "charts/operator-admission-policy": {
@@ -77,7 +76,10 @@ export const suites = {
     needs: ["published values", "control plane"],
     finds: "values that the published chart takes do not install"
   },
-  "charts/rbac": { needs: ["helm"], finds: "a role grants more, or less, than its list" },
+  "charts/rbac": {
+    needs: ["helm"],
+    finds: "the chart and `braid doctor` disagree about the rights of an installation, or a role is bound wrongly"
+  },
   "charts/refusals": { needs: ["helm"], finds: "a mistake in the values installs" },
   "charts/rights-are-used": { needs: ["helm"], finds: "the chart grants a right that no code uses" },
   "charts/rights-suffice": { needs: ["helm"], finds: "the operator lacks a right of the chart in a whole session" },

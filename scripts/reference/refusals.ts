@@ -27,7 +27,7 @@ const tellingRooms = new RegExp(
 
 /** Files of these rooms with texts that are for administrators or for this documentation. */
 const forOthers =
-  /(?:\/settings|\/agent-(?:configuration|fields)|\/check-field|relay\/table|-catalogue|target-json)\.ts$/u
+  /(?:\/settings|\/rights|\/agent-(?:configuration|fields)|\/check-field|relay\/table|-catalogue|target-json)\.ts$/u
 
 const fewestWords = 3
 const hasWords = (text: string): boolean => (text.match(/[a-z']+/giu) ?? []).length >= fewestWords

@@ -1,181 +1,270 @@
+import { Result } from "effect"
 import { beforeAll, expect, it } from "vitest"
-import { defaults } from "./chart-values.ts"
-import { Chart, type Rendered } from "./chart.ts"
+import { parse } from "yaml"
+import { installedParts } from "../../src/app/commands/doctor/installation.ts"
+import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
+import type { RightHolder, RightScope } from "../../src/domain/catalogue/right.ts"
+import { conditionsOf, rightsOf } from "../../src/domain/commands/doctor/needed-rights.ts"
+import { clusterName, refreshedSecretName } from "../../src/domain/fleet/cluster-name.ts"
+import { roleOf } from "../../src/domain/fleet/roles.ts"
+import { branchEngines } from "../../src/domain/resources/chart-switches.ts"
+import { Chart, Rendered, type RenderOptions } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
-import { asList, asMap, at } from "./json.ts"
+import { asList, asMap, asText, at } from "./json.ts"
+import { settingsOf } from "./operator-settings.ts"
 
-/** All rights of an install as text: roles with their rules, and to whom they are bound. */
-const rights = (rendered: Rendered): string => {
-  const place = (object: unknown): string =>
-    [at(object, "metadata", "namespace"), at(object, "metadata", "name")].filter((part) => part !== undefined).join("/")
-  const roles = ["ClusterRole", "Role"].flatMap((kind) =>
-    rendered.ofKind(kind).map((role) => {
-      const bindings = rendered
-        .ofKind(`${kind}Binding`)
-        .filter(
-          (binding) =>
-            at(binding, "roleRef", "name") === at(role, "metadata", "name") &&
-            at(binding, "metadata", "namespace") === at(role, "metadata", "namespace")
-        )
-      const subjects = bindings
-        .flatMap((binding) => asList(binding["subjects"]))
-        .map(
-          (subject) =>
-            "  to " +
-            ["kind", "namespace", "name"]
-              .map((field) => at(subject, field))
-              .filter((part) => part !== undefined)
-              .join(" ")
-        )
-      const rules = asList(role["rules"]).map((rule) => {
-        const list = (field: string): string =>
-          asList(at(rule, field) ?? [])
-            .map((part) => (part === "" ? "core" : String(part)))
-            .join(", ")
-        const names = list("resourceNames")
-        return `  ${list("apiGroups")}: ${list("resources")}${names === "" ? "" : ` named ${names}`}: ${list("verbs")}`
-      })
-      return [`${kind} ${place(role)}`, ...(subjects.length === 0 ? ["  to nobody"] : subjects), ...rules].join("\n")
-    })
-  )
-  return `${roles.toSorted().join("\n\n")}\n`
+/** The roles of an install, each with the rights that it holds. */
+const roles: Readonly<Record<string, readonly [RightHolder, ...ReadonlyArray<RightScope>]>> = {
+  "ClusterRole/mirrord-operator": ["operator", "cluster"],
+  "Role/mirrord/mirrord-operator": ["operator", "operator-namespace"],
+  "Role/agents/mirrord-operator-agents": ["operator", "agent-namespace"],
+  "Role/default/mirrord-operator-events": ["operator", "event-namespace"],
+  "Role/kube-system/mirrord-operator-apiserver-authentication": ["operator", "kube-system"],
+  "Role/capi/mirrord-operator-cluster-api": ["operator", "cluster-api-namespace"],
+  "Role/mirrord/mirrord-operator-cluster-profiles": ["operator", "cluster-profile-namespace"],
+  "ClusterRole/mirrord-operator-envoy": ["link", "cluster"],
+  "ClusterRole/mirrord-operator-envoy-remote": ["member", "cluster"],
+  "Role/mirrord/mirrord-operator-envoy": ["member", "operator-namespace"],
+  "ClusterRole/mirrord-operator-user": ["developer", "cluster", "target-namespace"],
+  "ClusterRole/mirrord-operator-ci": ["developer", "cluster", "target-namespace"],
+  "ClusterRole/mirrord-operator-user-basic": ["developer", "cluster"],
+  "Role/shop/mirrord-operator-user": ["developer", "target-namespace"],
+  "ClusterRole/mirrord-hooks": ["cleanup", "cluster"]
 }
 
-/** Values that turn something on for developers: kinds of queues and databases, previews. */
-const featureFlags = Object.entries(asMap(defaults["operator"]))
-  .filter(([name, value]) => /(?:Splitting|Branching)$|^previewEnv$/u.test(name) && typeof value === "boolean")
-  .map(([name]) => name)
+const account = "ServiceAccount mirrord mirrord-operator"
+const envoy = "ServiceAccount mirrord mirrord-operator-envoy"
+/** The subjects of the roles that are bound, by mode. */
+const always = {
+  "ClusterRole/mirrord-operator": [account],
+  "Role/mirrord/mirrord-operator": [account],
+  "Role/default/mirrord-operator-events": [account],
+  "Role/kube-system/mirrord-operator-apiserver-authentication": [account],
+  "ClusterRole/mirrord-hooks": ["ServiceAccount mirrord mirrord-hooks"]
+}
+const withWorkloads = { ...always, "Role/agents/mirrord-operator-agents": [account] }
+const withEnvoy = {
+  "ClusterRole/mirrord-operator-envoy-remote": [envoy],
+  "Role/mirrord/mirrord-operator-envoy": [envoy]
+}
+const providers = {
+  "Role/capi/mirrord-operator-cluster-api": [account],
+  "Role/mirrord/mirrord-operator-cluster-profiles": [account]
+}
+const link = (...subjects: ReadonlyArray<string>) => ({ "ClusterRole/mirrord-operator-envoy": subjects })
+const ofGroups = ["Group from-aws", "Group from-azure", "User from-a-certificate"]
 
-const modes: ReadonlyArray<readonly [name: string, values: object]> = [
-  ["single", {}],
-  [
-    "single-features",
-    { roleNamespaces: ["default"], operator: Object.fromEntries(featureFlags.map((flag) => [flag, true])) }
-  ],
-  ["role-namespaces", { roleNamespaces: ["default"] }],
-  ["ephemeral-agents", { agent: { extraConfig: { ephemeral: true } } }],
-  ["asks-nodes", { agent: { extraConfig: { check_out_of_pods: true } } }],
-  ["primary", { operator: { multiCluster: { enabled: true } } }],
-  ["member", { operator: { multiClusterMember: true } }],
-  [
-    "member-groups",
+const clusterNames = ["a", "B b"]
+const clusters = Object.fromEntries(
+  clusterNames.map((name) => [name, { server: "https://a.example.com", authType: "bearerToken" }])
+)
+const primary = { enabled: true, defaultCluster: "a", clusters }
+const everyEngine = Object.fromEntries(branchEngines.map((engine) => [`${engine}Branching`, true]))
+
+/** Values of each mode, and who is bound. Agents have a namespace of their own in each. */
+const modes: Readonly<
+  Record<string, readonly [values: object, bound: Readonly<Record<string, ReadonlyArray<string>>>]>
+> = {
+  single: [{}, withWorkloads],
+  "single, all on": [
     {
+      agent: { tls: true, extraConfig: { check_out_of_pods: true } },
+      openshift: true,
+      operator: { ...everyEngine, previewEnv: true },
+      roleNamespaces: ["shop"]
+    },
+    withWorkloads
+  ],
+  "single, all off": [
+    {
+      operator: { copyTarget: { enabled: false }, dbBranchingLiteralCredentials: false, spannerBranching: true },
+      tls: { useExistingSecret: true }
+    },
+    withWorkloads
+  ],
+  "single, ephemeral agents": [{ agent: { extraConfig: { ephemeral: true, check_out_of_pods: true } } }, withWorkloads],
+  primary: [
+    { operator: { multiCluster: primary, pgBranching: true }, agent: { tls: true } },
+    { ...always, ...link(account) }
+  ],
+  "primary, sharded, that finds clusters": [
+    {
+      operator: {
+        replicas: 3,
+        multiCluster: {
+          ...primary,
+          sharding: true,
+          providers: ["clusterApi", "clusterProfile"],
+          clusterApiNamespace: "capi"
+        }
+      }
+    },
+    { ...always, ...providers, ...link(account) }
+  ],
+  "primary with workloads": [
+    { operator: { multiCluster: { ...primary, managementOnly: false }, mysqlBranching: true } },
+    { ...withWorkloads, ...link(account) }
+  ],
+  "primary with workloads, the default": [
+    {
+      operator: {
+        multiCluster: { ...primary, managementOnly: false, defaultCluster: "primary" },
+        mongodbBranching: true
+      }
+    },
+    { ...withWorkloads, ...link(account) }
+  ],
+  member: [
+    { operator: { multiClusterMember: true, redisBranching: true } },
+    { ...withWorkloads, ...link(envoy), ...withEnvoy }
+  ],
+  "member, groups": [
+    {
+      rbac: { memberSubjects: [{ kind: "User", name: "from-a-certificate", apiGroup: "rbac.authorization.k8s.io" }] },
       operator: {
         multiClusterMember: true,
         multiClusterMemberIamGroup: "from-aws",
         multiClusterMemberAzureGroup: "from-azure"
       }
+    },
+    {
+      ...withWorkloads,
+      ...link(...ofGroups),
+      "ClusterRole/mirrord-operator-envoy-remote": ofGroups
     }
   ],
-  ["member-published-width", { rbac: { publishedWidth: true }, operator: { multiClusterMember: true } }],
-  [
-    "member-published-width-features",
+  "member, published width": [
     {
       rbac: { publishedWidth: true },
-      operator: { multiClusterMember: true, genericBranching: true, sqsSplitting: true, previewEnv: true }
-    }
+      operator: { multiClusterMember: true, genericBranching: true, sqsSplitting: true }
+    },
+    { ...withWorkloads, ...link(envoy), ...withEnvoy }
   ],
-  [
-    "primary-and-member",
-    { operator: { multiClusterMember: true, multiCluster: { enabled: true, managementOnly: false } } }
+  "primary and member": [
+    { operator: { multiClusterMember: true, multiCluster: primary } },
+    { ...withWorkloads, ...link(account, envoy), ...withEnvoy }
   ]
-]
+}
+
+type Rule = ReturnType<typeof asMap>
+
+/** The verbs of rules, each with its resource and its name. */
+const verbsOf = (rules: ReadonlyArray<Rule>): ReadonlyArray<string> => {
+  const texts = (rule: Rule, field: string): ReadonlyArray<string> => asList(rule[field] ?? []).map(asText)
+  const all = rules.flatMap((rule) =>
+    texts(rule, "apiGroups").flatMap((group) =>
+      texts(rule, "resources").flatMap((resource) =>
+        texts(rule, "verbs").flatMap((verb) => {
+          const names = texts(rule, "resourceNames")
+          return (names.length === 0 ? ["*"] : names).map((name) => `${verb} ${resource}.${group} ${name}`)
+        })
+      )
+    )
+  )
+  return [...new Set(all)].toSorted()
+}
+
+const rolesOf = (rendered: Rendered) => ["ClusterRole", "Role"].flatMap((kind) => rendered.ofKind(kind))
+const heldBy = (rendered: Rendered) =>
+  Object.fromEntries(
+    rolesOf(rendered).map((role) => [Rendered.nameOf(role), verbsOf(asList(role["rules"]).map(asMap))])
+  )
+
+/** The verbs that the cards give to a role under the chart's conditions. */
+const declared = (role: string, conditions: Readonly<Record<string, unknown>>): ReadonlyArray<string> => {
+  const [holder, ...scopes] = roles[role] ?? ["operator"]
+  return verbsOf(
+    rightsOf(holder)
+      .filter(({ scope, when = [] }) => scopes.includes(scope) && when.every((name) => conditions[name] !== null))
+      .map(({ group, name, resource, verbs }) => ({
+        apiGroups: [group],
+        resources: [resource],
+        verbs,
+        resourceNames:
+          name === undefined
+            ? []
+            : name.includes("<cluster>")
+              ? clusterNames.map((cluster) => refreshedSecretName(clusterName(cluster), sha256Hex))
+              : [name]
+      }))
+  )
+}
+
+const subjectsOf = (rendered: Rendered) => {
+  const bound = ["ClusterRole", "Role"].flatMap((kind) =>
+    rendered.ofKind(`${kind}Binding`).flatMap((binding) => {
+      const place = at(binding, "metadata", "namespace")
+      const role = [kind, ...(place === undefined ? [] : [place]), at(binding, "roleRef", "name")].join("/")
+      return asList(binding["subjects"]).map((subject) => ({
+        role,
+        subject: ["kind", "namespace", "name"]
+          .map((field) => at(subject, field) ?? "")
+          .filter(Boolean)
+          .join(" ")
+      }))
+    })
+  )
+  return Object.fromEntries(
+    [...Map.groupBy(bound, ({ role }) => role)].map(([role, some]) => [
+      role,
+      some.map(({ subject }) => subject).toSorted()
+    ])
+  )
+}
 
 describeHelm("rights", (helm) => {
   const chart = new Chart(helm)
+  /** The conditions of rights as the chart judges them, by way of an extra object. */
+  const conditionsIn = (rendered: Rendered) =>
+    asMap(parse(Buffer.from(asText(at(rendered.get("ConfigMap", "conditions"), "data", "text")), "base64").toString()))
+  const carrier = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "conditions" },
+    data: { text: '{{ include "braid.rightConditions" . | b64enc }}' }
+  }
+  const install = (values: object): RenderOptions => {
+    const agent = asMap(at(values, "agent") ?? {})
+    return {
+      values: {
+        ...values,
+        agent: { ...agent, extraConfig: { ...asMap(agent["extraConfig"] ?? {}), namespace: "agents" } },
+        extraObjects: [carrier]
+      }
+    }
+  }
+  beforeAll(() => chart.prepare(Object.values(modes).map(([values]) => install(values))))
 
-  beforeAll(() => chart.prepare(modes.map(([, values]) => ({ values }))))
+  it.each(Object.entries(modes))("of mode %s", async (mode, [values, bound]) => {
+    // Each role holds what the cards say, is bound to those who need it, and braid doctor asks for the same.
+    const rendered = await chart.render(install(values))
+    const conditions = conditionsIn(rendered)
+    const held = heldBy(rendered)
+    expect(held).toEqual(Object.fromEntries(Object.keys(held).map((role) => [role, declared(role, conditions)])))
+    expect(subjectsOf(rendered)).toEqual(
+      Object.fromEntries(Object.entries(bound).map(([role, subjects]) => [role, subjects.toSorted()]))
+    )
 
-  it.each(modes)("of mode %s", async (mode, values) => {
-    await expect(rights(await chart.render({ values }))).toMatchFileSnapshot(`rbac/${mode}.txt`)
+    const settings = Result.getOrThrow(await settingsOf(rendered))
+    const seen = Object.entries(conditionsOf(roleOf(settings.fleet), installedParts(settings)))
+    const judged = seen.flatMap(([name, holds]) => (holds === undefined ? [] : [[name, holds] as const]))
+    expect(Object.keys(conditions).toSorted()).toEqual(seen.map(([name]) => name).toSorted())
+    // No setting says to a primary that it is a member as well.
+    if (mode !== "primary and member")
+      expect(Object.fromEntries(judged)).toEqual(
+        Object.fromEntries(judged.map(([name]) => [name, conditions[name] !== null]))
+      )
   })
 
   it.each([
     ["no", false],
     [true, true]
   ])("follow PRIMARY_MANAGEMENT_ONLY: %s", async (text, managementOnly) => {
-    const render = (own: boolean, extraEnv: object) =>
+    const ofPrimary = (own: boolean, extraEnv: object) =>
       chart.render({ values: { operator: { multiCluster: { enabled: true, managementOnly: own }, extraEnv } } })
-    const wanted = await render(managementOnly, {})
-    const overridden = await render(!managementOnly, { PRIMARY_MANAGEMENT_ONLY: text })
-    expect(rights(overridden)).toBe(rights(wanted))
+    const wanted = await ofPrimary(managementOnly, {})
+    const overridden = await ofPrimary(!managementOnly, { PRIMARY_MANAGEMENT_ONLY: text })
+    expect(heldBy(overridden)).toEqual(heldBy(wanted))
     expect(overridden.file("multicluster-config.yaml")).toBe(wanted.file("multicluster-config.yaml"))
-  })
-
-  it("hold nothing on Secrets for engines of which no branch is made", async () => {
-    const secretsOf = async (engine: string): Promise<number> => {
-      const { objects } = await chart.render({ values: { operator: { [`${engine}Branching`]: true } } })
-      const operator = objects.find(
-        (object) => object.kind === "ClusterRole" && at(object, "metadata", "name") === "mirrord-operator"
-      )
-      return asList(at(operator, "rules")).filter((rule) => asList(at(rule, "resources")).includes("secrets")).length
-    }
-    expect(await Promise.all(["spanner", "pg"].map(secretsOf))).toEqual([0, 1])
-  })
-
-  it("of a published primary are all there with publishedWidth (R1 and R2 of published-chart.md §2.9)", async () => {
-    const features = { genericBranching: true, sqsSplitting: true, previewEnv: true }
-    const rendered = await chart.render({
-      values: { rbac: { publishedWidth: true }, operator: { multiClusterMember: true, ...features } }
-    })
-    const rules = ["mirrord-operator-envoy", "mirrord-operator-envoy-remote"].flatMap((name) =>
-      asList(rendered.get("ClusterRole", name)["rules"])
-    )
-    const may = (group: string, resource: string, verb: string): boolean =>
-      rules.some((rule) =>
-        [
-          ["apiGroups", group],
-          ["resources", resource],
-          ["verbs", verb]
-        ].every(([field = "", wanted]) => asList(at(rule, field)).includes(wanted))
-      )
-    const all = ["get", "list", "watch", "create", "update", "patch", "delete"]
-    const expected: ReadonlyArray<readonly [string, ReadonlyArray<string>, ReadonlyArray<string>]> = [
-      [
-        "dbs.mirrord.metalbear.co",
-        ["pgbranchdatabases", "mysqlbranchdatabases", "mongodbbranchdatabases", "branchdatabases"],
-        all
-      ],
-      [
-        "dbs.mirrord.metalbear.co",
-        [
-          "pgbranchdatabases/status",
-          "mysqlbranchdatabases/status",
-          "mongodbbranchdatabases/status",
-          "branchdatabases/status"
-        ],
-        ["get", "update", "patch"]
-      ],
-      ["preview.mirrord.metalbear.co", ["previewsessions"], all],
-      ["preview.mirrord.metalbear.co", ["previewsessions/status"], ["get", "update", "patch"]],
-      ["operator.metalbear.co", ["mirrordoperators"], ["get"]],
-      ["operator.metalbear.co", ["sessions"], ["get", "list", "delete"]],
-      [
-        "operator.metalbear.co",
-        ["targets", "copytargets", "targets/port-locks", "queuesplits"],
-        ["get", "list", "proxy"]
-      ],
-      ["operator.metalbear.co", ["copytargets"], ["create"]],
-      ["queues.mirrord.metalbear.co", ["mirrordworkloadqueueregistries", "mirrordsplitconfigs"], all],
-      ["mirrord.metalbear.co", ["mirrordpropertylists"], all],
-      ["mirrord.metalbear.co", ["mirrordclustersessions"], ["get", "list", "watch", "create", "delete"]],
-      ["mirrord.metalbear.co", ["mirrordclustersessions/status"], ["get", "watch"]],
-      ["mirrord.metalbear.co", ["mirrordclusterworkloadpatchrequests"], ["create"]],
-      ["", ["pods"], ["get", "list", "watch", "create", "patch", "delete"]],
-      ["", ["services", "podtemplates"], ["get", "list", "watch"]],
-      ["", ["secrets"], ["create"]],
-      ["apps", ["deployments", "statefulsets", "replicasets", "daemonsets"], ["get", "list", "watch"]],
-      ["argoproj.io", ["rollouts"], ["get", "list", "watch"]],
-      ["queues.mirrord.metalbear.co", ["mirrordsqssessions"], ["get", "list", "watch", "create", "patch", "delete"]],
-      ["queues.mirrord.metalbear.co", ["mirrordsqssessions/status"], ["get", "update", "patch"]],
-      ["queues.mirrord.metalbear.co", ["mirrordclustersplitsessions"], all],
-      ["queues.mirrord.metalbear.co", ["mirrordclustersplitsessions/status"], ["get", "update", "patch"]]
-    ]
-    const missing = expected.flatMap(([group, resources, verbs]) =>
-      resources.flatMap((resource) =>
-        verbs.filter((verb) => !may(group, resource, verb)).map((verb) => `${verb} ${resource}.${group}`)
-      )
-    )
-    expect(missing).toEqual([])
   })
 })

@@ -1,8 +1,9 @@
 /** The users of the tests with mirrord's own client, and their rights. */
 
-import { readFileSync } from "node:fs"
 import { stringify } from "yaml"
 import { workloadNamespace } from "../../lab/playground/manifests.ts"
+import type { RightCondition, RightScope } from "../../src/domain/catalogue/right.ts"
+import { rightsOf } from "../../src/domain/commands/doctor/needed-rights.ts"
 
 /** The group of all clients here; it has exactly the rights of the chart's role for developers. */
 export const developers = "developers"
@@ -28,36 +29,27 @@ export const developersBindings = [
   .map((object) => stringify(object))
   .join("---\n")
 
-/** A role of the snapshot of the chart's rights; rbac.test.ts compares the snapshot with what helm renders. */
-const rendered = (snapshot: string, kind: "Role" | "ClusterRole", name: string): object => {
-  const place = kind === "Role" ? `${workloadNamespace}/` : ""
-  const roles = readFileSync(new URL(`../charts/rbac/${snapshot}.txt`, import.meta.url), "utf8")
-    .trimEnd()
-    .split("\n\n")
-  const [, , ...rules] = roles.find((text) => text.startsWith(`${kind} ${place}${name}\n`))?.split("\n") ?? []
-  if (rules.length === 0) throw new Error(`the chart has no ${kind} ${name}`)
-  return {
-    apiVersion: `${group}/v1`,
-    kind,
-    metadata: { name, ...(kind === "Role" ? { namespace: workloadNamespace } : {}) },
-    rules: rules.map((line) => {
-      const [groups = [], resources, verbs] = line
-        .trim()
-        .split(": ")
-        .map((list) => list.split(", "))
-      // The snapshot calls the group without a name `core`.
-      return { apiGroups: groups.map((name) => (name === "core" ? "" : name)), resources, verbs }
-    })
-  }
-}
+const role = (
+  kind: "Role" | "ClusterRole",
+  name: string,
+  scopes: ReadonlyArray<RightScope>,
+  conditions: ReadonlyArray<RightCondition>
+): object => ({
+  apiVersion: `${group}/v1`,
+  kind,
+  metadata: { name, ...(kind === "Role" ? { namespace: workloadNamespace } : {}) },
+  rules: rightsOf("developer")
+    .filter(({ scope, when = [] }) => scopes.includes(scope) && when.every((one) => conditions.includes(one)))
+    .map((right) => ({ apiGroups: [right.group], resources: [right.resource], verbs: right.verbs }))
+})
 
 /** The chart's roles for developers, for clusters without the chart. `hasBranches`: with branches switched on. */
 export const developersRoles = (hasBranches: boolean): string => {
-  const snapshot = hasBranches ? "single-features" : "role-namespaces"
+  const conditions = ["literalCredentials", ...(hasBranches ? (["branching", "previews"] as const) : [])] as const
   return [
-    rendered(snapshot, "ClusterRole", "mirrord-operator-user"),
-    rendered(snapshot, "ClusterRole", "mirrord-operator-user-basic"),
-    rendered(snapshot, "Role", "mirrord-operator-user")
+    role("ClusterRole", "mirrord-operator-user", ["cluster", "target-namespace"], conditions),
+    role("ClusterRole", "mirrord-operator-user-basic", ["cluster"], conditions),
+    role("Role", "mirrord-operator-user", ["target-namespace"], conditions)
   ]
     .map((object) => stringify(object))
     .join("---\n")

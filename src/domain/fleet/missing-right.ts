@@ -2,7 +2,7 @@
  * The sentence about a right that this operator lacks in a cluster: a mistake of its configuration, and no loss of the
  * cluster.
  *
- * Not here: which rights an operator needs (doctor/needed-rights.ts).
+ * Not here: which rights an operator needs (commands/doctor/needed-rights.ts).
  */
 
 /** A clause with the cure, as the chart's roles have every right. `detail`: the API server's words, with the verb. */

@@ -6,13 +6,9 @@
  */
 
 import { Effect } from "effect"
+import type { Right } from "../../../domain/catalogue/right.ts"
 import type { RightFact } from "../../../domain/commands/doctor/cluster-facts.ts"
-import {
-  defaultClusterRights,
-  memberRights,
-  type NeededRight,
-  ownRights
-} from "../../../domain/commands/doctor/needed-rights.ts"
+import { memberRights, ownRights } from "../../../domain/commands/doctor/needed-rights.ts"
 import { eventNamespace } from "../../../domain/events/event-object.ts"
 import { at } from "../../../domain/json.ts"
 import type { ClusterProbe } from "../../../ports/cluster-probe.ts"
@@ -23,9 +19,13 @@ import { concurrency, reviewBody } from "./probe-answer.ts"
 export const accountUser = ({ name, namespace }: NonNullable<ExaminedCluster["account"]>): string =>
   `system:serviceaccount:${namespace}:${name}`
 
-const namespaceOf = ({ agentNamespace, namespace }: ExaminedCluster, { scope }: NeededRight): string => {
+/** The namespace of a right; empty: the whole cluster. Rights of the scopes without a namespace are not asked for. */
+const namespaceOf = ({ agentNamespace, namespace }: ExaminedCluster, { scope }: Right): string => {
   switch (scope) {
     case "cluster":
+    case "cluster-api-namespace":
+    case "cluster-profile-namespace":
+    case "target-namespace":
       return ""
     case "kube-system":
       return "kube-system"
@@ -42,7 +42,7 @@ const namespaceOf = ({ agentNamespace, namespace }: ExaminedCluster, { scope }: 
 const askVerb = (
   probe: ClusterProbe,
   examined: ExaminedCluster,
-  right: NeededRight,
+  right: Right,
   verb: string
 ): Effect.Effect<RightFact> => {
   const [resource = "", subresource = ""] = right.resource.split("/")
@@ -79,8 +79,7 @@ const askVerb = (
 /** Every needed right of a cluster with the API server's answer, in the order of the needed rights. */
 export const askRights = (probe: ClusterProbe, examined: ExaminedCluster): Effect.Effect<ReadonlyArray<RightFact>> => {
   const { isDefault, kept, part, role } = examined
-  const atMember = isDefault ? [...memberRights, ...defaultClusterRights(kept.branching)] : memberRights
-  const needed = part === "own" ? ownRights(role, kept) : atMember
+  const needed = part === "own" ? ownRights(role, kept) : memberRights(isDefault ? kept.branching : [])
   const verbs = needed.flatMap((right) => right.verbs.map((verb) => ({ right, verb })))
   return Effect.forEach(verbs, ({ right, verb }) => askVerb(probe, examined, right, verb), { concurrency })
 }

@@ -35,7 +35,7 @@ import { configOf } from "../../kernel/setting-values.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { branchedEngines } from "../../operator/branch-environment.ts"
 import { ownKubeConfig } from "../../operator/own-kube-config.ts"
-import { readSettings, searchWithin } from "../../operator/settings.ts"
+import { readSettings, searchWithin, type Settings } from "../../operator/settings.ts"
 import { type KubeConfigChoice, userKubeConfig } from "../user-kube-config.ts"
 import type { ExaminedCluster } from "./examined-cluster.ts"
 
@@ -108,6 +108,14 @@ const mountedUnusedValues = (): string | undefined => {
   }
 }
 
+/** The parts that need rights of their own, as the operator's settings have them. */
+export const installedParts = ({ agents, branchSettings, values }: Settings): InstalledParts => ({
+  ...partsOf(values),
+  ephemeralAgents: agents.ephemeral,
+  asksNodes: agents.checkOutOfPods,
+  branching: Struct.keys(branchSettings)
+})
+
 /** The installation as the operator itself sees it: from its environment, its files and its identity. */
 export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, Scope.Scope> = Effect.gen(function* () {
   const settings = yield* readSettings(sha256Hex).pipe(
@@ -137,12 +145,7 @@ export const operatorsInstallation: Effect.Effect<Installation, NoInstallation, 
     own: yield* makeKubeApi(config, "own"),
     namespace: settings.namespace,
     agentNamespace: settings.agents.namespace,
-    kept: {
-      ...partsOf(settings.values),
-      ephemeralAgents: settings.agents.ephemeral,
-      asksNodes: settings.agents.checkOutOfPods,
-      branching: Struct.keys(settings.branchSettings)
-    },
+    kept: installedParts(settings),
     fleet: settings.fleet,
     search: settings.search,
     account: undefined,

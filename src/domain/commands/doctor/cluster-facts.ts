@@ -3,12 +3,12 @@
  * judge it: the same facts give the same findings.
  */
 
+import type { Right } from "../../catalogue/right.ts"
 import type { MadeAuth } from "../../fleet/credentials/cluster-auth.ts"
 import type { TokenClaims } from "../../fleet/credentials/token-claims.ts"
 import type { Validity } from "../../fleet/credentials/validity.ts"
 import type { Role } from "../../fleet/roles.ts"
 import type { ClockReading } from "./clock-skew.ts"
-import type { NeededRight } from "./needed-rights.ts"
 
 /** The outcome of a request. `detail` is the server's own sentence, or the network's. */
 export type Answer<T> =
@@ -70,7 +70,7 @@ export type ConnectionFacts =
 
 /** One verb of a needed right. */
 export interface RightFact {
-  readonly right: NeededRight
+  readonly right: Right
   readonly verb: string
   /** The API server's answer; undefined if it could not be asked. */
   readonly allowed: boolean | undefined

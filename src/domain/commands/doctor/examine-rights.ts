@@ -4,14 +4,14 @@
  * Not here: the list of rights (needed-rights.ts) and asking for them (app/commands/doctor/ask-rights.ts).
  */
 
+import type { Right } from "../../catalogue/right.ts"
 import { eventNamespace } from "../../events/event-object.ts"
 import type { ClusterFacts, RightFact } from "./cluster-facts.ts"
 import { type Finding, failed, ok, skipped } from "./finding.ts"
-import type { NeededRight } from "./needed-rights.ts"
 
-const resourceText = ({ group, resource }: NeededRight): string => (group === "" ? resource : `${resource}.${group}`)
+const resourceText = ({ group, resource }: Right): string => (group === "" ? resource : `${resource}.${group}`)
 
-const placeText = ({ namespace }: ClusterFacts, { scope }: NeededRight): string => {
+const placeText = ({ namespace }: ClusterFacts, { scope }: Right): string => {
   switch (scope) {
     case "cluster":
       return "in the whole cluster"
@@ -23,6 +23,12 @@ const placeText = ({ namespace }: ClusterFacts, { scope }: NeededRight): string 
       return "in the namespace of agents"
     case "event-namespace":
       return `in namespace ${eventNamespace}`
+    case "cluster-api-namespace":
+      return "in the namespace of Cluster API"
+    case "cluster-profile-namespace":
+      return "in the namespace of ClusterProfiles"
+    case "target-namespace":
+      return "in the namespace of targets"
   }
 }
 

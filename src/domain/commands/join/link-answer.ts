@@ -3,7 +3,7 @@
  * operator itself refuses it, so the upgrade has gone the whole way, through the API server and with its rights.
  *
  * Not here: asking (app/commands/join/try-link.ts), and the right to drive sessions, which the operator asks for later
- * (doctor/needed-rights.ts).
+ * (commands/doctor/needed-rights.ts).
  */
 
 import { type Finding, failed, ok } from "../doctor/finding.ts"

@@ -36,7 +36,7 @@ it(
               noParts
             )
             cluster.apply(
-              [...grant("mirrord-operator", own), ...grant("mirrord-operator-envoy", memberRights)]
+              [...grant("mirrord-operator", own), ...grant("mirrord-operator-envoy", memberRights([]))]
                 .map((object) => stringify(object))
                 .join("---\n")
             )

@@ -4,12 +4,8 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { stringify } from "yaml"
 import { createAuthority } from "../../../../lab/cluster/http/pki.ts"
-import {
-  memberRights,
-  type NeededRight,
-  noParts,
-  ownRights
-} from "../../../../src/domain/commands/doctor/needed-rights.ts"
+import type { Right } from "../../../../src/domain/catalogue/right.ts"
+import { memberRights, noParts, ownRights } from "../../../../src/domain/commands/doctor/needed-rights.ts"
 import { encodeBase64Text } from "../../../../src/domain/fleet/credentials/base64.ts"
 import { kubeconfigKey, kubeconfigLabel } from "../../../../src/domain/fleet/provided-clusters.ts"
 import { at, asObjects } from "../../../../src/domain/json.ts"
@@ -98,7 +94,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
 
   const accountClient = (token: string): ApiClient => new ApiClient(cluster().server, cluster().caPem, { token })
   /** Roles become known a moment later on a real server. */
-  const known = async (token: string, rights: ReadonlyArray<NeededRight>): Promise<void> => {
+  const known = async (token: string, rights: ReadonlyArray<Right>): Promise<void> => {
     const client = accountClient(token)
     for (const { group, name = "", resource: path, scope, verbs } of rights) {
       const [resource, subresource = ""] = path.split("/")
@@ -128,7 +124,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       documents([
         ...["mirrord-operator", "mirrord-operator-envoy", "nobody"].map(account),
         ...grant("mirrord-operator", granted),
-        ...grant("mirrord-operator-envoy", memberRights)
+        ...grant("mirrord-operator-envoy", memberRights([]))
       ])
     )
     const other = await createAuthority("other", Date.now)
@@ -210,7 +206,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
       KUBECONFIG: await write("operator.kubeconfig", stringify(kubeconfig({ token: operator })))
     }
     await known(operator ?? "", granted)
-    await known(envoy ?? "", memberRights)
+    await known(envoy ?? "", memberRights([]))
     run = await runBraid(["doctor", "-o", "json"], env)
     report = run.output.startsWith("{") ? JSON.parse(run.output) : {}
   }, patience)
@@ -345,7 +341,7 @@ export const doctorSuite = (cluster: () => DoctorCluster): void => {
         "system:serviceaccount:mirrord:nobody may not proxy targets.operator.metalbear.co in the whole cluster: " +
           "without it no session can be attached to.",
         "system:serviceaccount:mirrord:nobody may not get, list targets.operator.metalbear.co in the whole cluster: " +
-          "without it its targets are not told, if it is the default cluster.",
+          "without it its targets are not listed, if it is the default cluster.",
         "system:serviceaccount:mirrord:nobody may not list, create copytargets.operator.metalbear.co in the whole " +
           "cluster: without it no copy of a target is made there, and sessions over many clusters on jobs and " +
           "cronjobs go without it.",

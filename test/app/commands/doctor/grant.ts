@@ -1,4 +1,4 @@
-import type { NeededRight, RightScope } from "../../../../src/domain/commands/doctor/needed-rights.ts"
+import type { Right, RightScope } from "../../../../src/domain/catalogue/right.ts"
 import { eventNamespace } from "../../../../src/domain/events/event-object.ts"
 
 const namespace = "mirrord"
@@ -13,7 +13,7 @@ const elsewhere: Readonly<Partial<Record<RightScope, string>>> = {
 export const namespaceOf = (scope: RightScope): string => elsewhere[scope] ?? namespace
 
 /** Roles with exactly some rights, bound to a service account. */
-export const grant = (account: string, rights: ReadonlyArray<NeededRight>): ReadonlyArray<object> => {
+export const grant = (account: string, rights: ReadonlyArray<Right>): ReadonlyArray<object> => {
   const places = Map.groupBy(rights, ({ scope }) => scope)
   return [...places].flatMap(([scope, some]) => {
     const inside = scope === "cluster" ? {} : { namespace: namespaceOf(scope) }

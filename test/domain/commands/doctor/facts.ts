@@ -41,7 +41,7 @@ export const wellMember: ClusterFacts = {
   clock: { server: now, before: now, after: now + 20 },
   user: answered("system:serviceaccount:mirrord:mirrord-operator-envoy"),
   rightsOf: undefined,
-  rights: memberRights.flatMap((right) => right.verbs.map((verb) => ({ right, verb, allowed: true }))),
+  rights: memberRights([]).flatMap((right) => right.verbs.map((verb) => ({ right, verb, allowed: true }))),
   kinds: [
     {
       group: "mirrord.metalbear.co",
