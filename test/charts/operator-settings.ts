@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ConfigProvider, Effect, Predicate, Result } from "effect"
+import { ConfigProvider, Effect, Predicate, Result, Struct } from "effect"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import { readSettings, type Settings } from "../../src/app/operator/settings.ts"
 import type { Rendered } from "./chart.ts"
 
 /** Settings, or why the operator does not start. */
-export type StartOutcome = Result.Result<Settings, string>
+export type StartOutcome = Result.Result<Omit<Settings, "values">, string>
 
 /**
  * The settings that the operator reads at its start. `file` tells the content of a file of its ConfigMap. A variable
@@ -47,8 +47,8 @@ export const settingsFrom = async (
       Effect.provideService(ConfigProvider.ConfigProvider, provider)
     )
     // The folder is another one each time.
-    return Result.map(await Effect.runPromise(read), ({ fleetPaths, values: _, ...settings }) => ({
-      ...settings,
+    return Result.map(await Effect.runPromise(read), ({ fleetPaths, ...settings }) => ({
+      ...Struct.omit(settings, ["values"]),
       fleetPaths: fleetPaths && { ...fleetPaths, multiCluster: "", clusters: undefined }
     }))
   } finally {
