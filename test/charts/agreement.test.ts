@@ -20,7 +20,7 @@ import {
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { at } from "./json.ts"
-import { settingsFrom, settingsOf, type StartOutcome } from "./operator-settings.ts"
+import { effective, settingsFrom, settingsOf, type StartOutcome } from "./operator-settings.ts"
 
 /** A subject about which helm and the operator have to agree. */
 interface Subject<Case, Read> {
@@ -95,9 +95,11 @@ const environments: Subject<Installation, unknown> = {
     }
     // A wrong value stays one where a variable takes its place.
     const withoutExtra = await settingsFrom(publishedEnvironment({ ...values, extraEnv: {} }), file)
-    return Result.isFailure(withoutExtra) ? withoutExtra : settingsFrom(publishedEnvironment(values), file)
+    return Result.isFailure(withoutExtra)
+      ? withoutExtra
+      : effective(await settingsFrom(publishedEnvironment(values), file))
   },
-  read: settingsOf
+  read: async (rendered) => effective(await settingsOf(rendered))
 }
 
 const accessProviders: Subject<unknown, unknown> = {

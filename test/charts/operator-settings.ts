@@ -7,7 +7,7 @@ import { readSettings, type Settings } from "../../src/app/operator/settings.ts"
 import type { Rendered } from "./chart.ts"
 
 /** Settings, or why the operator does not start. */
-export type StartOutcome = Result.Result<Omit<Settings, "values">, string>
+export type StartOutcome = Result.Result<Settings, string>
 
 /**
  * The settings that the operator reads at its start. `file` tells the content of a file of its ConfigMap. A variable
@@ -48,7 +48,7 @@ export const settingsFrom = async (
     )
     // The folder is another one each time.
     return Result.map(await Effect.runPromise(read), ({ fleetPaths, ...settings }) => ({
-      ...Struct.omit(settings, ["values"]),
+      ...settings,
       fleetPaths: fleetPaths && { ...fleetPaths, multiCluster: "", clusters: undefined }
     }))
   } finally {
@@ -59,3 +59,7 @@ export const settingsFrom = async (
 /** The same of a rendered chart. */
 export const settingsOf = (rendered: Rendered): Promise<StartOutcome> =>
   settingsFrom(rendered.env, (name) => rendered.file(name))
+
+/** The settings as the operator acts on them: without the raw values, which hold the paths of files. */
+export const effective = (outcome: StartOutcome): Result.Result<Omit<Settings, "values">, string> =>
+  Result.map(outcome, Struct.omit(["values"]))
