@@ -60,34 +60,47 @@ const targetedOptions: ReadonlyMap<string, AgentOption> = new Map([
   ["--mesh", { name: "mesh", value: true, supported: true }]
 ])
 
-const wholeNumber = (
-  text: string | undefined,
-  byDefault: number,
-  option: string,
-  most: number
-): Result.Result<number, string> => {
+const wholeNumber = (text: string | undefined, byDefault: number, option: string): Result.Result<number, string> => {
   if (text === undefined) return Result.succeed(byDefault)
   const number = Number(text)
-  return /^\d+$/.test(text) && number <= most
+  return /^\d+$/.test(text) && number <= 65_535
     ? Result.succeed(number)
-    : Result.fail(`${option} must be a whole number from 0 to ${most}, not ${JSON.stringify(text)}`)
+    : Result.fail(`${option} must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`)
 }
 
 const canPlay = (version: string): boolean =>
   /^\d+\.\d+\.\d+$/.test(version) && atLeast(version, unannouncedVersion) && atLeast(protocolVersion, version)
 
-/**
- * Reads the real agent's command line: options, a mode word, the mode's options. `argv` may begin with the program's
- * name. The failure is a sentence; it means exit code 2.
- */
-export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<AgentArguments, string> => {
-  const first = argv[0]
-  const words = first !== undefined && !first.startsWith("-") && !modes.has(first) ? argv.slice(1) : [...argv]
+/** The words of a command line, sorted. */
+interface Words {
+  readonly values: ReadonlyMap<string, string>
+  readonly unsupported: ReadonlyArray<string>
+  readonly mode: string | undefined
+}
+
+/** An option's name and, if it stands in the same word, its value. */
+const cut = (word: string): readonly [name: string, value: string | undefined] => {
+  const equals = word.startsWith("--") ? word.indexOf("=") : -1
+  return equals < 0 ? [word, undefined] : [word.slice(0, equals), word.slice(equals + 1)]
+}
+
+/** The value of an option; it may be the next of `words`, which is then taken. The failure is a sentence. */
+const valueOf = (word: string, option: AgentOption, words: Array<string>): Result.Result<string, string> => {
+  const [name, joined] = cut(word)
+  const value = option.value ? (joined ?? words.shift()) : "true"
+  if (value === undefined) return Result.fail(`option ${name} needs a value`)
+  // As in the real agent; a certificate is such a value.
+  if (joined === undefined && value.startsWith("-")) {
+    return Result.fail(`option ${name} needs a value, and one that begins with a hyphen must follow "="`)
+  }
+  return Result.succeed(value)
+}
+
+const sortWords = (words: Array<string>): Result.Result<Words, string> => {
   const values = new Map<string, string>()
   const unsupported: Array<string> = []
   let mode: string | undefined
-  while (words.length > 0) {
-    const word = words.shift() ?? ""
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
     if (!word.startsWith("-")) {
       if (mode !== undefined || !modes.has(word)) {
         return Result.fail(`unexpected argument ${JSON.stringify(word)}; the mode is one of ${[...modes].join(", ")}`)
@@ -95,50 +108,58 @@ export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<
       mode = word
       continue
     }
-    const equals = word.startsWith("--") ? word.indexOf("=") : -1
-    const name = equals < 0 ? word : word.slice(0, equals)
+    const [name] = cut(word)
     const option = (mode === undefined ? agentOptions : targetedOptions).get(name)
-    const after = mode === undefined ? "" : ` after ${mode}`
-    if (option === undefined) return Result.fail(`unexpected option ${name}${after}`)
-    const value = !option.value ? "true" : equals < 0 ? words.shift() : word.slice(equals + 1)
-    if (value === undefined) return Result.fail(`option ${name} needs a value`)
-    // As in the real agent; a certificate is such a value.
-    if (equals < 0 && value.startsWith("-")) {
-      return Result.fail(`option ${name} needs a value, and one that begins with a hyphen must follow "="`)
+    if (option === undefined) {
+      return Result.fail(`unexpected option ${name}${mode === undefined ? "" : ` after ${mode}`}`)
     }
-    values.set(option.name, value)
+    const value = valueOf(word, option, words)
+    if (Result.isFailure(value)) return Result.fail(value.failure)
+    values.set(option.name, value.success)
     if (!option.supported) unsupported.push(name)
   }
-  const port = wholeNumber(values.get("port"), 61_337, "--communicate-port", 65_535)
-  if (Result.isFailure(port)) return Result.fail(port.failure)
-  const timeout = wholeNumber(values.get("timeout"), 30, "--communication-timeout", 65_535)
-  if (Result.isFailure(timeout)) return Result.fail(timeout.failure)
-  const played = values.get("protocol") ?? protocolVersion
-  if (!canPlay(played)) {
-    const range = `from ${unannouncedVersion} to ${protocolVersion}`
-    return Result.fail(`${protocolVersionOption} must be a version ${range}, not ${JSON.stringify(played)}`)
-  }
-  const done = (chosen: AgentMode) =>
-    Result.succeed({
-      port: port.success,
-      communicationTimeoutSecs: timeout.success,
-      mode: chosen,
-      operatorCertificate: values.get("tls"),
-      protocolVersion: played,
-      unsupported
-    })
+  return Result.succeed({ values, unsupported, mode })
+}
+
+const modeOf = ({ mode, values }: Words): Result.Result<AgentMode, string> => {
   switch (mode) {
     case "targetless":
-      return done({ _tag: "Targetless" })
+      return Result.succeed({ _tag: "Targetless" })
     case "ephemeral":
-      return done({ _tag: "Ephemeral" })
+      return Result.succeed({ _tag: "Ephemeral" })
     case "targeted": {
-      const containerId = values.get("container")
-      return containerId === undefined || containerId === ""
+      const containerId = values.get("container") ?? ""
+      return containerId === ""
         ? Result.fail("targeted needs --container-id")
-        : done({ _tag: "Targeted", containerId })
+        : Result.succeed({ _tag: "Targeted", containerId })
     }
     default:
       return Result.fail(`a mode is missing: one of ${[...modes].join(", ")}`)
   }
 }
+
+const playedVersion = ({ values }: Words): Result.Result<string, string> => {
+  const played = values.get("protocol") ?? protocolVersion
+  if (canPlay(played)) return Result.succeed(played)
+  const range = `from ${unannouncedVersion} to ${protocolVersion}`
+  return Result.fail(`${protocolVersionOption} must be a version ${range}, not ${JSON.stringify(played)}`)
+}
+
+/**
+ * Reads the real agent's command line: options, a mode word, the mode's options. `argv` may begin with the program's
+ * name. The failure is a sentence; it means exit code 2.
+ */
+export const parseAgentArguments = (argv: ReadonlyArray<string>): Result.Result<AgentArguments, string> =>
+  Result.gen(function* () {
+    const [first = "-", ...rest] = argv
+    const words = yield* sortWords(first.startsWith("-") || modes.has(first) ? [...argv] : rest)
+    const { unsupported, values } = words
+    return {
+      port: yield* wholeNumber(values.get("port"), 61_337, "--communicate-port"),
+      communicationTimeoutSecs: yield* wholeNumber(values.get("timeout"), 30, "--communication-timeout"),
+      protocolVersion: yield* playedVersion(words),
+      mode: yield* modeOf(words),
+      operatorCertificate: values.get("tls"),
+      unsupported
+    }
+  })

@@ -6,6 +6,7 @@
 import type { Duplex } from "node:stream"
 import { clientMessage, ClientMessage } from "../../src/domain/protocol/client-message.ts"
 import { daemonMessage, type DaemonMessage } from "../../src/domain/protocol/daemon-message.ts"
+import type { FileRequest } from "../../src/domain/protocol/file-messages.ts"
 import { minVersion, unannouncedVersion } from "../../src/domain/protocol/version.ts"
 import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type After, type AgentOutput, ok } from "./agent-output.ts"
@@ -27,8 +28,6 @@ export interface AgentSurroundings {
   readonly incoming: AgentIncoming | undefined
   readonly dial: DialSettings
   readonly after: After
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
   readonly log: (line: string) => void
 }
 
@@ -36,6 +35,19 @@ const noMirroring =
   "component responsible for mirroring incoming traffic is not running, which might be due to Kubernetes node kernel " +
   "version <4.20. Check agent logs for errors and please report a bug if kernel version >=4.20"
 const noStealing = "incoming traffic stealing is not available in the targetless mode"
+
+/** Messages that are no traffic and belong to no file. */
+type Question = Exclude<
+  ClientMessage,
+  {
+    readonly _tag: "Close" | "Tcp" | "TcpSteal" | "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" | "FileRequest"
+  }
+>
+/** Questions that have their answer at once. */
+type ImmediateQuestion = Extract<
+  Question,
+  { readonly _tag: "GetEnvVarsRequest" | "Ping" | "PauseTargetRequest" | "Vpn" | "SwitchProtocolVersion" }
+>
 
 /**
  * One client of an agent. Everything it has (files, connections, subscriptions, announced version) lives and ends with
@@ -65,7 +77,7 @@ export class AgentClientConnection {
     this.#id = id
     this.#socket = socket
     this.#surroundings = surroundings
-    const { target, incoming, dial, after, now } = surroundings
+    const { target, incoming, dial, after } = surroundings
     this.#output = {
       send: (message) => this.#send(message),
       log: (level, message) => {
@@ -77,7 +89,7 @@ export class AgentClientConnection {
       version: () => this.#version,
       hold: () => this.#hold()
     }
-    this.#files = new AgentFiles(target.root, () => now() / 1000)
+    this.#files = new AgentFiles(target.root)
     this.#dns = new AgentDns(this.#output, target.resolve)
     this.#tcp = new AgentOutgoing("TcpOutgoing", this.#output, dialStream(dial), after)
     this.#udp = new AgentOutgoing("UdpOutgoing", this.#output, dialDatagram(dial), after)
@@ -187,7 +199,7 @@ export class AgentClientConnection {
   }
 
   #handle(message: ClientMessage): void {
-    const { target, incoming, dial } = this.#surroundings
+    const { dial, incoming } = this.#surroundings
     switch (message._tag) {
       case "Close":
         return this.close()
@@ -201,44 +213,56 @@ export class AgentClientConnection {
         return this.#udp.handle(message.value)
       case "SeqpacketOutgoing":
         return handleSeqpacket(dial.root, message.value, this.#output)
-      case "FileRequest": {
-        const answer = this.#files.handle(message.value)
-        if (answer._tag === "Answer") this.#send({ _tag: "File", value: answer.response })
-        else if (answer._tag === "EndConnection") this.#endWith(answer.reason)
-        return
-      }
-      case "GetEnvVarsRequest": {
-        const { envVarsFilter, envVarsSelect } = message.value
-        const visible = visibleEnvironment(target.env, envVarsFilter, envVarsSelect)
-        this.#send({ _tag: "GetEnvVarsResponse", value: ok(visible) })
-        return
-      }
-      case "Ping":
-        this.#send({ _tag: "Pong" })
-        return
+      case "FileRequest":
+        return this.#file(message.value)
+      default:
+        return this.#question(message)
+    }
+  }
+
+  #file(request: FileRequest): void {
+    const answer = this.#files.handle(request)
+    if (answer._tag === "Answer") this.#send({ _tag: "File", value: answer.response })
+    else if (answer._tag === "EndConnection") this.#endWith(answer.reason)
+  }
+
+  #question(message: Question): void {
+    switch (message._tag) {
       case "GetAddrInfoRequest":
         return this.#dns.lookup(message.value.node, "Any")
       case "GetAddrInfoRequestV2":
         return this.#dns.lookup(message.value.node, message.value.family._tag)
       case "ReverseDnsLookup":
         return this.#dns.reverse(message.value.ipAddress)
-      case "PauseTargetRequest":
-        this.#send({ _tag: "Close", value: "Pause isn't supported anymore." })
-        return
-      case "Vpn":
-        this.#send({ _tag: "Close", value: "VPN is not supported" })
-        return
-      case "SwitchProtocolVersion":
-        // The version that the client said decides, as far as this agent knows the forms (wire.md §5.3).
-        this.#version = minVersion(this.#surroundings.protocolVersion, message.value)
-        this.#send({ _tag: "SwitchProtocolVersionResponse", value: this.#version })
-        return
       case "ReadyForLogs":
         this.#wantsLogs = true
         return
       case "OperatorPong":
       case "ShareLink":
         return
+      default:
+        this.#send(this.#answer(message))
+    }
+  }
+
+  #answer(message: ImmediateQuestion): DaemonMessage {
+    const { protocolVersion, target } = this.#surroundings
+    switch (message._tag) {
+      case "GetEnvVarsRequest": {
+        const { envVarsFilter, envVarsSelect } = message.value
+        const visible = visibleEnvironment(target.env, envVarsFilter, envVarsSelect)
+        return { _tag: "GetEnvVarsResponse", value: ok(visible) }
+      }
+      case "Ping":
+        return { _tag: "Pong" }
+      case "PauseTargetRequest":
+        return { _tag: "Close", value: "Pause isn't supported anymore." }
+      case "Vpn":
+        return { _tag: "Close", value: "VPN is not supported" }
+      case "SwitchProtocolVersion":
+        // The version that the client said decides, as far as this agent knows the forms (wire.md §5.3).
+        this.#version = minVersion(protocolVersion, message.value)
+        return { _tag: "SwitchProtocolVersionResponse", value: this.#version }
     }
   }
 }

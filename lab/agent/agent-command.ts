@@ -8,8 +8,6 @@ import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { type ContainerContext, type ContainerProgram, signalsReady } from "../cluster/node/container-program.ts"
 import { type AgentArguments, type AgentMode, parseAgentArguments, protocolVersionOption } from "./agent-arguments.ts"
 import { runAgent } from "./agent.ts"
-import type { BodyLimits } from "./incoming/request-body.ts"
-import { readStealTls, type StealTls } from "./incoming/steal-tls.ts"
 import { readTrustedOperator, type TrustedOperator } from "./operator-tls.ts"
 
 type Environment = ReadonlyMap<string, string>
@@ -19,22 +17,15 @@ interface Setup {
   readonly arguments: AgentArguments
   readonly idleTtlSecs: number
   readonly httpDetectionTimeoutSecs: number
-  readonly bodyLimits: BodyLimits
-  readonly stealTls: ReadonlyArray<StealTls>
   readonly operator: TrustedOperator | undefined
 }
 
 /** Reads a number. A malformed value is reported and the default holds, as in the real agent. */
-const wholeNumber = (
-  env: Environment,
-  name: string,
-  { byDefault, unit = "seconds" }: { readonly byDefault: number; readonly unit?: string },
-  log: (line: string) => void
-): number => {
+const wholeNumber = (env: Environment, name: string, byDefault: number, log: (line: string) => void): number => {
   const text = env.get(name)
   if (text === undefined) return byDefault
   if (/^\d+$/.test(text)) return Number(text)
-  log(`${name} must be a whole number of ${unit}, not ${JSON.stringify(text)}; ${byDefault} is used`)
+  log(`${name} must be a whole number of seconds, not ${JSON.stringify(text)}; ${byDefault} is used`)
   return byDefault
 }
 
@@ -60,17 +51,12 @@ const setUp = (
     log(`error: TLS setup failed: ${operator.failure}`)
     return Result.fail(1)
   }
-  const stealTls = readStealTls(env.get("MIRRORD_AGENT_STEAL_TLS_CONFIG"))
-  if (Result.isFailure(stealTls)) log(`${stealTls.failure}; no port has TLS`)
+  const tlsPorts = "MIRRORD_AGENT_STEAL_TLS_CONFIG"
+  if (env.has(tlsPorts)) log(`${tlsPorts} is not supported by this agent: traffic with TLS is not HTTP to it`)
   return Result.succeed({
     arguments: parsed.success,
-    idleTtlSecs: wholeNumber(env, "MIRRORD_AGENT_IDLE_TTL", { byDefault: 0 }, log),
-    httpDetectionTimeoutSecs: wholeNumber(env, "MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT", { byDefault: 2 }, log),
-    bodyLimits: {
-      maxBytes: wholeNumber(env, "MIRRORD_MAX_BODY_BUFFER_SIZE", { byDefault: 65_536, unit: "bytes" }, log),
-      timeoutMs: wholeNumber(env, "MIRRORD_MAX_BODY_BUFFER_TIMEOUT", { byDefault: 1000, unit: "milliseconds" }, log)
-    },
-    stealTls: Result.getOrElse(stealTls, () => []),
+    idleTtlSecs: wholeNumber(env, "MIRRORD_AGENT_IDLE_TTL", 0, log),
+    httpDetectionTimeoutSecs: wholeNumber(env, "MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT", 2, log),
     operator: operator?.success
   })
 }
@@ -80,8 +66,6 @@ const options = (setup: Setup) => ({
   protocolVersion: setup.arguments.protocolVersion,
   idleTtlSecs: setup.idleTtlSecs,
   httpDetectionTimeoutSecs: setup.httpDetectionTimeoutSecs,
-  bodyLimits: setup.bodyLimits,
-  stealTls: setup.stealTls,
   targetless: setup.arguments.mode._tag === "Targetless",
   operator: setup.operator
 })

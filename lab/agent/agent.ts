@@ -13,8 +13,6 @@ import type { AgentTarget } from "../cluster/node/agent-target.ts"
 import { AgentClientConnection, type AgentSurroundings } from "./agent-client-connection.ts"
 import { systemAfter } from "./agent-output.ts"
 import { AgentIncoming } from "./incoming/agent-incoming.ts"
-import type { BodyLimits } from "./incoming/request-body.ts"
-import type { StealTls } from "./incoming/steal-tls.ts"
 import { secureOperator, type TrustedOperator } from "./operator-tls.ts"
 
 /** The release of mirrord whose agent the reference agent stands in for. */
@@ -43,9 +41,6 @@ export interface AgentOptions {
   /** Whether the agent has no target, and so no incoming traffic: such messages are answered with `Close`. */
   readonly targetless?: boolean
   readonly httpDetectionTimeoutSecs?: number
-  readonly bodyLimits?: BodyLimits
-  /** The ports of the target that serve TLS. */
-  readonly stealTls?: ReadonlyArray<StealTls>
   /** The only operator that may connect, with TLS; without it anybody may, in clear text. */
   readonly operator?: TrustedOperator | undefined
   /** The real endpoint of a cluster's address; by default the address itself. */
@@ -75,42 +70,44 @@ const listenOn =
       (server) => Effect.sync(() => server.close())
     ).pipe(Effect.asVoid)
 
-/**
- * Runs the agent: serves any number of clients until the last has left, then waits `idleTtlSecs` for another (agent.md
- * §3.4). The port is bound before the line `agent ready - version …` is logged.
- *
- * The result is the exit code: 0 when all clients are gone, 1 if none came in time or the port cannot be opened.
- * Interruption is SIGTERM. When the scope closes, remaining connections are cut and redirects removed.
- */
-export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { target, log, listen, operator } = options
-    const version = options.version ?? agentVersion
-    const incoming =
+const surroundingsOf = (options: AgentOptions, version: string): AgentSurroundings => {
+  const { httpDetectionTimeoutSecs = 2, log, reach = (endpoint) => endpoint, target } = options
+  return {
+    target,
+    protocolVersion: options.protocolVersion ?? protocolVersion,
+    incoming:
       options.targetless === true
         ? undefined
         : new AgentIncoming({
             target,
             agentVersion: version,
             after: systemAfter,
-            httpDetectionTimeoutMs: (options.httpDetectionTimeoutSecs ?? 2) * 1000,
-            bodyLimits: options.bodyLimits ?? { maxBytes: 65_536, timeoutMs: 1000 },
-            stealTls: options.stealTls ?? [],
-            log
-          })
-    const surroundings: AgentSurroundings = {
-      target,
-      protocolVersion: options.protocolVersion ?? protocolVersion,
-      incoming,
-      dial: { root: target.root, podIp: target.podIp, reach: options.reach ?? ((endpoint) => endpoint) },
-      after: systemAfter,
-      now: () => Date.now(),
-      log
-    }
-    const changes = yield* Queue.unbounded<void>()
+            httpDetectionTimeoutMs: httpDetectionTimeoutSecs * 1000
+          }),
+    dial: { root: target.root, podIp: target.podIp, reach },
+    after: systemAfter,
+    log
+  }
+}
+
+/** The clients of an agent, counted. */
+interface Clients {
+  /** How many have ever come. */
+  readonly accepted: () => number
+  readonly connected: () => number
+  readonly accept: (socket: Duplex) => void
+  /** Waits for a state of the counters. */
+  readonly until: (reached: () => boolean) => Effect.Effect<void>
+  /** Cuts the connections that are left. */
+  readonly cut: () => void
+}
+
+const makeClients = (options: AgentOptions, surroundings: AgentSurroundings): Effect.Effect<Clients> =>
+  Effect.map(Queue.unbounded<void>(), (changes) => {
+    const { log, operator } = options
     const sockets = new Set<Duplex>()
     let accepted = 0
-    const onConnection = (socket: Duplex): void => {
+    const accept = (socket: Duplex): void => {
       const id = accepted++
       sockets.add(socket)
       const left = (): void => {
@@ -129,19 +126,34 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
         })
       Queue.offerUnsafe(changes, undefined)
     }
-    /** Waits for a state of the counters above. */
-    const until = (reached: () => boolean) =>
-      Effect.gen(function* () {
-        while (!reached()) yield* Queue.take(changes)
-      })
-
-    yield* Effect.addFinalizer(() =>
-      Effect.sync(() => {
+    return {
+      accepted: () => accepted,
+      connected: () => sockets.size,
+      accept,
+      until: (reached) =>
+        Effect.gen(function* () {
+          while (!reached()) yield* Queue.take(changes)
+        }),
+      cut: () => {
         for (const socket of sockets) socket.destroy()
-      })
-    )
+      }
+    }
+  })
+
+/**
+ * Runs the agent: serves any number of clients until the last has left, then waits `idleTtlSecs` for another (agent.md
+ * §3.4). The port is bound before the line `agent ready - version …` is logged.
+ *
+ * The result is the exit code: 0 when all clients are gone, 1 if none came in time or the port cannot be opened.
+ * Interruption is SIGTERM. When the scope closes, remaining connections are cut and redirects removed.
+ */
+export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { communicationTimeoutSecs, idleTtlSecs, listen, log, version = agentVersion } = options
+    const clients = yield* makeClients(options, surroundingsOf(options, version))
+    yield* Effect.addFinalizer(() => Effect.sync(clients.cut))
     const listener = typeof listen === "function" ? listen : listenOn(listen, options.onListening ?? (() => undefined))
-    const failed = yield* listener(onConnection).pipe(
+    const failed = yield* listener(clients.accept).pipe(
       Effect.as(undefined),
       Effect.catch((error) => Effect.succeed(error.message))
     )
@@ -150,22 +162,15 @@ export const runAgent = (options: AgentOptions): Effect.Effect<number, never, Sc
       return 1
     }
     log(`agent ready - version ${version}`)
-
-    const patience = Duration.seconds(options.communicationTimeoutSecs)
-    const first = yield* Effect.timeoutOption(
-      until(() => accepted > 0),
-      patience
-    )
+    const isFirst = clients.until(() => clients.accepted() > 0)
+    const first = yield* Effect.timeoutOption(isFirst, Duration.seconds(communicationTimeoutSecs))
     if (Option.isNone(first)) {
-      log(`no client connected within ${options.communicationTimeoutSecs} s`)
+      log(`no client connected within ${communicationTimeoutSecs} s`)
       return 1
     }
     while (true) {
-      yield* until(() => sockets.size === 0)
-      const another = yield* Effect.timeoutOption(
-        until(() => sockets.size > 0),
-        Duration.seconds(options.idleTtlSecs)
-      )
-      if (Option.isNone(another)) return 0
+      yield* clients.until(() => clients.connected() === 0)
+      const isAnother = clients.until(() => clients.connected() > 0)
+      if (Option.isNone(yield* Effect.timeoutOption(isAnother, Duration.seconds(idleTtlSecs)))) return 0
     }
   })

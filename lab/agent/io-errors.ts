@@ -69,6 +69,7 @@ export const errno = {
   EINVAL: 22,
   EFBIG: 27,
   ESPIPE: 29,
+  EROFS: 30,
   ENAMETOOLONG: 36,
   ENOTEMPTY: 39,
   ELOOP: 40,

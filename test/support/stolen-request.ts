@@ -17,7 +17,6 @@ export const stolenRequest = (uri: string, headers: Headers = []): DaemonMessage
       source: { ip: "10.0.0.9", port: 51000 },
       destination: { ip: "10.0.0.5", port: 80 }
     },
-    [],
     true
   )
   if (start === undefined) throw new Error("a request begins with a message")

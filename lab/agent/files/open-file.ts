@@ -1,4 +1,4 @@
-/** An open file of the reference agent, with a position of its own because Node has no `lseek`. */
+/** A file that is open to be read, with a position of its own because Node has no `lseek`. */
 
 import * as fs from "node:fs"
 import type { SeekFrom } from "../../../src/domain/protocol/file-messages.ts"
@@ -7,35 +7,26 @@ import { failWith } from "./resolve-in-root.ts"
 
 /** Most bytes that a single read returns, as `read(2)` may; the rest comes with the next read. */
 const longestRead = 32n * 1024n * 1024n
-/** The largest offset that Node passes on exactly. */
-const largestOffset = BigInt(Number.MAX_SAFE_INTEGER)
 const largestPosition = (1n << 63n) - 1n
 
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
 /**
- * An open file. Files without a position (FIFO, socket), or without a useful one (character devices), are read and
- * written at the kernel's position.
+ * An open file. Files without a position (FIFO, socket), or without a useful one (character devices), are read at the
+ * kernel's position.
  */
 export class OpenFile {
   readonly #fd: number
-  readonly #append: boolean
   /** Whether positions mean anything. */
   readonly #seekable: boolean
   readonly #pipe: boolean
   #position = 0n
 
-  constructor(fd: number, append: boolean) {
+  constructor(fd: number) {
     this.#fd = fd
-    this.#append = append
     const stat = fs.fstatSync(fd)
     this.#seekable = stat.isFile() || stat.isBlockDevice()
     this.#pipe = stat.isFIFO() || stat.isSocket()
-  }
-
-  /** A path to the open file itself, for calls that Node offers only for paths. */
-  get procPath(): string {
-    return `/proc/self/fd/${this.#fd}`
   }
 
   stat(): fs.BigIntStats {
@@ -68,26 +59,6 @@ export class OpenFile {
     return buffer.length - read > 4096 ? buffer.slice(0, read) : buffer.subarray(0, read)
   }
 
-  write(bytes: Uint8Array): number {
-    const written = this.#writeAt(bytes, this.#seekable ? this.#position : undefined)
-    this.#position = this.#append && this.#seekable ? this.stat().size : this.#position + BigInt(written)
-    return written
-  }
-
-  /**
-   * Writes without moving the position. A file opened for appending grows at its end whatever the offset, as on Linux.
-   */
-  writeAt(bytes: Uint8Array, offset: bigint): number {
-    if (offset > largestPosition) failWith(errno.EINVAL)
-    if (this.#pipe) failWith(errno.ESPIPE)
-    return this.#writeAt(bytes, this.#seekable ? offset : undefined)
-  }
-
-  #writeAt(bytes: Uint8Array, offset: bigint | undefined): number {
-    if (offset !== undefined && offset > largestOffset) failWith(errno.EFBIG)
-    return fs.writeSync(this.#fd, bytes, 0, bytes.length, offset === undefined ? null : Number(offset))
-  }
-
   seek(to: SeekFrom): bigint {
     if (this.#pipe) failWith(errno.ESPIPE)
     const end = to._tag === "End" && this.#seekable ? this.stat().size : 0n
@@ -96,25 +67,6 @@ export class OpenFile {
     if (position < 0n || position > largestPosition) failWith(errno.EINVAL)
     if (this.#seekable) this.#position = position
     return this.#position
-  }
-
-  truncate(length: bigint): void {
-    if (length < 0n) failWith(errno.EINVAL)
-    if (length > largestOffset) failWith(errno.EFBIG)
-    fs.ftruncateSync(this.#fd, Number(length))
-  }
-
-  /** Sets times in seconds, as Node takes them: exact to about a quarter of a microsecond. */
-  setTimes(access: number, modification: number): void {
-    fs.futimesSync(this.#fd, access, modification)
-  }
-
-  chown(owner: number, group: number): void {
-    fs.fchownSync(this.#fd, owner, group)
-  }
-
-  chmod(mode: number): void {
-    fs.fchmodSync(this.#fd, mode & 0o7777)
   }
 
   close(): void {

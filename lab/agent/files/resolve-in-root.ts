@@ -29,8 +29,6 @@ export interface Resolved {
   readonly host: string
   /** The same place by its path in the container. */
   readonly guest: string
-  /** The path's last part: a name, or a part that cannot be renamed or removed. */
-  readonly last: "name" | "." | ".." | "/"
 }
 
 /** Most links of one path, as in the kernel. */
@@ -53,42 +51,71 @@ const lstat = (path: string): fs.Stats | undefined => fs.lstatSync(path, { throw
 export const resolveInRoot = (root: string, path: string, follow: boolean): Resolved => {
   if (path.includes("\0")) throw new FileFailure(agentError("InvalidInput"))
   if (new TextEncoder().encode(path).length >= longestPath) failWith(errno.ENAMETOOLONG)
-  const base = root === "/" ? "" : root.replace(/\/+$/, "")
-  const hostOf = (parts: ReadonlyArray<string>): string =>
-    parts.length === 0 ? base || "/" : `${base}/${parts.join("/")}`
   const slash = path.endsWith("/") && /[^/]/.test(path)
-  const rest = path.split("/").filter((part) => part !== "")
-  const lastPart = rest.at(-1)
-  const at: Array<string> = []
-  let links = 0
-  let missing = false
-  while (rest.length > 0) {
-    const part = rest.shift() ?? ""
-    if (missing) failWith(errno.ENOENT)
-    const final = rest.length === 0
-    if (part === "." || part === "..") {
-      if (lstat(hostOf(at))?.isDirectory() !== true) failWith(errno.ENOTDIR)
-      if (part === "..") {
-        if (at.length === 0 && base !== "") throw new FileFailure(agentError("NotFound"))
-        at.pop()
-      }
-      continue
-    }
-    at.push(part)
-    const stat = lstat(hostOf(at))
-    if (stat === undefined) {
-      missing = true
-    } else if (stat.isSymbolicLink() && (!final || follow || slash)) {
-      if (++links > mostLinks) failWith(errno.ELOOP)
-      const target = fs.readlinkSync(hostOf(at))
-      at.pop()
-      if (target.startsWith("/")) at.length = 0
-      rest.unshift(...target.split("/").filter((piece) => piece !== ""))
-    } else if (!final && !stat.isDirectory()) {
-      failWith(errno.ENOTDIR)
-    }
+  const walk = new Walk(root === "/" ? "" : root.replace(/\/+$/, ""), namesOf(path), follow || slash)
+  while (walk.step());
+  const { guest, host } = walk
+  return { host: slash && guest !== "/" ? `${host}/` : host, guest }
+}
+
+const namesOf = (path: string): Array<string> => path.split("/").filter((part) => part !== "")
+
+/** The way along a path, name by name. */
+class Walk {
+  readonly #base: string
+  readonly #rest: Array<string>
+  /** Whether a link in the last place is followed. */
+  readonly #follow: boolean
+  /** The names that lead from the root to the present place. */
+  readonly #at: Array<string> = []
+  #links = 0
+  #missing = false
+
+  constructor(base: string, names: Array<string>, follow: boolean) {
+    this.#base = base
+    this.#rest = names
+    this.#follow = follow
   }
-  const guest = `/${at.join("/")}`
-  const last = lastPart === "." || lastPart === ".." ? lastPart : at.length === 0 ? "/" : "name"
-  return { host: slash && at.length > 0 ? `${hostOf(at)}/` : hostOf(at), guest, last }
+
+  get host(): string {
+    return this.#at.length === 0 ? this.#base || "/" : `${this.#base}/${this.#at.join("/")}`
+  }
+
+  get guest(): string {
+    return `/${this.#at.join("/")}`
+  }
+
+  /** Takes the next name; false at the end of the path. */
+  step(): boolean {
+    const name = this.#rest.shift()
+    if (name === undefined) return false
+    if (this.#missing) failWith(errno.ENOENT)
+    if (name === "." || name === "..") this.#dots(name)
+    else this.#enter(name)
+    return true
+  }
+
+  #dots(name: "." | ".."): void {
+    if (lstat(this.host)?.isDirectory() !== true) failWith(errno.ENOTDIR)
+    if (name === ".") return
+    if (this.#at.length === 0 && this.#base !== "") throw new FileFailure(agentError("NotFound"))
+    this.#at.pop()
+  }
+
+  #enter(name: string): void {
+    const isLast = this.#rest.length === 0
+    this.#at.push(name)
+    const stat = lstat(this.host)
+    if (stat === undefined) this.#missing = true
+    else if (stat.isSymbolicLink() && (!isLast || this.#follow)) this.#followLink()
+    else if (!isLast && !stat.isDirectory()) failWith(errno.ENOTDIR)
+  }
+
+  #followLink(): void {
+    if (++this.#links > mostLinks) failWith(errno.ELOOP)
+    const target = fs.readlinkSync(this.host)
+    this.#at.pop()
+    if (target.startsWith("/")) this.#at.length = 0
+    this.#rest.unshift(...namesOf(target))
+  }
 }

@@ -10,13 +10,11 @@ import type { LayerTcp, LayerTcpSteal } from "../../../src/domain/protocol/incom
 import type { AgentTarget, RedirectedConnection } from "../../cluster/node/agent-target.ts"
 import { type After, type AgentOutput, ok } from "../agent-output.ts"
 import { describeError } from "../node-errors.ts"
-import { type ConnectionKind, detectConnection, kindOfProtocol } from "./detect-connection.ts"
+import { type ConnectionKind, detectConnection } from "./detect-connection.ts"
 import { HttpTraffic } from "./http-traffic.ts"
 import { IncomingClient } from "./incoming-client.ts"
 import { copyTo, join, stealConnection } from "./raw-traffic.ts"
-import type { BodyLimits } from "./request-body.ts"
 import { stealFilter, subscriptionMatcher } from "./steal-filter.ts"
-import { type IncomingConnection, type StealTls, StealTlsPorts } from "./steal-tls.ts"
 import {
   dropClient,
   mirror,
@@ -44,27 +42,21 @@ export interface IncomingOptions {
   readonly agentVersion: string
   readonly after: After
   readonly httpDetectionTimeoutMs: number
-  readonly bodyLimits: BodyLimits
-  /** The ports of the target that serve TLS. */
-  readonly stealTls: ReadonlyArray<StealTls>
-  readonly log: (line: string) => void
 }
 
 /**
  * All incoming traffic of one agent. A port is redirected while any client subscribes to it (agent.md §6.8). On a
- * filtered port everything that is not HTTP goes to the application. There is no TLS.
+ * filtered port everything that is not HTTP/1.x goes to the application. There is no TLS.
  */
 export class AgentIncoming {
   readonly #options: IncomingOptions
   readonly #clients = new Map<number, IncomingClient>()
   readonly #redirects = new Map<number, () => void>()
   readonly #http: HttpTraffic
-  readonly #tls: StealTlsPorts
   #subscriptions: Subscriptions = noSubscriptions
 
   constructor(options: IncomingOptions) {
     this.#options = options
-    this.#tls = new StealTlsPorts(options.target.root, options.stealTls)
     this.#http = new HttpTraffic(
       { subscriptions: () => this.#subscriptions, client: (id) => this.#clients.get(id) },
       options
@@ -210,29 +202,16 @@ export class AgentIncoming {
   }
 
   #accept(redirected: RedirectedConnection): void {
-    const { ip, port } = redirected.destination
-    this.#tls.accept(redirected, {
-      secured: (connection) => this.#detect(connection),
-      failed: (reason) => this.#options.log(`TLS of a connection to ${ip}:${port} failed: ${reason}`)
-    })
-  }
-
-  /** The protocol is what TLS agreed on, else what the first bytes tell. */
-  #detect(connection: IncomingConnection): void {
     const { after, httpDetectionTimeoutMs } = this.#options
-    const { transport } = connection
-    const agreed = transport._tag === "Tls" ? transport.alpnProtocol : null
-    if (agreed !== null) return this.#take(connection, kindOfProtocol(Buffer.from(agreed).toString()))
-    detectConnection(connection.socket, httpDetectionTimeoutMs, after, (kind) => this.#take(connection, kind))
+    detectConnection(redirected.socket, httpDetectionTimeoutMs, after, (kind) => this.#take(redirected, kind))
   }
 
-  #take(connection: IncomingConnection, kind: ConnectionKind): void {
-    if (kind === "Http1") this.#http.takeHttp1(connection)
-    else if (kind === "Http2") this.#http.takeHttp2(connection)
+  #take(connection: RedirectedConnection, kind: ConnectionKind): void {
+    if (kind === "Http") this.#http.take(connection)
     else if (kind === "Raw") this.#raw(connection)
   }
 
-  #raw(connection: IncomingConnection): void {
+  #raw(connection: RedirectedConnection): void {
     const { port } = connection.destination
     const mirrors = mirrorsOfConnection(this.#subscriptions, port)
     copyTo(

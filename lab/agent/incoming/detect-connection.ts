@@ -8,13 +8,9 @@ import type { After } from "../agent-output.ts"
 import { detectHttp } from "./detect-http.ts"
 
 /** `Raw`: anything other than HTTP. `Gone`: the peer left before it said anything useful. */
-export type ConnectionKind = "Http1" | "Http2" | "Raw" | "Gone"
+export type ConnectionKind = "Http" | "Raw" | "Gone"
 
-const kinds = { http1: "Http1", http2: "Http2", other: "Raw" } as const
-
-/** By the name on which both sides of TLS agreed. */
-export const kindOfProtocol = (name: string): ConnectionKind =>
-  name === "h2" ? "Http2" : name === "http/1.1" || name === "http/1.0" ? "Http1" : "Raw"
+const kinds = { http: "Http", other: "Raw" } as const
 
 const concat = (a: Uint8Array, b: Uint8Array): Uint8Array => {
   const whole = new Uint8Array(a.length + b.length)

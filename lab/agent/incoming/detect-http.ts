@@ -3,33 +3,22 @@
  */
 
 /** The protocol of a connection, as far as its first bytes tell. */
-export type Detected = "http1" | "http2" | "other" | "more"
+export type Detected = "http" | "other" | "more"
 
-/** As much of the preface of HTTP/2 as the real agent looks at. */
-const preface = "PRI * HTTP/2.0"
 /** Longer request lines are taken for something other than HTTP. */
 const longestRequestLine = 65_536
 
 /**
- * Whether a connection begins with HTTP/1.x or with HTTP/2 (prior knowledge). `more`: too few bytes to tell. A request
- * line counts as HTTP only when it is complete.
+ * Whether a connection begins with HTTP/1.x; `more` if there are too few bytes to tell. A request line counts as HTTP
+ * only when it is complete. HTTP/2 is a connection like any other here.
  */
 export const detectHttp = (bytes: Uint8Array): Detected => {
-  let isPreface = true
-  for (let i = 0; i < Math.min(bytes.length, preface.length); i++) {
-    if (bytes[i] !== preface.charCodeAt(i)) {
-      isPreface = false
-      break
-    }
-  }
-  if (isPreface && bytes.length >= preface.length) return "http2"
-  if (isPreface) return "more"
   const end = bytes.indexOf(0x0a)
   const line = new TextDecoder("latin1").decode(bytes.subarray(0, end < 0 ? bytes.length : end))
   // Leading empty lines are allowed before a request (RFC 9112 §2.2).
   if (end >= 0 && (line === "\r" || line === "")) return detectHttp(bytes.subarray(end + 1))
   if (line === "\r" || line === "") return "more"
-  if (end >= 0) return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ \S+ HTTP\/1\.[01]\r?$/.test(line) ? "http1" : "other"
+  if (end >= 0) return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ \S+ HTTP\/1\.[01]\r?$/.test(line) ? "http" : "other"
   if (line.length > longestRequestLine) return "other"
   return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}( \S*( [HTP/1.0\r]{0,9})?)?$/.test(line) ? "more" : "other"
 }

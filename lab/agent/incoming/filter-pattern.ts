@@ -22,30 +22,36 @@ const posixClasses: ReadonlyMap<string, string> = new Map([
   ["xdigit", "0-9A-Fa-f"]
 ])
 
+/** Escapes of Rust's crate that mean something else in JavaScript. */
+const escapes: ReadonlyMap<string, string> = new Map([
+  ["A", "^"],
+  ["z", "$"],
+  ["h", "[0-9A-Fa-f]"],
+  ["a", "\\x07"]
+])
+
 /** Rust's spelling → JavaScript's, where both engines have the construct. */
 const translate = (pattern: string): string =>
   pattern
     .replaceAll(/\[:(\w+):\]/g, (whole, name: string) => posixClasses.get(name) ?? whole)
     .replaceAll(/\(\?P<(\w+)>/g, "(?<$1>")
     .replaceAll(/\(\?P=(\w+)\)/g, "\\k<$1>")
-    .replaceAll(/\\(.)/gs, (whole, char: string) =>
-      char === "A" ? "^" : char === "z" ? "$" : char === "h" ? "[0-9A-Fa-f]" : char === "a" ? "\\x07" : whole
-    )
+    .replaceAll(/\\(.)/gs, (whole, char: string) => escapes.get(char) ?? whole)
 
 const notRegular = (pattern: string): string => `${JSON.stringify(pattern)} is not a valid regular expression`
 
 const leadingFlags = /^\(\?([a-z]+)\)/
 
 /**
- * A pattern that is searched anywhere, as the agent compiles it: without regard to case for headers and paths (upstream
- * puts `(?i)` in front; wire.md §3.4), exactly for bodies. Leading inline flags `i`, `m`, `s`, `u` are honoured.
+ * A pattern that is searched anywhere, as the agent compiles it: without regard to case (upstream puts `(?i)` in front;
+ * wire.md §3.4). Leading inline flags `i`, `m`, `s`, `u` are honoured.
  *
  * Patterns are written for Rust's `fancy-regex`. Constructs without an equal in JavaScript (flag `x`, atomic groups,
  * possessive quantifiers, flags in the middle) are refused like invalid patterns, never matched differently.
  */
-export const compilePattern = (pattern: string, letters: "anyCase" | "exact"): Result.Result<RegExp, string> => {
+export const compilePattern = (pattern: string): Result.Result<RegExp, string> => {
   let rest = pattern
-  const flags = new Set(letters === "anyCase" ? ["i"] : [])
+  const flags = new Set(["i"])
   for (let found = leadingFlags.exec(rest); found !== null; found = leadingFlags.exec(rest)) {
     for (const flag of found[1] ?? "") {
       if (!"imsu".includes(flag)) return Result.fail(`flag ${flag} is not supported in ${JSON.stringify(pattern)}`)

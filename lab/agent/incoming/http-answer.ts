@@ -1,11 +1,12 @@
 /**
- * The way back to the peer that made a request of a redirected connection. Both versions of HTTP have their own. Which
- * answer it is, is decided in `http-traffic.ts`.
+ * The way back to the peer that made a request of a redirected connection. Which answer it is, is decided in
+ * `http-traffic.ts`.
  */
 
 import type { Duplex, Writable } from "node:stream"
 import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
+import type { HttpMessage } from "./http-message.ts"
 
 /**
  * Answers of a port with subscriptions must not be cached, because they change when the session ends (agent.md §6.7).
@@ -42,6 +43,12 @@ export interface Upgradable {
   readonly head: Uint8Array
 }
 
+/** A request of a peer together with the way back to it. */
+export interface ServedRequest {
+  readonly message: HttpMessage
+  readonly answer: HttpAnswer
+}
+
 /** The way back to the peer that made a request. */
 export interface HttpAnswer {
   /** Undefined unless the request asks for an upgrade. */
@@ -55,10 +62,6 @@ export interface HttpAnswer {
   start(status: number, reason: string | undefined, headers: HeaderPairs, complete?: ReadonlyArray<BodyFrame>): void
   trailers(headers: HeaderPairs): void
   end(): void
-  /**
-   * Answers 502 with the reason, or cuts the answer off if it has begun.
-   *
-   * @param code with which HTTP/2 cuts it off
-   */
-  fail(reason: string, code?: number): void
+  /** Answers 502 with the reason, or cuts the answer off if it has begun. */
+  fail(reason: string): void
 }

@@ -3,15 +3,14 @@
 import type { IncomingMessage } from "node:http"
 import type { Readable } from "node:stream"
 
-/** A request of either version of HTTP. Headers and trailers are names and values in turn. */
+/** A request. Headers and trailers are names and values in turn. */
 export interface HttpMessage {
   readonly method: string
   /** Origin form (`/path?query`) or absolute form. */
   readonly uri: string
-  readonly version: "HTTP/1.0" | "HTTP/1.1" | "HTTP/2.0"
+  readonly version: "HTTP/1.0" | "HTTP/1.1"
   readonly rawHeaders: ReadonlyArray<string>
   readonly hasBody: boolean
-  readonly contentLength: number
   /** It may also end because the peer breaks off; {@link complete} tells. */
   readonly body: Readable
   readonly complete: () => boolean
@@ -19,17 +18,16 @@ export interface HttpMessage {
   readonly rawTrailers: () => ReadonlyArray<string>
 }
 
-/** Whether a request of HTTP/1.x has a body at all. */
+/** Whether a request has a body at all. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 
-export const http1Message = (message: IncomingMessage): HttpMessage => ({
+export const httpMessage = (message: IncomingMessage): HttpMessage => ({
   method: message.method ?? "",
   uri: message.url ?? "",
   version: message.httpVersion === "1.0" ? "HTTP/1.0" : "HTTP/1.1",
   rawHeaders: message.rawHeaders,
   hasBody: hasBody(message),
-  contentLength: Number(message.headers["content-length"] ?? 0),
   body: message,
   complete: () => message.complete,
   rawTrailers: () => message.rawTrailers

@@ -3,10 +3,9 @@
 import * as http from "node:http"
 import type { Duplex } from "node:stream"
 import { describeError } from "../node-errors.ts"
-import { pairs } from "./http-answer.ts"
+import { pairs, type ServedRequest } from "./http-answer.ts"
 import { writeUpgrade } from "./http1-answer.ts"
 import { join } from "./raw-traffic.ts"
-import type { ServedRequest } from "./served-request.ts"
 
 /** One connection to the application for all requests of one peer, kept alive between them. */
 export const applicationConnections = (connect: () => Duplex): http.Agent => {
@@ -16,7 +15,7 @@ export const applicationConnections = (connect: () => Duplex): http.Agent => {
 
 /** Passes one request on. */
 export const passThrough = (
-  { message, body, answer }: ServedRequest,
+  { message, answer }: ServedRequest,
   application: http.Agent,
   agentVersion: string
 ): void => {
@@ -63,6 +62,6 @@ export const passThrough = (
   answer.onClose((complete) => {
     if (!complete && answer.upgradable === undefined) upstream.destroy()
   })
-  if (answer.upgradable === undefined) body.pipe(upstream)
+  if (answer.upgradable === undefined) message.body.pipe(upstream)
   else upstream.end()
 }

@@ -3,7 +3,7 @@
  * §4.4).
  */
 
-import type { BodyFrame, IncomingTrafficTransportType } from "../../../src/domain/protocol/http-messages.ts"
+import type { BodyFrame } from "../../../src/domain/protocol/http-messages.ts"
 import type { DaemonTcp, NewTcpConnection } from "../../../src/domain/protocol/incoming-messages.ts"
 import type { SocketAddr } from "../../../src/domain/protocol/network-messages.ts"
 import type { Headers } from "../../../src/domain/protocol/shape.ts"
@@ -33,22 +33,19 @@ export interface IncomingRequest {
   readonly version: string
   readonly source: SocketAddr
   readonly destination: SocketAddr
-  /** TCP unless given. */
-  readonly transport?: IncomingTrafficTransportType
 }
 
 /** Current agents number requests by connection ids only (wire.md §7.3). */
 export const requestId = 0
 
-/** The first message of a request. The rest of the body follows in pieces unless `isLast`. */
+/** The first messages of a request, without any of its body, which follows in pieces unless `isLast`. */
 export const requestStart = (
   form: "ChunkedV2" | "ChunkedV1",
   connectionId: bigint,
   request: IncomingRequest,
-  frames: ReadonlyArray<BodyFrame>,
   isLast: boolean
 ): ReadonlyArray<DaemonTcp> => {
-  const { source, destination, transport = { _tag: "Tcp" }, ...head } = request
+  const { source, destination, ...head } = request
   if (form === "ChunkedV2") {
     return [
       {
@@ -58,9 +55,9 @@ export const requestStart = (
           value: {
             connectionId,
             requestId,
-            request: { ...head, body: { frames, isLast } },
+            request: { ...head, body: { frames: [], isLast } },
             metadata: { _tag: "V1", source, destination },
-            transport
+            transport: { _tag: "Tcp" }
           }
         }
       }
@@ -70,7 +67,7 @@ export const requestStart = (
     _tag: "HttpRequestChunked",
     value: {
       _tag: "StartV1",
-      value: { internalRequest: { ...head, body: frames }, connectionId, requestId, port: destination.port }
+      value: { internalRequest: { ...head, body: [] }, connectionId, requestId, port: destination.port }
     }
   }
   return isLast ? [start, requestBody(connectionId, [], true)] : [start]
@@ -101,7 +98,6 @@ export const wholeRequest = (
 ): DaemonTcp => {
   const {
     source: _source,
-    transport: _transport,
     destination: { port },
     ...head
   } = request
@@ -115,7 +111,7 @@ export const wholeRequest = (
 export const newConnection = (
   version: string,
   connectionId: bigint,
-  { destination, source, transport = { _tag: "Tcp" } }: Pick<IncomingRequest, "destination" | "source" | "transport">
+  { destination, source }: Pick<IncomingRequest, "destination" | "source">
 ): DaemonTcp => {
   const connection: NewTcpConnection = {
     connectionId,
@@ -125,6 +121,6 @@ export const newConnection = (
     localAddress: destination.ip
   }
   return atLeast(version, gate.modeAgnosticHttpRequests)
-    ? { _tag: "NewConnectionV2", value: { connection, transport } }
+    ? { _tag: "NewConnectionV2", value: { connection, transport: { _tag: "Tcp" } } }
     : { _tag: "NewConnectionV1", value: connection }
 }

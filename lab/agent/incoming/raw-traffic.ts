@@ -4,12 +4,12 @@
  */
 
 import type { Duplex } from "node:stream"
+import type { RedirectedConnection } from "../../cluster/node/agent-target.ts"
 import type { AgentOutput } from "../agent-output.ts"
 import { describeError } from "../node-errors.ts"
 import type { IncomingClient } from "./incoming-client.ts"
 import { newConnection } from "./incoming-messages.ts"
 import { MirrorCopy } from "./mirror-copy.ts"
-import type { IncomingConnection } from "./steal-tls.ts"
 
 /** Bytes that may wait for the peer of a stolen connection before the client is no longer read. */
 const mostBuffered = 512 * 1024
@@ -49,7 +49,7 @@ export const join = (a: Duplex, b: Duplex): void => {
 }
 
 /** Copies what the peer sends to all clients that mirror the port without a filter. */
-export const copyTo = (clients: ReadonlyArray<IncomingClient>, connection: IncomingConnection): void => {
+export const copyTo = (clients: ReadonlyArray<IncomingClient>, connection: RedirectedConnection): void => {
   const { socket } = connection
   for (const client of clients) {
     const copy = new MirrorCopy(client)
@@ -101,7 +101,7 @@ export const exchange = (client: IncomingClient, connectionId: bigint, socket: D
 }
 
 /** Hands a connection that is not HTTP to the client that steals its port whole. */
-export const stealConnection = (client: IncomingClient, connection: IncomingConnection): void => {
+export const stealConnection = (client: IncomingClient, connection: RedirectedConnection): void => {
   let sink: ReturnType<typeof exchange> | undefined
   const connectionId = client.openStolen({
     data: (bytes) => sink?.data(bytes),

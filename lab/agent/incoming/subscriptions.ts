@@ -104,12 +104,6 @@ export const ownerOfRequest = (all: Subscriptions, port: number, request: Reques
   return { client, filtered: true, alsoMatching }
 }
 
-/** Whether the owner of a request on a port may follow from its body. */
-export const stealsByBody = (all: Subscriptions, port: number): boolean => {
-  const steals = all.steals.get(port)
-  return steals?._tag === "Filtered" && [...steals.clients.values()].some(({ needsBody }) => needsBody)
-}
-
 /** The client that gets a connection that is not HTTP: only a client that steals without a filter. */
 export const ownerOfConnection = (all: Subscriptions, port: number): ClientId | undefined => {
   const steals = all.steals.get(port)
@@ -120,12 +114,6 @@ export const ownerOfConnection = (all: Subscriptions, port: number): ClientId | 
 export const mirrorsOfRequest = (all: Subscriptions, port: number, request: RequestHead): ReadonlyArray<ClientId> =>
   [...(all.mirrors.get(port) ?? [])]
     .filter(([, matches]) => matches === undefined || matches(request))
-    .map(([id]) => id)
-
-/** Clients with filters by body that do not get a copy of a request as long as its body is unknown. */
-export const mirrorsByBody = (all: Subscriptions, port: number, request: RequestHead): ReadonlyArray<ClientId> =>
-  [...(all.mirrors.get(port) ?? [])]
-    .filter(([, matches]) => matches?.needsBody === true && !matches(request))
     .map(([id]) => id)
 
 /** The clients that get a copy of a connection that is not HTTP. */

@@ -268,7 +268,7 @@ export class SimAgent {
     }
     const copy = new MirrorCopy(client.incoming)
     flight.copies.push(copy)
-    for (const start of requestStart("ChunkedV2", copy.id, request, [], true)) copy.send(start)
+    for (const start of requestStart("ChunkedV2", copy.id, request, true)) copy.send(start)
   }
 
   #hand(flight: Flight, request: IncomingRequest, { incoming }: SimAgentClient, form: RequestForm): void {
@@ -289,7 +289,7 @@ export class SimAgent {
     })
     this.#stolen++
     if (form === "ChunkedV2" || form === "ChunkedV1") {
-      for (const message of requestStart(form, connectionId, request, [], true)) incoming.sendStolen(message)
+      for (const message of requestStart(form, connectionId, request, true)) incoming.sendStolen(message)
     } else {
       incoming.sendStolen(wholeRequest(form, connectionId, request, []))
     }

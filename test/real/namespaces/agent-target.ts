@@ -1,19 +1,10 @@
 /** A target in a network namespace, without any cluster, and real agents beside it. */
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import * as net from "node:net"
-import { tmpdir } from "node:os"
-import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { join } from "../../../lab/agent/incoming/raw-traffic.ts"
 import type { RunningAgent } from "../../lab/agent/agent-harness.ts"
-import {
-  type AgentSettings,
-  type IncomingWorld,
-  largestBody,
-  patientSecs,
-  type ServerCertificate
-} from "../../lab/agent/incoming/incoming-world.ts"
+import { type AgentSettings, type IncomingWorld, patientSecs } from "../../lab/agent/incoming/incoming-world.ts"
 import { targetPort } from "../../lab/agent/loopback-target.ts"
 import { listenLocally } from "../../support/listen-locally.ts"
 import { addressInNetwork, nodeAddress } from "./pod-networks.ts"
@@ -44,29 +35,15 @@ const usualEnvironment = {
 }
 
 /** A target with the application of the suite, in a pod of its own. */
-export const startTarget = async (node: PodNode, binary: string, tls?: ServerCertificate): Promise<IncomingWorld> => {
-  // Both the agent and the target's process see the files of this machine.
-  const folder = mkdtempSync(path.join(tmpdir(), "agent-target-"))
-  const write = (name: string, text: string): string => {
-    const file = path.join(folder, name)
-    writeFileSync(file, text)
-    return file
-  }
+export const startTarget = async (node: PodNode, binary: string): Promise<IncomingWorld> => {
   const podIp = newPodIp()
   const id = `target${podIp.replaceAll(".", "x")}`
   const program = fileURLToPath(new URL("application-program.ts", import.meta.url))
-  const files = tls === undefined ? [] : [write("application.crt", tls.cert), write("application.key", tls.key)]
-  const application = startProcess(
-    node.networks.enter(podIp, [process.execPath, program, String(targetPort), ...files])
-  )
+  const application = startProcess(node.networks.enter(podIp, [process.execPath, program, String(targetPort)]))
   await application.says("the application is ready", (line) => line === "ready")
   node.runtime.add(id, { pid: application.pid, env: new Map() })
   const entry = await entryTo(node, podIp, targetPort)
-  const startAgent = async ({
-    httpDetectionTimeoutSecs = patientSecs,
-    bodyTimeoutMs = patientSecs * 1000,
-    stealTls = []
-  }: AgentSettings = {}): Promise<RunningAgent> => {
+  const startAgent = async ({ httpDetectionTimeoutSecs = patientSecs }: AgentSettings = {}): Promise<RunningAgent> => {
     const agentIp = newPodIp()
     const mode = ["targeted", "--container-id", id, "--container-runtime", "docker"]
     const args = ["-l", String(agentPort), "-t", "600", ...mode]
@@ -74,10 +51,7 @@ export const startTarget = async (node: PodNode, binary: string, tls?: ServerCer
     const agent = startProcess(agentCommand(node, agentIp, security, [binary, ...args]), {
       ...usualEnvironment,
       MIRRORD_AGENT_POD_IPS: addressInNetwork(podIp),
-      MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT: String(httpDetectionTimeoutSecs),
-      MIRRORD_MAX_BODY_BUFFER_SIZE: String(largestBody),
-      MIRRORD_MAX_BODY_BUFFER_TIMEOUT: String(bodyTimeoutMs),
-      MIRRORD_AGENT_STEAL_TLS_CONFIG: Buffer.from(JSON.stringify(stealTls)).toString("base64").replaceAll("=", "")
+      MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT: String(httpDetectionTimeoutSecs)
     })
     await agent.says("the agent is ready", (line) => line.startsWith("agent ready"))
     const front = await entryTo(node, agentIp, agentPort)
@@ -96,7 +70,6 @@ export const startTarget = async (node: PodNode, binary: string, tls?: ServerCer
     peerIp: nodeAddress,
     podIp: addressInNetwork(podIp),
     redirected: async () => (await agentRules(application.pid)).length > 0,
-    write,
     startAgent,
     stopApplication: async () => {
       process.kill(application.pid, "SIGUSR2")
@@ -106,7 +79,6 @@ export const startTarget = async (node: PodNode, binary: string, tls?: ServerCer
       entry.close()
       node.runtime.remove(id)
       await application.stop()
-      rmSync(folder, { recursive: true, force: true })
     }
   }
 }

@@ -8,41 +8,26 @@ import { type RunningAgent, startOurs } from "../agent-harness.ts"
 import { type LoopbackTarget, loopbackTarget, podIp } from "../loopback-target.ts"
 import { makeApplication } from "./application.ts"
 import { incomingSuite } from "./incoming-suite.ts"
-import { largestBody, patientSecs, type StartWorld } from "./incoming-world.ts"
-import { tlsSuite } from "./tls-suite.ts"
+import { type IncomingWorld, patientSecs } from "./incoming-world.ts"
+import { stealFiltered } from "./suite-messages.ts"
 
-const startWorld: StartWorld = async (tls) => {
-  const root = fs.mkdtempSync(`${os.tmpdir()}/agent-root-`)
-  const application = makeApplication(tls)
-  const { close, entry, redirected, target } = await loopbackTarget(application, { root })
+const startWorld = async (): Promise<IncomingWorld> => {
+  const application = makeApplication()
+  const { close, entry, redirected, target } = await loopbackTarget(application, { root: "/" })
   return {
     entry,
     peerIp: podIp,
     podIp,
     redirected,
-    write: (name, text) => {
-      fs.writeFileSync(`${root}/${name}`, text)
-      return `/${name}`
-    },
-    startAgent: ({ httpDetectionTimeoutSecs = patientSecs, bodyTimeoutMs = patientSecs * 1000, stealTls = [] } = {}) =>
-      startOurs({
-        target,
-        stealTls,
-        idleTtlSecs: 600,
-        httpDetectionTimeoutSecs,
-        bodyLimits: { maxBytes: largestBody, timeoutMs: bodyTimeoutMs }
-      }),
+    startAgent: ({ httpDetectionTimeoutSecs = patientSecs } = {}) =>
+      startOurs({ target, idleTtlSecs: 600, httpDetectionTimeoutSecs }),
     stopApplication: () => new Promise((resolve) => application.close(() => resolve())),
-    close: () => {
-      close()
-      fs.rmSync(root, { recursive: true, force: true })
-    }
+    close
   }
 }
 
 describe("the reference agent", () => {
   incomingSuite(startWorld)
-  tlsSuite(startWorld)
 })
 
 describe("the reference agent alone", () => {
@@ -62,6 +47,16 @@ describe("the reference agent alone", () => {
     await agent.stop()
     world.close()
     fs.rmSync(root, { recursive: true, force: true })
+  })
+
+  it.each([
+    ["Body", { _tag: "Body", value: { _tag: "Json", query: "$", matches: "a" } }],
+    ["HeaderJq", { _tag: "HeaderJq", value: "true" }]
+  ] as const)("a filter of the kind %s is refused with its name", async (kind, filter) => {
+    expect(await client.ask(stealFiltered(filter))).toEqual({
+      _tag: "Close",
+      value: `Invalid HTTP filter: the reference agent has no filters of the kind ${kind}`
+    })
   })
 
   it("a port that cannot be redirected ends the connection", async () => {

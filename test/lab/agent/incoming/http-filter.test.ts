@@ -79,59 +79,6 @@ describe("other filters", () => {
   })
 })
 
-describe("filters by body", () => {
-  const body = (query: string, matches: string): HttpFilter => ({
-    _tag: "Body",
-    value: { _tag: "Json", query, matches }
-  })
-  const given = (text: string) => request({ body: Buffer.from(text) })
-
-  it.each([
-    ["$.user", "^ann$", '{"user":"ann"}', true],
-    ["$.user", "^ANN$", '{"user":"ann"}', false],
-    ["$.user", "(?i)^ANN$", '{"user":"ann"}', true],
-    ["$.items[*].id", "^7$", '{"items":[{"id":1},{"id":7}]}', true],
-    ["$.items[?@.id > 1].name", "b", '{"items":[{"id":1,"name":"b"},{"id":7,"name":"a"}]}', false],
-    ["$..name", "^b$", '{"items":[{"id":1,"name":"b"}]}', true],
-    ["$", '^\\{"a":\\[1,null,true\\]\\}$', ' { "a": [1, null, true] }\n', true],
-    ["$.none", "", '{"user":"ann"}', false],
-    ["$", "", "no JSON", false],
-    ["$", "", "\ufeff1", false]
-  ])("%s %s in %s: %j", (query, matches, text, expected) => {
-    expect(wants(body(query, matches), given(text))).toBe(expected)
-  })
-
-  it("match nothing while the body is unknown", () => {
-    expect(wants(body("$", ""))).toBe(false)
-    const any: HttpFilter = { _tag: "Composite", all: false, filters: [body("$", ""), path("api")] }
-    expect(wants(any)).toBe(true)
-    expect(wants({ ...any, all: true })).toBe(false)
-    expect(Result.getOrThrow(compileFilter(any)).needsBody).toBe(true)
-  })
-})
-
-describe("filters by a jq program", () => {
-  it.each([
-    ['startswith("x-user: Ann")', true],
-    ['startswith("x-user: ann")', false],
-    ['test("^X-USER: ann"; "i")', true],
-    ['split(": ") | .[0] == "host" and .[1] == "shop"', true],
-    ['false, . == "host: shop"', false],
-    ['1, "text", . == "host: shop"', true],
-    ['error("no"), true', false],
-    ["true, error(1)", true],
-    ["input", false],
-    ["empty", false],
-    ["# a remark\ntrue # and another", true],
-    ["def f: true; f", true]
-  ])("%s: %j", (value, expected) => expect(wants({ _tag: "HeaderJq", value })).toBe(expected))
-
-  it("that never ends matches nothing, and the next one is well", () => {
-    expect(wants({ _tag: "HeaderJq", value: "def f: f; f" })).toBe(false)
-    expect(wants({ _tag: "HeaderJq", value: "true" })).toBe(true)
-  })
-})
-
 describe("what is refused", () => {
   it.each<HttpFilter>([
     header("("),
@@ -141,16 +88,11 @@ describe("what is refused", () => {
     header("a++"),
     header("\\p{NoSuchClass}"),
     { _tag: "Composite", all: false, filters: [path("ok"), path("[")] },
-    { _tag: "HeaderJq", value: "(" },
-    { _tag: "HeaderJq", value: ") | (" },
-    { _tag: "HeaderJq", value: "no_such_function" },
-    { _tag: "Body", value: { _tag: "Json", query: "a", matches: "." } },
-    { _tag: "Body", value: { _tag: "Json", query: "$.a", matches: "(" } }
+    { _tag: "HeaderJq", value: "true" },
+    { _tag: "Body", value: { _tag: "Json", query: "$.a", matches: "." } }
   ])("%j", (filter) => expect(Result.isFailure(compileFilter(filter))).toBe(true))
 
   it("with a sentence", () => {
-    expect(Result.getOrThrow(Result.flip(compilePattern("(?x)a", "anyCase")))).toBe(
-      'flag x is not supported in "(?x)a"'
-    )
+    expect(Result.getOrThrow(Result.flip(compilePattern("(?x)a")))).toBe('flag x is not supported in "(?x)a"')
   })
 })

@@ -13,11 +13,6 @@ export const stealAll = steal({ _tag: "PortSubscribe", value: { _tag: "All", val
 export const stealFiltered = (filter: HttpFilter) =>
   steal({ _tag: "PortSubscribe", value: { _tag: "FilteredHttpEx", port: targetPort, filter } })
 export const header = (value: string): HttpFilter => ({ _tag: "Header", value })
-export const body = (query: string, matches: string): HttpFilter => ({
-  _tag: "Body",
-  value: { _tag: "Json", query, matches }
-})
-export const jq = (value: string): HttpFilter => ({ _tag: "HeaderJq", value })
 export const mirrorFiltered = (filter: HttpFilter): ClientMessage => ({
   _tag: "Tcp",
   value: { _tag: "PortSubscribeFilteredHttp", port: targetPort, filter }
