@@ -12,7 +12,6 @@ import { resolveService } from "../network/cluster-dns.ts"
 import type { Endpoint } from "../network/endpoint.ts"
 import { serviceRoutes } from "../network/service-endpoints.ts"
 import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
-import type { ObjectReader } from "../store/object-reader.ts"
 import { configMaps, nodes, pods, secrets } from "../store/resource-refs.ts"
 import { find, keyOf, nameOf, namespaceOf, podPhase, uidOf, withConditions } from "../store/store-access.ts"
 import { kubernetesVersion } from "../wire/kubernetes-version.ts"
@@ -21,11 +20,13 @@ import type { AgentTarget } from "./agent-target.ts"
 import type { LogReadOptions } from "./container-log.ts"
 import type { ImageRegistry, RunningContainer } from "./container-program.ts"
 import { type IssueToken, withServiceAccountVolume } from "./container-volumes.ts"
+import type { NodeContext } from "./node-context.ts"
 import type { NodeStore } from "./node-store.ts"
 import { loopbackAddresses, type PodAddresses } from "./pod-addresses.ts"
+import { type PodLogs, podLogs } from "./pod-logs.ts"
 import { AddressBook } from "./pod-network.ts"
-import { allowsNode, readPodSpec } from "./pod-spec.ts"
-import { makePodWorker, type NodeContext, type PodWorker } from "./pod-worker.ts"
+import { allowsNode, type PodSpec, readPodSpec } from "./pod-spec.ts"
+import { makePodWorker, type PodWorker } from "./pod-worker.ts"
 
 export class KubeletError extends Schema.TaggedError<KubeletError>()("KubeletError", {
   reason: Schema.String,
@@ -64,11 +65,6 @@ export interface KubeletOptions {
   readonly shutdownGraceSeconds?: number
 }
 
-export type PodLogs =
-  | { readonly _tag: "Lines"; readonly lines: AsyncIterable<string> }
-  | { readonly _tag: "NotFound"; readonly message: string }
-  | { readonly _tag: "BadRequest"; readonly message: string }
-
 export interface Kubelet {
   /**
    * `GET pods/<pod>/log`: lines without line end. `container` may be missing if the pod has a single container. The
@@ -92,13 +88,16 @@ export interface Kubelet {
   readonly resolve: (namespace: string, name: string) => ReadonlyArray<string> | undefined
 }
 
+/** `status.allocatable.pods` unless given. */
+const defaultPodCapacity = 110
+
 const registerNode = Effect.fnUntraced(function* (options: KubeletOptions, now: number) {
   const { nodeName, store } = options
   const labels = { "kubernetes.io/hostname": nodeName, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" }
   yield* store.register({ apiVersion: "v1", kind: "Node", metadata: { name: nodeName, labels } })
   const node = find(store, nodes, undefined, nodeName)
   if (node === undefined) return
-  const resources = { cpu: "2", memory: "4Gi", pods: String(options.podCapacity ?? 110) }
+  const resources = { cpu: "2", memory: "4Gi", pods: String(options.podCapacity ?? defaultPodCapacity) }
   store.setStatus(nodes, node, {
     capacity: resources,
     allocatable: resources,
@@ -122,10 +121,199 @@ const registerNode = Effect.fnUntraced(function* (options: KubeletOptions, now: 
 
 const isOver = (pod: KubeObject): boolean => podPhase(pod) === "Succeeded" || podPhase(pod) === "Failed"
 
+/** The node of a kubelet, and the containers that run on it. */
+const nodeOf = (options: KubeletOptions, now: () => number, isClosing: () => boolean): NodeContext => {
+  const { apiServer, clusterDomain = "cluster.local", restartBackOff, store } = options
+  const book = new AddressBook(options.addresses ?? loopbackAddresses)
+  const running: NodeContext["running"] = new Map()
+  const route = serviceRoutes(store)
+  return {
+    store,
+    nodeName: options.nodeName,
+    directory: options.directory,
+    images: options.images,
+    containerRuntime: options.containerRuntime ?? "containerd",
+    book,
+    clusterDomain,
+    serviceEnv: new Map(
+      apiServer === undefined
+        ? []
+        : [
+            ["KUBERNETES_SERVICE_HOST", apiServer.ip],
+            ["KUBERNETES_SERVICE_PORT", String(apiServer.port)],
+            ["KUBERNETES_SERVICE_PORT_HTTPS", String(apiServer.port)]
+          ]
+    ),
+    issueToken: options.issueToken ?? (() => Effect.fail({ message: "this cluster issues none" })),
+    restartBackOff: {
+      initial: Duration.fromInputUnsafe(restartBackOff?.initial ?? "10 seconds"),
+      max: Duration.fromInputUnsafe(restartBackOff?.max ?? "5 minutes")
+    },
+    running,
+    resolve: (namespace, name) => resolveService(store, clusterDomain, namespace, name),
+    reach: (endpoint) => book.reach(route(endpoint) ?? endpoint),
+    target: (containerId) => running.get(containerId.replace(/^.*:\/\//u, ""))?.target,
+    now,
+    limitGrace: (seconds) => (isClosing() ? Math.min(seconds, options.shutdownGraceSeconds ?? 5) : seconds)
+  }
+}
+
+/** The pods of the node: which of them run here, and the changes that they wait for. */
+class NodePods {
+  readonly workers = new Map<string, PodWorker>()
+  readonly #options: KubeletOptions
+  readonly #node: NodeContext
+  readonly #fibers: FiberMap.FiberMap<string>
+  readonly #changes: Queue.Queue<Effect.Effect<void>>
+  readonly #addresses: AddressPool
+  readonly #isClosing: () => boolean
+  /** Pods that wait in the changes: many events of a pod become one reconciliation. */
+  readonly #queued = new Set<string>()
+
+  constructor(
+    options: KubeletOptions,
+    node: NodeContext,
+    queues: { readonly fibers: FiberMap.FiberMap<string>; readonly changes: Queue.Queue<Effect.Effect<void>> },
+    isClosing: () => boolean
+  ) {
+    this.#options = options
+    this.#node = node
+    this.#fibers = queues.fibers
+    this.#changes = queues.changes
+    this.#addresses = new AddressPool(options.subnet)
+    this.#isClosing = isClosing
+  }
+
+  /** A pod has changed. */
+  offer(pod: KubeObject): void {
+    const key = keyOf(pod)
+    if (this.#queued.has(key)) return
+    this.#queued.add(key)
+    const change = Effect.suspend(() => {
+      this.#queued.delete(key)
+      return this.#reconcile(namespaceOf(pod), nameOf(pod))
+    })
+    Queue.offerUnsafe(this.#changes, change)
+  }
+
+  /** A ConfigMap or Secret has changed, which volumes may show. */
+  offerVolumes(kind: "ConfigMap" | "Secret", object: KubeObject): void {
+    const change = Effect.suspend(() =>
+      Effect.forEach(
+        [...this.workers.values()].filter((worker) => namespaceOf(worker.pod) === namespaceOf(object)),
+        (worker) => worker.refresh(kind, nameOf(object)),
+        { discard: true }
+      )
+    )
+    Queue.offerUnsafe(this.#changes, change)
+  }
+
+  #reconcile(namespace: string, name: string): Effect.Effect<void> {
+    const { store } = this.#options
+    const pod = find(store, pods, namespace, name)
+    const known = [...this.workers].filter(([, worker]) => keyOf(worker.pod) === `${namespace}/${name}`)
+    return Effect.gen({ self: this }, function* () {
+      for (const [uid, worker] of known) yield* this.#follow(uid, worker, pod)
+      if (pod === undefined || this.workers.has(uidOf(pod))) return
+      if (pod.metadata.deletionTimestamp !== undefined) store.release(pod)
+      else if (!isOver(pod)) yield* this.#admit(pod)
+    })
+  }
+
+  /** Lets a worker follow its pod. */
+  #follow(uid: string, worker: PodWorker, pod: KubeObject | undefined): Effect.Effect<void> {
+    if (uid !== pod?.metadata.uid) return Effect.asVoid(Effect.forkDetach(FiberMap.remove(this.#fibers, uid)))
+    if (pod.metadata.deletionTimestamp !== undefined) return worker.stop
+    const spec = readPodSpec(pod["spec"])
+    return Result.isSuccess(spec) ? worker.addContainers(spec.success.ephemeralContainers ?? []) : Effect.void
+  }
+
+  /** Starts a pending pod, or writes the reason into its status. */
+  #admit(pod: KubeObject): Effect.Effect<void> {
+    const decoded = readPodSpec(pod["spec"])
+    if (Result.isFailure(decoded)) return this.#refuse(pod, "InvalidSpec", decoded.failure.message)
+    const spec = decoded.success
+    if (spec.nodeName !== undefined && spec.nodeName !== this.#options.nodeName) return Effect.void
+    const misfit = this.#misfit(spec)
+    if (misfit !== undefined) return this.#refuse(pod, "Unschedulable", misfit)
+    const ip = this.#addresses.take()
+    return ip === undefined
+      ? this.#refuse(pod, "Unschedulable", `no address is left in 127.${this.#options.subnet}.0.0/16`)
+      : this.#start(pod, spec, ip)
+  }
+
+  #refuse(pod: KubeObject, reason: string, message: string): Effect.Effect<void> {
+    const conditions = withConditions(
+      asObject(pod["status"])["conditions"],
+      [{ type: "PodScheduled", status: "False", reason, message }],
+      kubeTime(this.#node.now())
+    )
+    return Effect.sync(() => void this.#options.store.setStatus(pods, pod, { phase: "Pending", conditions }))
+  }
+
+  /** Why a pod does not fit on the node; `undefined` if it does. */
+  #misfit(spec: PodSpec): string | undefined {
+    const { nodeName, podCapacity = defaultPodCapacity, store } = this.#options
+    const labels = find(store, nodes, undefined, nodeName)?.metadata.labels ?? {}
+    const unmet = Object.entries(spec.nodeSelector ?? {}).find(([key, value]) => labels[key] !== value)
+    if (unmet !== undefined) {
+      return `0/1 nodes are available: nodeSelector ${unmet.join("=")} does not match node ${nodeName}`
+    }
+    if (!allowsNode(spec, nodeName)) {
+      return `0/1 nodes are available: node ${nodeName} does not match the pod's node affinity`
+    }
+    return this.workers.size >= podCapacity ? `0/1 nodes are available: too many pods on node ${nodeName}` : undefined
+  }
+
+  #start(pod: KubeObject, spec: PodSpec, ip: string): Effect.Effect<void> {
+    const { issueToken, nodeName, store } = this.#options
+    return Effect.gen({ self: this }, function* () {
+      const bound = yield* store.bind(pod, nodeName)
+      if (bound === undefined) return this.#addresses.release(ip)
+      const withVolume = issueToken === undefined ? spec : withServiceAccountVolume(spec)
+      const worker = makePodWorker(this.#node, bound, withVolume, ip)
+      const uid = uidOf(pod)
+      this.workers.set(uid, worker)
+      const ended = Effect.sync(() => {
+        this.workers.delete(uid)
+        this.#addresses.release(ip)
+        store.release(bound)
+        // A pod that found no room before may fit now.
+        if (!this.#isClosing()) this.#wakePending()
+      })
+      yield* FiberMap.run(this.#fibers, uid, Effect.ensuring(worker.run, ended))
+    })
+  }
+
+  #wakePending(): void {
+    for (const pod of this.#options.store.list(pods).items) {
+      if (!this.workers.has(uidOf(pod)) && !isOver(pod)) this.offer(pod)
+    }
+  }
+}
+
+/** Watches what the pods of the node follow from. */
+const watchStore = (store: NodeStore, nodePods: NodePods): Effect.Effect<void, never, Scope.Scope> => {
+  const listeners = [
+    [pods, (object: KubeObject) => nodePods.offer(object)],
+    [configMaps, (object: KubeObject) => nodePods.offerVolumes("ConfigMap", object)],
+    [secrets, (object: KubeObject) => nodePods.offerVolumes("Secret", object)]
+  ] as const
+  return Effect.forEach(
+    listeners,
+    ([ref, changed]) =>
+      Effect.acquireRelease(
+        Effect.sync(() => store.watch(ref, {}, ({ object }) => changed(object))),
+        (unwatch) => Effect.sync(unwatch)
+      ),
+    { discard: true }
+  )
+}
+
 /** Runs the pods of the store on this machine until the scope closes. */
 export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, KubeletError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { nodeName, store } = options
+    const { store } = options
     if (!Number.isInteger(options.subnet) || options.subnet < 1 || options.subnet > 254) {
       return yield* new KubeletError({ reason: `subnet: ${options.subnet} found, a whole number from 1 to 254 wanted` })
     }
@@ -134,165 +322,20 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
       catch: (cause) => new KubeletError({ reason: `cannot create directory ${options.directory}`, cause })
     })
     const clock = yield* Clock.Clock
-    const now = () => clock.currentTimeMillisUnsafe()
-    const clusterDomain = options.clusterDomain ?? "cluster.local"
-    const book = new AddressBook(options.addresses ?? loopbackAddresses)
-    const addresses = new AddressPool(options.subnet)
-    const workers = new Map<string, PodWorker>()
     let closing = false
-    const running: NodeContext["running"] = new Map()
-    const target = (containerId: string) => running.get(containerId.replace(/^.*:\/\//u, ""))?.target
-    const resolve = (namespace: string, name: string) => resolveService(store, clusterDomain, namespace, name)
-    const route = serviceRoutes(store)
-    const reach = (endpoint: Endpoint): Endpoint => book.reach(route(endpoint) ?? endpoint)
-    const { apiServer, issueToken } = options
-    const node: NodeContext = {
-      store,
-      nodeName,
-      directory: options.directory,
-      images: options.images,
-      containerRuntime: options.containerRuntime ?? "containerd",
-      book,
-      clusterDomain,
-      serviceEnv: new Map(
-        apiServer === undefined
-          ? []
-          : [
-              ["KUBERNETES_SERVICE_HOST", apiServer.ip],
-              ["KUBERNETES_SERVICE_PORT", String(apiServer.port)],
-              ["KUBERNETES_SERVICE_PORT_HTTPS", String(apiServer.port)]
-            ]
-      ),
-      issueToken: issueToken ?? (() => Effect.fail({ message: "this cluster issues none" })),
-      restartBackOff: {
-        initial: Duration.fromInputUnsafe(options.restartBackOff?.initial ?? "10 seconds"),
-        max: Duration.fromInputUnsafe(options.restartBackOff?.max ?? "5 minutes")
-      },
-      running,
-      resolve,
-      reach,
-      target,
-      now,
-      limitGrace: (seconds) => (closing ? Math.min(seconds, options.shutdownGraceSeconds ?? 5) : seconds)
-    }
-    yield* registerNode(options, now())
+    const node = nodeOf(
+      options,
+      () => clock.currentTimeMillisUnsafe(),
+      () => closing
+    )
+    yield* registerNode(options, node.now())
 
     const fibers = yield* FiberMap.make<string>()
     // Finalizers run in reverse: the pods learn of the end before FiberMap interrupts them.
     yield* Effect.addFinalizer(() => Effect.sync(() => void (closing = true)))
     const changes = yield* Queue.unbounded<Effect.Effect<void>>()
-
-    /** Starts a pending pod, or writes the reason into its status. */
-    const admit = Effect.fnUntraced(function* (pod: KubeObject) {
-      const refuse = (reason: string, message: string) =>
-        store.setStatus(pods, pod, {
-          phase: "Pending",
-          conditions: withConditions(
-            asObject(pod["status"])["conditions"],
-            [{ type: "PodScheduled", status: "False", reason, message }],
-            kubeTime(now())
-          )
-        })
-      const decoded = readPodSpec(pod["spec"])
-      if (Result.isFailure(decoded)) return refuse("InvalidSpec", decoded.failure.message)
-      const spec = decoded.success
-      if (spec.nodeName !== undefined && spec.nodeName !== nodeName) return
-      const labels = find(store, nodes, undefined, nodeName)?.metadata.labels ?? {}
-      const unmet = Object.entries(spec.nodeSelector ?? {}).find(([key, value]) => labels[key] !== value)
-      if (unmet !== undefined) {
-        const wanted = unmet.join("=")
-        return refuse(
-          "Unschedulable",
-          `0/1 nodes are available: nodeSelector ${wanted} does not match node ${nodeName}`
-        )
-      }
-      if (!allowsNode(spec, nodeName)) {
-        return refuse(
-          "Unschedulable",
-          `0/1 nodes are available: node ${nodeName} does not match the pod's node affinity`
-        )
-      }
-      if (workers.size >= (options.podCapacity ?? 110)) {
-        return refuse("Unschedulable", `0/1 nodes are available: too many pods on node ${nodeName}`)
-      }
-      const ip = addresses.take()
-      if (ip === undefined) return refuse("Unschedulable", `no address is left in 127.${options.subnet}.0.0/16`)
-      const bound = yield* store.bind(pod, nodeName)
-      if (bound === undefined) return addresses.release(ip)
-      const worker = makePodWorker(node, bound, issueToken === undefined ? spec : withServiceAccountVolume(spec), ip)
-      const uid = uidOf(pod)
-      workers.set(uid, worker)
-      const ended = Effect.suspend(() => {
-        workers.delete(uid)
-        addresses.release(ip)
-        store.release(bound)
-        // A pod that found no room before may fit now.
-        return closing ? Effect.void : wakePending
-      })
-      yield* FiberMap.run(fibers, uid, worker.run.pipe(Effect.ensuring(ended)))
-    })
-
-    const reconcile = Effect.fnUntraced(function* (namespace: string, name: string) {
-      const pod = find(store, pods, namespace, name)
-      for (const [uid, worker] of workers) {
-        if (keyOf(worker.pod) !== `${namespace}/${name}`) continue
-        if (uid !== pod?.metadata.uid) yield* Effect.forkDetach(FiberMap.remove(fibers, uid))
-        else if (pod.metadata.deletionTimestamp !== undefined) yield* worker.stop
-        else {
-          const spec = readPodSpec(pod["spec"])
-          if (Result.isSuccess(spec)) yield* worker.addContainers(spec.success.ephemeralContainers ?? [])
-        }
-      }
-      if (pod === undefined || workers.has(uidOf(pod))) return
-      if (pod.metadata.deletionTimestamp !== undefined) store.release(pod)
-      else if (!isOver(pod)) yield* admit(pod)
-    })
-    const wakePending: Effect.Effect<void> = Effect.suspend(() => {
-      for (const pod of store.list(pods).items) {
-        if (!workers.has(uidOf(pod)) && !isOver(pod)) offerPod(pod)
-      }
-      return Effect.void
-    })
-
-    /** Pods that wait in `changes`: many events of a pod become one reconciliation. */
-    const queued = new Set<string>()
-    const offerPod = (pod: KubeObject): void => {
-      const key = keyOf(pod)
-      if (queued.has(key)) return
-      queued.add(key)
-      Queue.offerUnsafe(
-        changes,
-        Effect.suspend(() => {
-          queued.delete(key)
-          return reconcile(namespaceOf(pod), nameOf(pod))
-        })
-      )
-    }
-    const offerVolumes =
-      (kind: "ConfigMap" | "Secret") =>
-      (event: { readonly object: KubeObject }): void => {
-        const { object } = event
-        Queue.offerUnsafe(
-          changes,
-          Effect.suspend(() =>
-            Effect.forEach(
-              [...workers.values()].filter((worker) => namespaceOf(worker.pod) === namespaceOf(object)),
-              (worker) => worker.refresh(kind, nameOf(object)),
-              { discard: true }
-            )
-          )
-        )
-      }
-    for (const [ref, listener] of [
-      [pods, (event: { readonly object: KubeObject }) => offerPod(event.object)],
-      [configMaps, offerVolumes("ConfigMap")],
-      [secrets, offerVolumes("Secret")]
-    ] as const) {
-      yield* Effect.acquireRelease(
-        Effect.sync(() => store.watch(ref, {}, listener)),
-        (unwatch) => Effect.sync(unwatch)
-      )
-    }
+    const nodePods = new NodePods(options, node, { fibers, changes }, () => closing)
+    yield* watchStore(store, nodePods)
     yield* Effect.forkScoped(
       Queue.take(changes).pipe(
         Effect.flatMap((change) => change),
@@ -300,47 +343,12 @@ export const startKubelet = (options: KubeletOptions): Effect.Effect<Kubelet, Ku
         Effect.forever
       )
     )
-
     return {
-      podLogs: (namespace, pod, container, logOptions = {}) =>
-        podLogs(store, workers, namespace, pod, container, logOptions),
-      target,
-      containers: () => [...running.values()].map((entry) => entry.container),
-      reach,
-      resolve
+      podLogs: (namespace, pod, container, logOptions) =>
+        podLogs(store, nodePods.workers, { namespace, pod, container, options: logOptions ?? {} }),
+      target: node.target,
+      containers: () => [...node.running.values()].map((entry) => entry.container),
+      reach: node.reach,
+      resolve: node.resolve
     }
   })
-
-const podLogs = (
-  store: ObjectReader,
-  workers: ReadonlyMap<string, PodWorker>,
-  namespace: string,
-  name: string,
-  container: string | undefined,
-  options: LogReadOptions & { readonly previous?: boolean }
-): PodLogs => {
-  const pod = find(store, pods, namespace, name)
-  if (pod === undefined) return { _tag: "NotFound", message: `pods "${name}" not found` }
-  const worker = workers.get(uidOf(pod))
-  const records = worker?.containers ?? []
-  const names = records.map((record) => record.spec.name)
-  const wanted = container ?? (names.length === 1 ? names[0] : undefined)
-  if (wanted === undefined && names.length > 1) {
-    const choice = names.join(" ")
-    return {
-      _tag: "BadRequest",
-      message: `a container name must be specified for pod ${name}, choose one of: [${choice}]`
-    }
-  }
-  const record = [...records, ...(worker?.ephemeralContainers ?? [])].find(({ spec }) => spec.name === wanted)
-  if (record === undefined && names.length > 0) {
-    return { _tag: "BadRequest", message: `container ${wanted ?? ""} is not valid for pod ${name}` }
-  }
-  const log = options.previous === true ? record?.previousLog : record?.log
-  if (log !== undefined) return { _tag: "Lines", lines: log.read(options) }
-  if (options.previous === true) {
-    return { _tag: "BadRequest", message: `previous terminated container "${wanted ?? ""}" in pod "${name}" not found` }
-  }
-  const reason = record?.state._tag === "Waiting" ? record.state.reason : "ContainerCreating"
-  return { _tag: "BadRequest", message: `container "${wanted ?? ""}" in pod "${name}" is waiting to start: ${reason}` }
-}

@@ -1,54 +1,17 @@
 /**
- * The life of one pod on this node: its folders, containers, probes, restarts and status, from the binding to the end
- * of its grace period. The pods of the node are chosen in `kubelet.ts`.
+ * The life of one pod on this node, from the binding to the end of its grace period: the order in which its containers
+ * start and end. The pods of the node are chosen in `kubelet.ts`, a single container is run in `container-run.ts`.
  */
 
-import { randomBytes } from "node:crypto"
 import * as fs from "node:fs/promises"
-import * as path from "node:path"
-import { Cause, Deferred, Duration, Effect, Exit, Fiber, Queue, Result } from "effect"
+import { Deferred, Duration, Effect, Fiber, Queue, type Scope } from "effect"
 import { within } from "../../../src/app/kernel/within.ts"
-import { at } from "../../../src/domain/json.ts"
-import type { ContainerRuntime } from "../../../src/domain/targets/pod-choice.ts"
-import type { Endpoint } from "../network/endpoint.ts"
 import type { KubeObject } from "../schema/kube-object.ts"
-import { pods } from "../store/resource-refs.ts"
-import { find, nameOf, namespaceOf, uidOf } from "../store/store-access.ts"
-import type { AgentTarget } from "./agent-target.ts"
-import { containerEnv, expandVariables, type PodSources } from "./container-env.ts"
-import { ContainerLog } from "./container-log.ts"
-import type { ContainerContext, ImageRegistry, RunningContainer } from "./container-program.ts"
-import { asUser, containerUser } from "./container-user.ts"
-import type { IssueToken } from "./container-volumes.ts"
-import type { NodeStore } from "./node-store.ts"
-import { podFiles } from "./pod-files.ts"
-import { type AddressBook, PodNetwork } from "./pod-network.ts"
-import { type ContainerSpec, imageName, isSidecar, type PodSpec } from "./pod-spec.ts"
-import { type ContainerRecord, newContainerRecord, podStatus } from "./pod-status.ts"
-import { awaitDeath, awaitStart, type ProbeWays, probeTarget, runProbe } from "./probe.ts"
-
-/** Shared by all pods of a node. */
-export interface NodeContext {
-  readonly store: NodeStore
-  readonly nodeName: string
-  readonly directory: string
-  readonly images: ImageRegistry
-  readonly containerRuntime: ContainerRuntime
-  readonly book: AddressBook
-  readonly clusterDomain: string
-  /** `KUBERNETES_SERVICE_*` */
-  readonly serviceEnv: ReadonlyMap<string, string>
-  readonly issueToken: IssueToken
-  readonly restartBackOff: { readonly initial: Duration.Duration; readonly max: Duration.Duration }
-  /** Bare container id → the running container. */
-  readonly running: Map<string, { readonly container: RunningContainer; readonly target: AgentTarget }>
-  readonly resolve: (namespace: string, name: string) => ReadonlyArray<string> | undefined
-  readonly reach: (endpoint: Endpoint) => Endpoint
-  readonly target: (containerId: string) => AgentTarget | undefined
-  readonly now: () => number
-  /** The grace in seconds; shorter while the node shuts down. */
-  readonly limitGrace: (seconds: number) => number
-}
+import type { NodeContext } from "./node-context.ts"
+import { type ContainerSpec, isSidecar, type PodSpec } from "./pod-spec.ts"
+import { PodState } from "./pod-state.ts"
+import { type ContainerRecord, newContainerRecord } from "./pod-status.ts"
+import { runContainer } from "./restarts.ts"
 
 export interface PodWorker {
   readonly pod: KubeObject
@@ -66,365 +29,36 @@ export interface PodWorker {
   readonly refresh: (kind: "ConfigMap" | "Secret", name: string) => Effect.Effect<void>
 }
 
-const oneTurn = Effect.callback<void>((resume) => {
-  const turn = setImmediate(() => resume(Effect.void))
-  return Effect.sync(() => clearImmediate(turn))
-})
+type Runs = Array<Fiber.Fiber<number>>
 
-const missingRetry = Duration.millis(250)
-/** A container that ran for at least this time restarts without back-off. */
-const healthyRunMs = 600_000
-
-/** The exit code of a container that ended on request (128 + SIGTERM). */
-const killedExitCode = 143
-
-/** Bounds of a real kubelet for what it takes from a log. */
-const messageLines = 80
-const messageLength = 2_048
-
-/** The end of a failed container's log as its message. Messages that a program writes into a file are not served. */
-const terminationMessage = (
-  { terminationMessagePolicy }: ContainerSpec,
-  exitCode: number,
-  log: ContainerLog
-): { readonly message?: string } =>
-  exitCode !== 0 && terminationMessagePolicy === "FallbackToLogsOnError"
-    ? { message: log.tail(messageLines, messageLength) }
-    : {}
-
-const exitCodeOf = (exit: Exit.Exit<number>): number =>
-  Exit.isSuccess(exit) ? exit.value : Cause.hasInterruptsOnly(exit.cause) ? killedExitCode : 1
-
-/** The pod listens on `address`; its status shows the published address. */
-export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec, address: string): PodWorker => {
-  const namespace = namespaceOf(pod)
-  const ip = node.book.addresses.publish(address)
-  const init = (spec.initContainers ?? []).map(newContainerRecord)
-  const containers = spec.containers.map(newContainerRecord)
-  const ephemeral: Array<ContainerRecord> = []
-  const added = Effect.runSync(Queue.unbounded<ContainerRecord>())
+/** The runs of a pod's containers. */
+class PodRuns {
+  readonly #pod: PodState
+  readonly #fibers: Runs = []
+  readonly #sidecars: Runs = []
   /** The runs of ephemeral containers by the container whose processes they see. */
-  const beside = new Map<string, Set<Fiber.Fiber<number>>>()
-  /** Sidecars that have not started yet. */
-  const starting = new Map<ContainerRecord, Deferred.Deferred<void>>()
-  const stopped = Deferred.makeUnsafe<void>()
-  const startedAt = node.now()
-  let initialized = init.length === 0
-  let outcome: "Succeeded" | "Failed" | undefined
+  readonly #beside = new Map<string, Set<Fiber.Fiber<number>>>()
 
-  const logAll = (line: string): void => {
-    for (const record of containers) record.log?.append(line)
-  }
-  const network = new PodNetwork(address, node.book, (message) => logAll(`kubelet: ${message}`))
-  const sources: PodSources = {
-    store: node.store,
-    pod,
-    namespace,
-    podIp: ip,
-    nodeName: node.nodeName,
-    serviceAccountName: spec.serviceAccountName ?? "default"
-  }
-  const directory = path.join(node.directory, "pods", uidOf(pod))
-  const files = podFiles({
-    sources,
-    spec,
-    directory,
-    nodeDirectory: node.directory,
-    issueToken: node.issueToken,
-    clusterDomain: node.clusterDomain
-  })
-
-  /** The pod with the containers that were added since it was bound. */
-  const podNow = (): KubeObject => {
-    const current = find(node.store, pods, namespace, nameOf(pod))
-    return current?.metadata.uid === uidOf(pod) ? current : pod
-  }
-  const publish = (): void => {
-    const current = find(node.store, pods, namespace, nameOf(pod))
-    node.store.setStatus(
-      pods,
-      pod,
-      podStatus({
-        ip,
-        startedAt,
-        now: node.now(),
-        initialized,
-        outcome,
-        initContainers: init,
-        containers,
-        ephemeralContainers: ephemeral,
-        conditions: at(current, "status", "conditions")
-      })
-    )
-  }
-  const wait = (record: ContainerRecord, reason: string, message: string): void => {
-    record.state = { _tag: "Waiting", reason, message }
-    publish()
-  }
-  const gracePeriodSeconds = (): number => {
-    const asked = find(node.store, pods, namespace, nameOf(pod))?.metadata.deletionGracePeriodSeconds ?? 0
-    // The embedded store knows no graceful deletion and writes 0.
-    return node.limitGrace(asked > 0 ? asked : (spec.terminationGracePeriodSeconds ?? 30))
+  constructor(pod: PodState) {
+    this.#pod = pod
   }
 
-  /** The ways to a container that runs now. */
-  const waysTo = (record: ContainerRecord, context: ContainerContext): ProbeWays => ({
-    reach: node.book.reach,
-    exec: (command) => {
-      const run = node.images.get(imageName(record.spec.image))?.exec
-      if (run !== undefined) return run(context, command)
-      return Effect.sync(() => {
-        record.log?.append("kubelet: no command can be run in a container of this image; the probe fails")
-        return 1
-      })
-    }
-  })
-
-  /** Whether the container has started; false: it took too long. */
-  const startup = (record: ContainerRecord, ways: ProbeWays): Effect.Effect<boolean> => {
-    const probe = record.spec.startupProbe
-    if (probe === undefined) return Effect.succeed(true)
-    const target = probeTarget("startupProbe", probe, record.spec, ip)
-    if ("unsupported" in target) {
-      record.log?.append(`kubelet: ${target.unsupported}; the container never starts`)
-      return Effect.never
-    }
-    return Effect.tap(awaitStart(probe, target, ways), (started) => {
-      if (!started) record.log?.append("kubelet: the startupProbe failed too often; the container is restarted")
-      return Effect.void
-    })
-  }
-
-  const readiness = Effect.fnUntraced(function* (
-    record: ContainerRecord,
-    signal: Effect.Effect<void>,
-    ways: ProbeWays
-  ) {
-    let signalled = false
-    let passes = record.spec.readinessProbe === undefined
-    const update = Effect.sync(() => {
-      record.ready = signalled && passes
-      publish()
-    })
-    const probe = record.spec.readinessProbe
-    const awaitSignal = signal.pipe(Effect.andThen(Effect.sync(() => void (signalled = true))), Effect.andThen(update))
-    if (probe === undefined) return yield* awaitSignal
-    const target = probeTarget("readinessProbe", probe, record.spec, ip)
-    if ("unsupported" in target) {
-      record.log?.append(`kubelet: ${target.unsupported}; the container never becomes ready`)
-      return
-    }
-    const probing = runProbe(probe, target, ways, (verdict) => {
-      passes = verdict
-      record.ready = signalled && passes
-      publish()
-    })
-    yield* Effect.all([awaitSignal, probing], { concurrency: 2, discard: true })
-  })
-
-  /** Ends when the container must be restarted. */
-  const liveness = (record: ContainerRecord, ways: ProbeWays): Effect.Effect<void> => {
-    const probe = record.spec.livenessProbe
-    if (probe === undefined) return Effect.never
-    const target = probeTarget("livenessProbe", probe, record.spec, ip)
-    if ("unsupported" in target) {
-      record.log?.append(`kubelet: ${target.unsupported}; the container is never restarted for it`)
-      return Effect.never
-    }
-    return awaitDeath(probe, target, ways).pipe(
-      Effect.andThen(
-        Effect.sync(() => record.log?.append("kubelet: the livenessProbe failed too often; the container is restarted"))
-      )
+  #start(record: ContainerRecord, mayRestart: (exitCode: number) => boolean, group = this.#fibers) {
+    // The processes of a container end with its main process.
+    const endBeside = Effect.suspend(() => Fiber.interruptAll(this.#beside.get(record.spec.name) ?? []))
+    return Effect.forkDetach(runContainer(this.#pod, record, mayRestart, endBeside)).pipe(
+      Effect.tap((fiber) => Effect.sync(() => group.push(fiber))),
+      Effect.uninterruptible
     )
   }
 
-  const userOf = (container: ContainerSpec): Result.Result<number, string> => {
-    const imageUser = node.images.get(imageName(container.image))?.userId ?? 0
-    return containerUser({ pod: { name: `${nameOf(pod)}_${namespace}(${uidOf(pod)})`, spec }, container, imageUser })
-  }
-
-  const runOnce = Effect.fnUntraced(function* (record: ContainerRecord, env: ReadonlyMap<string, string>) {
-    const program = node.images.get(imageName(record.spec.image))
-    if (program === undefined) return 1
-    const userId = Result.getOrElse(userOf(record.spec), () => 0)
-    const id = randomBytes(32).toString("hex")
-    const containerId = `${node.containerRuntime}://${id}`
-    const log = new ContainerLog(node.now)
-    const began = node.now()
-    const isReady = Deferred.makeUnsafe<void>()
-    const root = files.root(record.spec)
-    record.previousLog = record.log
-    record.log = log
-    record.containerId = containerId
-    record.state = { _tag: "Running", startedAt: began }
-    record.started = record.spec.startupProbe === undefined
-    const context: ContainerContext = {
-      pod: podNow(),
-      containerName: record.spec.name,
-      targetContainerName: record.spec.targetContainerName,
-      podIp: ip,
-      env,
-      userId,
-      args: [...(record.spec.command ?? []), ...(record.spec.args ?? [])].map((text) => expandVariables(text, env)),
-      root,
-      gracePeriodSeconds,
-      log: (line) => log.append(line),
-      ready: () => Deferred.doneUnsafe(isReady, Effect.void),
-      listen: (port, onConnection) => network.listen(port, onConnection),
-      target: (wanted) => asUser(userId, node.target(wanted)),
-      onNode: () => [...node.running.values()].map((entry) => entry.container),
-      reach: node.reach
-    }
-    const ways = waysTo(record, context)
-    node.running.set(id, {
-      container: {
-        namespace,
-        pod: nameOf(pod),
-        podUid: uidOf(pod),
-        container: record.spec.name,
-        containerId,
-        podIp: ip
-      },
-      target: {
-        env,
-        root,
-        podIp: ip,
-        resolve: (name) => node.resolve(namespace, name),
-        redirect: (port, accept) => network.redirect(port, accept)
-      }
-    })
-    publish()
-    const signal =
-      program.signalsReady === true ? Deferred.await(isReady) : Effect.raceFirst(Deferred.await(isReady), oneTurn)
-    const ended = (exit: Exit.Exit<number>): void => {
-      if (Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)) log.append(Cause.pretty(exit.cause))
-      node.running.delete(id)
-      record.ready = false
-      record.started = false
-      const exitCode = exitCodeOf(exit)
-      record.state = {
-        _tag: "Terminated",
-        exitCode,
-        ...terminationMessage(record.spec, exitCode, log),
-        startedAt: began,
-        finishedAt: node.now(),
-        containerId
-      }
-      log.end()
-      publish()
-    }
-    return yield* Effect.scoped(
-      Effect.gen(function* () {
-        const started = yield* Deferred.make<void>()
-        yield* Effect.forkScoped(Effect.andThen(Deferred.await(started), readiness(record, signal, ways)))
-        // A fiber of its own: the scope waits for the program's end, whether the probe or the pod ends it.
-        const running = yield* Effect.forkScoped(Effect.scoped(Effect.suspend(() => program(context))), {
-          startImmediately: true
-        })
-        const watch = Effect.gen(function* () {
-          if (yield* startup(record, ways)) {
-            record.started = true
-            publish()
-            yield* Deferred.succeed(started, undefined)
-            yield* Deferred.succeed(starting.get(record) ?? started, undefined)
-            yield* liveness(record, ways)
-          }
-          yield* Fiber.interrupt(running)
-        })
-        yield* Effect.forkScoped(watch)
-        return yield* Fiber.join(running)
-      })
-    ).pipe(
-      Effect.onExit((exit) => Effect.sync(() => ended(exit))),
-      Effect.catchCause((cause) => Effect.succeed(exitCodeOf(Exit.failCause(cause))))
-    )
-  })
-
-  /** Waits for image, volumes and environment; gives the environment. */
-  const prepare = Effect.fnUntraced(function* (record: ContainerRecord) {
-    const image = imageName(record.spec.image)
-    let pullDelay = node.restartBackOff.initial
-    while (!node.images.has(image)) {
-      const known = [...node.images.keys()].toSorted().join(", ")
-      const hasJustFailed = record.state._tag === "Waiting" && record.state.reason === "ErrImagePull"
-      const reason = hasJustFailed ? "ImagePullBackOff" : "ErrImagePull"
-      wait(
-        record,
-        reason,
-        `failed to pull image "${record.spec.image}": not found; images of this node: ${known || "none"}`
-      )
-      yield* Effect.sleep(pullDelay)
-      pullDelay = Duration.min(Duration.times(pullDelay, 2), node.restartBackOff.max)
-    }
-    while (true) {
-      const mounted = yield* files.mount(record.spec)
-      const user = userOf(record.spec)
-      const env = Result.flatMap(user, () => containerEnv(sources, record.spec, node.serviceEnv))
-      if (Result.isSuccess(mounted) && Result.isSuccess(env)) return env.success
-      if (Result.isFailure(mounted)) wait(record, "ContainerCreating", mounted.failure)
-      else if (Result.isFailure(env)) wait(record, "CreateContainerConfigError", env.failure)
-      yield* Effect.sleep(missingRetry)
-    }
-  })
-
-  const runContainer = Effect.fnUntraced(function* (record: ContainerRecord, restart: (exitCode: number) => boolean) {
-    const none = Duration.zero
-    let delay = none
-    while (true) {
-      const env = yield* prepare(record)
-      const began = node.now()
-      const exitCode = yield* runOnce(record, env)
-      // The processes of a container end with its main process.
-      yield* Fiber.interruptAll(beside.get(record.spec.name) ?? [])
-      if (!restart(exitCode)) return exitCode
-      if (node.now() - began >= healthyRunMs) delay = none
-      record.lastState = record.state
-      record.restartCount++
-      const seconds = Duration.toSeconds(delay)
-      wait(
-        record,
-        "CrashLoopBackOff",
-        `back-off ${seconds}s restarting failed container=${record.spec.name} pod=${nameOf(pod)}`
-      )
-      yield* Effect.sleep(delay)
-      delay = Duration.isZero(delay)
-        ? node.restartBackOff.initial
-        : Duration.min(Duration.times(delay, 2), node.restartBackOff.max)
-    }
-  })
-
-  const policy = spec.restartPolicy ?? "Always"
-  const restartRule = (exitCode: number): boolean => policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
-
-  /**
-   * SIGTERM, then the grace period: for the containers, and what is left of it for the sidecars, the last one first. A
-   * program in this process cannot be killed: after the grace period it is left running, with a warning.
-   */
-  const terminate = Effect.fnUntraced(function* (
-    fibers: ReadonlyArray<Fiber.Fiber<number>>,
-    sidecars: ReadonlyArray<Fiber.Fiber<number>>
-  ) {
-    // One second more: process programs kill their process at the end of the grace period.
-    const end = node.now() + (gracePeriodSeconds() + 1) * 1_000
-    for (const group of [fibers, ...sidecars.toReversed().map((fiber) => [fiber])]) {
-      if (yield* within(Fiber.interruptAll(group), Duration.millis(Math.max(0, end - node.now())))) continue
-      yield* Effect.logWarning(
-        `pod ${namespace}/${nameOf(pod)}: a program ignored its interruption beyond the grace period`
-      )
-    }
-  })
-
-  const life = Effect.scoped(
-    Effect.gen(function* () {
-      const fibers: Array<Fiber.Fiber<number>> = []
-      const sidecars: Array<Fiber.Fiber<number>> = []
-      yield* Effect.addFinalizer(() => Effect.suspend(() => terminate(fibers, sidecars)))
-      const start = (record: ContainerRecord, restart: (exitCode: number) => boolean, group = fibers) =>
-        Effect.forkDetach(runContainer(record, restart)).pipe(
-          Effect.tap((fiber) => Effect.sync(() => group.push(fiber))),
-          Effect.uninterruptible
-        )
-      for (const record of init) {
+  /** Runs the init containers, one after the other; sidecars among them go on. False: one has failed. */
+  initialize(): Effect.Effect<boolean> {
+    const { initContainers, spec, starting } = this.#pod
+    const start = this.#start.bind(this)
+    const sidecars = this.#sidecars
+    return Effect.gen(function* () {
+      for (const record of initContainers) {
         if (isSidecar(record.spec)) {
           const started = Deferred.makeUnsafe<void>()
           starting.set(record, started)
@@ -432,86 +66,144 @@ export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec,
           yield* Deferred.await(started)
           continue
         }
-        const fiber = yield* start(record, (exitCode) => exitCode !== 0 && policy !== "Never")
-        if ((yield* Fiber.join(fiber)) !== 0) return "Failed"
+        const fiber = yield* start(record, (exitCode) => exitCode !== 0 && spec.restartPolicy !== "Never")
+        if ((yield* Fiber.join(fiber)) !== 0) return false
         record.ready = true
       }
-      initialized = true
-      const lasting = yield* Effect.forEach(containers, (record) => start(record, restartRule))
-      const startAdded = Effect.gen(function* () {
-        const record = yield* Queue.take(added)
-        const fiber = yield* start(record, () => false)
-        const target = record.spec.targetContainerName ?? ""
-        beside.set(target, (beside.get(target) ?? new Set()).add(fiber))
-        fiber.addObserver(() => void beside.get(target)?.delete(fiber))
-      })
-      yield* Effect.forkScoped(Effect.forever(startAdded))
-      if (files.tokenSeconds !== undefined) {
-        const renew = Effect.sleep(Duration.seconds(files.tokenSeconds * 0.8)).pipe(
-          Effect.andThen(remount),
-          Effect.forever
-        )
-        yield* Effect.forkScoped(renew)
-      }
-      const codes = yield* Effect.forEach(lasting, Fiber.join)
-      return codes.every((code) => code === 0) ? "Succeeded" : "Failed"
+      return true
     })
-  )
+  }
 
-  const remount = Effect.gen(function* () {
-    for (const record of [...init, ...containers, ...ephemeral]) {
-      if (record.state._tag === "Running") yield* files.mount(record.spec)
-    }
-  })
+  startContainers(): Effect.Effect<ReadonlyArray<Fiber.Fiber<number>>> {
+    const { containers, spec } = this.#pod
+    const policy = spec.restartPolicy ?? "Always"
+    const mayRestart = (code: number): boolean => policy === "Always" || (policy === "OnFailure" && code !== 0)
+    return Effect.forEach(containers, (record) => this.#start(record, mayRestart))
+  }
 
-  const run = Effect.scoped(
-    Effect.gen(function* () {
-      publish()
-      const living = yield* Effect.forkScoped(life)
-      const end = yield* Effect.raceFirst(Fiber.join(living), Deferred.await(stopped).pipe(Effect.as("stopped")))
-      if (end === "Succeeded" || end === "Failed") {
-        outcome = end
-        network.close()
-        publish()
-        yield* Deferred.await(stopped)
+  startEphemeral(record: ContainerRecord): Effect.Effect<void> {
+    const target = record.spec.targetContainerName ?? ""
+    return Effect.map(
+      this.#start(record, () => false),
+      (fiber) => {
+        this.#beside.set(target, (this.#beside.get(target) ?? new Set()).add(fiber))
+        fiber.addObserver(() => void this.#beside.get(target)?.delete(fiber))
       }
-      // Waits until the programs have ended; the race above does not wait for its loser.
-      yield* Fiber.interrupt(living)
+    )
+  }
+
+  /**
+   * SIGTERM, then the grace period: for the containers, and what is left of it for the sidecars, the last one first. A
+   * program in this process cannot be killed: after the grace period it is left running, with a warning.
+   */
+  terminate(): Effect.Effect<void> {
+    const pod = this.#pod
+    const { now } = pod.node
+    const groups = [this.#fibers, ...this.#sidecars.toReversed().map((fiber) => [fiber])]
+    return Effect.gen(function* () {
+      // One second more: process programs kill their process at the end of the grace period.
+      const end = now() + (pod.gracePeriodSeconds() + 1) * 1_000
+      for (const group of groups) {
+        if (yield* within(Fiber.interruptAll(group), Duration.millis(Math.max(0, end - now())))) continue
+        yield* Effect.logWarning(`${pod.title}: a program ignored its interruption beyond the grace period`)
+      }
     })
-  ).pipe(
-    Effect.catchDefect((defect) =>
-      Effect.logError(`pod ${namespace}/${nameOf(pod)} failed in the kubelet`, defect).pipe(
-        Effect.andThen(
-          Effect.sync(() => {
-            outcome = "Failed"
-            publish()
-          })
-        ),
-        Effect.andThen(Deferred.await(stopped))
-      )
-    ),
-    Effect.ensuring(
-      Effect.promise(async () => {
-        network.close()
-        await fs.rm(directory, { recursive: true, force: true }).catch(() => undefined)
-      })
+  }
+}
+
+/** Mounts the volumes of the running containers again, with what they show now. */
+const remount = (pod: PodState): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    Effect.forEach(
+      pod.all,
+      ({ spec, state }) => (state._tag === "Running" ? Effect.asVoid(pod.files.mount(spec)) : Effect.void),
+      { discard: true }
     )
   )
 
-  const refresh = (kind: "ConfigMap" | "Secret", name: string): Effect.Effect<void> =>
-    files.uses(kind, name) ? remount : Effect.void
+/** Runs the containers to their end; gives the outcome. */
+const live = (
+  pod: PodState,
+  added: Queue.Dequeue<ContainerRecord>
+): Effect.Effect<"Succeeded" | "Failed", never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const runs = new PodRuns(pod)
+    yield* Effect.addFinalizer(() => Effect.suspend(() => runs.terminate()))
+    if (!(yield* runs.initialize())) return "Failed"
+    pod.initialized = true
+    const lasting = yield* runs.startContainers()
+    const startAdded = Effect.flatMap(Queue.take(added), (record) => runs.startEphemeral(record))
+    yield* Effect.forkScoped(Effect.forever(startAdded))
+    const { tokenSeconds } = pod.files
+    if (tokenSeconds !== undefined) {
+      const renew = Effect.andThen(Effect.sleep(Duration.seconds(tokenSeconds * 0.8)), remount(pod))
+      yield* Effect.forkScoped(Effect.forever(renew))
+    }
+    const codes = yield* Effect.forEach(lasting, Fiber.join)
+    return codes.every((code) => code === 0) ? "Succeeded" : "Failed"
+  })
 
-  const addContainers = (specs: ReadonlyArray<ContainerSpec>): Effect.Effect<void> =>
-    Effect.sync(() => {
-      const records = specs
-        .filter(({ name }) => !ephemeral.some((record) => record.spec.name === name))
-        .map(newContainerRecord)
-      if (records.length === 0) return
-      ephemeral.push(...records)
-      publish()
-      for (const record of records) Queue.offerUnsafe(added, record)
-    })
-  const stop = Effect.asVoid(Deferred.succeed(stopped, undefined))
-  const all = [...init, ...containers]
-  return { pod, ip, containers: all, ephemeralContainers: ephemeral, addContainers, run, stop, refresh }
+/** The whole life until `stopped`, with the end of the pod's network and files. */
+const lifeOf = (
+  pod: PodState,
+  added: Queue.Dequeue<ContainerRecord>,
+  stopped: Effect.Effect<void>
+): Effect.Effect<void> => {
+  const life = Effect.gen(function* () {
+    pod.publish()
+    const living = yield* Effect.forkScoped(Effect.scoped(live(pod, added)))
+    const end = yield* Effect.raceFirst(Fiber.join(living), Effect.as(stopped, "stopped" as const))
+    if (end !== "stopped") {
+      pod.outcome = end
+      pod.network.close()
+      pod.publish()
+      yield* stopped
+    }
+    // Waits until the programs have ended; the race above does not wait for its loser.
+    yield* Fiber.interrupt(living)
+  })
+  const failed = Effect.sync(() => {
+    pod.outcome = "Failed"
+    pod.publish()
+  })
+  const cleanUp = Effect.promise(async () => {
+    pod.network.close()
+    await fs.rm(pod.directory, { recursive: true, force: true }).catch(() => undefined)
+  })
+  return Effect.scoped(life).pipe(
+    Effect.catchDefect((defect) =>
+      Effect.logError(`${pod.title} failed in the kubelet`, defect).pipe(
+        Effect.andThen(failed),
+        Effect.andThen(stopped)
+      )
+    ),
+    Effect.ensuring(cleanUp)
+  )
+}
+
+/** The pod listens on `address`; its status shows the published address. */
+export const makePodWorker = (node: NodeContext, pod: KubeObject, spec: PodSpec, address: string): PodWorker => {
+  const state = new PodState(node, pod, spec, address)
+  const added = Effect.runSync(Queue.unbounded<ContainerRecord>())
+  const stopped = Deferred.makeUnsafe<void>()
+  const { ephemeralContainers: ephemeral } = state
+  return {
+    pod,
+    ip: state.ip,
+    containers: [...state.initContainers, ...state.containers],
+    ephemeralContainers: ephemeral,
+    addContainers: (specs) =>
+      Effect.sync(() => {
+        const records = specs
+          .filter(({ name }) => !ephemeral.some((record) => record.spec.name === name))
+          .map(newContainerRecord)
+        if (records.length === 0) return
+        ephemeral.push(...records)
+        state.publish()
+        for (const record of records) Queue.offerUnsafe(added, record)
+      }),
+    run: lifeOf(state, added, Deferred.await(stopped)),
+    stop: Effect.asVoid(Deferred.succeed(stopped, undefined)),
+    refresh: (kind, name) => (state.files.uses(kind, name) ? remount(state) : Effect.void)
+  }
 }
