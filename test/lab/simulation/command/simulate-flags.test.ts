@@ -25,14 +25,14 @@ describe("the options of simulate", () => {
       { subject: { ...random, size: { clusters: 1, sessions: 10, minutes: 30 } } }
     ],
     [{ forever: true }, { subject: { ...random, forever: true } }],
-    [{ scenario: "creation", seed: "9" }, { subject: { _tag: "Scenario", scenario: "creation", seed: "9" } }],
+    [{ scenario: "rfc-example", seed: "9" }, { subject: { _tag: "Scenario", scenario: "rfc-example", seed: "9" } }],
     [
       { story: "0123456789ab-17", clusters: "2", report: "a.html" },
       { subject: { _tag: "Story", seed: "0123456789ab-17", size: { ...usualSize, clusters: 2 } }, report: "a.html" }
     ],
     [{ sweep: "rfc-example" }, { subject: { _tag: "Sweep", scenario: "rfc-example", seed: undefined } }],
     [
-      { scenario: "creation", report: "a.html", trace: "a.jsonl.gz" },
+      { scenario: "rfc-example", report: "a.html", trace: "a.jsonl.gz" },
       { report: "a.html", trace: "a.jsonl.gz" }
     ],
     [{ stories: "1", report: "a.html" }, { report: "a.html" }]
