@@ -192,101 +192,128 @@ const publishApiServer = (store: ObjectStore, port: number): void => {
   })
 }
 
-/** The cluster lives as long as the scope. */
-export const startEmbeddedCluster = (
-  options: EmbeddedClusterOptions
-): Effect.Effect<EmbeddedCluster, EmbeddedClusterError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { name, directory } = options
-    const now = options.now ?? Date.now
-    const random = options.random ?? Math.random
-    const attempt =
-      (operation: EmbeddedClusterError["operation"]) =>
-      <A>(run: () => Promise<A>): Effect.Effect<A, EmbeddedClusterError> =>
-        Effect.tryPromise({ try: run, catch: (cause) => new EmbeddedClusterError({ operation, cluster: name, cause }) })
-    const failed = (operation: EmbeddedClusterError["operation"]) =>
-      Effect.mapError((cause: ListenError) => new EmbeddedClusterError({ operation, cluster: name, cause }))
+/** The authorities of a cluster and the certificates of its own servers. */
+const makeIdentities = async () => {
+  // TLS peers judge certificates by the machine's clock, not by the cluster's.
+  const [clusterCa, frontProxyCa] = await Promise.all([
+    createAuthority("kubernetes", Date.now),
+    createAuthority("front-proxy-ca", Date.now)
+  ])
+  const certificate = await clusterCa.issue({
+    commonName: "kube-apiserver",
+    sans: [
+      { type: "ip", value: "127.0.0.1" },
+      { type: "dns", value: "localhost" },
+      { type: "dns", value: "kubernetes.default.svc" }
+    ]
+  })
+  return {
+    clusterCa,
+    frontProxyCa,
+    certificate,
+    frontProxy: await frontProxyCa.issue({ commonName: "front-proxy-client" })
+  }
+}
 
-    const { clusterCa, frontProxyCa, certificate, frontProxy } = yield* attempt("start")(async () => {
-      // TLS peers judge certificates by the machine's clock, not by the cluster's.
-      const [cluster, front] = await Promise.all([
-        createAuthority("kubernetes", Date.now),
-        createAuthority("front-proxy-ca", Date.now)
-      ])
-      return {
-        clusterCa: cluster,
-        frontProxyCa: front,
-        certificate: await cluster.issue({
-          commonName: "kube-apiserver",
-          sans: [
-            { type: "ip", value: "127.0.0.1" },
-            { type: "dns", value: "localhost" },
-            { type: "dns", value: "kubernetes.default.svc" }
-          ]
-        }),
-        frontProxy: await front.issue({ commonName: "front-proxy-client" })
-      }
-    })
+type Identities = Awaited<ReturnType<typeof makeIdentities>>
 
-    const store = new ObjectStore({
-      now,
+/** The state of a cluster, which outlives its server. */
+class ClusterState {
+  readonly options: EmbeddedClusterOptions
+  readonly identities: Identities
+  readonly now: () => number
+  readonly store: ObjectStore
+  readonly tokens: ServiceAccountTokens
+  readonly connections = new Connections()
+  readonly proxy: AggregationProxy
+  readonly audit: Array<Caller> = []
+  /** The aggregation layer's client certificate. */
+  frontProxy: KeyPair
+  podLogs: PodLogs | undefined
+  running: Server | undefined
+
+  constructor(options: EmbeddedClusterOptions, identities: Identities) {
+    const { historyLimit, now = Date.now, random = Math.random, tokenLeewaySeconds: leewaySeconds = 60 } = options
+    this.options = options
+    this.identities = identities
+    this.now = now
+    this.frontProxy = identities.frontProxy
+    this.store = new ObjectStore({ now, random, ...(historyLimit === undefined ? {} : { historyLimit }) })
+    applyManifests(this.store, bootstrapYaml, now())
+    publishAuthorities(this.store, identities.clusterCa.caPem, identities.frontProxyCa.caPem)
+    this.tokens = new ServiceAccountTokens({ store: this.store, now, random, leewaySeconds })
+    this.proxy = new AggregationProxy({
+      store: this.store,
       random,
-      ...(options.historyLimit === undefined ? {} : { historyLimit: options.historyLimit })
-    })
-    applyManifests(store, bootstrapYaml, now())
-    publishAuthorities(store, clusterCa.caPem, frontProxyCa.caPem)
-    const tokens = new ServiceAccountTokens({ store, now, random, leewaySeconds: options.tokenLeewaySeconds ?? 60 })
-    const connections = new Connections()
-    let identity = frontProxy
-    const proxy = new AggregationProxy({
-      store,
-      random,
-      identity: () => identity,
-      connections,
+      identity: () => this.frontProxy,
+      connections: this.connections,
       connectTimeoutMs: 10_000
     })
-    const audit: Array<Caller> = []
-    let podLogs: PodLogs | undefined
-    let running: Server | undefined
+  }
 
-    const start = (port: number): Effect.Effect<number, ListenError> =>
-      Effect.suspend(() => {
-        const server = createApiServer({
-          context: {
-            store,
-            now,
-            tokens,
-            bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
-            podLogs: () => podLogs
-          },
-          proxy,
-          connections,
-          certificate,
-          clientCaPem: clusterCa.caPem,
-          publicJwk: tokens.publicJwk,
-          record: (caller) => {
-            audit.push(caller)
-            if (audit.length > auditLimit) audit.splice(0, auditLimit / 10)
-          }
+  start(port: number): Effect.Effect<number, ListenError> {
+    return Effect.suspend(() => {
+      const server = this.#makeServer()
+      return Effect.tap(listen(server, port), () =>
+        Effect.sync(() => {
+          this.running = server
         })
-        return Effect.tap(listen(server, port), () =>
-          Effect.sync(() => {
-            running = server
-          })
-        )
-      })
-    const stop = Effect.suspend(() => {
-      const server = running
-      running = undefined
-      return server === undefined ? Effect.void : close(server, connections)
+      )
     })
+  }
 
+  readonly stop = Effect.suspend(() => {
+    const server = this.running
+    this.running = undefined
+    return server === undefined ? Effect.void : close(server, this.connections)
+  })
+
+  #makeServer(): Server {
+    const { audit, connections, identities, now, options, proxy, store, tokens } = this
+    return createApiServer({
+      context: {
+        store,
+        now,
+        tokens,
+        bookmarkIntervalMs: options.bookmarkIntervalMs ?? 60_000,
+        podLogs: () => this.podLogs
+      },
+      proxy,
+      connections,
+      certificate: identities.certificate,
+      clientCaPem: identities.clusterCa.caPem,
+      publicJwk: tokens.publicJwk,
+      record: (caller) => {
+        audit.push(caller)
+        if (audit.length > auditLimit) audit.splice(0, auditLimit / 10)
+      }
+    })
+  }
+
+  async writeKubeconfig(
+    server: string,
+    { groups, path, user }: { readonly user: string; readonly groups: ReadonlyArray<string>; readonly path: string }
+  ): Promise<void> {
+    const { clusterCa } = this.identities
+    const credentials = await clusterCa.issue({ commonName: user, organizations: groups })
+    const yaml = kubeconfigYaml({ cluster: this.options.name, server, caPem: clusterCa.caPem, user, credentials })
+    await writeFile(path, yaml, { mode: 0o600 })
+    // The mode above applies to new files only.
+    await chmod(path, 0o600)
+  }
+}
+
+/** Opens the first port, and starts what works beside the server. */
+const startServing = (state: ClusterState): Effect.Effect<number, ListenError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { identities, now, options, proxy, store } = state
+    const start = (port: number) => state.start(port)
     const firstStart =
       options.port === undefined ? Effect.firstSuccessOf([...ownPorts(100), 0].map(start)) : start(options.port)
-    const port = yield* Effect.acquireRelease(failed("start")(firstStart), () => stop)
+    const port = yield* Effect.acquireRelease(firstStart, () => state.stop)
     publishApiServer(store, port)
     yield* startEndpointsControllers(store)
-    const stopFilling = fillNamespaces(store, clusterCa.caPem)
+    const stopFilling = fillNamespaces(store, identities.clusterCa.caPem)
     const stopProbing = watchAvailability(store, proxy, now)
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
@@ -294,47 +321,57 @@ export const startEmbeddedCluster = (
         stopProbing()
       })
     )
+    return port
+  })
 
+/** The cluster lives as long as the scope. */
+export const startEmbeddedCluster = (
+  options: EmbeddedClusterOptions
+): Effect.Effect<EmbeddedCluster, EmbeddedClusterError, Scope.Scope> =>
+  Effect.gen(function* () {
+    const { name, directory } = options
+    const attempt =
+      (operation: EmbeddedClusterError["operation"]) =>
+      <A>(run: () => Promise<A>): Effect.Effect<A, EmbeddedClusterError> =>
+        Effect.tryPromise({ try: run, catch: (cause) => new EmbeddedClusterError({ operation, cluster: name, cause }) })
+    const failed = (operation: EmbeddedClusterError["operation"]) =>
+      Effect.mapError((cause: ListenError) => new EmbeddedClusterError({ operation, cluster: name, cause }))
+
+    const state = new ClusterState(options, yield* attempt("start")(makeIdentities))
+    const { store, tokens } = state
+    const port = yield* failed("start")(startServing(state))
     const server = `https://127.0.0.1:${port}`
-    const writeKubeconfig = async (user: string, groups: ReadonlyArray<string>, path: string): Promise<void> => {
-      const credentials = await clusterCa.issue({ commonName: user, organizations: groups })
-      await writeFile(path, kubeconfigYaml({ cluster: name, server, caPem: clusterCa.caPem, user, credentials }), {
-        mode: 0o600
-      })
-      // The mode above applies to new files only.
-      await chmod(path, 0o600)
-    }
     const kubeconfigPath = join(directory, `${name}.kubeconfig`)
     yield* attempt("kubeconfig")(async () => {
       await mkdir(directory, { recursive: true })
-      await writeKubeconfig("kubernetes-admin", [mastersGroup], kubeconfigPath)
+      await state.writeKubeconfig(server, { user: "kubernetes-admin", groups: [mastersGroup], path: kubeconfigPath })
     })
-
     return {
       name,
       server,
       kubeconfigPath,
-      caPem: clusterCa.caPem,
+      caPem: state.identities.clusterCa.caPem,
       store,
-      apply: (yaml) => applyManifests(store, yaml, now()),
-      callers: () => [...audit],
+      apply: (yaml) => applyManifests(store, yaml, state.now()),
+      callers: () => [...state.audit],
       serviceAccountToken: (namespace, account, ttlSeconds) => tokens.issue(namespace, account, ttlSeconds).token,
-      userKubeconfig: ({ user, groups = [], path }) => attempt("kubeconfig")(() => writeKubeconfig(user, groups, path)),
-      frontProxy: () => identity,
+      userKubeconfig: ({ user, groups = [], path }) =>
+        attempt("kubeconfig")(() => state.writeKubeconfig(server, { user, groups, path })),
+      frontProxy: () => state.frontProxy,
       useFrontProxy: (other) => {
-        identity = other
+        state.frontProxy = other
       },
       setPodLogs: (hook) => {
-        podLogs = hook
+        state.podLogs = hook
       },
-      stop: () => stop,
+      stop: () => state.stop,
       restart: () =>
         Effect.suspend(() => {
-          if (running !== undefined) return Effect.void
+          if (state.running !== undefined) return Effect.void
           // Like a new process, the server does not know the history from before.
           store.compactHistory()
           return Effect.asVoid(
-            failed("restart")(Effect.retry(start(port), { schedule: Schedule.spaced("50 millis"), times: 1_200 }))
+            failed("restart")(Effect.retry(state.start(port), { schedule: Schedule.spaced("50 millis"), times: 1_200 }))
           )
         })
     }

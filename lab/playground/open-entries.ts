@@ -15,7 +15,11 @@ export const openEntries = <Cluster extends LocalCluster>(
       started,
       Effect.fnUntraced(function* ({ cluster, description, kubelet }) {
         const entry = description.hasWorkload
-          ? yield* serviceEntry(cluster.store, workloadNamespace, "myapp", 80, kubelet.reach)
+          ? yield* serviceEntry(
+              cluster.store,
+              { namespace: workloadNamespace, service: "myapp", port: 80 },
+              kubelet.reach
+            )
           : undefined
         return { description, cluster, kubelet, entry: entry?.url } satisfies RunningCluster<Cluster>
       })

@@ -211,13 +211,16 @@ function* resources(field: string, container: JsonObject): FieldErrors {
   }
 }
 
-function* containerChecks(
-  field: string,
-  container: JsonObject,
-  volumes: ReadonlySet<string>,
-  taken: Set<string>,
-  hostNetwork: boolean
-): FieldErrors {
+/** The pod of a container, as far as its checks look at it. */
+interface Pod {
+  readonly volumes: ReadonlySet<string>
+  /** Names of containers that were checked before. */
+  readonly taken: Set<string>
+  readonly hostNetwork: boolean
+}
+
+function* containerChecks(field: string, container: JsonObject, pod: Pod): FieldErrors {
+  const { hostNetwork, taken, volumes } = pod
   const name = asString(container["name"]) ?? ""
   if (name === "") yield required(`${field}.name`)
   else yield* dnsName("label", `${field}.name`, name)
@@ -366,12 +369,11 @@ function* spreading(field: string, spec: JsonObject): FieldErrors {
 export function* podSpecChecks(field: string, spec: JsonObject): FieldErrors {
   yield* volumesChecks(field, spec)
   const volumes = new Set(asObjects(spec["volumes"]).map(({ name }) => String(name)))
-  const hostNetwork = spec["hostNetwork"] === true
-  const taken = new Set<string>()
+  const pod = { volumes, taken: new Set<string>(), hostNetwork: spec["hostNetwork"] === true }
   if (asArray(spec["containers"]).length === 0) yield required(`${field}.containers`)
   for (const list of ["containers", "initContainers"]) {
     for (const [index, container] of asObjects(spec[list]).entries())
-      yield* containerChecks(`${field}.${list}[${index}]`, container, volumes, taken, hostNetwork)
+      yield* containerChecks(`${field}.${list}[${index}]`, container, pod)
   }
   yield* oneOf(`${field}.restartPolicy`, spec["restartPolicy"], ["Always", "OnFailure", "Never"])
   yield* oneOf(`${field}.dnsPolicy`, spec["dnsPolicy"], ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"])

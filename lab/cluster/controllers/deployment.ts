@@ -8,6 +8,7 @@ import { type KubeObject, kubeTime } from "../schema/kube-object.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import { deployments, replicaSets } from "../store/resource-refs.ts"
 import {
+  type Condition,
   controllerOf,
   find,
   ifPresent,
@@ -115,15 +116,35 @@ export const reconcileDeployment = (store: ObjectStore, deployment: KubeObject, 
       keep -= kept
     }
   }
-  publishStatus(store, deployment, name, wanted, now)
+  publishStatus(store, deployment, { current: name, wanted, now })
 }
+
+const availability = (available: boolean): Condition =>
+  available
+    ? {
+        type: "Available",
+        status: "True",
+        reason: "MinimumReplicasAvailable",
+        message: "Deployment has minimum availability."
+      }
+    : {
+        type: "Available",
+        status: "False",
+        reason: "MinimumReplicasUnavailable",
+        message: "Deployment does not have minimum availability."
+      }
+
+const progress = (current: string, complete: boolean): Condition => ({
+  type: "Progressing",
+  status: "True",
+  reason: complete ? "NewReplicaSetAvailable" : "ReplicaSetUpdated",
+  message: `ReplicaSet "${current}" ${complete ? "has successfully progressed" : "is progressing"}.`
+})
 
 const publishStatus = (
   store: ObjectStore,
   deployment: KubeObject,
-  current: string,
-  wanted: number,
-  now: number
+  { current, now, wanted }: { readonly current: string; readonly wanted: number; readonly now: number }
 ): void => {
   const sets = ownedSets(store, deployment)
   const sum = (field: string): number => sets.reduce((total, set) => total + count(set, "status", field), 0)
@@ -142,34 +163,7 @@ const publishStatus = (
     unavailableReplicas: Math.max(0, wanted - ready),
     conditions: withConditions(
       at(find(store, deployments, namespaceOf(deployment), nameOf(deployment)), "status", "conditions"),
-      [
-        available
-          ? {
-              type: "Available",
-              status: "True",
-              reason: "MinimumReplicasAvailable",
-              message: "Deployment has minimum availability."
-            }
-          : {
-              type: "Available",
-              status: "False",
-              reason: "MinimumReplicasUnavailable",
-              message: "Deployment does not have minimum availability."
-            },
-        complete
-          ? {
-              type: "Progressing",
-              status: "True",
-              reason: "NewReplicaSetAvailable",
-              message: `ReplicaSet "${current}" has successfully progressed.`
-            }
-          : {
-              type: "Progressing",
-              status: "True",
-              reason: "ReplicaSetUpdated",
-              message: `ReplicaSet "${current}" is progressing.`
-            }
-      ],
+      [availability(available), progress(current, complete)],
       kubeTime(now)
     )
   })

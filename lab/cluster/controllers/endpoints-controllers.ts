@@ -25,8 +25,7 @@ const hasSelector = (service: KubeObject): boolean => selectorOf(service).length
 const syncSlices = (
   store: ObjectStore,
   owner: KubeObject,
-  manager: string,
-  labels: Readonly<Record<string, string>>,
+  { labels, manager }: { readonly manager: string; readonly labels: Readonly<Record<string, string>> },
   wanted: ReadonlyArray<SliceContent>
 ): void => {
   const namespace = namespaceOf(owner)
@@ -96,13 +95,8 @@ const reconcile = (store: ObjectStore, namespace: string, name: string): void =>
   if (written !== undefined) {
     const { [endpointsManagerLabel]: _, ...own } = written.metadata.labels ?? {}
     const isMirrored = !hasSelector(service) && own[skipMirrorLabel] !== "true"
-    syncSlices(
-      store,
-      written,
-      "endpointslicemirroring-controller.k8s.io",
-      own,
-      isMirrored ? mirroredContents(written) : []
-    )
+    const mirroring = { manager: "endpointslicemirroring-controller.k8s.io", labels: own }
+    syncSlices(store, written, mirroring, isMirrored ? mirroredContents(written) : [])
   }
   if (!hasSelector(service) || at(service, "spec", "type") === "ExternalName") return
   const labelSelector = selectorOf(service)
@@ -113,7 +107,8 @@ const reconcile = (store: ObjectStore, namespace: string, name: string): void =>
     ...service.metadata.labels,
     ...(at(service, "spec", "clusterIP") === "None" ? { "service.kubernetes.io/headless": "" } : {})
   }
-  syncSlices(store, service, "endpointslice-controller.k8s.io", labels, sliceContents(service, selected))
+  const managing = { manager: "endpointslice-controller.k8s.io", labels }
+  syncSlices(store, service, managing, sliceContents(service, selected))
   syncEndpoints(store, service, labels, selected)
 }
 

@@ -14,6 +14,51 @@ const revisionLabel = "controller-revision-hash"
 
 const ordinalOf = (pod: KubeObject): number => Number(/-([0-9]+)$/u.exec(nameOf(pod))?.[1] ?? -1)
 
+/** A StatefulSet as it shall be, and what there is of it. */
+interface Rollout {
+  readonly store: ObjectStore
+  readonly set: KubeObject
+  readonly wanted: number
+  readonly revision: string
+  /** `podManagementPolicy: Parallel` */
+  readonly parallel: boolean
+  /** Its pods, the highest ordinal first. */
+  readonly existing: ReadonlyArray<KubeObject>
+}
+
+const isGoing = (pod: KubeObject): boolean => pod.metadata.deletionTimestamp !== undefined
+
+const remove = (store: ObjectStore, pod: KubeObject): void => {
+  ifPresent(() => store.delete(pods, pod.metadata.namespace, nameOf(pod), { uid: uidOf(pod) }))
+}
+
+/** Removes pods that have ended, and those that are too many: one at a time, unless `parallel`. */
+const removeSurplus = ({ existing, parallel, store, wanted }: Rollout): void => {
+  for (const pod of existing) if (!isActive(pod) && !isGoing(pod)) remove(store, pod)
+  const surplus = existing.filter((pod) => ordinalOf(pod) >= wanted && isActive(pod))
+  if (parallel || !existing.some(isGoing))
+    for (const pod of surplus.slice(0, parallel ? undefined : 1)) remove(store, pod)
+}
+
+/** Creates missing pods; whether a pod is waited for. */
+const createMissing = ({ existing, parallel, revision, set, store, wanted }: Rollout): boolean => {
+  let waiting = false
+  for (let ordinal = 0; ordinal < wanted && !waiting; ordinal++) {
+    const pod = existing.find((candidate) => ordinalOf(candidate) === ordinal)
+    if (pod === undefined) create(store, set, ordinal, revision)
+    waiting = !parallel && (pod === undefined || !isPodReady(pod) || !isActive(pod))
+  }
+  return waiting
+}
+
+/** Removes an outdated pod: one at a time, but one that is not ready in any case, since it may never become ready. */
+const replaceOutdated = ({ existing, revision, set, store }: Rollout, waiting: boolean): void => {
+  const outdated = existing.find((pod) => isActive(pod) && pod.metadata.labels?.[revisionLabel] !== revision)
+  const onDelete = at(set["spec"], "updateStrategy", "type") === "OnDelete"
+  if (onDelete || outdated === undefined || existing.some(isGoing)) return
+  if (!waiting || !isPodReady(outdated)) remove(store, outdated)
+}
+
 /**
  * Starts each pod when the previous pod is ready (`Parallel`: all at once); removes and updates from the highest
  * ordinal. A pod that is being deleted or has ended keeps its name until it is gone.
@@ -23,28 +68,16 @@ export const reconcileStatefulSet = (store: ObjectStore, set: KubeObject): void 
   const wanted = asNumber(spec["replicas"]) ?? 1
   const revision = `${nameOf(set)}-${templateHash(spec["template"])}`
   const parallel = spec["podManagementPolicy"] === "Parallel"
-  const remove = (pod: KubeObject): void => {
-    ifPresent(() => store.delete(pods, pod.metadata.namespace, nameOf(pod), { uid: uidOf(pod) }))
-  }
   if (set.metadata.deletionTimestamp === undefined) {
     const existing = ownedPods(store, set).toSorted((a, b) => ordinalOf(b) - ordinalOf(a))
-    const going = existing.filter((pod) => pod.metadata.deletionTimestamp !== undefined)
-    for (const pod of existing) if (!isActive(pod) && pod.metadata.deletionTimestamp === undefined) remove(pod)
-    const surplus = existing.filter((pod) => ordinalOf(pod) >= wanted && isActive(pod))
-    if (parallel || going.length === 0) for (const pod of surplus.slice(0, parallel ? undefined : 1)) remove(pod)
-
-    let waiting = false
-    for (let ordinal = 0; ordinal < wanted && !waiting; ordinal++) {
-      const pod = existing.find((candidate) => ordinalOf(candidate) === ordinal)
-      if (pod === undefined) create(store, set, ordinal, revision)
-      waiting = !parallel && (pod === undefined || !isPodReady(pod) || !isActive(pod))
-    }
-    const outdated = existing.find((pod) => isActive(pod) && pod.metadata.labels?.[revisionLabel] !== revision)
-    const onDelete = at(spec, "updateStrategy", "type") === "OnDelete"
-    // One at a time, but a pod that is not ready is replaced in any case: it may never become ready.
-    if (!onDelete && outdated !== undefined && going.length === 0 && (!waiting || !isPodReady(outdated)))
-      remove(outdated)
+    const rollout = { store, set, wanted, revision, parallel, existing }
+    removeSurplus(rollout)
+    replaceOutdated(rollout, createMissing(rollout))
   }
+  publishStatus(store, set, wanted, revision)
+}
+
+const publishStatus = (store: ObjectStore, set: KubeObject, wanted: number, revision: string): void => {
   const now = ownedPods(store, set).filter(isActive)
   const updated = now.filter((pod) => pod.metadata.labels?.[revisionLabel] === revision)
   const before = asString(asObject(set["status"])["currentRevision"]) ?? revision

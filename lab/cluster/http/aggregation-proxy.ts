@@ -122,6 +122,24 @@ const forwardedHeaders = (req: IncomingMessage, who: Identity, authority: string
   ].flat()
 }
 
+/** A request to upgrade a connection. */
+export interface Upgrade {
+  readonly req: IncomingMessage
+  readonly socket: Duplex
+  /** Bytes that the caller has sent after the request. */
+  readonly head: Buffer
+}
+
+type Done = (status: number) => void
+
+/** A request that goes on to a service. */
+interface Forwarded {
+  readonly req: IncomingMessage
+  readonly service: AggregatedService
+  readonly who: Identity
+  readonly upgrade: boolean
+}
+
 /** Buffers nothing. A tunnel lives as long as both of its sides. */
 export class AggregationProxy {
   readonly #options: ProxyOptions
@@ -134,7 +152,7 @@ export class AggregationProxy {
   serve(req: IncomingMessage, res: ServerResponse, service: AggregatedService, who: Identity): void {
     const backend = this.#resolve(service)
     if (backend._tag === "Missing") return sendText(res, 503, unavailable)
-    const outgoing = this.#request(req, service, backend, who, false)
+    const outgoing = this.#request({ req, service, who, upgrade: false }, backend)
     outgoing.on("response", (answer) => {
       const headers = pairs(answer.rawHeaders).filter(([name]) => !hopByHop.has(name.toLowerCase()))
       res.writeHead(answer.statusCode ?? 502, headers.flat())
@@ -157,21 +175,14 @@ export class AggregationProxy {
   }
 
   /** Passes an upgrade on; `done` receives the status of the backend's answer. */
-  serveUpgrade(
-    req: IncomingMessage,
-    socket: Duplex,
-    head: Buffer,
-    service: AggregatedService,
-    who: Identity,
-    done: (status: number) => void
-  ): void {
+  serveUpgrade({ head, req, socket }: Upgrade, service: AggregatedService, who: Identity, done: Done): void {
     const refuse = (why: string): void => {
       done(503)
       refuseUpgradeWithText(socket, 503, why)
     }
     const resolved = this.#resolve(service)
     if (resolved._tag === "Missing") return refuse(unavailable)
-    const outgoing = this.#request(req, service, resolved, who, true)
+    const outgoing = this.#request({ req, service, who, upgrade: true }, resolved)
     const left = (): void => void outgoing.destroy()
     socket.on("close", left)
     outgoing.on("upgrade", (answer, backend, backendHead) => {
@@ -257,13 +268,7 @@ export class AggregationProxy {
       : { _tag: "Missing" }
   }
 
-  #request(
-    req: IncomingMessage,
-    service: AggregatedService,
-    backend: Address,
-    who: Identity,
-    upgrade: boolean
-  ): ClientRequest {
+  #request({ req, service, upgrade, who }: Forwarded, backend: Address): ClientRequest {
     return httpsRequest({
       method: req.method ?? "GET",
       path: rewritten(req.url ?? "/"),

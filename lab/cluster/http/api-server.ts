@@ -6,11 +6,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { type Server, createServer } from "node:https"
 import { Socket } from "node:net"
-import type { Duplex } from "node:stream"
 import { refuseUpgrade, sendError, sendJson, sendText } from "../wire/http-io.ts"
 import { kubernetesVersion } from "../wire/kubernetes-version.ts"
 import { ApiError, badRequest, internalError, notAcceptable } from "../wire/status-error.ts"
-import { type AggregationProxy, maxHeaderSize } from "./aggregation-proxy.ts"
+import { type AggregationProxy, maxHeaderSize, type Upgrade } from "./aggregation-proxy.ts"
 import { aggregatedServiceFor, type AggregatedService } from "./aggregation.ts"
 import { authenticate } from "./authentication.ts"
 import type { Connections } from "./connections.ts"
@@ -113,75 +112,80 @@ const serveNonResource = (
   else sendJson(res, 200, document)
 }
 
+const admit = (
+  { store, tokens }: ServerContext,
+  req: IncomingMessage,
+  learned: (identity: Identity) => void
+): Admitted => {
+  const info = parseRequest(req.method ?? "GET", req.url ?? "/")
+  const caller = authenticate(req, tokens)
+  learned(caller)
+  const identity = impersonate(store, req, caller)
+  if (!isAllowed(store, identity, info.access)) throw accessDenied(identity, info.access)
+  const groupVersion = groupVersionOf(info)
+  return {
+    info,
+    identity,
+    aggregated:
+      groupVersion === undefined ? undefined : aggregatedServiceFor(store, groupVersion.group, groupVersion.version)
+  }
+}
+
+/** The entry of a request in the audit log. */
+const audit = ({ context, record }: ApiServerOptions, req: IncomingMessage) => {
+  let user: Identity | undefined
+  return {
+    learned: (identity: Identity) => {
+      user = identity
+    },
+    done: (status: number) =>
+      record({
+        at: context.now(),
+        user: user?.user ?? "",
+        groups: user?.groups ?? [],
+        method: req.method ?? "",
+        path: req.url ?? "",
+        status,
+        userAgent: req.headers["user-agent"] ?? ""
+      })
+  }
+}
+
+const onRequest = async (options: ApiServerOptions, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+  const { connections, context, proxy } = options
+  const { learned, done } = audit(options, req)
+  res.on("close", () => done(res.statusCode))
+  try {
+    const { info, identity, aggregated } = admit(context, req, learned)
+    if (aggregated !== undefined) proxy.serve(req, res, aggregated, identity)
+    else if (info.access._tag === "NonResource") serveNonResource(options, info, req, res)
+    else if (!context.store.catalog.hasGroupVersion(info.access.group, info.access.version))
+      sendText(res, 404, "404 page not found\n")
+    else await serveResource(context, { req, res, query: info.query, access: info.access, identity })
+  } catch (cause) {
+    if (res.headersSent) connections.reset(req.socket)
+    else sendError(res, asApiError(cause))
+  }
+}
+
+const onUpgrade = (options: ApiServerOptions, upgrade: Upgrade): void => {
+  const { req, socket } = upgrade
+  socket.on("error", () => options.connections.reset(socket))
+  const { learned, done } = audit(options, req)
+  try {
+    const { identity, aggregated } = admit(options.context, req, learned)
+    if (aggregated === undefined) throw badRequest("upgrade requests are served for aggregated APIs only")
+    options.proxy.serveUpgrade(upgrade, aggregated, identity, done)
+  } catch (cause) {
+    const error = asApiError(cause)
+    done(error.code)
+    refuseUpgrade(socket, error)
+  }
+}
+
 /** The caller makes it listen. */
 export const createApiServer = (options: ApiServerOptions): Server => {
-  const { context, proxy, connections } = options
-  const { store, now } = context
-
-  const admit = (req: IncomingMessage, learned: (identity: Identity) => void): Admitted => {
-    const info = parseRequest(req.method ?? "GET", req.url ?? "/")
-    const caller = authenticate(req, context.tokens)
-    learned(caller)
-    const identity = impersonate(store, req, caller)
-    if (!isAllowed(store, identity, info.access)) throw accessDenied(identity, info.access)
-    const groupVersion = groupVersionOf(info)
-    return {
-      info,
-      identity,
-      aggregated:
-        groupVersion === undefined ? undefined : aggregatedServiceFor(store, groupVersion.group, groupVersion.version)
-    }
-  }
-
-  const audit = (req: IncomingMessage) => {
-    let user: Identity | undefined
-    return {
-      learned: (identity: Identity) => {
-        user = identity
-      },
-      done: (status: number) =>
-        options.record({
-          at: now(),
-          user: user?.user ?? "",
-          groups: user?.groups ?? [],
-          method: req.method ?? "",
-          path: req.url ?? "",
-          status,
-          userAgent: req.headers["user-agent"] ?? ""
-        })
-    }
-  }
-
-  const onRequest = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const { learned, done } = audit(req)
-    res.on("close", () => done(res.statusCode))
-    try {
-      const { info, identity, aggregated } = admit(req, learned)
-      if (aggregated !== undefined) proxy.serve(req, res, aggregated, identity)
-      else if (info.access._tag === "NonResource") serveNonResource(options, info, req, res)
-      else if (!store.catalog.hasGroupVersion(info.access.group, info.access.version))
-        sendText(res, 404, "404 page not found\n")
-      else await serveResource(context, { req, res, query: info.query, access: info.access, identity })
-    } catch (cause) {
-      if (res.headersSent) connections.reset(req.socket)
-      else sendError(res, asApiError(cause))
-    }
-  }
-
-  const onUpgrade = (req: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    socket.on("error", () => connections.reset(socket))
-    const { learned, done } = audit(req)
-    try {
-      const { identity, aggregated } = admit(req, learned)
-      if (aggregated === undefined) throw badRequest("upgrade requests are served for aggregated APIs only")
-      proxy.serveUpgrade(req, socket, head, aggregated, identity, done)
-    } catch (cause) {
-      const error = asApiError(cause)
-      done(error.code)
-      refuseUpgrade(socket, error)
-    }
-  }
-
+  const { connections } = options
   const server = createServer({
     cert: options.certificate.certPem,
     key: options.certificate.keyPem,
@@ -201,7 +205,7 @@ export const createApiServer = (options: ApiServerOptions): Server => {
   })
   server.on("secureConnection", (socket) => connections.secured(socket))
   server.on("tlsClientError", (_error, socket) => socket.destroy())
-  server.on("request", (req, res) => void onRequest(req, res))
-  server.on("upgrade", onUpgrade)
+  server.on("request", (req, res) => void onRequest(options, req, res))
+  server.on("upgrade", (req, socket, head) => onUpgrade(options, { req, socket, head }))
   return server
 }

@@ -48,15 +48,8 @@ export const watchAvailability = (store: ObjectStore, proxy: AggregationProxy, n
     if (before?.["status"] === status && before["reason"] === reason && before["message"] === message)
       return problem === undefined
     const lastTransitionTime = before?.["status"] === status ? before["lastTransitionTime"] : kubeTime(now())
-    store.modify(
-      refs.apiServices,
-      undefined,
-      service.name,
-      (draft) => {
-        draft["status"] = { conditions: [{ lastTransitionTime, message, reason, status, type: "Available" }] }
-      },
-      { subresource: "status" }
-    )
+    const conditions = [{ lastTransitionTime, message, reason, status, type: "Available" }]
+    store.writeStatus(refs.apiServices, undefined, service.name, { conditions })
     return problem === undefined
   }
 

@@ -62,10 +62,8 @@ const forgotten = (place: Place | undefined): ApiError =>
           ("use the continue token in this response to retrieve the remainder of the results. Continuing with the " +
             "provided token results in an inconsistent ") +
           ("list - objects that were created, modified, or deleted between the time the first chunk was returned " +
-            "and now may show up in the list."),
-        undefined,
-        { continue: tokenOf({ rv: undefined, start: place.start }) }
-      )
+            "and now may show up in the list.")
+      ).continuedBy(tokenOf({ rv: undefined, start: place.start }))
 
 const listAt = (
   list: (at: number | undefined) => ObjectList,

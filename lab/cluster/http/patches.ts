@@ -84,6 +84,28 @@ const inOrder = (
   return [...ranked, ...list.filter((item) => rank(item) < 0)]
 }
 
+/** The list that a list of a patch makes of the list that there is. */
+const mergeList = (current: unknown, value: ReadonlyArray<unknown>, path: ReadonlyArray<string>): unknown => {
+  const { patchKey, primitiveMerge } = strategicMerge(path)
+  if (primitiveMerge === true) return [...new Set([...asArray(current), ...value])]
+  return patchKey !== undefined && value.every(isObject)
+    ? mergeKeyedList(asArray(current), value, patchKey, path)
+    : structuredClone(value)
+}
+
+/** Follows `$deleteFromPrimitiveList` and `$setElementOrder`. */
+const follow = (result: JsonObject, directive: string, value: unknown, path: ReadonlyArray<string>): void => {
+  if (directive.startsWith(deleteDirective)) {
+    const key = directive.slice(deleteDirective.length)
+    const gone = asArray(value)
+    if (Array.isArray(result[key])) result[key] = asArray(result[key]).filter((item) => !gone.includes(item))
+  } else if (directive.startsWith(orderDirective)) {
+    const key = directive.slice(orderDirective.length)
+    if (Array.isArray(result[key]))
+      result[key] = inOrder(asArray(result[key]), asArray(value), strategicMerge([...path, key]).patchKey)
+  }
+}
+
 const applyStrategic = (target: unknown, patch: unknown, path: ReadonlyArray<string>): unknown => {
   if (!isObject(patch)) return structuredClone(patch)
   if (patch["$patch"] === "replace") {
@@ -97,27 +119,11 @@ const applyStrategic = (target: unknown, patch: unknown, path: ReadonlyArray<str
     if (key.startsWith("$")) continue
     const child = [...path, key]
     const current = Object.hasOwn(result, key) ? result[key] : undefined
-    if (value === null) delete result[key]
-    else if (Array.isArray(value)) {
-      const { patchKey, primitiveMerge } = strategicMerge(child)
-      if (primitiveMerge === true) setField(result, key, [...new Set([...asArray(current), ...value])])
-      else if (patchKey !== undefined && value.every(isObject))
-        setField(result, key, mergeKeyedList(asArray(current), value, patchKey, child))
-      else setField(result, key, structuredClone(value))
-    } else if (isObject(value) && value["$patch"] === "delete") delete result[key]
+    if (value === null || (isObject(value) && value["$patch"] === "delete")) delete result[key]
+    else if (Array.isArray(value)) setField(result, key, mergeList(current, value, child))
     else setField(result, key, applyStrategic(current, value, child))
   }
-  for (const [directive, value] of Object.entries(patch)) {
-    if (directive.startsWith(deleteDirective)) {
-      const key = directive.slice(deleteDirective.length)
-      const gone = asArray(value)
-      if (Array.isArray(result[key])) result[key] = asArray(result[key]).filter((item) => !gone.includes(item))
-    } else if (directive.startsWith(orderDirective)) {
-      const key = directive.slice(orderDirective.length)
-      if (Array.isArray(result[key]))
-        result[key] = inOrder(asArray(result[key]), asArray(value), strategicMerge([...path, key]).patchKey)
-    }
-  }
+  for (const [directive, value] of Object.entries(patch)) follow(result, directive, value, path)
   return result
 }
 

@@ -35,48 +35,54 @@ export const parseRequest = (method: string, url: string): RequestInfo => {
   const mark = url.indexOf("?")
   const path = mark < 0 ? url : url.slice(0, mark)
   const query = new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1))
-  const nonResource = (): RequestInfo => ({
-    path,
-    query,
-    access: { _tag: "NonResource", verb: method.toLowerCase(), path }
-  })
   const parts = path
     .split("/")
     .filter((part) => part !== "")
     .map(decode)
-  const core = parts[0] === "api"
-  if (!core && parts[0] !== "apis") return nonResource()
-  const [group, version, ...all] = core ? ["", ...parts.slice(1)] : parts.slice(1)
-  if (group === undefined || version === undefined || all.length === 0) return nonResource()
+  const access = resourceOf(method, parts, query) ?? { _tag: "NonResource", verb: method.toLowerCase(), path }
+  return { path, query, access }
+}
 
-  let verb = verbs[method] ?? ""
-  let rest = all
-  if ((rest[0] === "proxy" || rest[0] === "watch") && rest.length > 1) {
-    verb = rest[0]
-    rest = rest.slice(1)
-  }
-  let namespace = ""
-  if (rest[0] === "namespaces" && rest.length > 1) {
-    namespace = rest[1] ?? ""
-    // `/namespaces/x` and the namespace's own subresources mean the namespace itself.
-    if (rest.length > 2 && rest[2] !== "status" && rest[2] !== "finalize") rest = rest.slice(2)
-  }
+/** The parts of a path below `/api/v1` or `/apis/<group>/<version>`. */
+interface Below {
+  /** `proxy` and `watch` may stand in front of the resource, from older versions of the API. */
+  readonly prefix: string | undefined
+  readonly namespace: string
+  readonly rest: ReadonlyArray<string>
+}
+
+const readBelow = (all: ReadonlyArray<string>): Below => {
+  const prefix = (all[0] === "proxy" || all[0] === "watch") && all.length > 1 ? all[0] : undefined
+  const rest = prefix === undefined ? all : all.slice(1)
+  if (rest[0] !== "namespaces" || rest.length <= 1) return { prefix, namespace: "", rest }
+  // `/namespaces/x` and the namespace's own subresources mean the namespace itself.
+  const isInside = rest.length > 2 && rest[2] !== "status" && rest[2] !== "finalize"
+  return { prefix, namespace: rest[1] ?? "", rest: isInside ? rest.slice(2) : rest }
+}
+
+const verbOf = (verb: string, name: string, query: URLSearchParams): string => {
+  if (name !== "") return verb
+  if (verb === "get") return isTrue(query.get("watch")) ? "watch" : "list"
+  return verb === "delete" ? "deletecollection" : verb
+}
+
+const resourceOf = (method: string, parts: ReadonlyArray<string>, query: URLSearchParams): Access | undefined => {
+  const isCore = parts[0] === "api"
+  if (!isCore && parts[0] !== "apis") return undefined
+  const [group, version, ...all] = isCore ? ["", ...parts.slice(1)] : parts.slice(1)
+  if (group === undefined || version === undefined || all.length === 0) return undefined
+  const { namespace, prefix, rest } = readBelow(all)
   const [resource = "", name = "", subresource = ""] = rest
-  if (name === "" && verb === "get") verb = isTrue(query.get("watch")) ? "watch" : "list"
-  if (name === "" && verb === "delete") verb = "deletecollection"
+  const verb = verbOf(prefix ?? verbs[method] ?? "", name, query)
   return {
-    path,
-    query,
-    access: {
-      _tag: "Resource",
-      verb,
-      group,
-      version,
-      resource,
-      subresource,
-      namespace,
-      name: selectedName(verb, name, query)
-    }
+    _tag: "Resource",
+    verb,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name: selectedName(verb, name, query)
   }
 }
 

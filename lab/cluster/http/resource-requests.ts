@@ -26,17 +26,22 @@ import type { ResourceRequest, ServerContext } from "./server-context.ts"
 import { partialMetadata, toTable } from "./tables.ts"
 import { serveWatch } from "./watch-request.ts"
 
+const includeObjectOf = ({ query }: ResourceRequest): string => query.get("includeObject") ?? "Metadata"
+
 const listBody = (
   context: ServerContext,
   info: ResourceInfo,
-  items: ReadonlyArray<KubeObject>,
-  metadata: JsonObject,
-  representation: Representation,
-  includeObject: string
+  { items, metadata }: { readonly items: ReadonlyArray<KubeObject>; readonly metadata: JsonObject },
+  shown: { readonly as: Representation; readonly includeObject: string }
 ): JsonObject => {
-  switch (representation) {
+  switch (shown.as) {
     case "table":
-      return toTable(info, items, { now: context.now(), includeObject, metadata, withHeader: true })
+      return toTable(info, items, {
+        now: context.now(),
+        includeObject: shown.includeObject,
+        metadata,
+        withHeader: true
+      })
     case "metadata":
       return {
         kind: "PartialObjectMetadataList",
@@ -53,9 +58,9 @@ const objectBody = (
   context: ServerContext,
   info: ResourceInfo,
   object: KubeObject,
-  { req, query }: ResourceRequest
+  request: ResourceRequest
 ): unknown => {
-  switch (negotiate(req.headers.accept)) {
+  switch (negotiate(request.req.headers.accept)) {
     case "object":
       return object
     case "metadata":
@@ -63,7 +68,7 @@ const objectBody = (
     case "table":
       return toTable(info, [object], {
         now: context.now(),
-        includeObject: query.get("includeObject") ?? "Metadata",
+        includeObject: includeObjectOf(request),
         metadata: { resourceVersion: object.metadata.resourceVersion },
         withHeader: true
       })
@@ -135,11 +140,8 @@ const deleteCollection = async (
     if (context.store.get(info, metadata.namespace, metadata.name ?? "")?.metadata.uid !== metadata.uid) continue
     context.store.delete(info, metadata.namespace, metadata.name ?? "", options)
   }
-  sendJson(
-    request.res,
-    200,
-    listBody(context, info, items, { resourceVersion: context.store.resourceVersion }, "object", "None")
-  )
+  const metadata = { resourceVersion: context.store.resourceVersion }
+  sendJson(request.res, 200, listBody(context, info, { items, metadata }, { as: "object", includeObject: "None" }))
 }
 
 const bindPod = async (
@@ -209,13 +211,36 @@ const serveObject = (context: ServerContext, request: ResourceRequest, info: Res
   sendJson(request.res, 200, objectBody(context, info, found, request))
 }
 
-/** Throws `ApiError`. */
-export const serveResource = async (context: ServerContext, request: ResourceRequest): Promise<void> => {
-  const { access, req, res, query } = request
-  const info = context.store.catalog.find(access)
+const serveList = (context: ServerContext, request: ResourceRequest, info: ResourceInfo): void => {
+  const { query, req, res } = request
+  const shown = { as: negotiate(req.headers.accept), includeObject: includeObjectOf(request) }
+  checkListVersion(query, context.store.resourceVersion)
+  const page = pageOf((at) => context.store.list(info, { ...selection(request, info), at }), query)
+  sendJson(res, 200, listBody(context, info, page, shown))
+}
+
+const serveCreate = async (context: ServerContext, request: ResourceRequest, info: ResourceInfo): Promise<void> => {
+  const { access, req, res } = request
+  if (access.name !== "" || (info.namespaced && access.namespace === "")) throw methodNotAllowed()
+  if (info.verbs.length > 1) return sendWritten(context, request, info, await createObject(context, request, info))
+  const review = answerReview(context, info.resource, request, (await readObject(req)) ?? {})
+  if (review === undefined) throw noSuchResource()
+  sendJson(res, 201, review)
+}
+
+/** The resource that a request is about. Throws `ApiError`. */
+const requestedResource = ({ store }: ServerContext, { access }: ResourceRequest): ResourceInfo => {
+  const info = store.catalog.find(access)
   if (info === undefined) throw noSuchResource()
   if (info.namespaced && access.namespace === "" && access.name !== "") throw noSuchResource()
   if (!info.namespaced && access.namespace !== "" && info.resource !== "namespaces") throw noSuchResource()
+  return info
+}
+
+/** Throws `ApiError`. */
+export const serveResource = async (context: ServerContext, request: ResourceRequest): Promise<void> => {
+  const { access } = request
+  const info = requestedResource(context, request)
   if (access.subresource !== "") return serveSubresource(context, request, info)
   if (!info.verbs.includes(access.verb)) throw methodNotAllowed()
   switch (access.verb) {
@@ -223,31 +248,10 @@ export const serveResource = async (context: ServerContext, request: ResourceReq
       return serveObject(context, request, info)
     case "watch":
       return serveWatch(context, request, info)
-    case "list": {
-      const representation = negotiate(req.headers.accept)
-      checkListVersion(query, context.store.resourceVersion)
-      const { items, metadata } = pageOf((at) => context.store.list(info, { ...selection(request, info), at }), query)
-      return sendJson(
-        res,
-        200,
-        listBody(context, info, items, metadata, representation, query.get("includeObject") ?? "Metadata")
-      )
-    }
-    case "create": {
-      if (access.name !== "" || (info.namespaced && access.namespace === "")) throw methodNotAllowed()
-      if (info.verbs.length === 1) {
-        const review = answerReview(
-          context,
-          info.resource,
-          request.identity,
-          access.namespace,
-          (await readObject(req)) ?? {}
-        )
-        if (review === undefined) throw noSuchResource()
-        return sendJson(res, 201, review)
-      }
-      return sendWritten(context, request, info, await createObject(context, request, info))
-    }
+    case "list":
+      return serveList(context, request, info)
+    case "create":
+      return serveCreate(context, request, info)
     case "update":
       return sendWritten(context, request, info, await replaceObject(context, request, info))
     case "patch":

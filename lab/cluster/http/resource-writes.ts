@@ -51,8 +51,7 @@ const managed = (
   context: ServerContext,
   request: ResourceRequest,
   info: ResourceInfo,
-  before: KubeObject | undefined,
-  draft: KubeObject
+  { before, draft }: { readonly before: KubeObject | undefined; readonly draft: KubeObject }
 ): KubeObject => {
   const onlyStatus = request.access.subresource === "status"
   const after = structuredClone(onlyStatus && before !== undefined ? { ...before, status: draft["status"] } : draft)
@@ -61,7 +60,7 @@ const managed = (
     else after["status"] = before["status"]
   }
   after.metadata = { ...after.metadata }
-  trackUpdate(before, after, managerOf(request, "Update"), context.now(), applyListType(info))
+  trackUpdate(before, after, managerOf(request, "Update"), { now: context.now(), listType: applyListType(info) })
   const { managedFields: _, ...metadata } = draft.metadata
   return {
     ...draft,
@@ -89,7 +88,7 @@ export const createObject = async (
   const reading = readBodyAs(info)
   const { object, unknown } = conform(body.value, info, request.access, reading)
   const warnings = warningsOf(mode, body.duplicates, unknown, reading.refuse)
-  const draft = managed(context, request, info, undefined, object)
+  const draft = managed(context, request, info, { before: undefined, draft: object })
   return {
     code: 201,
     object: context.store.create(info, draft, { dryRun: isDryRun(request.query, "CreateOptions") }),
@@ -122,7 +121,8 @@ export const replaceObject = async (
   const { object, unknown } = conform(body.value, info, request.access, reading)
   const before = mustExist(context, info, request.access)
   const warnings = warningsOf(mode, body.duplicates, unknown, reading.refuse)
-  return { code: 200, object: store(context, request, info, managed(context, request, info, before, object)), warnings }
+  const draft = managed(context, request, info, { before, draft: object })
+  return { code: 200, object: store(context, request, info, draft), warnings }
 }
 
 const jsonPatch = "application/json-patch+json"
@@ -198,6 +198,11 @@ const apply = (
   }
 }
 
+const patchedBy = (type: string): ((before: KubeObject, patch: unknown) => unknown) => {
+  if (type === jsonPatch) return applyJsonPatch
+  return type === mergePatch ? applyMergePatch : applyStrategicMergePatch
+}
+
 export const patchObject = async (
   context: ServerContext,
   request: ResourceRequest,
@@ -216,16 +221,12 @@ export const patchObject = async (
   if (type === applyPatch) return apply(context, request, info, text)
   const mode = fieldValidationOf(request.query, "PatchOptions")
   const before = mustExist(context, info, request.access)
-  const patched =
-    type === jsonPatch
-      ? applyJsonPatch(before, patch)
-      : type === mergePatch
-        ? applyMergePatch(before, patch)
-        : applyStrategicMergePatch(before, patch)
+  const patched = patchedBy(type)(before, patch)
   if (!isObject(patched)) throw badRequest("the patch leaves no object")
   const reading =
     type === strategicPatch ? readPatched("unstructured", goText(patch)) : readPatched("json", JSON.stringify(patched))
   const { object, unknown } = conform(patched, info, request.access, reading)
   const warnings = warningsOf(mode, duplicates, unknown.toSorted(), reading.refuse)
-  return { code: 200, object: store(context, request, info, managed(context, request, info, before, object)), warnings }
+  const draft = managed(context, request, info, { before, draft: object })
+  return { code: 200, object: store(context, request, info, draft), warnings }
 }

@@ -8,7 +8,7 @@ import { kubeTime } from "../schema/kube-object.ts"
 import { badRequest, invalid, invalidValue, required } from "../wire/status-error.ts"
 import type { Identity } from "./identity.ts"
 import { type Access, isAllowed } from "./rbac.ts"
-import type { ServerContext } from "./server-context.ts"
+import type { ResourceRequest, ServerContext } from "./server-context.ts"
 import { issuer } from "./tokens.ts"
 
 const text = (value: unknown, ...path: ReadonlyArray<string>): string => asString(at(value, ...path)) ?? ""
@@ -67,8 +67,7 @@ const tokenReview = (context: ServerContext, spec: JsonObject): JsonObject => {
 export const answerReview = (
   context: ServerContext,
   resource: string,
-  identity: Identity,
-  namespace: string,
+  { access: { namespace }, identity }: Pick<ResourceRequest, "access" | "identity">,
   body: JsonObject
 ): JsonObject | undefined => {
   const spec = asObject(body["spec"])

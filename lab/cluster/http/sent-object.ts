@@ -73,13 +73,8 @@ export const readObjectAs = (info: ResourceInfo, body: JsonObject, { decoder, re
   }
 }
 
-/** {@link readObjectAs} for a request: refuses a kind, version, name or namespace that differs from the URL's. */
-export const conform = (
-  body: JsonObject,
-  info: ResourceInfo,
-  access: ResourceRequest["access"],
-  reading: Reading
-): SentObject => {
+/** Refuses a kind or version that differs from the URL's. */
+const conformType = (body: JsonObject, info: ResourceInfo): void => {
   const expected = apiVersionOf(info)
   const kind = body["kind"] ?? info.kind
   const apiVersion = body["apiVersion"] ?? expected
@@ -96,6 +91,16 @@ export const conform = (
       `the API version in the data (${String(apiVersion)}) does not match the expected API version (${expected})`
     )
   }
+}
+
+/** {@link readObjectAs} for a request: refuses a kind, version, name or namespace that differs from the URL's. */
+export const conform = (
+  body: JsonObject,
+  info: ResourceInfo,
+  access: ResourceRequest["access"],
+  reading: Reading
+): SentObject => {
+  conformType(body, info)
   const sent = readObjectAs(info, body, reading)
   const { metadata } = sent.object
   if (access.name !== "" && metadata.name !== undefined && metadata.name !== access.name) {

@@ -73,8 +73,7 @@ export const trackUpdate = (
   before: KubeObject | undefined,
   after: KubeObject,
   manager: Manager,
-  now: number,
-  listType: ListTypeAt
+  { listType, now }: { readonly now: number; readonly listType: ListTypeAt }
 ): void => {
   const { changed, removed } = compareLeaves(
     before === undefined ? new Map() : leavesOf(before, listType),

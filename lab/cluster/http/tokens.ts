@@ -79,26 +79,36 @@ export class ServiceAccountTokens {
     token: string,
     audiences: ReadonlyArray<string> = [issuer]
   ): { readonly identity: Identity } | { readonly error: string } {
+    const claims = this.#signedClaims(token)
+    if (claims?.["iss"] !== issuer) return { error: "invalid bearer token" }
+    const error = this.#problem(claims, audiences)
+    return error === undefined ? this.#identity(claims) : { error }
+  }
+
+  /** The claims of a token with a signature of this cluster. */
+  #signedClaims(token: string): JsonObject | undefined {
     const [header = "", payload = "", signature = "", ...surplus] = token.split(".")
     const claims = decode(payload)
-    if (claims === undefined || surplus.length > 0 || decode(header)?.["alg"] !== "ES256")
-      return { error: "invalid bearer token" }
+    if (claims === undefined || surplus.length > 0 || decode(header)?.["alg"] !== "ES256") return undefined
     const key = { key: this.#keys.publicKey, dsaEncoding: "ieee-p1363" } as const
-    if (!verify("sha256", Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"))) {
-      return { error: "invalid bearer token" }
-    }
+    const isOurs = verify("sha256", Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"))
+    return isOurs ? claims : undefined
+  }
+
+  /** Why the claims do not count now; `undefined` if they do. */
+  #problem(claims: JsonObject, audiences: ReadonlyArray<string>): string | undefined {
     const seconds = this.#options.now() / 1000
     const leeway = this.#options.leewaySeconds
-    if (claims["iss"] !== issuer) return { error: "invalid bearer token" }
-    if (seconds > (asNumber(claims["exp"]) ?? 0) + leeway) return { error: "service account token has expired" }
-    if (seconds < (asNumber(claims["nbf"]) ?? 0) - leeway) return { error: "service account token is not valid yet" }
-    if (!asStrings(claims["aud"]).some((audience) => audiences.includes(audience))) {
-      return {
-        error:
-          `token audiences ${JSON.stringify(claims["aud"])} is invalid for the target audiences ` +
-          `${JSON.stringify(audiences)}`
-      }
-    }
+    if (seconds > (asNumber(claims["exp"]) ?? 0) + leeway) return "service account token has expired"
+    if (seconds < (asNumber(claims["nbf"]) ?? 0) - leeway) return "service account token is not valid yet"
+    if (asStrings(claims["aud"]).some((audience) => audiences.includes(audience))) return undefined
+    return (
+      `token audiences ${JSON.stringify(claims["aud"])} is invalid for the target audiences ` +
+      `${JSON.stringify(audiences)}`
+    )
+  }
+
+  #identity(claims: JsonObject): { readonly identity: Identity } | { readonly error: string } {
     const namespace = asString(at(claims, "kubernetes.io", "namespace")) ?? ""
     const name = asString(at(claims, "kubernetes.io", "serviceaccount", "name")) ?? ""
     const uid = asString(at(claims, "kubernetes.io", "serviceaccount", "uid")) ?? ""

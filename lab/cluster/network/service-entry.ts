@@ -28,9 +28,7 @@ export class ServiceEntryError extends Schema.TaggedError<ServiceEntryError>()("
  */
 export const serviceEntry = (
   store: ObjectReader,
-  namespace: string,
-  service: string,
-  port: number,
+  { namespace, port, service }: { readonly namespace: string; readonly service: string; readonly port: number },
   reach: (endpoint: Endpoint) => Endpoint
 ): Effect.Effect<{ readonly url: string; readonly endpoint: Endpoint }, ServiceEntryError, Scope.Scope> =>
   Effect.gen(function* () {

@@ -43,41 +43,33 @@ export const readEntries = (
   return entries
 }
 
+const lines = (map: Record<string, string> | undefined): string =>
+  Object.entries(map ?? {})
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([k, v]) => `${k}=${JSON.stringify(v)}`)
+    .join("\n")
+
+/** The fields of the downward API by their paths. */
+const fields = new Map<string, (sources: PodSources) => string>([
+  ["metadata.name", ({ pod }) => nameOf(pod)],
+  ["metadata.namespace", ({ namespace }) => namespace],
+  ["metadata.uid", ({ pod }) => pod.metadata.uid ?? ""],
+  ["metadata.labels", ({ pod }) => lines(pod.metadata.labels)],
+  ["metadata.annotations", ({ pod }) => lines(pod.metadata.annotations)],
+  ["spec.nodeName", ({ nodeName }) => nodeName],
+  ["spec.serviceAccountName", ({ serviceAccountName }) => serviceAccountName],
+  ["status.podIP", ({ podIp }) => podIp],
+  ["status.podIPs", ({ podIp }) => podIp],
+  ["status.hostIP", () => "127.0.0.1"],
+  ["status.hostIPs", () => "127.0.0.1"]
+])
+
 /** The value of a downward API field path, or `undefined` if there is no such field. */
 export const fieldValue = (sources: PodSources, fieldPath: string): string | undefined => {
-  const { metadata } = sources.pod
+  const { annotations, labels } = sources.pod.metadata
   const keyed = /^metadata\.(labels|annotations)\['(.+)'\]$/u.exec(fieldPath)
-  if (keyed?.[2] !== undefined)
-    return (keyed[1] === "labels" ? metadata.labels : metadata.annotations)?.[keyed[2]] ?? ""
-  const lines = (map: Record<string, string> | undefined): string =>
-    Object.entries(map ?? {})
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([k, v]) => `${k}=${JSON.stringify(v)}`)
-      .join("\n")
-  switch (fieldPath) {
-    case "metadata.name":
-      return nameOf(sources.pod)
-    case "metadata.namespace":
-      return sources.namespace
-    case "metadata.uid":
-      return metadata.uid ?? ""
-    case "metadata.labels":
-      return lines(metadata.labels)
-    case "metadata.annotations":
-      return lines(metadata.annotations)
-    case "spec.nodeName":
-      return sources.nodeName
-    case "spec.serviceAccountName":
-      return sources.serviceAccountName
-    case "status.podIP":
-    case "status.podIPs":
-      return sources.podIp
-    case "status.hostIP":
-    case "status.hostIPs":
-      return "127.0.0.1"
-    default:
-      return undefined
-  }
+  if (keyed?.[2] !== undefined) return (keyed[1] === "labels" ? labels : annotations)?.[keyed[2]] ?? ""
+  return fields.get(fieldPath)?.(sources)
 }
 
 /** Kubernetes' rule for env and arguments: `$(NAME)` → value; `$$(NAME)` → `$(NAME)`; unknown names stay as written. */

@@ -1,4 +1,4 @@
-/** One run of a container: from its start, with its probes, to the end of its program. Restarts are in `restarts.ts`. */
+/** One run of a container: from its start, with its probes, to its program's end. Restarts are in `restarts.ts`. */
 
 import { randomBytes } from "node:crypto"
 import { Cause, Deferred, Effect, Exit, Fiber, Result } from "effect"

@@ -56,15 +56,20 @@ export type VolumeContent =
   | { readonly _tag: "Files"; readonly files: ReadonlyMap<string, Buffer> }
   | { readonly _tag: "Folder"; readonly shared: string | undefined }
 
+/** A ConfigMap or Secret whose entries become files. */
+interface EntriesSource {
+  readonly name: string
+  readonly items?: Items
+  readonly optional?: boolean | undefined
+}
+
 const insideVolume = (file: string): boolean => !path.isAbsolute(file) && !file.split("/").includes("..")
 
 const addEntries = (
   files: Files,
   sources: PodSources,
   kind: "ConfigMap" | "Secret",
-  name: string,
-  items: Items,
-  optional: boolean | undefined
+  { items, name, optional }: EntriesSource
 ): string | undefined => {
   const entries = readEntries(sources.store, kind, sources.namespace, name)
   if (entries === undefined) return optional === true ? undefined : `${kind.toLowerCase()} "${name}" not found`
@@ -83,12 +88,12 @@ const addSource = (
   issueToken: IssueToken
 ): Effect.Effect<string | undefined> => {
   if (source.configMap !== undefined) {
-    const { items, name, optional } = source.configMap
-    return Effect.sync(() => addEntries(files, sources, "ConfigMap", name, items, optional))
+    const { configMap } = source
+    return Effect.sync(() => addEntries(files, sources, "ConfigMap", configMap))
   }
   if (source.secret !== undefined) {
-    const { items, name, optional } = source.secret
-    return Effect.sync(() => addEntries(files, sources, "Secret", name, items, optional))
+    const { secret } = source
+    return Effect.sync(() => addEntries(files, sources, "Secret", secret))
   }
   if (source.downwardAPI !== undefined) {
     for (const item of source.downwardAPI.items ?? []) {
@@ -135,11 +140,11 @@ export const volumeContent = Effect.fnUntraced(function* (
   }
   if (volume.configMap !== undefined) {
     const { items, name, optional } = volume.configMap
-    return done(addEntries(files, sources, "ConfigMap", name, items, optional))
+    return done(addEntries(files, sources, "ConfigMap", { name, items, optional }))
   }
   if (volume.secret !== undefined) {
     const { items, optional, secretName } = volume.secret
-    return done(addEntries(files, sources, "Secret", secretName, items, optional))
+    return done(addEntries(files, sources, "Secret", { name: secretName, items, optional }))
   }
   if (volume.downwardAPI !== undefined) {
     return done(yield* addSource(files, sources, { downwardAPI: volume.downwardAPI }, issueToken))

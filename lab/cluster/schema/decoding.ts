@@ -237,6 +237,7 @@ const decodeStruct = (type: StructType, value: JsonObject, { steps, path }: Plac
   return result
 }
 
+/** Values of structs, lists and maps; the others are decoded in `decodeScalar`. */
 const decodeValue = (type: FieldType, value: unknown, place: Place, decoding: Decoding): unknown => {
   switch (type._tag) {
     case "Struct":
@@ -254,46 +255,70 @@ const decodeValue = (type: FieldType, value: unknown, place: Place, decoding: De
         setField(result, key, decodeItem(type.item, item, { ...place, path: `${place.path}.${key}` }, decoding))
       return result
     }
-    case "Text":
-      if (typeof value !== "string") throw wrong(type, value, place, decoding)
-      return value
-    case "Bytes": {
-      if (typeof value !== "string") throw wrong(type, value, place, decoding)
-      const problem = base64Problem(value)
-      const prefix = decoding.decoder === "json" ? "" : "error decoding from json: "
-      if (problem !== undefined) throw new DecodingProblem(`${prefix}illegal base64 data at input byte ${problem}`)
-      return value
+    default: {
+      const decoded = decodeScalar(type, value, decoding)
+      if (decoded === undefined && type._tag !== "Any") throw wrong(type, value, place, decoding)
+      return decoded
     }
+  }
+}
+
+/** The decoded value; `undefined` if it has another type. */
+const decodeScalar = (
+  type: Exclude<FieldType, { readonly _tag: "Struct" | "List" | "Map" }>,
+  value: unknown,
+  { decoder }: Decoding
+): unknown => {
+  switch (type._tag) {
     case "Time":
-      if (typeof value !== "string") throw wrong(type, value, place, decoding)
-      return decodeTime(value, type.micro)
+      return typeof value === "string" ? decodeTime(value, type.micro) : undefined
+    case "Int":
+      return typeof value === "number" ? decodeInt(value, type.bits, decoder) : undefined
+    case "Text":
+      return typeof value === "string" ? value : undefined
+    case "Bytes":
+      return typeof value === "string" ? decodeBytes(value, decoder) : undefined
     case "Bool":
-      if (typeof value !== "boolean") throw wrong(type, value, place, decoding)
-      return value
+      return typeof value === "boolean" ? value : undefined
+    default:
+      return decodeNumeric(type._tag, value)
+  }
+}
+
+const decodeNumeric = (type: "Float" | "IntOrString" | "Quantity" | "Any", value: unknown): unknown => {
+  switch (type) {
     case "Float":
-      if (typeof value !== "number") throw wrong(type, value, place, decoding)
-      return value
-    case "Int": {
-      if (typeof value !== "number" || !Number.isInteger(value)) throw wrong(type, value, place, decoding)
-      const wrapped = type.bits === 32 ? value | 0 : value
-      // The converter of maps wraps a number that is too large; encoding/json refuses it.
-      if (wrapped !== value && decoding.decoder === "json") throw wrong(type, value, place, decoding)
-      return wrapped
-    }
+      return typeof value === "number" ? value : undefined
     case "IntOrString":
-      if (typeof value === "string" || (typeof value === "number" && (value | 0) === value)) return value
-      throw wrong(type, value, place, decoding)
-    case "Quantity": {
-      const canonical =
-        typeof value === "string" || typeof value === "number" ? canonicalQuantity(String(value)) : undefined
-      if (canonical !== undefined) return canonical
-      throw new DecodingProblem(
-        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-      )
-    }
+      return typeof value === "string" || (typeof value === "number" && (value | 0) === value) ? value : undefined
+    case "Quantity":
+      return decodeQuantity(value)
     case "Any":
       return value
   }
+}
+
+const decodeBytes = (value: string, decoder: Decoder): string => {
+  const problem = base64Problem(value)
+  const prefix = decoder === "json" ? "" : "error decoding from json: "
+  if (problem !== undefined) throw new DecodingProblem(`${prefix}illegal base64 data at input byte ${problem}`)
+  return value
+}
+
+/** The converter of maps wraps a number that is too large; encoding/json refuses it. */
+const decodeInt = (value: number, bits: 32 | 64, decoder: Decoder): number | undefined => {
+  if (!Number.isInteger(value)) return undefined
+  const wrapped = bits === 32 ? value | 0 : value
+  return wrapped !== value && decoder === "json" ? undefined : wrapped
+}
+
+const decodeQuantity = (value: unknown): string => {
+  const canonical =
+    typeof value === "string" || typeof value === "number" ? canonicalQuantity(String(value)) : undefined
+  if (canonical !== undefined) return canonical
+  throw new DecodingProblem(
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+  )
 }
 
 /** The decoded object, and the paths of the unknown fields that were dropped. */

@@ -63,104 +63,115 @@ export const toFieldErrors = (error: ErrorObject, passing: number): ReadonlyArra
     : [toFieldError(error, passing)]
 }
 
-const toFieldError = (error: ErrorObject, passing: number): FieldError => {
-  const field = fieldPath(error.instancePath)
-  const value: unknown = error.data
-  const text = JSON.stringify(value) ?? "null"
-  const params: JsonObject = error.params
-  const limit = String(params["limit"])
-  const wrong = (detail: string, reason = "FieldValueInvalid"): FieldError => ({
-    reason,
+/** An error of ajv, and what the sentences about it need. */
+interface Failed {
+  readonly error: ErrorObject
+  readonly field: string
+  readonly value: unknown
+  readonly text: string
+  readonly params: JsonObject
+  readonly limit: string
+  readonly passing: number
+}
+
+const wrong = ({ field, text }: Failed, detail: string, reason = "FieldValueInvalid"): FieldError => ({
+  reason,
+  field: field === "" ? "<nil>" : field,
+  message: `Invalid value: ${text}: ${field === "" ? detail : `${field} in body ${detail}`}`
+})
+
+/** A refusal of the whole object, which names the field in its sentence. */
+const ofObject = (message: string): FieldError => ({
+  reason: "FieldValueInvalid",
+  field: "<nil>",
+  message: `Invalid value: "": ${message}`
+})
+
+const wrongType = ({ error, field, params, value }: Failed): FieldError => {
+  const wanted = Array.isArray(params["type"])
+    ? params["type"].filter((type) => type !== "null").join(",")
+    : params["type"]
+  const format = formatFor(error)
+  const found = JSON.stringify(format === undefined ? typeName(value) : formatName(value))
+  return {
+    reason: "FieldValueTypeInvalid",
     field: field === "" ? "<nil>" : field,
-    message: `Invalid value: ${text}: ${field === "" ? detail : `${field} in body ${detail}`}`
-  })
-  switch (error.keyword) {
-    case "required":
-      return {
-        reason: "FieldValueRequired",
-        message: "Required value",
-        field: join(field, asString(params["missingProperty"]) ?? "")
-      }
-    case "type": {
-      const wanted = Array.isArray(params["type"])
-        ? params["type"].filter((type) => type !== "null").join(",")
-        : params["type"]
-      const format = formatFor(error)
-      const found = JSON.stringify(format === undefined ? typeName(value) : formatName(value))
-      return {
-        reason: "FieldValueTypeInvalid",
-        field: field === "" ? "<nil>" : field,
-        message:
-          `Invalid value: ${found}: ${field === "" ? "" : `${field} `}in body must be of type ` +
-          `${format ?? String(wanted)}: ${found}`
-      }
-    }
-    case "enum": {
-      const allowed = Array.isArray(params["allowedValues"]) ? params["allowedValues"] : []
-      return {
-        reason: "FieldValueNotSupported",
-        field,
-        message: `Unsupported value: ${text}: supported values: ${allowed
-          .filter((item) => item !== null)
-          .map((item) => JSON.stringify(item))
-          .join(", ")}`
-      }
-    }
-    case "pattern":
-      return wrong(`should match '${String(params["pattern"])}'`)
-    case "format":
-      return params["format"] === "int32"
-        ? wrongInteger(field, "int32")
-        : wrong(`must be of type ${String(params["format"])}: ${text}`, "FieldValueTypeInvalid")
-    case "minimum":
-      return wrong(`should be greater than or equal to ${limit}`)
-    case "maximum":
-      return wrong(`should be less than or equal to ${limit}`)
-    case "exclusiveMinimum":
-      return wrong(`should be greater than ${limit}`)
-    case "exclusiveMaximum":
-      return wrong(`should be less than ${limit}`)
-    case "multipleOf":
-      return wrong(`should be a multiple of ${String(params["multipleOf"])}`)
-    case "minLength":
-      return wrong(`should be at least ${limit} chars long`)
-    case "minItems":
-      return { ...wrong(`should have at least ${limit} items`) }
-    case "minProperties":
-      return wrong(`should have at least ${limit} properties`)
-    case "uniqueItems":
-      return { reason: "FieldValueDuplicate", field, message: `Duplicate value: ${text}` }
-    case "maxLength":
-      return { reason: "FieldValueTooLong", field, message: `Too long: may not be more than ${limit} bytes` }
-    case "maxItems":
-      return {
-        reason: "FieldValueTooMany",
-        field,
-        message: `Too many: ${Array.isArray(value) ? value.length : 0}: must have at most ${limit} items`
-      }
-    case "maxProperties":
-      return { reason: "FieldValueTooMany", field, message: `Too many: must have at most ${limit} items` }
-    case "oneOf": {
-      const found = passing === 0 ? "Found none valid" : `Found ${passing} valid alternatives`
-      return {
-        reason: "FieldValueInvalid",
-        field: "<nil>",
-        message: `Invalid value: "": "${field}" must validate one and only one schema (oneOf). ${found}`
-      }
-    }
-    case "anyOf":
-      return {
-        reason: "FieldValueInvalid",
-        field: "<nil>",
-        message: `Invalid value: "": "${field}" must validate at least one schema (anyOf)`
-      }
-    case "not":
-      return {
-        reason: "FieldValueInvalid",
-        field: "<nil>",
-        message: `Invalid value: "": "${field}" must not validate the schema (not)`
-      }
-    default:
-      return wrong(error.message ?? error.keyword)
+    message:
+      `Invalid value: ${found}: ${field === "" ? "" : `${field} `}in body must be of type ` +
+      `${format ?? String(wanted)}: ${found}`
   }
+}
+
+const notSupported = ({ field, params, text }: Failed): FieldError => {
+  const allowed = Array.isArray(params["allowedValues"]) ? params["allowedValues"] : []
+  const values = allowed.filter((item) => item !== null).map((item) => JSON.stringify(item))
+  return {
+    reason: "FieldValueNotSupported",
+    field,
+    message: `Unsupported value: ${text}: supported values: ${values.join(", ")}`
+  }
+}
+
+const notOne = ({ field, passing }: Failed): FieldError => {
+  const found = passing === 0 ? "Found none valid" : `Found ${passing} valid alternatives`
+  return ofObject(`"${field}" must validate one and only one schema (oneOf). ${found}`)
+}
+
+const tooMany = ({ field, limit, value }: Failed): FieldError => ({
+  reason: "FieldValueTooMany",
+  field,
+  message: `Too many: ${Array.isArray(value) ? value.length : 0}: must have at most ${limit} items`
+})
+
+/** The refusals by the keyword of the schema. */
+const refusals: Readonly<Record<string, (failed: Failed) => FieldError>> = {
+  required: ({ field, params }) => ({
+    reason: "FieldValueRequired",
+    message: "Required value",
+    field: join(field, asString(params["missingProperty"]) ?? "")
+  }),
+  type: wrongType,
+  enum: notSupported,
+  pattern: (failed) => wrong(failed, `should match '${String(failed.params["pattern"])}'`),
+  format: (failed) =>
+    failed.params["format"] === "int32"
+      ? wrongInteger(failed.field, "int32")
+      : wrong(failed, `must be of type ${String(failed.params["format"])}: ${failed.text}`, "FieldValueTypeInvalid"),
+  minimum: (failed) => wrong(failed, `should be greater than or equal to ${failed.limit}`),
+  maximum: (failed) => wrong(failed, `should be less than or equal to ${failed.limit}`),
+  exclusiveMinimum: (failed) => wrong(failed, `should be greater than ${failed.limit}`),
+  exclusiveMaximum: (failed) => wrong(failed, `should be less than ${failed.limit}`),
+  multipleOf: (failed) => wrong(failed, `should be a multiple of ${String(failed.params["multipleOf"])}`),
+  minLength: (failed) => wrong(failed, `should be at least ${failed.limit} chars long`),
+  minItems: (failed) => wrong(failed, `should have at least ${failed.limit} items`),
+  minProperties: (failed) => wrong(failed, `should have at least ${failed.limit} properties`),
+  uniqueItems: ({ field, text }) => ({ reason: "FieldValueDuplicate", field, message: `Duplicate value: ${text}` }),
+  maxLength: ({ field, limit }) => ({
+    reason: "FieldValueTooLong",
+    field,
+    message: `Too long: may not be more than ${limit} bytes`
+  }),
+  maxItems: tooMany,
+  maxProperties: ({ field, limit }) => ({
+    reason: "FieldValueTooMany",
+    field,
+    message: `Too many: must have at most ${limit} items`
+  }),
+  oneOf: notOne,
+  anyOf: ({ field }) => ofObject(`"${field}" must validate at least one schema (anyOf)`),
+  not: ({ field }) => ofObject(`"${field}" must not validate the schema (not)`)
+}
+
+const toFieldError = (error: ErrorObject, passing: number): FieldError => {
+  const params: JsonObject = error.params
+  const failed: Failed = {
+    error,
+    field: fieldPath(error.instancePath),
+    value: error.data,
+    text: JSON.stringify(error.data) ?? "null",
+    params,
+    limit: String(params["limit"]),
+    passing
+  }
+  return refusals[error.keyword]?.(failed) ?? wrong(failed, error.message ?? error.keyword)
 }

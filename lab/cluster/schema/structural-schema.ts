@@ -42,13 +42,13 @@ const own = (object: JsonObject, key: string): unknown => (Object.hasOwn(object,
 const pruneValue = (
   value: unknown,
   schema: unknown,
-  path: string,
-  isResource: boolean,
+  { isResource, path }: { readonly path: string; readonly isResource: boolean },
   removed: Array<string>
 ): void => {
   if (!isObject(schema)) return
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) pruneValue(item, schema["items"], `${path}[${index}]`, false, removed)
+    for (const [index, item] of value.entries())
+      pruneValue(item, schema["items"], { path: `${path}[${index}]`, isResource: false }, removed)
     return
   }
   if (!isObject(value)) return
@@ -57,7 +57,7 @@ const pruneValue = (
     if (keepsMeta && objectMetaFields.includes(key)) continue
     const child = path === "" ? key : `${path}.${key}`
     const property = own(propertiesOf(schema), key) ?? schema["additionalProperties"]
-    if (isObject(property)) pruneValue(value[key], property, child, false, removed)
+    if (isObject(property)) pruneValue(value[key], property, { path: child, isResource: false }, removed)
     else if (property !== true && schema[preserve] !== true) {
       delete value[key]
       removed.push(child)
@@ -114,41 +114,43 @@ const checkedPattern = (pattern: unknown): string => {
   return RegExp(text) instanceof RegExp ? text : ""
 }
 
+/** Keywords that mean the same in both. */
+const sameKeywords = new Set([
+  "type",
+  "enum",
+  "required",
+  "format",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "uniqueItems",
+  "multipleOf",
+  "minProperties",
+  "maxProperties"
+])
+
+/** In OpenAPI an exclusive bound is a flag beside the bound, in JSON schema it is the bound. */
+const copyBounds = (schema: JsonObject, result: JsonObject): void => {
+  for (const bound of ["minimum", "maximum"] as const) {
+    if (!Object.hasOwn(schema, bound)) continue
+    const exclusive = bound === "minimum" ? "exclusiveMinimum" : "exclusiveMaximum"
+    result[schema[exclusive] === true ? exclusive : bound] = schema[bound]
+  }
+}
+
 /** OpenAPI 3.0 as Kubernetes writes it → JSON schema draft 7 as ajv reads it. Throws on an invalid `pattern`. */
 const toJsonSchema = (schema: unknown): unknown => {
   if (!isObject(schema)) return schema
   const result: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) {
     if (key === "properties") result[key] = mapValues(value, toJsonSchema)
-    else if (key === "items" || key === "not" || key === "additionalProperties") result[key] = toJsonSchema(value)
+    else if (["items", "not", "additionalProperties"].includes(key)) result[key] = toJsonSchema(value)
     else if (["allOf", "anyOf", "oneOf"].includes(key) && Array.isArray(value)) result[key] = value.map(toJsonSchema)
-    else if (key === "exclusiveMinimum" || key === "exclusiveMaximum") {
-      const bound = key === "exclusiveMinimum" ? "minimum" : "maximum"
-      if (value === true) {
-        result[key] = schema[bound]
-        delete result[bound]
-      }
-    } else if (key === "minimum" || key === "maximum") {
-      if (schema[key === "minimum" ? "exclusiveMinimum" : "exclusiveMaximum"] !== true) result[key] = value
-    } else if (
-      [
-        "type",
-        "enum",
-        "required",
-        "pattern",
-        "format",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "multipleOf"
-      ].includes(key) ||
-      ["minProperties", "maxProperties"].includes(key)
-    ) {
-      result[key] = key === "pattern" ? checkedPattern(value) : value
-    }
+    else if (key === "pattern") result[key] = checkedPattern(value)
+    else if (sameKeywords.has(key)) result[key] = value
   }
+  copyBounds(schema, result)
   if (schema[intOrString] === true) result["type"] = ["integer", "string"]
   // A real server never finds null in an enum, even if the enum lists it.
   if (Array.isArray(result["enum"])) result["enum"] = result["enum"].filter((item) => item !== null)
@@ -337,7 +339,7 @@ export const structuralSchema = (schema: JsonObject): StructuralSchema => {
     fieldType: fieldTypeOf(root, true),
     prune: (object) => {
       const removed: Array<string> = []
-      pruneValue(object, root, "", true, removed)
+      pruneValue(object, root, { path: "", isResource: true }, removed)
       return removed
     },
     applyDefaults: (object) => {

@@ -44,22 +44,38 @@ const check = (
     case "Map":
       if (!isObject(value)) return [`expected map, got &{${goText(value)}}`]
       return childrenOf(value, (key, item) => prefixed(`.${key}`, check(type.item, item, [...names, key], listType)))
-    case "List": {
+    case "List":
       if (!Array.isArray(value)) return [`expected list, got &{${goText(value)}}`]
-      const list = listType(names)
-      const steps = value.map((item) => itemStep(list, item))
-      const twice = new Set(steps.filter((step, index) => step !== undefined && steps.indexOf(step) < index))
-      return [
-        ...[...twice].map((step) => `duplicate entries for key ${displayPath(step ?? "")}`),
-        ...value.flatMap((item, index) => {
-          const step = steps[index]
-          return prefixed(
-            step === undefined ? `[${index}]` : displayPath(step),
-            check(type.item, item, [...names, "[]"], listType)
-          )
-        })
-      ]
-    }
+      return checkItems(type.item, value, names, listType)
+    default:
+      return checkScalar(type._tag, value)
+  }
+}
+
+const checkItems = (
+  item: FieldType,
+  value: ReadonlyArray<unknown>,
+  names: ReadonlyArray<string>,
+  listType: ListTypeAt
+): ReadonlyArray<string> => {
+  const list = listType(names)
+  const steps = value.map((entry) => itemStep(list, entry))
+  const twice = new Set(steps.filter((step, index) => step !== undefined && steps.indexOf(step) < index))
+  return [
+    ...[...twice].map((step) => `duplicate entries for key ${displayPath(step ?? "")}`),
+    ...value.flatMap((entry, index) => {
+      const step = steps[index]
+      const place = step === undefined ? `[${index}]` : displayPath(step)
+      return prefixed(place, check(item, entry, [...names, "[]"], listType))
+    })
+  ]
+}
+
+const checkScalar = (
+  type: Exclude<FieldType["_tag"], "Struct" | "Map" | "List">,
+  value: unknown
+): ReadonlyArray<string> => {
+  switch (type) {
     case "Text":
     case "Bytes":
     case "Time":

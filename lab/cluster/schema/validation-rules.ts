@@ -9,23 +9,29 @@ import { celExpression } from "./cel.ts"
 
 const keyword = "x-kubernetes-validations"
 
-/** Receives each place of an object with its schema, its value now and its value before. */
-type Visit = (schema: JsonObject, value: unknown, before: unknown, path: string) => void
+/** A place of an object: its schema, its value now and its value before. */
+interface Place {
+  readonly schema: unknown
+  readonly value: unknown
+  readonly before: unknown
+  readonly path: string
+}
 
-const visitAll = (visit: Visit, schema: unknown, value: unknown, before: unknown, path: string): void => {
+const visitAll = (visit: (place: Place & { readonly schema: JsonObject }) => void, place: Place): void => {
+  const { before, path, schema, value } = place
   if (!isObject(schema)) return
-  visit(schema, value, before, path)
+  visit({ ...place, schema })
   if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) visitAll(visit, schema["items"], item, undefined, `${path}[${index}]`)
+    for (const [index, item] of value.entries())
+      visitAll(visit, { schema: schema["items"], value: item, before: undefined, path: `${path}[${index}]` })
   } else if (isObject(value)) {
     for (const [key, child] of Object.entries(value)) {
-      visitAll(
-        visit,
-        at(schema, "properties", key) ?? schema["additionalProperties"],
-        child,
-        at(before, key),
-        path === "" ? key : `${path}.${key}`
-      )
+      visitAll(visit, {
+        schema: at(schema, "properties", key) ?? schema["additionalProperties"],
+        value: child,
+        before: at(before, key),
+        path: path === "" ? key : `${path}.${key}`
+      })
     }
   }
 }
@@ -97,7 +103,7 @@ export const validationRules = (root: JsonObject): RuleCheck => {
     if (errors.some(({ reason }) => blocking.includes(reason))) return [unchecked]
     const wrong: Array<FieldError> = []
     visitAll(
-      (schema, value, old, path) => {
+      ({ before: old, path, schema, value }) => {
         if (value === null) return
         const same = old !== undefined && jsonEqual(value, old)
         for (const { holds, isTransition, message } of rules.get(schema) ?? []) {
@@ -105,10 +111,7 @@ export const validationRules = (root: JsonObject): RuleCheck => {
           wrong.push({ reason: "FieldValueInvalid", field: path, message: `Invalid value: ${message}` })
         }
       },
-      root,
-      object,
-      before,
-      ""
+      { schema: root, value: object, before, path: "" }
     )
     return wrong
   }

@@ -20,9 +20,9 @@ interface Options {
 
 const define =
   (namespaced: boolean) =>
-  (group: string, version: string, resource: string, kind: string, options: Options = {}): ResourceInfo => ({
-    group,
-    version,
+  (apiVersion: string, resource: string, kind: string, options: Options = {}): ResourceInfo => ({
+    group: apiVersion.includes("/") ? apiVersion.replace(/\/.*$/, "") : "",
+    version: apiVersion.replace(/^.*\//, ""),
     resource,
     kind,
     listKind: `${kind}List`,
@@ -58,104 +58,103 @@ const workload = (short: ReadonlyArray<string>, ...counted: ReadonlyArray<string
 const scaled = (options: Options): Options => ({ ...options, sub: ["scale", "status"] })
 
 export const builtInResources: ReadonlyArray<ResourceInfo> = [
-  cluster("", "v1", "namespaces", "Namespace", {
+  cluster("v1", "namespaces", "Namespace", {
     short: ["ns"],
     sub: ["status"],
     nameRule: "label",
     verbs: ["create", "delete", "get", "list", "patch", "update", "watch"],
     initialStatus: { keep: false, value: { phase: "Active" } }
   }),
-  cluster("", "v1", "nodes", "Node", { short: ["no"], sub: ["status"], initialStatus: keepStatus }),
-  namespaced("", "v1", "pods", "Pod", {
+  cluster("v1", "nodes", "Node", { short: ["no"], sub: ["status"], initialStatus: keepStatus }),
+  namespaced("v1", "pods", "Pod", {
     short: ["po"],
     categories: all,
     sub: ["status", "log", "binding", "ephemeralcontainers"],
     generation: true,
     initialStatus: { keep: false, value: { phase: "Pending", qosClass: "BestEffort" } }
   }),
-  namespaced("", "v1", "services", "Service", {
+  namespaced("v1", "services", "Service", {
     short: ["svc"],
     categories: all,
     sub: ["status"],
     initialStatus: { keep: false, value: { loadBalancer: {} } }
   }),
-  namespaced("", "v1", "endpoints", "Endpoints", { singular: "endpoints", short: ["ep"], initialStatus: keepStatus }),
-  namespaced("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", {
+  namespaced("v1", "endpoints", "Endpoints", { singular: "endpoints", short: ["ep"], initialStatus: keepStatus }),
+  namespaced("discovery.k8s.io/v1", "endpointslices", "EndpointSlice", {
     generation: true,
     initialStatus: keepStatus
   }),
-  namespaced("", "v1", "configmaps", "ConfigMap", { short: ["cm"], initialStatus: keepStatus }),
-  namespaced("", "v1", "secrets", "Secret", { initialStatus: keepStatus }),
-  namespaced("", "v1", "serviceaccounts", "ServiceAccount", {
+  namespaced("v1", "configmaps", "ConfigMap", { short: ["cm"], initialStatus: keepStatus }),
+  namespaced("v1", "secrets", "Secret", { initialStatus: keepStatus }),
+  namespaced("v1", "serviceaccounts", "ServiceAccount", {
     short: ["sa"],
     sub: ["token"],
     initialStatus: keepStatus
   }),
-  namespaced("", "v1", "events", "Event", { short: ["ev"], initialStatus: keepStatus }),
-  namespaced("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", {
+  namespaced("v1", "events", "Event", { short: ["ev"], initialStatus: keepStatus }),
+  namespaced("v1", "persistentvolumeclaims", "PersistentVolumeClaim", {
     short: ["pvc"],
     sub: ["status"],
     initialStatus: { keep: false, value: { phase: "Pending" } }
   }),
-  namespaced("apps", "v1", "deployments", "Deployment", scaled(workload(["deploy"]))),
-  namespaced("apps", "v1", "replicasets", "ReplicaSet", scaled(workload(["rs"], "replicas"))),
-  namespaced("apps", "v1", "statefulsets", "StatefulSet", scaled(workload(["sts"], "replicas", "availableReplicas"))),
+  namespaced("apps/v1", "deployments", "Deployment", scaled(workload(["deploy"]))),
+  namespaced("apps/v1", "replicasets", "ReplicaSet", scaled(workload(["rs"], "replicas"))),
+  namespaced("apps/v1", "statefulsets", "StatefulSet", scaled(workload(["sts"], "replicas", "availableReplicas"))),
   namespaced(
-    "apps",
-    "v1",
+    "apps/v1",
     "daemonsets",
     "DaemonSet",
     workload(["ds"], "currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
   ),
-  namespaced("batch", "v1", "jobs", "Job", workload([])),
-  namespaced("batch", "v1", "cronjobs", "CronJob", workload(["cj"])),
-  cluster("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", {
+  namespaced("batch/v1", "jobs", "Job", workload([])),
+  namespaced("batch/v1", "cronjobs", "CronJob", workload(["cj"])),
+  cluster("rbac.authorization.k8s.io/v1", "clusterroles", "ClusterRole", {
     nameRule: "path",
     initialStatus: keepStatus
   }),
-  cluster("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", {
+  cluster("rbac.authorization.k8s.io/v1", "clusterrolebindings", "ClusterRoleBinding", {
     nameRule: "path",
     initialStatus: keepStatus
   }),
-  namespaced("rbac.authorization.k8s.io", "v1", "roles", "Role", { nameRule: "path", initialStatus: keepStatus }),
-  namespaced("rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding", {
+  namespaced("rbac.authorization.k8s.io/v1", "roles", "Role", { nameRule: "path", initialStatus: keepStatus }),
+  namespaced("rbac.authorization.k8s.io/v1", "rolebindings", "RoleBinding", {
     nameRule: "path",
     initialStatus: keepStatus
   }),
-  namespaced("coordination.k8s.io", "v1", "leases", "Lease", { initialStatus: keepStatus }),
-  cluster("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", {
+  namespaced("coordination.k8s.io/v1", "leases", "Lease", { initialStatus: keepStatus }),
+  cluster("apiextensions.k8s.io/v1", "customresourcedefinitions", "CustomResourceDefinition", {
     short: ["crd", "crds"],
     categories: ["api-extensions"],
     sub: ["status"],
     generation: true
   }),
-  cluster("apiregistration.k8s.io", "v1", "apiservices", "APIService", {
+  cluster("apiregistration.k8s.io/v1", "apiservices", "APIService", {
     categories: ["api-extensions"],
     sub: ["status"],
     initialStatus: zeros()
   }),
-  namespaced("networking.k8s.io", "v1", "ingresses", "Ingress", {
+  namespaced("networking.k8s.io/v1", "ingresses", "Ingress", {
     short: ["ing"],
     sub: ["status"],
     generation: true,
     initialStatus: { keep: false, value: { loadBalancer: {} } }
   }),
-  namespaced("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", {
+  namespaced("networking.k8s.io/v1", "networkpolicies", "NetworkPolicy", {
     short: ["netpol"],
     generation: true,
     initialStatus: keepStatus
   }),
-  namespaced("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", {
+  namespaced("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", {
     short: ["pdb"],
     sub: ["status"],
     generation: true,
     initialStatus: zeros("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
   }),
-  cluster("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", { verbs: ["create"] }),
-  cluster("authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", { verbs: ["create"] }),
-  cluster("authorization.k8s.io", "v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", { verbs: ["create"] }),
-  namespaced("authorization.k8s.io", "v1", "localsubjectaccessreviews", "LocalSubjectAccessReview", {
+  cluster("authentication.k8s.io/v1", "tokenreviews", "TokenReview", { verbs: ["create"] }),
+  cluster("authorization.k8s.io/v1", "subjectaccessreviews", "SubjectAccessReview", { verbs: ["create"] }),
+  cluster("authorization.k8s.io/v1", "selfsubjectaccessreviews", "SelfSubjectAccessReview", { verbs: ["create"] }),
+  namespaced("authorization.k8s.io/v1", "localsubjectaccessreviews", "LocalSubjectAccessReview", {
     verbs: ["create"]
   }),
-  cluster("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", { verbs: ["create"] })
+  cluster("authentication.k8s.io/v1", "selfsubjectreviews", "SelfSubjectReview", { verbs: ["create"] })
 ]

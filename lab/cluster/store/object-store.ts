@@ -81,6 +81,14 @@ const immortal = ["default", "kube-system", "kube-public"]
 
 type StatusPart = "status" | undefined
 
+interface AdmittedChange {
+  /** `undefined` if the object is created. */
+  readonly before: KubeObject | undefined
+  readonly part: StatusPart
+  /** A trusted writer may change immutable fields, as the binding of a pod does. */
+  readonly trusted: boolean
+}
+
 const objectKey = (namespace: string | undefined, name: string): string => `${namespace ?? ""}/${name}`
 
 const keyOf = (object: KubeObject): string => objectKey(object.metadata.namespace, object.metadata.name ?? "")
@@ -183,7 +191,7 @@ export class ObjectStore {
       if (info.initialStatus.value === undefined) delete draft["status"]
       else draft["status"] = structuredClone(info.initialStatus.value)
     }
-    this.#admit(info, draft)
+    this.#admit(info, draft, { before: undefined, part: undefined, trusted: false })
     if (options.dryRun === true) return deepFreeze(draft)
     const stored = this.#put(info, draft, "ADDED", undefined)
     this.#collectIfOrphan(info, stored)
@@ -226,14 +234,23 @@ export class ObjectStore {
     ref: ResourceRef,
     namespace: string | undefined,
     name: string,
-    change: (draft: KubeObject) => void,
-    options: { readonly subresource?: "status" } = {}
+    change: (draft: KubeObject) => void
   ): KubeObject {
+    const draft = structuredClone(this.#existing(ref, namespace, name))
+    change(draft)
+    return this.#replace(ref, draft, undefined, { trusted: true })
+  }
+
+  /** Writes a status: for controllers in this process. Never conflicts. */
+  writeStatus(ref: ResourceRef, namespace: string | undefined, name: string, status: unknown): KubeObject {
+    const draft = { ...structuredClone(this.#existing(ref, namespace, name)), status }
+    return this.#replace(ref, draft, "status", { trusted: true })
+  }
+
+  #existing(ref: ResourceRef, namespace: string | undefined, name: string): KubeObject {
     const current = this.get(ref, namespace, name)
     if (current === undefined) throw errors.notFound(ref, name)
-    const draft = structuredClone(current)
-    change(draft)
-    return this.#replace(ref, draft, options.subresource, { trusted: true })
+    return current
   }
 
   /** Returns the object as it was removed, or as it now waits for its finalizers. */
@@ -241,46 +258,42 @@ export class ObjectStore {
     const info = this.#info(ref)
     const current = this.#collection(info).get(objectKey(info.namespaced ? namespace : undefined, name))
     if (current === undefined) throw errors.notFound(info, name)
-    if (options.uid !== undefined && options.uid !== current.metadata.uid) {
-      throw errors.preconditionFailed(info, name, "UID", options.uid, current.metadata.uid ?? "")
-    }
-    if (options.resourceVersion !== undefined && options.resourceVersion !== current.metadata.resourceVersion) {
-      throw errors.preconditionFailed(
-        info,
-        name,
-        "ResourceVersion",
-        options.resourceVersion,
-        current.metadata.resourceVersion ?? ""
-      )
-    }
-    if (storageKey(info) === storageKey(refs.namespaces) && immortal.includes(name))
-      throw errors.forbidden(info, name, "this namespace may not be deleted")
+    checkDeletion(info, current, options)
     if (options.dryRun === true) return asVersion(current, info)
     if (options.propagationPolicy === "Orphan") this.#orphanDependents(current)
-    const draft = structuredClone(current)
-    // A dependent that already waits for its own dependents does not block: owners in a circle would wait for each
-    // other for ever.
-    const blocking = this.#dependentsOf(current).filter(({ object }) => !isWaitingForDependents(object))
-    if (options.propagationPolicy === "Foreground" && blocking.length > 0) {
-      draft.metadata.finalizers = [...new Set([...(draft.metadata.finalizers ?? []), foreground])]
-    }
-    const waits = (draft.metadata.finalizers ?? []).length > 0 || this.#isContainer(info)
+    const finalizers = this.#finalizersAtDeletion(current, options)
+    const waits = (finalizers ?? []).length > 0 || this.#isContainer(info)
     if (!waits) return this.#remove(info, current)
-    let marked = asVersion(current, info)
-    if (
-      current.metadata.deletionTimestamp === undefined ||
-      !jsonEqual(draft.metadata.finalizers, current.metadata.finalizers)
-    ) {
-      draft.metadata.deletionTimestamp ??= kubeTime(this.#now())
-      draft.metadata.deletionGracePeriodSeconds ??= 0
-      if (info.generation && current.metadata.deletionTimestamp === undefined) {
-        draft.metadata.generation = (draft.metadata.generation ?? 0) + 1
-      }
-      if (storageKey(info) === storageKey(refs.namespaces)) draft["status"] = { phase: "Terminating" }
-      marked = this.#put(info, draft, "MODIFIED", current)
-      if (draft.metadata.finalizers?.includes(foreground) === true) this.#deleteDependents(current, "Foreground")
-    }
+    const isMarked =
+      current.metadata.deletionTimestamp !== undefined && jsonEqual(finalizers, current.metadata.finalizers)
+    const marked = isMarked ? asVersion(current, info) : this.#markDeleted(info, current, finalizers)
     this.#emptyContainer(info, marked)
+    return marked
+  }
+
+  /**
+   * The finalizers for which an object waits. A dependent that already waits for its own dependents does not block:
+   * owners in a circle would wait for each other for ever.
+   */
+  #finalizersAtDeletion(current: KubeObject, { propagationPolicy }: DeleteOptions): Array<string> | undefined {
+    const { finalizers } = current.metadata
+    const isBlocked =
+      propagationPolicy === "Foreground" &&
+      this.#dependentsOf(current).some(({ object }) => !isWaitingForDependents(object))
+    return isBlocked ? [...new Set([...(finalizers ?? []), foreground])] : structuredClone(finalizers)
+  }
+
+  #markDeleted(info: ResourceInfo, current: KubeObject, finalizers: Array<string> | undefined): KubeObject {
+    const draft = structuredClone(current)
+    if (finalizers !== undefined) draft.metadata.finalizers = finalizers
+    draft.metadata.deletionTimestamp ??= kubeTime(this.#now())
+    draft.metadata.deletionGracePeriodSeconds ??= 0
+    if (info.generation && current.metadata.deletionTimestamp === undefined) {
+      draft.metadata.generation = (draft.metadata.generation ?? 0) + 1
+    }
+    if (storageKey(info) === storageKey(refs.namespaces)) draft["status"] = { phase: "Terminating" }
+    const marked = this.#put(info, draft, "MODIFIED", current)
+    if (finalizers?.includes(foreground) === true) this.#deleteDependents(current, "Foreground")
     return marked
   }
 
@@ -321,45 +334,27 @@ export class ObjectStore {
     options: WriteOptions & { readonly trusted?: boolean }
   ): KubeObject {
     const info = this.#info(ref)
-    const meta = metadataOf(object)
-    const name = meta.name ?? ""
+    const { name = "", namespace } = metadataOf(object)
     if (part === "status" && !hasStatus(info)) throw errors.noSuchResource()
-    const current = this.#collection(info).get(objectKey(info.namespaced ? meta.namespace : undefined, name))
+    const current = this.#collection(info).get(objectKey(info.namespaced ? namespace : undefined, name))
     if (current === undefined) throw errors.notFound(info, name)
-    if (!meta.resourceVersion && info.custom !== undefined) {
-      throw errors.invalid(info, name, [
-        errors.invalidValue("metadata.resourceVersion", 0, "must be specified for an update")
-      ])
-    }
-    if (meta.resourceVersion && meta.resourceVersion !== current.metadata.resourceVersion)
-      throw errors.staleVersion(info, name)
-    if (meta.uid && meta.uid !== current.metadata.uid) {
-      if (options.patch !== true) throw errors.wrongUid(info, name, meta.uid, current.metadata.uid ?? "")
-      if (part !== "status")
-        throw errors.invalid(info, name, [errors.invalidValue("metadata.uid", meta.uid, "field is immutable")])
-    }
-    const draft = structuredClone(part === "status" ? current : object)
-    draft.apiVersion = apiVersionOf(info)
-    draft.kind = info.kind
-    if (part === "status") {
-      draft["status"] = structuredClone(object["status"])
-      if (draft["status"] === undefined) delete draft["status"]
-      if (meta.managedFields !== undefined) draft.metadata.managedFields = structuredClone(meta.managedFields)
-    } else if (hasStatus(info)) {
-      delete draft["status"]
-      if (current["status"] !== undefined) draft["status"] = structuredClone(current["status"])
-    }
+    checkReplacement(info, object, current, { part, patch: options.patch === true })
+    const draft = replacement(info, object, current, part)
     this.#keepServerMetadata(draft, current)
     if (part === undefined) {
       checkMetadata(info, draft.metadata)
       this.#checkFinalizers(info, draft, current)
     }
-    this.#admit(info, draft, current, part, options.trusted)
+    this.#admit(info, draft, { before: current, part, trusted: options.trusted ?? false })
     if (info.generation && part === undefined && !jsonEqual(desiredState(draft), desiredState(current))) {
       draft.metadata.generation = (current.metadata.generation ?? 0) + 1
     }
     if (jsonEqual(content(asVersion(current, info)), content(draft))) return asVersion(current, info)
-    if (options.dryRun === true) return deepFreeze(draft)
+    return options.dryRun === true ? deepFreeze(draft) : this.#putOrRelease(info, draft, current)
+  }
+
+  /** Stores the object, or removes it if it is being deleted and waits for nothing any more. */
+  #putOrRelease(info: ResourceInfo, draft: KubeObject, current: KubeObject): KubeObject {
     const released = draft.metadata.deletionTimestamp !== undefined && (draft.metadata.finalizers ?? []).length === 0
     if (released && !this.#isContainer(info)) return this.#remove(info, draft)
     const stored = this.#put(info, draft, "MODIFIED", current)
@@ -402,9 +397,9 @@ export class ObjectStore {
     ])
   }
 
-  /** Defaults, pruning and validation. A trusted writer may change immutable fields, as the binding of a pod does. */
-  #admit(info: ResourceInfo, draft: KubeObject, before?: KubeObject, part?: "status", trusted = false): void {
-    const key = storageKey(info)
+  /** Defaults, pruning and validation. */
+  #admit(info: ResourceInfo, draft: KubeObject, change: AdmittedChange): void {
+    const { before, part } = change
     if (info.custom !== undefined) {
       info.custom.schema.prune(draft)
       info.custom.schema.applyDefaults(draft)
@@ -412,23 +407,26 @@ export class ObjectStore {
       if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
       return
     }
-    if (part === undefined) {
-      const isService = key === storageKey(refs.services)
-      applyBuiltInDefaults(key, draft, before === undefined)
-      if (isService) prepareService(draft, before)
-      const wrong = [
-        ...checkBuiltIn(key, draft),
-        ...(before === undefined || trusted ? [] : checkChange(key, draft, before))
-      ]
-      if (isService) wrong.push(...checkClusterIps(draft, before))
-      if (isService && wrong.length === 0)
-        wrong.push(...allocateService(draft, { services: this.#collection(info).values(), random: this.#random }))
-      if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
-    }
-    if (key === storageKey(refs.customResourceDefinitions)) {
+    if (part === undefined) this.#admitBuiltIn(info, draft, change)
+    if (storageKey(info) === storageKey(refs.customResourceDefinitions)) {
       checkDefinition(draft)
       establish(draft, this.#now())
     }
+  }
+
+  #admitBuiltIn(info: ResourceInfo, draft: KubeObject, { before, trusted }: AdmittedChange): void {
+    const key = storageKey(info)
+    const isService = key === storageKey(refs.services)
+    applyBuiltInDefaults(key, draft, before === undefined)
+    if (isService) prepareService(draft, before)
+    const wrong = [
+      ...checkBuiltIn(key, draft),
+      ...(before === undefined || trusted ? [] : checkChange(key, draft, before))
+    ]
+    if (isService) wrong.push(...checkClusterIps(draft, before))
+    if (isService && wrong.length === 0)
+      wrong.push(...allocateService(draft, { services: this.#collection(info).values(), random: this.#random }))
+    if (wrong.length > 0) throw errors.invalid(info, draft.metadata.name ?? "", wrong)
   }
 
   #checkNamespace(info: ResourceInfo, namespace: string | undefined, name: string): void {
@@ -608,6 +606,57 @@ export class ObjectStore {
     this.#collections.set(key, created)
     return created
   }
+}
+
+/** Refuses a deletion for another object, an older state, or a namespace that stays. */
+const checkDeletion = (info: ResourceInfo, { metadata }: KubeObject, options: DeleteOptions): void => {
+  const { name = "", resourceVersion = "", uid = "" } = metadata
+  if (options.uid !== undefined && options.uid !== uid) {
+    throw errors.preconditionFailed(info, name, "UID", { wanted: options.uid, found: uid })
+  }
+  if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion) {
+    const versions = { wanted: options.resourceVersion, found: resourceVersion }
+    throw errors.preconditionFailed(info, name, "ResourceVersion", versions)
+  }
+  if (storageKey(info) === storageKey(refs.namespaces) && immortal.includes(name))
+    throw errors.forbidden(info, name, "this namespace may not be deleted")
+}
+
+/** Refuses a write for another object, or for an older state. */
+const checkReplacement = (
+  info: ResourceInfo,
+  object: KubeObject,
+  current: KubeObject,
+  { part, patch }: { readonly part: StatusPart; readonly patch: boolean }
+): void => {
+  const { name = "", resourceVersion, uid } = metadataOf(object)
+  if (!resourceVersion && info.custom !== undefined) {
+    throw errors.invalid(info, name, [
+      errors.invalidValue("metadata.resourceVersion", 0, "must be specified for an update")
+    ])
+  }
+  if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) throw errors.staleVersion(info, name)
+  if (!uid || uid === current.metadata.uid) return
+  if (!patch) throw errors.wrongUid(info, name, uid, current.metadata.uid ?? "")
+  if (part !== "status")
+    throw errors.invalid(info, name, [errors.invalidValue("metadata.uid", uid, "field is immutable")])
+}
+
+/** The object that a write leaves, before the server's own metadata. */
+const replacement = (info: ResourceInfo, object: KubeObject, current: KubeObject, part: StatusPart): KubeObject => {
+  const draft = structuredClone(part === "status" ? current : object)
+  draft.apiVersion = apiVersionOf(info)
+  draft.kind = info.kind
+  if (part === "status") {
+    const { managedFields } = metadataOf(object)
+    draft["status"] = structuredClone(object["status"])
+    if (draft["status"] === undefined) delete draft["status"]
+    if (managedFields !== undefined) draft.metadata.managedFields = structuredClone(managedFields)
+  } else if (hasStatus(info)) {
+    delete draft["status"]
+    if (current["status"] !== undefined) draft["status"] = structuredClone(current["status"])
+  }
+  return draft
 }
 
 const isWaitingForDependents = (object: KubeObject): boolean =>

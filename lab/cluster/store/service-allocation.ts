@@ -63,6 +63,10 @@ const carryOver = (spec: JsonObject, old: JsonObject): void => {
   } else if (hasClusterIp(old)) dropUnchanged(spec, old, clusterIpFields)
   if (isExternal(old) && !isExternal(spec))
     dropUnchanged(spec, old, ["externalTrafficPolicy", "allocateLoadBalancerNodePorts"])
+  carryNodePorts(spec, old)
+}
+
+const carryNodePorts = (spec: JsonObject, old: JsonObject): void => {
   const before = asObjects(old["ports"])
   const used = new Set(asObjects(spec["ports"]).map((port) => port["nodePort"]))
   for (const port of asObjects(spec["ports"])) {
@@ -96,16 +100,28 @@ export const checkClusterIps = (service: KubeObject, before: KubeObject | undefi
   if (spec["clusterIP"] === undefined)
     return [invalidValue(field, all, "must be empty when `clusterIP` is not specified")]
   if (first !== spec["clusterIP"]) return [invalidValue(field, all, "first value must match `clusterIP`")]
-  if (first === "None") {
-    if (isExternal(spec))
-      return [invalidValue(`${field}[0]`, first, `may not be set to 'None' for ${String(spec["type"])} services`)]
-  } else if (!isIPv4(first) && !isIPv6(first)) {
-    return [invalidValue(`${field}[0]`, first, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
-  } else if (all.filter(isIPv4).length > 1)
-    return [invalidValue(field, all, "may specify no more than one IP for each IP family")]
-  else if (isIPv6(first)) return [invalidValue(`${field}[0]`, all, "IPv6 is not configured on this cluster")]
+  const wrong = checkAddress(spec, field, first, all)
+  if (wrong !== undefined) return [wrong]
   const known = asString(at(before, "spec", "clusterIP"))
   return known !== undefined && known !== first ? [invalidValue(`${field}[0]`, all, "may not change once set")] : []
+}
+
+const checkAddress = (
+  spec: JsonObject,
+  field: string,
+  first: string,
+  all: ReadonlyArray<string>
+): FieldError | undefined => {
+  if (first === "None") {
+    return isExternal(spec)
+      ? invalidValue(`${field}[0]`, first, `may not be set to 'None' for ${String(spec["type"])} services`)
+      : undefined
+  }
+  if (!isIPv4(first) && !isIPv6(first))
+    return invalidValue(`${field}[0]`, first, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+  if (all.filter(isIPv4).length > 1)
+    return invalidValue(field, all, "may specify no more than one IP for each IP family")
+  return isIPv6(first) ? invalidValue(`${field}[0]`, all, "IPv6 is not configured on this cluster") : undefined
 }
 
 const setFamilies = (spec: JsonObject): ReadonlyArray<FieldError> => {

@@ -36,17 +36,7 @@ export const setStatus = (
   if (current === undefined || current.metadata.uid !== object.metadata.uid) return
   const merged = { ...asObject(current["status"]), ...status }
   if (jsonEqual(current["status"], merged)) return
-  ifPresent(() =>
-    store.modify(
-      ref,
-      object.metadata.namespace,
-      nameOf(object),
-      (draft) => {
-        draft["status"] = merged
-      },
-      { subresource: "status" }
-    )
-  )
+  ifPresent(() => store.writeStatus(ref, object.metadata.namespace, nameOf(object), merged))
 }
 
 export const nameOf = (object: KubeObject): string => object.metadata.name ?? ""

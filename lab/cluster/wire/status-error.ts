@@ -34,26 +34,25 @@ export class ApiError extends Error {
   readonly status: Status
   readonly code: number
   readonly reason: string
-  constructor(
-    code: number,
-    reason: string,
-    message: string,
-    details?: Status["details"],
-    metadata: Status["metadata"] = {}
-  ) {
+  constructor(code: number, reason: string, message: string, details?: Status["details"]) {
     super(message)
     this.code = code
     this.reason = reason
     this.status = {
       kind: "Status",
       apiVersion: "v1",
-      metadata,
+      metadata: {},
       status: "Failure",
       message,
       ...(reason === "" ? {} : { reason }),
       ...(details === undefined ? {} : { details }),
       code
     }
+  }
+
+  /** The same error with a token by which a list can be gone on with. */
+  continuedBy(token: string): ApiError {
+    return Object.assign(this, { status: { ...this.status, metadata: { continue: token } } })
   }
 }
 
@@ -106,8 +105,7 @@ export const preconditionFailed = (
   { group, kind }: { readonly group: string; readonly kind: string },
   name: string,
   what: "UID" | "ResourceVersion",
-  wanted: string,
-  found: string
+  { found, wanted }: { readonly wanted: string; readonly found: string }
 ): ApiError => {
   const why = what === "UID" ? "deleted and then recreated" : "modified"
   const differs = `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found})`

@@ -54,14 +54,14 @@ describe("the demo app behind a service", () => {
         store.create(pods, demo("b", { CLUSTER: "b", TCP_PORT: "9001" }))
         const a = yield* podWhere(store, "a")
         const b = yield* podWhere(store, "b")
-        const entry = yield* serviceEntry(store, "default", "web", 8000, kubelet.reach)
+        const entry = yield* serviceEntry(store, { namespace: "default", service: "web", port: 8000 }, kubelet.reach)
         assert.strictEqual(
           yield* fetchText(`${entry.url}/x?y=1`, { method: "POST", body: "z" }),
           "hi from a: POST /x?y=1\nrequest 1\n"
         )
         assert.strictEqual(yield* fetchText(`${entry.url}/`), "hello from b: GET /\nrequest 1\n")
         assert.strictEqual(yield* fetchText(`${entry.url}/`), "hi from a: GET /\nrequest 2\n")
-        const tcp = yield* serviceEntry(store, "default", "web", 9000, kubelet.reach)
+        const tcp = yield* serviceEntry(store, { namespace: "default", service: "web", port: 9000 }, kubelet.reach)
         assert.strictEqual(yield* Effect.promise(() => talk(tcp.endpoint, "one\ntwo\n")), "hi from a\na: one\na: two\n")
 
         const clusterIp = asString(at(store.get(services, "default", "web"), "spec", "clusterIP")) ?? ""
@@ -115,14 +115,17 @@ describe("the demo app behind a service", () => {
           spec: { clusterIP: "None", ports: [{ port: 80 }] }
         })
         assert.match(
-          (yield* Effect.flip(serviceEntry(store, "default", "nope", 80, reach))).message,
+          (yield* Effect.flip(serviceEntry(store, { namespace: "default", service: "nope", port: 80 }, reach))).message,
           /default\/nope: there is no such service/u
         )
         assert.match(
-          (yield* Effect.flip(serviceEntry(store, "default", "web", 81, reach))).message,
+          (yield* Effect.flip(serviceEntry(store, { namespace: "default", service: "web", port: 81 }, reach))).message,
           /no port 81, only 8000, 9000/u
         )
-        assert.match((yield* Effect.flip(serviceEntry(store, "default", "db", 80, reach))).message, /no cluster IP/u)
+        assert.match(
+          (yield* Effect.flip(serviceEntry(store, { namespace: "default", service: "db", port: 80 }, reach))).message,
+          /no cluster IP/u
+        )
       })
     )
   )

@@ -53,7 +53,7 @@ describe("label targets on the embedded cluster", () => {
       restartCount: 0
     }))
     const status = { phase: "Running", podIPs: [{ ip: "10.0.0.1" }], containerStatuses: statuses }
-    store.modify(pods, namespace, name, (draft) => void (draft["status"] = status), { subresource: "status" })
+    store.writeStatus(pods, namespace, name, status)
   }
 
   /** Stores a session with these labels, and looks up the pods of the session that the API server then has. */
