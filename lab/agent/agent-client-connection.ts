@@ -91,8 +91,8 @@ export class AgentClientConnection {
     }
     this.#files = new AgentFiles(target.root)
     this.#dns = new AgentDns(this.#output, target.resolve)
-    this.#tcp = new AgentOutgoing("TcpOutgoing", this.#output, dialStream(dial), after)
-    this.#udp = new AgentOutgoing("UdpOutgoing", this.#output, dialDatagram(dial), after)
+    this.#tcp = new AgentOutgoing("TcpOutgoing", this.#output, dialStream(dial), { after })
+    this.#udp = new AgentOutgoing("UdpOutgoing", this.#output, dialDatagram(dial), { after })
     incoming?.join(id, this.#output)
     socket.on("data", (bytes: Uint8Array) => this.#feed(bytes))
     socket.on("drain", () => this.#drain())

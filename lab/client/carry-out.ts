@@ -31,6 +31,27 @@ const serves: Readonly<Record<ClientKind, ReadonlySet<ClientRequest["_tag"]> | "
   dump: new Set(["Mirror"])
 }
 
+type Handlers = {
+  readonly [Tag in ClientRequest["_tag"]]: (turn: Turn, request: Extract<ClientRequest, { readonly _tag: Tag }>) => void
+}
+
+const handlers: Handlers = {
+  FetchEnv: (turn, { selection }) => requestEnv(turn, selection),
+  File: (turn, wanted) => requestFile(turn, wanted, wanted.request),
+  Resolve: requestLookup,
+  Connect: connect,
+  Write: write,
+  CloseOutgoing: closeOutgoing,
+  Steal: subscribe,
+  Mirror: subscribe,
+  Unsubscribe: unsubscribe,
+  Respond: respond,
+  RespondBody: respondBody,
+  FailResponse: failResponse,
+  SendData: sendData,
+  CloseConnection: closeConnection
+}
+
 /** Does what a local program wants, at once or as soon as there is a version and a socket. */
 export const carryOut = (turn: Turn, request: ClientRequest): void => {
   const { options, phase, online, version, attempts } = turn.state
@@ -45,33 +66,7 @@ export const carryOut = (turn: Turn, request: ClientRequest): void => {
   if (phase !== "main" || !online || (version === undefined && attempts === 0)) {
     return update(turn, { held: [...turn.state.held, request] })
   }
-  switch (request._tag) {
-    case "FetchEnv":
-      return requestEnv(turn, request.selection)
-    case "File":
-      return requestFile(turn, request, request.request)
-    case "Resolve":
-      return requestLookup(turn, request)
-    case "Connect":
-      return connect(turn, request)
-    case "Write":
-      return write(turn, request)
-    case "CloseOutgoing":
-      return closeOutgoing(turn, request)
-    case "Steal":
-    case "Mirror":
-      return subscribe(turn, request)
-    case "Unsubscribe":
-      return unsubscribe(turn, request)
-    case "Respond":
-      return respond(turn, request)
-    case "RespondBody":
-      return respondBody(turn, request)
-    case "FailResponse":
-      return failResponse(turn, request)
-    case "SendData":
-      return sendData(turn, request)
-    case "CloseConnection":
-      return closeConnection(turn, request)
-  }
+  const handler: (turn: Turn, request: never) => void = handlers[request._tag]
+  // Each tag has the handler of its own requests.
+  handler(turn, request as never)
 }

@@ -55,22 +55,22 @@ const newConnection = (
   event(turn, { _tag: "NewConnection", channel, connection, transport, replaced })
 }
 
-interface Head {
-  readonly method: string
-  readonly uri: string
-  readonly headers: Headers
-  readonly version: string
+/** The beginning of a request, in whatever form it came. */
+interface NewRequest {
+  readonly port: number
+  readonly head: {
+    readonly method: string
+    readonly uri: string
+    readonly headers: Headers
+    readonly version: string
+  }
+  readonly frames: ReadonlyArray<BodyFrame>
+  readonly isLast: boolean
 }
 
-const newRequest = (
-  turn: Turn,
-  key: RequestKey,
-  port: number,
-  { method, uri, headers, version }: Head,
-  frames: ReadonlyArray<BodyFrame>,
-  isLast: boolean
-): void => {
+const newRequest = (turn: Turn, key: RequestKey, { frames, head, isLast, port }: NewRequest): void => {
   const { channel, connectionId, requestId } = key
+  const { headers, method, uri, version } = head
   if (isStale(turn, channel, port)) {
     event(turn, { _tag: "Stale", channel, connectionId, port })
     if (channel === "TcpSteal") badGateway(turn, connectionId, requestId, port)
@@ -148,40 +148,41 @@ export const incomingTraffic = (
       return event(turn, { _tag: "ConnectionClosed", channel, connectionId })
     }
     case "HttpRequest": {
-      const { internalRequest, connectionId, requestId, port } = message.value
-      const frames: ReadonlyArray<BodyFrame> = [{ _tag: "Data", value: internalRequest.body }]
-      return newRequest(turn, { channel, connectionId, requestId }, port, internalRequest, frames, true)
+      const { internalRequest: head, connectionId, requestId, port } = message.value
+      const frames: ReadonlyArray<BodyFrame> = [{ _tag: "Data", value: head.body }]
+      return newRequest(turn, { channel, connectionId, requestId }, { port, head, frames, isLast: true })
     }
     case "HttpRequestFramed": {
-      const { internalRequest, connectionId, requestId, port } = message.value
-      return newRequest(turn, { channel, connectionId, requestId }, port, internalRequest, internalRequest.body, true)
+      const { internalRequest: head, connectionId, requestId, port } = message.value
+      return newRequest(turn, { channel, connectionId, requestId }, { port, head, frames: head.body, isLast: true })
     }
-    case "HttpRequestChunked": {
-      const chunk = message.value
-      const { connectionId, requestId } = chunk.value
-      const key = { channel, connectionId, requestId }
-      switch (chunk._tag) {
-        case "StartV1":
-          return newRequest(
-            turn,
-            key,
-            chunk.value.port,
-            chunk.value.internalRequest,
-            chunk.value.internalRequest.body,
-            false
-          )
-        case "StartV2": {
-          const { request, metadata } = chunk.value
-          return newRequest(turn, key, metadata.destination.port, request, request.body.frames, request.body.isLast)
-        }
-        case "Body":
-          return body(turn, key, chunk.value.frames, chunk.value.isLast)
-        case "ErrorV1":
-          return aborted(turn, key, "the request's body could not be read")
-        case "ErrorV2":
-          return aborted(turn, key, chunk.value.errorMessage)
-      }
+    case "HttpRequestChunked":
+      return chunk(turn, channel, message.value)
+  }
+}
+
+const chunk = (
+  turn: Turn,
+  channel: Channel,
+  piece: Extract<DaemonTcp, { readonly _tag: "HttpRequestChunked" }>["value"]
+): void => {
+  const { connectionId, requestId } = piece.value
+  const key = { channel, connectionId, requestId }
+  switch (piece._tag) {
+    case "StartV1": {
+      const { internalRequest: head, port } = piece.value
+      return newRequest(turn, key, { port, head, frames: head.body, isLast: false })
     }
+    case "StartV2": {
+      const { request: head, metadata } = piece.value
+      return newRequest(turn, key, { port: metadata.destination.port, head, ...head.body })
+    }
+    case "Body":
+      return body(turn, key, piece.value.frames, piece.value.isLast)
+    case "ErrorV1":
+      return aborted(turn, key, "the request's body could not be read")
+    case "ErrorV2":
+      return aborted(turn, key, piece.value.errorMessage)
   }
 }
 

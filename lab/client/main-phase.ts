@@ -68,9 +68,15 @@ export const mainMessage = (turn: Turn, kind: MainKind, message: DaemonMessage):
     }
     case "Close":
       return fatal(turn, `wire.md §6.2 ${column}`, `the session was closed: ${message.value}`)
+    default:
+      return takenBy[message._tag].includes(kind)
+        ? answer(turn, kind, message)
+        : fatal(turn, `wire.md §6.2 ${column}`, `unexpected message ${message._tag}`)
   }
-  if (!takenBy[message._tag].includes(kind))
-    return fatal(turn, `wire.md §6.2 ${column}`, `unexpected message ${message._tag}`)
+}
+
+/** Messages that only clients of some kinds take. */
+const answer = (turn: Turn, kind: MainKind, message: DaemonMessage): void => {
   switch (message._tag) {
     case "SwitchProtocolVersionResponse":
       return versioned(turn, message.value)

@@ -42,6 +42,121 @@ export interface SessionClient {
 
 type Untimed = ClientInput extends infer I ? (I extends { readonly now: number } ? Omit<I, "now"> : never) : never
 
+/** The machine of a client on its socket. */
+class RunningClient implements SessionClient {
+  readonly #socket: WebSocket
+  readonly #now: () => number
+  /** Calls back once, after so many milliseconds. */
+  readonly #wake: (ms: number, run: () => void) => void
+  readonly #listeners = new Set<(event: ClientEvent) => void>()
+  readonly #failed = new Set<() => void>()
+  #state: ReturnType<typeof makeClient>
+  #failure: string | undefined
+
+  constructor(
+    socket: WebSocket,
+    client: SessionClientOptions["client"],
+    now: () => number,
+    wake: (ms: number, run: () => void) => void
+  ) {
+    this.#socket = socket
+    this.#state = makeClient(client)
+    this.#now = now
+    this.#wake = wake
+  }
+
+  start(): void {
+    const socket = this.#socket
+    socket.on("message", (data: Buffer, isBinary: boolean) =>
+      this.#feed({ _tag: "Frame", kind: isBinary ? "binary" : "text", bytes: new Uint8Array(data) })
+    )
+    for (const kind of ["ping", "pong"] as const) {
+      socket.on(kind, (data: Buffer) => this.#feed({ _tag: "Frame", kind, bytes: new Uint8Array(data) }))
+    }
+    socket.on("close", () => this.#feed({ _tag: "Closed" }))
+    socket.on("error", (error) => this.#fail(error.message))
+    this.#feed({ _tag: "Start" })
+  }
+
+  #fail(detail: string): void {
+    this.#failure ??= detail
+    for (const tell of this.#failed) tell()
+  }
+
+  #feed(input: Untimed): void {
+    const [next, outputs] = step(this.#state, { ...input, now: this.#now() } as ClientInput)
+    this.#state = next
+    for (const output of outputs) this.#perform(output)
+  }
+
+  #perform(output: ClientOutput): void {
+    switch (output._tag) {
+      case "Send":
+        return this.#socket.send(output.bytes, { binary: true })
+      case "Event":
+        // A copy, because a waiting caller may register for the next event while this event is told.
+        for (const listener of Array.from(this.#listeners)) listener(output.event)
+        return
+      case "Fatal":
+        return this.#fail(`${output.rule}: ${output.message}`)
+      case "Reconnect":
+        return this.#fail("the connection was lost")
+      case "WakeAt":
+        return this.#wake(Math.max(0, output.at - this.#now()), () => this.#feed({ _tag: "Tick" }))
+    }
+  }
+
+  tell(request: ClientRequest): void {
+    this.#feed({ _tag: "Do", request })
+  }
+
+  expect<A>(what: string, pick: (event: ClientEvent) => A | undefined): Effect.Effect<A, ClientFailed> {
+    return Effect.callback<A, ClientFailed>((resume) => {
+      const stop = (): void => {
+        this.#listeners.delete(listener)
+        this.#failed.delete(onFailed)
+      }
+      const listener = (event: ClientEvent): void => {
+        const picked = pick(event)
+        if (picked === undefined) return
+        stop()
+        resume(Effect.succeed(picked))
+      }
+      const onFailed = (): void => {
+        stop()
+        resume(Effect.fail(new ClientFailed({ detail: `waiting for ${what}: ${this.#failure ?? ""}` })))
+      }
+      if (this.#failure !== undefined) return onFailed()
+      this.#listeners.add(listener)
+      this.#failed.add(onFailed)
+      return Effect.sync(stop)
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: { minutes: boundMinutes },
+        orElse: () => Effect.fail(new ClientFailed({ detail: `${what} did not come within ${boundMinutes} minutes` }))
+      })
+    )
+  }
+
+  ask<A>(request: ClientRequest, pick: (event: ClientEvent) => A | undefined): Effect.Effect<A, ClientFailed> {
+    const expected = this.expect(`the answer to ${request._tag}`, pick)
+    return Effect.gen({ self: this }, function* () {
+      const answer = yield* Effect.forkChild(expected, { startImmediately: true })
+      this.tell(request)
+      return yield* Fiber.join(answer)
+    })
+  }
+
+  listen(listener: (event: ClientEvent) => void): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.acquireRelease(
+      Effect.sync(() => void this.#listeners.add(listener)),
+      () => Effect.sync(() => void this.#listeners.delete(listener))
+    )
+  }
+
+  readonly failure = (): string | undefined => this.#failure
+}
+
 /** Connects as the real client does (operator-api.md §7) and starts the machine. */
 export const openSessionClient = (
   options: SessionClientOptions
@@ -51,99 +166,14 @@ export const openSessionClient = (
     const tasks = yield* FiberMap.make<string>()
     const run = yield* FiberMap.runtime(tasks)<never>()
     const socket = yield* openSessionSocket(options)
-    let state = makeClient(options.client)
-    let failure: string | undefined
-    const listeners = new Set<(event: ClientEvent) => void>()
-    const failed = new Set<() => void>()
-
-    const fail = (detail: string): void => {
-      failure ??= detail
-      for (const tell of failed) tell()
-    }
-    const feed = (input: Untimed): void => {
-      const [next, outputs] = step(state, { ...input, now: clock.currentTimeMillisUnsafe() } as ClientInput)
-      state = next
-      for (const output of outputs) perform(output)
-    }
-    const perform = (output: ClientOutput): void => {
-      switch (output._tag) {
-        case "Send":
-          return socket.send(output.bytes, { binary: true })
-        case "Event":
-          // A copy, because a waiting caller may register for the next event while this event is told.
-          for (const listener of Array.from(listeners)) listener(output.event)
-          return
-        case "Fatal":
-          return fail(`${output.rule}: ${output.message}`)
-        case "Reconnect":
-          return fail("the connection was lost")
-        case "WakeAt":
-          run(
-            "tick",
-            Effect.sleep(Math.max(0, output.at - clock.currentTimeMillisUnsafe())).pipe(
-              Effect.andThen(Effect.sync(() => feed({ _tag: "Tick" })))
-            )
-          )
-          return
-      }
-    }
-
-    socket.on("message", (data: Buffer, isBinary: boolean) =>
-      feed({ _tag: "Frame", kind: isBinary ? "binary" : "text", bytes: new Uint8Array(data) })
+    const client = new RunningClient(
+      socket,
+      options.client,
+      () => clock.currentTimeMillisUnsafe(),
+      (ms, tick) => run("tick", Effect.andThen(Effect.sleep(ms), Effect.sync(tick)))
     )
-    for (const kind of ["ping", "pong"] as const) {
-      socket.on(kind, (data: Buffer) => feed({ _tag: "Frame", kind, bytes: new Uint8Array(data) }))
-    }
-    socket.on("close", () => feed({ _tag: "Closed" }))
-    socket.on("error", (error) => fail(error.message))
-    feed({ _tag: "Start" })
-
-    const expect = <A>(what: string, pick: (event: ClientEvent) => A | undefined): Effect.Effect<A, ClientFailed> =>
-      Effect.callback<A, ClientFailed>((resume) => {
-        const stop = (): void => {
-          listeners.delete(listener)
-          failed.delete(onFailed)
-        }
-        const listener = (event: ClientEvent): void => {
-          const picked = pick(event)
-          if (picked === undefined) return
-          stop()
-          resume(Effect.succeed(picked))
-        }
-        const onFailed = (): void => {
-          stop()
-          resume(Effect.fail(new ClientFailed({ detail: `waiting for ${what}: ${failure ?? ""}` })))
-        }
-        if (failure !== undefined) return onFailed()
-        listeners.add(listener)
-        failed.add(onFailed)
-        return Effect.sync(stop)
-      }).pipe(
-        Effect.timeoutOrElse({
-          duration: { minutes: boundMinutes },
-          orElse: () => Effect.fail(new ClientFailed({ detail: `${what} did not come within ${boundMinutes} minutes` }))
-        })
-      )
-
-    const tell = (request: ClientRequest): void => feed({ _tag: "Do", request })
-    return {
-      tell,
-      expect,
-      ask: (request, pick) =>
-        Effect.gen(function* () {
-          const answer = yield* Effect.forkChild(expect(`the answer to ${request._tag}`, pick), {
-            startImmediately: true
-          })
-          tell(request)
-          return yield* Fiber.join(answer)
-        }),
-      listen: (listener) =>
-        Effect.acquireRelease(
-          Effect.sync(() => void listeners.add(listener)),
-          () => Effect.sync(() => void listeners.delete(listener))
-        ),
-      failure: () => failure
-    }
+    client.start()
+    return client
   })
 
 /** The WebSocket of a client, for who speaks on it himself. */

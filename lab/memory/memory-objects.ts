@@ -91,6 +91,13 @@ const isSelected = (object: KubeObject, selection: Selection | undefined): boole
   })
 }
 
+/** Where and when an object is created. */
+export interface NewPlace {
+  readonly namespace: string | undefined
+  /** Epoch ms. */
+  readonly now: number
+}
+
 /**
  * The objects of one API server. Versions and uids are counted, time is an argument. The promises that controllers rely
  * on are kept: resourceVersion and uid preconditions, no event for a write without effect, the status subresource,
@@ -182,8 +189,13 @@ export class MemoryObjects {
     return [...(this.#objects.get(collectionOf(ref))?.values() ?? [])]
   }
 
-  /** Creates or changes an object without any precondition; `change` is merged into it, status included. */
-  write(ref: ResourceRef, name: string, change: object, namespace?: string, now = 0): KubeObject {
+  /**
+   * Creates or changes an object without any precondition; `change` is merged into it, status included.
+   *
+   * @param place its namespace, or that with the time of its creation, epoch ms
+   */
+  write(ref: ResourceRef, name: string, change: object, place?: string | NewPlace): KubeObject {
+    const { namespace, now } = typeof place === "object" ? place : { namespace: place, now: 0 }
     const known = this.peek(ref, name, namespace)
     return known === undefined
       ? this.#create(ref, merged({ metadata: { name } }, change) as KubeObject, namespace, now)

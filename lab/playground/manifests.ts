@@ -143,10 +143,13 @@ export interface OperatorEnvironment {
   readonly agentEnv?: Readonly<Record<string, string>> | undefined
 }
 
-/** The operator as an installation: accounts, permissions, Service, APIService and Deployment. */
-export const operatorManifests = (cluster: PlaygroundCluster, environment: OperatorEnvironment): string => {
-  const labels = { app: "mirrord-operator" }
-  const env: ReadonlyArray<object> = [
+/** A variable of the operator; none if it has no value. */
+const variable = (name: string, value: string | undefined): ReadonlyArray<object> =>
+  value === undefined ? [] : [{ name, value }]
+
+const operatorVariables = (environment: OperatorEnvironment): ReadonlyArray<object> => {
+  const { agentEnv, branchEngines = ["pg"] as const, findsClusters, hasBranches } = environment
+  return [
     { name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
     { name: "OPERATOR_ADDR", value: `$(POD_IP):${operatorPort}` },
     { name: "OPERATOR_POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
@@ -156,118 +159,122 @@ export const operatorManifests = (cluster: PlaygroundCluster, environment: Opera
     { name: "OPERATOR_INJECT_SESSION_KEY_HEADER", value: "true" },
     { name: "OPERATOR_AGENT_CONNECTION_TLS", value: String(environment.agentTls) },
     { name: "KUBECONFIG", value: environment.kubeconfig },
-    ...(environment.agentFile === undefined ? [] : [{ name: "OPERATOR_AGENT_CONFIG", value: environment.agentFile }]),
-    ...(environment.agentEnv === undefined
-      ? []
-      : [{ name: "OPERATOR_AGENT_EXTRA_ENV", value: JSON.stringify(environment.agentEnv) }]),
-    ...(environment.multiClusterFile === undefined
-      ? []
-      : [{ name: "MIRRORD_MULTICLUSTER_CONFIG", value: environment.multiClusterFile }]),
-    ...(environment.clustersFile === undefined
-      ? []
-      : [{ name: "MIRRORD_CLUSTERS_CONFIG", value: environment.clustersFile }]),
-    ...(environment.hasBranches === true ? (environment.branchEngines ?? (["pg"] as const)) : []).map((engine) => ({
+    ...variable("OPERATOR_AGENT_CONFIG", environment.agentFile),
+    ...variable("OPERATOR_AGENT_EXTRA_ENV", agentEnv === undefined ? undefined : JSON.stringify(agentEnv)),
+    ...variable("MIRRORD_MULTICLUSTER_CONFIG", environment.multiClusterFile),
+    ...variable("MIRRORD_CLUSTERS_CONFIG", environment.clustersFile),
+    ...(hasBranches === true ? branchEngines : []).map((engine) => ({
       name: `OPERATOR_${engine.toUpperCase()}_BRANCHING`,
       value: "true"
     })),
-    ...(environment.findsClusters === true
-      ? [{ name: "OPERATOR_MULTI_CLUSTER_PROVIDERS", value: "kubeconfigSecrets" }]
-      : [])
+    ...variable("OPERATOR_MULTI_CLUSTER_PROVIDERS", findsClusters === true ? "kubeconfigSecrets" : undefined)
   ]
-  return documents([
-    role("ClusterRole", "mirrord-operator", [
-      ...operatorRules(cluster.isPrimary, cluster.hasWorkload),
-      ...(environment.hasBranches === true ? branchRules : [])
-    ]),
-    binding("ClusterRoleBinding", "mirrord-operator", "mirrord-operator"),
-    role(
-      "Role",
-      "mirrord-operator",
-      [
-        rule("", ["secrets"], ["get", "list", "watch", "create"]),
-        rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"]),
-        rule("batch", ["jobs"], ["create", "delete", "patch"]),
-        rule("coordination.k8s.io", ["leases"], ["get", "watch", "create", "patch"]),
-        rule("", ["pods"], ["patch"])
-      ],
-      operatorNamespace
-    ),
-    binding("RoleBinding", "mirrord-operator", "mirrord-operator", operatorNamespace),
-    role(
-      "Role",
-      "mirrord-operator-front-proxy",
-      [
-        {
-          apiGroups: [""],
-          resources: ["configmaps"],
-          resourceNames: ["extension-apiserver-authentication"],
-          verbs: ["list", "watch"]
-        }
-      ],
-      "kube-system"
-    ),
-    binding("RoleBinding", "mirrord-operator-front-proxy", "mirrord-operator", "kube-system"),
-    // Events about cluster-wide objects are all in this namespace.
-    role("Role", "mirrord-operator-events", [rule("", ["events"], ["create", "patch"])], eventNamespace),
-    binding("RoleBinding", "mirrord-operator-events", "mirrord-operator", eventNamespace),
-    role("ClusterRole", "mirrord-operator-envoy", [
-      ...envoyRules,
-      ...(environment.hasBranches === true ? orderRules : [])
-    ]),
-    binding("ClusterRoleBinding", "mirrord-operator-envoy", "mirrord-operator-envoy"),
-    {
-      apiVersion: "v1",
-      kind: "Service",
-      metadata: { name: "mirrord-operator", namespace: operatorNamespace },
-      spec: {
-        selector: { ...labels, [leaderLabel]: "true" },
-        ports: [{ name: "https", port: 443, targetPort: operatorPort }]
+}
+
+/** The operator as an installation: accounts, permissions, Service, APIService and Deployment. */
+export const operatorManifests = (cluster: PlaygroundCluster, environment: OperatorEnvironment): string =>
+  documents([
+    ...operatorRights(cluster, environment.hasBranches === true),
+    ...operatorApi,
+    operatorDeployment(environment)
+  ])
+
+const operatorRights = (cluster: PlaygroundCluster, hasBranches: boolean): ReadonlyArray<object> => [
+  role("ClusterRole", "mirrord-operator", [
+    ...operatorRules(cluster.isPrimary, cluster.hasWorkload),
+    ...(hasBranches ? branchRules : [])
+  ]),
+  binding("ClusterRoleBinding", "mirrord-operator", "mirrord-operator"),
+  role(
+    "Role",
+    "mirrord-operator",
+    [
+      rule("", ["secrets"], ["get", "list", "watch", "create"]),
+      rule("", ["configmaps"], ["get", "list", "watch", "create", "patch"]),
+      rule("batch", ["jobs"], ["create", "delete", "patch"]),
+      rule("coordination.k8s.io", ["leases"], ["get", "watch", "create", "patch"]),
+      rule("", ["pods"], ["patch"])
+    ],
+    operatorNamespace
+  ),
+  binding("RoleBinding", "mirrord-operator", "mirrord-operator", operatorNamespace),
+  role(
+    "Role",
+    "mirrord-operator-front-proxy",
+    [
+      {
+        apiGroups: [""],
+        resources: ["configmaps"],
+        resourceNames: ["extension-apiserver-authentication"],
+        verbs: ["list", "watch"]
       }
-    },
-    {
-      apiVersion: "apiregistration.k8s.io/v1",
-      kind: "APIService",
-      metadata: { name: "v1.operator.metalbear.co" },
+    ],
+    "kube-system"
+  ),
+  binding("RoleBinding", "mirrord-operator-front-proxy", "mirrord-operator", "kube-system"),
+  // Events about cluster-wide objects are all in this namespace.
+  role("Role", "mirrord-operator-events", [rule("", ["events"], ["create", "patch"])], eventNamespace),
+  binding("RoleBinding", "mirrord-operator-events", "mirrord-operator", eventNamespace),
+  role("ClusterRole", "mirrord-operator-envoy", [...envoyRules, ...(hasBranches ? orderRules : [])]),
+  binding("ClusterRoleBinding", "mirrord-operator-envoy", "mirrord-operator-envoy")
+]
+
+const labels = { app: "mirrord-operator" }
+
+const operatorApi: ReadonlyArray<object> = [
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "mirrord-operator", namespace: operatorNamespace },
+    spec: {
+      selector: { ...labels, [leaderLabel]: "true" },
+      ports: [{ name: "https", port: 443, targetPort: operatorPort }]
+    }
+  },
+  {
+    apiVersion: "apiregistration.k8s.io/v1",
+    kind: "APIService",
+    metadata: { name: "v1.operator.metalbear.co" },
+    spec: {
+      group: "operator.metalbear.co",
+      version: "v1",
+      groupPriorityMinimum: 1000,
+      versionPriority: 15,
+      insecureSkipTLSVerify: true,
+      service: { name: "mirrord-operator", namespace: operatorNamespace, port: 443 }
+    }
+  }
+]
+
+const operatorDeployment = (environment: OperatorEnvironment): object => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name: "mirrord-operator", namespace: operatorNamespace, labels },
+  spec: {
+    replicas: environment.replicas ?? 1,
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
       spec: {
-        group: "operator.metalbear.co",
-        version: "v1",
-        groupPriorityMinimum: 1000,
-        versionPriority: 15,
-        insecureSkipTLSVerify: true,
-        service: { name: "mirrord-operator", namespace: operatorNamespace, port: 443 }
-      }
-    },
-    {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { name: "mirrord-operator", namespace: operatorNamespace, labels },
-      spec: {
-        replicas: environment.replicas ?? 1,
-        selector: { matchLabels: labels },
-        template: {
-          metadata: { labels },
-          spec: {
-            terminationGracePeriodSeconds: 10,
-            containers: [
-              {
-                name: "mirrord-operator",
-                image: images.operator,
-                env,
-                ports: [{ name: "https", containerPort: operatorPort }],
-                readinessProbe: {
-                  httpGet: { path: "/readyz/serving", port: operatorPort, scheme: "HTTPS" },
-                  periodSeconds: 1,
-                  // On a loaded machine an operator may be slow to answer, and serves all the same.
-                  timeoutSeconds: 60
-                }
-              }
-            ]
+        terminationGracePeriodSeconds: 10,
+        containers: [
+          {
+            name: "mirrord-operator",
+            image: images.operator,
+            env: operatorVariables(environment),
+            ports: [{ name: "https", containerPort: operatorPort }],
+            readinessProbe: {
+              httpGet: { path: "/readyz/serving", port: operatorPort, scheme: "HTTPS" },
+              periodSeconds: 1,
+              // On a loaded machine an operator may be slow to answer, and serves all the same.
+              timeoutSeconds: 60
+            }
           }
-        }
+        ]
       }
     }
-  ])
-}
+  }
+})
 
 /** Namespace and accounts, which must exist before the operator's kubeconfig can be written. */
 export const accountManifests = (): string =>

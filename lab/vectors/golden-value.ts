@@ -35,17 +35,52 @@ const renderVariant = (variant: Variant, value: Readonly<Record<string, unknown>
   return { $: variant.name, ...Object.fromEntries(entries) }
 }
 
+const renderStruct = (shape: Extract<Shape, { readonly kind: "struct" }>, value: unknown): Json => {
+  const struct = value as Readonly<Record<string, unknown>>
+  if (isSocketAddr(shape)) {
+    const address = String(struct["ip"])
+    return `${address.includes(":") ? `[${address}]` : address}:${String(struct["port"])}`
+  }
+  return Object.fromEntries(
+    shape.fields.map(({ name, shape: field }) => [snakeCase(name), render(field, struct[name])])
+  )
+}
+
+const renderResult = (shape: Extract<Shape, { readonly kind: "result" }>, value: unknown): Json => {
+  const result = value as { readonly _tag: string; readonly value?: unknown; readonly error?: unknown }
+  return result._tag === "Ok" ? { ok: render(shape.ok, result.value) } : { err: render(shape.err, result.error) }
+}
+
+const renderEnum = (shape: Extract<Shape, { readonly kind: "enum" }>, value: unknown): Json => {
+  const tagged = value as Readonly<Record<string, unknown>>
+  const variant = shape.variants.find(({ name }) => name === tagged["_tag"])
+  return variant === undefined ? null : renderVariant(variant, tagged)
+}
+
 /** Renders a decoded value, which must be one that the shape's decoder makes. */
 export const render = (shape: Shape, value: unknown): Json => {
   switch (shape.kind) {
-    case "u8":
-    case "u16":
-    case "u32":
-    case "i32":
-    case "status":
-      return value as number
-    case "bool":
-      return value as boolean
+    case "option":
+      return value === null ? null : { some: render(shape.of, value) }
+    case "result":
+      return renderResult(shape, value)
+    case "list":
+    case "array":
+      return (value as ReadonlyArray<unknown>).map((item) => render(shape.of, item))
+    case "struct":
+      return renderStruct(shape, value)
+    case "enum":
+      return renderEnum(shape, value)
+    case "lazy":
+      return render(shape.force(), value)
+    default:
+      return renderPlain(shape.kind, value)
+  }
+}
+
+/** A number or a text as JSON has it, or as text where JSON has no such number. */
+const renderPlain = (kind: PlainKind, value: unknown): Json => {
+  switch (kind) {
     case "u64":
     case "u128":
     case "i64":
@@ -54,40 +89,15 @@ export const render = (shape: Shape, value: unknown): Json => {
       return { bytes: hex(value as Uint8Array) }
     case "unit":
       return null
-    case "ip":
-    case "text":
-      return value as string
     case "headers":
       return (value as ReadonlyArray<readonly [string, Uint8Array]>).map(([name, bytes]) => [name, headerValue(bytes)])
-    case "option":
-      return value === null ? null : { some: render(shape.of, value) }
-    case "result": {
-      const result = value as { readonly _tag: string; readonly value?: unknown; readonly error?: unknown }
-      return result._tag === "Ok" ? { ok: render(shape.ok, result.value) } : { err: render(shape.err, result.error) }
-    }
-    case "list":
-    case "array":
-      return (value as ReadonlyArray<unknown>).map((item) => render(shape.of, item))
     case "textSet":
       return [...(value as ReadonlySet<string>)].sort(byUtf8)
     case "textMap":
       return [...(value as ReadonlyMap<string, string>)].sort(([a], [b]) => byUtf8(a, b))
-    case "struct": {
-      const struct = value as Readonly<Record<string, unknown>>
-      if (isSocketAddr(shape)) {
-        const address = String(struct["ip"])
-        return `${address.includes(":") ? `[${address}]` : address}:${String(struct["port"])}`
-      }
-      return Object.fromEntries(
-        shape.fields.map(({ name, shape: field }) => [snakeCase(name), render(field, struct[name])])
-      )
-    }
-    case "enum": {
-      const tagged = value as Readonly<Record<string, unknown>>
-      const variant = shape.variants.find(({ name }) => name === tagged["_tag"])
-      return variant === undefined ? null : renderVariant(variant, tagged)
-    }
-    case "lazy":
-      return render(shape.force(), value)
+    default:
+      return value as number | boolean | string
   }
 }
+
+type PlainKind = Exclude<Shape["kind"], "option" | "result" | "list" | "array" | "struct" | "enum" | "lazy">

@@ -161,50 +161,63 @@ const tryEncode = <T>(codec: Codec<T>, value: T): Uint8Array | string => {
   }
 }
 
-const checkAs = <T>(vector: Vector, codec: Codec<T>, shape: TypedShape<T>): ReadonlyArray<string> => {
-  const { bytes, expect } = vector
+const outcomeOf = <T>(decoded: ReturnType<Codec<T>["decode"]>): string => {
+  switch (decoded._tag) {
+    case "Invalid":
+      return `invalid: ${decoded.error.path} at byte ${decoded.error.offset}: ${decoded.error.message}`
+    case "Decoded":
+      return `a message of ${decoded.used} bytes`
+    default:
+      return "incomplete"
+  }
+}
+
+type Expected = Extract<Vector["expect"], { readonly value: unknown }>
+
+const checkAs = <T>({ bytes, expect }: Vector, codec: Codec<T>, shape: TypedShape<T>): ReadonlyArray<string> => {
   const decoded = codec.decode(bytes)
   const walked = skip(codec.name, shape, bytes)
-  const outcome =
-    decoded._tag === "Invalid"
-      ? `invalid: ${decoded.error.path} at byte ${decoded.error.offset}: ${decoded.error.message}`
-      : decoded._tag === "Decoded"
-        ? `a message of ${decoded.used} bytes`
-        : "incomplete"
   if (expect._tag === "Refused") {
     const problems: Array<string> = []
-    if (decoded._tag.toLowerCase() !== expect.why) problems.push(`decoding: expected ${expect.why}, found ${outcome}`)
+    if (decoded._tag.toLowerCase() !== expect.why)
+      problems.push(`decoding: expected ${expect.why}, found ${outcomeOf(decoded)}`)
     // The skipper looks only at what decides about lengths. So it may accept an invalid message, but never an
     // unfinished one.
     if (expect.why === "incomplete" && walked._tag !== "Incomplete")
       problems.push(`skipping: expected incomplete, found ${walked._tag}`)
     return problems
   }
-  if (decoded._tag !== "Decoded") return [`decoding: expected a message, found ${outcome}`]
-  const problems = [
+  if (decoded._tag !== "Decoded") return [`decoding: expected a message, found ${outcomeOf(decoded)}`]
+  const foundEnd = walked._tag === "End" ? `byte ${walked.offset}` : walked._tag
+  return [
     difference(expect.value, render(shape, decoded.value)),
     decoded.used === expect.used
       ? undefined
       : `decoding: expected ${expect.used} bytes to be used, found ${decoded.used}`,
     walked._tag === "End" && walked.offset === expect.used
       ? undefined
-      : `skipping: expected the end at byte ${expect.used}, ` +
-        `found ${walked._tag === "End" ? `byte ${walked.offset}` : walked._tag}`
+      : `skipping: expected the end at byte ${expect.used}, found ${foundEnd}`,
+    ...checkEncoding(expect, codec, shape, tryEncode(codec, decoded.value))
+  ].filter((problem) => problem !== undefined)
+}
+
+const checkEncoding = <T>(
+  expect: Expected,
+  codec: Codec<T>,
+  shape: TypedShape<T>,
+  encoded: Uint8Array | string
+): ReadonlyArray<string | undefined> => {
+  if (typeof encoded === "string") return [encoded]
+  if (!expect.unordered) return [hexDifference("encoding", expect.canonical, encoded)]
+  const redecoded = codec.decode(encoded)
+  return [
+    redecoded._tag === "Decoded"
+      ? difference(expect.value, render(shape, redecoded.value), "encoded value")
+      : `encoding: gives ${redecoded._tag}`,
+    encoded.length === expect.canonical.length
+      ? undefined
+      : `encoding: expected ${expect.canonical.length} bytes, found ${encoded.length}`
   ]
-  const encoded = tryEncode(codec, decoded.value)
-  if (typeof encoded === "string") return [...problems.filter((problem) => problem !== undefined), encoded]
-  if (expect.unordered) {
-    const redecoded = codec.decode(encoded)
-    problems.push(
-      redecoded._tag === "Decoded"
-        ? difference(expect.value, render(shape, redecoded.value), "encoded value")
-        : `encoding: gives ${redecoded._tag}`,
-      encoded.length === expect.canonical.length
-        ? undefined
-        : `encoding: expected ${expect.canonical.length} bytes, found ${encoded.length}`
-    )
-  } else problems.push(hexDifference("encoding", expect.canonical, encoded))
-  return problems.filter((problem) => problem !== undefined)
 }
 
 /** Differences between the codec and the vector; empty if there are none. */

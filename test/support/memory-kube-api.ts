@@ -84,7 +84,7 @@ export class MemoryKubeApi implements KubeApi {
   }
 
   write(ref: ResourceRef, name: string, change: object, namespace?: string, now = 0): KubeObject {
-    return this.objects.write(ref, name, change, namespace, now)
+    return this.objects.write(ref, name, change, { namespace, now })
   }
 
   erase(ref: ResourceRef, name: string, namespace?: string): void {

@@ -54,8 +54,7 @@ export class AgentOutgoing {
     channel: "TcpOutgoing" | "UdpOutgoing",
     output: AgentOutput,
     dial: Dial,
-    after: After,
-    limits = outgoingLimits
+    { after, limits = outgoingLimits }: { readonly after: After; readonly limits?: OutgoingLimits }
   ) {
     this.#channel = channel
     this.#output = output

@@ -223,16 +223,13 @@ export const startControlPlane = async (options: ControlPlaneOptions): Promise<C
   }
 }
 
-const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
-  const { apiServerFlags = [], audit = false, name, programs, serviceAccounts = false } = options
-  const { serviceRange = "127.96.0.0/16" } = options
-  const directory = await mkdtemp(join(tmpdir(), `braid-kubernetes-${name}-`))
+/** The files of a control plane's certificates and keys, and what is signed with them. */
+const writeIdentities = async (directory: string) => {
   const now = (): number => Date.now()
   const [authority, frontProxy] = await Promise.all([
     createAuthority("kubernetes", now),
     createAuthority("front-proxy", now)
   ])
-  const [port = 0, etcdPort = 0, etcdPeerPort = 0, managerPort = 0] = await freePorts(4)
   const write = async (file: string, content: string): Promise<string> => {
     const path = join(directory, file)
     await writeFile(path, content, { mode: 0o600 })
@@ -246,53 +243,79 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     const { certPem, keyPem } = await issuer.issue(request)
     return { certPem, keyPem, cert: await write(`${file}.crt`, certPem), key: await write(`${file}.key`, keyPem) }
   }
-  const ca = await write("ca.crt", authority.caPem)
-  const frontProxyCa = await write(files.frontProxyCa, frontProxy.caPem)
-  const serving = await pair("apiserver", authority, {
-    commonName: "kube-apiserver",
-    sans: [
-      { type: "ip", value: "127.0.0.1" },
-      ...["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"].map(
-        (value) => ({ type: "dns", value }) as const
-      )
-    ]
-  })
-  const proxy = await pair(files.frontProxyClient, frontProxy, { commonName: "front-proxy-client" })
-  const adminPair = await pair("admin", authority, {
-    commonName: "kubernetes-admin",
-    organizations: ["system:masters"]
-  })
   const accountKeys = generateKeyPairSync("rsa", {
     modulusLength: 2048,
     publicKeyEncoding: { type: "spki", format: "pem" },
     privateKeyEncoding: { type: "pkcs8", format: "pem" }
   })
-  const accountKey = await write(files.accountKey, accountKeys.privateKey)
-  const accountPublicKey = await write("service-accounts.pub", accountKeys.publicKey)
+  const names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
+  return {
+    authority,
+    write,
+    ca: await write("ca.crt", authority.caPem),
+    frontProxyCa: await write(files.frontProxyCa, frontProxy.caPem),
+    serving: await pair("apiserver", authority, {
+      commonName: "kube-apiserver",
+      sans: [{ type: "ip", value: "127.0.0.1" }, ...names.map((value) => ({ type: "dns", value }) as const)]
+    }),
+    proxy: await pair(files.frontProxyClient, frontProxy, { commonName: "front-proxy-client" }),
+    admin: await pair("admin", authority, { commonName: "kubernetes-admin", organizations: ["system:masters"] }),
+    accountKey: await write(files.accountKey, accountKeys.privateKey),
+    accountPublicKey: await write("service-accounts.pub", accountKeys.publicKey)
+  }
+}
+
+type Identities = Awaited<ReturnType<typeof writeIdentities>>
+
+/** The settings of the programs of one control plane. */
+interface Setup {
+  readonly options: ControlPlaneOptions
+  readonly directory: string
+  readonly identities: Identities
+  readonly ports: { readonly server: number; readonly etcd: number; readonly peer: number; readonly manager: number }
+  readonly server: string
+  readonly etcdUrl: string
+  readonly kubeconfigPath: string
+  readonly auditLog: string
+}
+
+const setUp = async (options: ControlPlaneOptions): Promise<Setup> => {
+  const { name } = options
+  const directory = await mkdtemp(join(tmpdir(), `braid-kubernetes-${name}-`))
+  const identities = await writeIdentities(directory)
+  const [port = 0, etcd = 0, peer = 0, manager = 0] = await freePorts(4)
   const server = `https://127.0.0.1:${port}`
+  const { admin: credentials, authority, write } = identities
   const kubeconfigPath = await write(
     "admin.kubeconfig",
-    kubeconfigYaml({ cluster: name, server, caPem: authority.caPem, user: "kubernetes-admin", credentials: adminPair })
+    kubeconfigYaml({ cluster: name, server, caPem: authority.caPem, user: "kubernetes-admin", credentials })
   )
-  const admin: ClientCertificate = { cert: adminPair.certPem, key: adminPair.keyPem }
-  const askServer = (path: string) => ask(server, authority.caPem, admin, path)
   const auditLog = join(directory, "audit.log")
-  const policy = await write("audit-policy.yaml", JSON.stringify(auditPolicy))
-  const etcdUrl = `http://127.0.0.1:${etcdPort}`
+  const etcdUrl = `http://127.0.0.1:${etcd}`
+  const ports = { server: port, etcd, peer, manager }
+  return { options, directory, identities, ports, server, etcdUrl, kubeconfigPath, auditLog }
+}
 
-  const etcd = new Program("etcd", programs, directory, [
+const makeEtcd = ({ directory, etcdUrl, options, ports }: Setup): Program =>
+  new Program("etcd", options.programs, directory, [
     `--data-dir=${join(directory, "etcd")}`,
     `--listen-client-urls=${etcdUrl}`,
     `--advertise-client-urls=${etcdUrl}`,
-    `--listen-peer-urls=http://127.0.0.1:${etcdPeerPort}`,
+    `--listen-peer-urls=http://127.0.0.1:${ports.peer}`,
     "--unsafe-no-fsync"
   ])
-  const apiServer = new Program("kube-apiserver", programs, directory, [
+
+const makeApiServer = async (setup: Setup): Promise<Program> => {
+  const { auditLog, directory, etcdUrl, identities, options, ports } = setup
+  const { apiServerFlags = [], audit = false, serviceAccounts = false, serviceRange = "127.96.0.0/16" } = options
+  const { ca, proxy, serving } = identities
+  const policy = await identities.write("audit-policy.yaml", JSON.stringify(auditPolicy))
+  return new Program("kube-apiserver", options.programs, directory, [
     `--etcd-servers=${etcdUrl}`,
     "--bind-address=127.0.0.1",
     // An address for documentation (RFC 5737), which nobody dials: a machine without a network has none of its own.
     "--advertise-address=192.0.2.1",
-    `--secure-port=${port}`,
+    `--secure-port=${ports.server}`,
     `--tls-cert-file=${serving.cert}`,
     `--tls-private-key-file=${serving.key}`,
     `--client-ca-file=${ca}`,
@@ -303,9 +326,9 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     ...(audit ? [`--audit-policy-file=${policy}`, `--audit-log-path=${auditLog}`] : []),
     `--service-cluster-ip-range=${serviceRange}`,
     `--service-account-issuer=${tokenIssuer}`,
-    `--service-account-key-file=${accountPublicKey}`,
-    `--service-account-signing-key-file=${accountKey}`,
-    `--requestheader-client-ca-file=${frontProxyCa}`,
+    `--service-account-key-file=${identities.accountPublicKey}`,
+    `--service-account-signing-key-file=${identities.accountKey}`,
+    `--requestheader-client-ca-file=${identities.frontProxyCa}`,
     "--requestheader-allowed-names=front-proxy-client",
     "--requestheader-username-headers=X-Remote-User",
     "--requestheader-uid-headers=X-Remote-Uid",
@@ -315,86 +338,122 @@ const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> =>
     `--proxy-client-key-file=${proxy.key}`,
     ...apiServerFlags
   ])
-  const manager = new Program("kube-controller-manager", programs, directory, [
+}
+
+const makeManager = ({ directory, identities, kubeconfigPath, options, ports }: Setup): Program =>
+  new Program("kube-controller-manager", options.programs, directory, [
     `--kubeconfig=${kubeconfigPath}`,
     "--bind-address=127.0.0.1",
-    `--secure-port=${managerPort}`,
-    `--tls-cert-file=${serving.cert}`,
-    `--tls-private-key-file=${serving.key}`,
+    `--secure-port=${ports.manager}`,
+    `--tls-cert-file=${identities.serving.cert}`,
+    `--tls-private-key-file=${identities.serving.key}`,
     "--leader-elect=false",
     // The stand-in kubelet sends no heartbeats. How the node lifecycle treats a stalled node is not tested here.
     "--controllers=*,-node-lifecycle-controller,-taint-eviction-controller",
-    `--root-ca-file=${ca}`,
-    `--service-account-private-key-file=${accountKey}`
+    `--root-ca-file=${identities.ca}`,
+    `--service-account-private-key-file=${identities.accountKey}`
   ])
 
-  const close = async (): Promise<void> => {
-    await Promise.all([manager.stop(), apiServer.stop(), etcd.stop()])
-    await rm(directory, { recursive: true, force: true })
+/** The programs of one control plane. */
+class PlanePrograms {
+  readonly apiServer: Program
+  readonly admin: ClientCertificate
+  readonly #setup: Setup
+  readonly #etcd: Program
+  readonly #manager: Program
+
+  constructor(setup: Setup, apiServer: Program) {
+    const { certPem: cert, keyPem: key } = setup.identities.admin
+    this.#setup = setup
+    this.admin = { cert, key }
+    this.#etcd = makeEtcd(setup)
+    this.apiServer = apiServer
+    this.#manager = makeManager(setup)
   }
-  const startApiServer = async (): Promise<void> => {
-    apiServer.start()
-    await apiServer.until(async () => (await askServer("/readyz")).text === "ok")
+
+  /** The API server's answer to the administrator. */
+  ask(path: string, server = this.#setup.server): ReturnType<typeof ask> {
+    return ask(server, this.#setup.identities.authority.caPem, this.admin, path)
   }
-  const startManager = async (): Promise<void> => {
-    manager.start()
-    await manager.until(
-      async () => (await ask(`https://127.0.0.1:${managerPort}`, authority.caPem, admin, "/healthz")).text === "ok"
+
+  async start(): Promise<void> {
+    const { etcdUrl } = this.#setup
+    this.#etcd.start()
+    await this.#etcd.until(async () => (await fetch(`${etcdUrl}/readyz`)).ok)
+    await this.#startServers()
+    await this.#manager.until(
+      async () => (await this.ask("/api/v1/namespaces/default/serviceaccounts/default")).code === 200
     )
   }
-  try {
-    etcd.start()
-    await etcd.until(async () => (await fetch(`${etcdUrl}/readyz`)).ok)
-    await startApiServer()
-    await startManager()
-    await manager.until(
-      async () => (await askServer("/api/v1/namespaces/default/serviceaccounts/default")).code === 200
-    )
-  } catch (error) {
-    await close()
-    throw error
+
+  async #startServers(): Promise<void> {
+    this.apiServer.start()
+    await this.apiServer.until(async () => (await this.ask("/readyz")).text === "ok")
+    const manager = `https://127.0.0.1:${this.#setup.ports.manager}`
+    this.#manager.start()
+    await this.#manager.until(async () => (await this.ask("/healthz", manager)).text === "ok")
   }
-  const kubectl = async (args: ReadonlyArray<string>, input = ""): Promise<string> => {
-    // Otherwise what a server of an earlier cluster at the same port serves would be taken for what this one does.
-    const env = { ...process.env, KUBECACHEDIR: join(directory, "kube-cache") }
-    const running = promisify(execFile)(programs.kubectl, [`--kubeconfig=${kubeconfigPath}`, ...args], { env })
-    running.child.stdin?.end(input)
-    return (await running).stdout
-  }
+
   /**
    * Controllers without a server would ask again ever more rarely, and so make no pod for the first minute of the next
    * server. With several replicas they lose their lease and end instead, as here.
    */
-  const stop = async (): Promise<void> => {
-    await Promise.all([manager.stop(), apiServer.stop()])
+  async stop(): Promise<void> {
+    await Promise.all([this.#manager.stop(), this.apiServer.stop()])
   }
-  const restart = async (): Promise<void> => {
-    await stop()
-    await startApiServer()
-    await startManager()
+
+  async restart(): Promise<void> {
+    await this.stop()
+    await this.#startServers()
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.stop(), this.#etcd.stop()])
+    await rm(this.#setup.directory, { recursive: true, force: true })
+  }
+}
+
+const kubectl = async (setup: Setup, args: ReadonlyArray<string>, input = ""): Promise<string> => {
+  // Otherwise what a server of an earlier cluster at the same port serves would be taken for what this one does.
+  const env = { ...process.env, KUBECACHEDIR: join(setup.directory, "kube-cache") }
+  const words = [`--kubeconfig=${setup.kubeconfigPath}`, ...args]
+  const running = promisify(execFile)(setup.options.programs.kubectl, words, { env })
+  running.child.stdin?.end(input)
+  return (await running).stdout
+}
+
+const startOnce = async (options: ControlPlaneOptions): Promise<ControlPlane> => {
+  const setup = await setUp(options)
+  const { authority } = setup.identities
+  const programs = new PlanePrograms(setup, await makeApiServer(setup))
+  try {
+    await programs.start()
+  } catch (error) {
+    await programs.close()
+    throw error
   }
   return {
-    server,
+    server: setup.server,
     caPem: authority.caPem,
-    admin,
-    kubeconfigPath,
-    directory,
-    etcdUrl,
-    auditLog,
+    admin: programs.admin,
+    kubeconfigPath: setup.kubeconfigPath,
+    directory: setup.directory,
+    etcdUrl: setup.etcdUrl,
+    auditLog: setup.auditLog,
     credentialsFor: async (commonName, organizations) => {
       const { certPem, keyPem } = await authority.issue({ commonName, organizations })
       return { cert: certPem, key: keyPem }
     },
-    stop,
-    restart,
+    stop: () => programs.stop(),
+    restart: () => programs.restart(),
     apply: async (yaml) => {
-      await kubectl(["apply", "--server-side", "-f", "-"], yaml)
-      await apiServer.until(async () =>
-        areEstablished((await askServer("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")).text)
+      await kubectl(setup, ["apply", "--server-side", "-f", "-"], yaml)
+      await programs.apiServer.until(async () =>
+        areEstablished((await programs.ask("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")).text)
       )
     },
     tokenOf: async (namespace, account) =>
-      (await kubectl(["create", "token", account, "--namespace", namespace])).trim(),
-    close
+      (await kubectl(setup, ["create", "token", account, "--namespace", namespace])).trim(),
+    close: () => programs.close()
   }
 }

@@ -98,104 +98,138 @@ export interface MirroredCluster {
   readonly awaitSessions: (isPrimary: boolean) => Effect.Effect<void>
 }
 
+const pathOf = (object: KubeObject): string => `${object.metadata.namespace ?? ""}/${nameOf(object)}`
+
+/** The collections that are mirrored, and reads from them. */
+class Mirror implements Pick<NodeStore, "get" | "list" | "watch"> {
+  readonly #collections = new Map(
+    [...builtIn, clusterSessions, multiClusterSessions].map((mirrored) => [
+      keyOf(mirrored.ref),
+      new Collection(mirrored)
+    ])
+  )
+
+  collection(ref: ResourceRef): Collection {
+    const found = this.#collections.get(keyOf(ref))
+    if (found === undefined) throw new Error(`${keyOf(ref)} is not mirrored here`)
+    return found
+  }
+
+  /** Begins to follow the collections until the scope ends. */
+  follow(api: port.KubeApi): Effect.Effect<void, never, Scope.Scope> {
+    return Effect.forEach(
+      this.#collections.values(),
+      (watched) => {
+        const changed = (object: port.KubeObject, deleted: boolean, before: port.KubeObject | undefined): void => {
+          const kept = before === undefined ? "ADDED" : "MODIFIED"
+          const event = { type: deleted ? "DELETED" : kept, object: watched.complete(object) } as const
+          for (const listener of watched.listeners) listener(event)
+        }
+        const reflector = makeReflector(api, { ...portRef(watched.kind), keeps: (object) => object }, changed)
+        return Effect.map(reflector, (made) => {
+          watched.reflector = made
+        })
+      },
+      { discard: true }
+    )
+  }
+
+  /** Completes when these kinds have been read. */
+  synced(kinds: ReadonlyArray<Kind>): Effect.Effect<void> {
+    return Effect.forEach(kinds, ({ ref }) => this.collection(ref).reflector?.awaitSynced ?? Effect.void, {
+      discard: true
+    })
+  }
+
+  has({ group, plural: resource, version }: port.ResourceRef, uid: string): boolean {
+    const { reflector } = this.collection({ group, version, resource })
+    return reflector?.all().some(({ metadata }) => metadata.uid === uid) === true
+  }
+
+  readonly get = (ref: ResourceRef, namespace: string | undefined, name: string): KubeObject | undefined => {
+    const source = this.collection(ref)
+    const found = source.reflector?.get(name, source.kind.scope === "Namespaced" ? namespace : undefined)
+    return found === undefined ? undefined : source.complete(found)
+  }
+
+  readonly list: NodeStore["list"] = (ref, options = {}) => {
+    const matches = parseLabelSelector(options.labelSelector)
+    const items = this.collection(ref).all.filter(
+      ({ metadata }) =>
+        (options.namespace === undefined || metadata.namespace === options.namespace) && matches(metadata.labels ?? {})
+    )
+    return { items: items.toSorted((a, b) => (pathOf(a) < pathOf(b) ? -1 : 1)) }
+  }
+
+  readonly watch: NodeStore["watch"] = (ref, _options, listener) => {
+    const { all, listeners } = this.collection(ref)
+    listeners.add(listener)
+    for (const object of all) listener({ type: "ADDED", object })
+    return () => void listeners.delete(listener)
+  }
+}
+
+const register = (api: port.KubeApi, mirror: Mirror, node: object & KubeObject): Effect.Effect<void> => {
+  const isSeen = Effect.sync(() => mirror.get(nodes, undefined, nameOf(node)) !== undefined)
+  return api.create(portRef(mirror.collection(nodes).kind), node).pipe(
+    Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error))),
+    Effect.retry({ while: isWorthAnotherTry, schedule: everyHalfSecond }),
+    Effect.orDie,
+    Effect.andThen(Effect.repeat(isSeen, { until: (seen) => seen, schedule: Schedule.spaced("50 millis") })),
+    Effect.asVoid
+  )
+}
+
+/** Binds a pod to a node; `undefined` if the pod is gone or bound to another node. */
+const bind = (
+  api: port.KubeApi,
+  podKind: Kind,
+  pod: KubeObject,
+  nodeName: string
+): Effect.Effect<KubeObject | undefined> => {
+  const bound: KubeObject = { ...pod, spec: { ...asObject(pod["spec"]), nodeName } }
+  if (at(pod, "spec", "nodeName") === nodeName) return Effect.succeed(bound)
+  const binding = {
+    apiVersion: "v1",
+    kind: "Binding",
+    metadata: { name: nameOf(pod), namespace: namespaceOf(pod), uid: uidOf(pod) },
+    target: { apiVersion: "v1", kind: "Node", name: nodeName }
+  }
+  const ref = portRef({ ...podKind, ref: { ...pods, resource: `pods/${nameOf(pod)}` } }, "/binding")
+  return api.create(ref, binding, namespaceOf(pod)).pipe(
+    Effect.as(bound),
+    Effect.retry({ while: isWorthAnotherTry, schedule: everyHalfSecond }),
+    // The watch tells which of both happened.
+    Effect.catch(() => Effect.succeed(undefined))
+  )
+}
+
 /** The objects of a real cluster that a node, its proxy and the playground look at, and a kubelet's writes. */
 export const mirrorCluster = (api: port.KubeApi): Effect.Effect<MirroredCluster, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const collections = new Map(
-      [...builtIn, clusterSessions, multiClusterSessions].map((mirrored) => [
-        keyOf(mirrored.ref),
-        new Collection(mirrored)
-      ])
-    )
-    const collection = (ref: ResourceRef): Collection => {
-      const found = collections.get(keyOf(ref))
-      if (found === undefined) throw new Error(`${keyOf(ref)} is not mirrored here`)
-      return found
-    }
-    for (const watched of collections.values()) {
-      const changed = (object: port.KubeObject, deleted: boolean, before: port.KubeObject | undefined): void => {
-        const type = deleted ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED"
-        for (const listener of watched.listeners) listener({ type, object: watched.complete(object) })
-      }
-      watched.reflector = yield* makeReflector(api, { ...portRef(watched.kind), keeps: (object) => object }, changed)
-    }
-    const mirrored = (kinds: ReadonlyArray<Kind>): Effect.Effect<void> =>
-      Effect.forEach(kinds, ({ ref }) => collection(ref).reflector?.awaitSynced ?? Effect.void, { discard: true })
-    yield* mirrored(builtIn)
-
-    const get = (ref: ResourceRef, namespace: string | undefined, name: string): KubeObject | undefined => {
-      const source = collection(ref)
-      const found = source.reflector?.get(name, source.kind.scope === "Namespaced" ? namespace : undefined)
-      return found === undefined ? undefined : source.complete(found)
-    }
-    const writer = yield* makeStatusWriter(api, (ref, uid) => {
-      const source = collection({ group: ref.group, version: ref.version, resource: ref.plural })
-      return source.reflector?.all().some(({ metadata }) => metadata.uid === uid) === true
-    })
+    const mirror = new Mirror()
+    yield* mirror.follow(api)
+    yield* mirror.synced(builtIn)
+    const writer = yield* makeStatusWriter(api, (ref, uid) => mirror.has(ref, uid))
     const target = (ref: ResourceRef, object: KubeObject) => {
-      const mirrored = collection(ref).kind
-      const namespace = mirrored.scope === "Namespaced" ? namespaceOf(object) : undefined
-      return { ref: portRef(mirrored), name: nameOf(object), namespace, uid: uidOf(object) }
+      const { kind } = mirror.collection(ref)
+      const namespace = kind.scope === "Namespaced" ? namespaceOf(object) : undefined
+      return { ref: portRef(kind), name: nameOf(object), namespace, uid: uidOf(object) }
     }
     /** By uid: the status that an object was last given. The mirror may show an older status. */
     const given = new Map<string, Readonly<Record<string, unknown>>>()
-    const podKind = collection(pods).kind
-    collection(pods).listeners.add(({ object, type }) => {
+    const { kind: podKind, listeners } = mirror.collection(pods)
+    listeners.add(({ object, type }) => {
       if (type === "DELETED") given.delete(uidOf(object))
     })
-
     const store: NodeStore = {
-      get,
-      list: (ref, options = {}) => {
-        const matches = parseLabelSelector(options.labelSelector)
-        const items = collection(ref).all.filter(
-          ({ metadata }) =>
-            (options.namespace === undefined || metadata.namespace === options.namespace) &&
-            matches(metadata.labels ?? {})
-        )
-        const path = (object: KubeObject): string => `${object.metadata.namespace ?? ""}/${nameOf(object)}`
-        return { items: items.toSorted((a, b) => (path(a) < path(b) ? -1 : 1)) }
-      },
-      watch: (ref, _options, listener) => {
-        const { all, listeners } = collection(ref)
-        listeners.add(listener)
-        for (const object of all) listener({ type: "ADDED", object })
-        return () => void listeners.delete(listener)
-      },
-      register: (node) => {
-        const isSeen = Effect.sync(() => get(nodes, undefined, nameOf(node)) !== undefined)
-        return api.create(portRef(collection(nodes).kind), node).pipe(
-          Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error))),
-          Effect.retry({ while: isWorthAnotherTry, schedule: everyHalfSecond }),
-          Effect.orDie,
-          Effect.andThen(Effect.repeat(isSeen, { until: (seen) => seen, schedule: Schedule.spaced("50 millis") })),
-          Effect.asVoid
-        )
-      },
-      bind: (pod, nodeName) => {
-        const bound: KubeObject = { ...pod, spec: { ...asObject(pod["spec"]), nodeName } }
-        if (at(pod, "spec", "nodeName") === nodeName) return Effect.succeed(bound)
-        const binding = {
-          apiVersion: "v1",
-          kind: "Binding",
-          metadata: { name: nameOf(pod), namespace: namespaceOf(pod), uid: uidOf(pod) },
-          target: { apiVersion: "v1", kind: "Node", name: nodeName }
-        }
-        return api
-          .create(
-            portRef({ ...podKind, ref: { ...pods, resource: `pods/${nameOf(pod)}` } }, "/binding"),
-            binding,
-            namespaceOf(pod)
-          )
-          .pipe(
-            Effect.as(bound),
-            Effect.retry({ while: isWorthAnotherTry, schedule: everyHalfSecond }),
-            // The pod is gone or bound to another node; the watch tells which.
-            Effect.catch(() => Effect.succeed(undefined))
-          )
-      },
+      get: mirror.get,
+      list: mirror.list,
+      watch: mirror.watch,
+      register: (node) => register(api, mirror, node),
+      bind: (pod, nodeName) => bind(api, podKind, pod, nodeName),
       setStatus: (ref, object, status) => {
-        const current = get(ref, object.metadata.namespace, nameOf(object))
+        const current = mirror.get(ref, object.metadata.namespace, nameOf(object))
         if (current === undefined || uidOf(current) !== uidOf(object)) return
         const before = given.get(uidOf(object)) ?? asObject(current["status"])
         const after = { ...before, ...status }
@@ -204,13 +238,14 @@ export const mirrorCluster = (api: port.KubeApi): Effect.Effect<MirroredCluster,
         writer.setStatus(target(ref, object), status)
       },
       release: (pod) => {
-        const current = get(pods, namespaceOf(pod), nameOf(pod))
+        const current = mirror.get(pods, namespaceOf(pod), nameOf(pod))
         if (current?.metadata.deletionTimestamp === undefined || uidOf(current) !== uidOf(pod)) return
         writer.release(target(pods, pod))
       }
     }
     return {
       store,
-      awaitSessions: (isPrimary) => mirrored(isPrimary ? [clusterSessions, multiClusterSessions] : [clusterSessions])
+      awaitSessions: (isPrimary) =>
+        mirror.synced(isPrimary ? [clusterSessions, multiClusterSessions] : [clusterSessions])
     }
   })

@@ -78,6 +78,23 @@ const podToken =
       boundObjectRef: { apiVersion: "v1", kind: "Pod", name: podName, uid: podUid }
     })
 
+/** Starts the control plane of a cluster. */
+const startPlane = ({ name, programs, serviceSubnet }: RealClusterOptions) =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () =>
+        startControlPlane({
+          name,
+          programs,
+          serviceRange: `127.${serviceSubnet}.0.0/16`,
+          serviceAccounts: true,
+          audit: true
+        }),
+      catch: failed(`the control plane of ${name} does not start`)
+    }),
+    (started) => Effect.promise(() => started.close())
+  )
+
 /** Starts a cluster. The cluster and all its processes end with the scope. */
 export const startRealCluster = (
   options: RealClusterOptions
@@ -87,21 +104,8 @@ export const startRealCluster = (
   Scope.Scope
 > =>
   Effect.gen(function* () {
-    const { containerRuntime, directory, images, name, programs, serviceSubnet, subnet } = options
-    const plane = yield* Effect.acquireRelease(
-      Effect.tryPromise({
-        try: () =>
-          startControlPlane({
-            name,
-            programs,
-            serviceRange: `127.${serviceSubnet}.0.0/16`,
-            serviceAccounts: true,
-            audit: true
-          }),
-        catch: failed(`the control plane of ${name} does not start`)
-      }),
-      (started) => Effect.promise(() => started.close())
-    )
+    const { containerRuntime, directory, images, name, subnet } = options
+    const plane = yield* startPlane(options)
     const config = new KubeConfig()
     config.loadFromFile(plane.kubeconfigPath)
     const api = yield* makeKubeApi(config, name)

@@ -243,7 +243,7 @@ export class MemberAuthors {
     const labels = { [credentialsLabel]: "true" }
     const secret = credentialsSecretName(clusterName(name), sha256Hex)
     const { namespace, now, objects } = this.#options
-    objects.write(secrets, secret, { metadata: { labels }, data }, namespace, now())
+    objects.write(secrets, secret, { metadata: { labels }, data }, { namespace, now: now() })
   }
 
   #writeKubeconfig(
@@ -275,7 +275,7 @@ export class MemberAuthors {
 
   #put({ isProvided }: Member, ref: ResourceRef, name: string, content: object, namespace: string): void {
     const { now, objects } = this.#options
-    if (isProvided) objects.write(ref, name, content, namespace, now())
+    if (isProvided) objects.write(ref, name, content, { namespace, now: now() })
     else objects.erase(ref, name, namespace)
   }
 }

@@ -363,8 +363,7 @@ export class OperatorReplica {
         spec: { nodeName: this.node, containers: [{ name: "mirrord-operator" }] },
         status: { phase: "Running" }
       },
-      operatorNamespace,
-      kernel.now
+      { namespace: operatorNamespace, now: kernel.now }
     )
     this.#pod = { name, uid: metadata.uid ?? "" }
   }

@@ -132,8 +132,8 @@ export class SimAgentClient implements AgentOutput {
     const after = (ms: number, run: () => void) => agent.process.after(ms, run)
     // Connects with a uid are answered in the order in which they complete, and each takes a time of its own.
     const connecting = (run: () => void): void => void agent.process.after(agent.delay(), run)
-    this.#tcp = new AgentOutgoing("TcpOutgoing", this, dialEcho(agent.cluster, connecting, tcp.think), after)
-    this.#udp = new AgentOutgoing("UdpOutgoing", this, dialEcho(agent.cluster, connecting, udp.think), after)
+    this.#tcp = new AgentOutgoing("TcpOutgoing", this, dialEcho(agent.cluster, connecting, tcp.think), { after })
+    this.#udp = new AgentOutgoing("UdpOutgoing", this, dialEcho(agent.cluster, connecting, udp.think), { after })
   }
 
   /** Starts to read. */

@@ -212,7 +212,7 @@ export class SimKubelet {
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { containers: [this.#container] } }
     }
-    objects.write(deployments, name, { spec }, workloadNamespace, this.#options.kernel.now)
+    objects.write(deployments, name, { spec }, { namespace: workloadNamespace, now: this.#options.kernel.now })
     for (let i = 0; i < replicas; i++) this.#startPod(name)
   }
 
@@ -231,7 +231,7 @@ export class SimKubelet {
         : kind === "job"
           ? { template }
           : { jobTemplate: { spec: { template } } }
-    objects.write(refOf(kind), name, { spec }, workloadNamespace, this.#options.kernel.now)
+    objects.write(refOf(kind), name, { spec }, { namespace: workloadNamespace, now: this.#options.kernel.now })
     for (let i = 0; i < count && isScalable(kind); i++) this.#startPod(name)
   }
 
@@ -318,8 +318,7 @@ export class SimKubelet {
           containerStatuses: [{ name: "app", ready: true, containerID, state: { running: {} } }]
         }
       },
-      workloadNamespace,
-      kernel.now
+      { namespace: workloadNamespace, now: kernel.now }
     )
   }
 
@@ -363,13 +362,13 @@ export class SimKubelet {
   /** Somebody sets the number of pods of `deployment/myapp-canary`, which is made with a Service if it is not there. */
   scaleCanary(replicas: number): void {
     const { objects } = this.#options.server
-    const at = [workloadNamespace, this.#options.kernel.now] as const
+    const at = { namespace: workloadNamespace, now: this.#options.kernel.now }
     if (objects.peek(deployments, canary, workloadNamespace) === undefined) {
       const spec = { selector: { matchLabels: canaryLabels }, template: { spec: { containers: [this.#container] } } }
-      const { uid = "" } = objects.write(deployments, canary, { spec }, ...at).metadata
+      const { uid = "" } = objects.write(deployments, canary, { spec }, at).metadata
       const ownerReferences = [{ apiVersion: "apps/v1", kind: "Deployment", name: canary, uid, controller: true }]
-      objects.write(replicaSets, canary, { metadata: { labels: canaryLabels, ownerReferences }, spec }, ...at)
-      objects.write(services, "web", { spec: { selector: { app: "myapp" } } }, ...at)
+      objects.write(replicaSets, canary, { metadata: { labels: canaryLabels, ownerReferences }, spec }, at)
+      objects.write(services, "web", { spec: { selector: { app: "myapp" } } }, at)
     }
     this.#adjust(canary, replicas)
   }
@@ -539,8 +538,7 @@ export class SimKubelet {
         pods,
         podName,
         { metadata: { labels: { "job-name": name }, ownerReferences: [owner] }, status: { phase: "Pending" } },
-        operatorNamespace,
-        kernel.now
+        { namespace: operatorNamespace, now: kernel.now }
       )
       const cancel = kernel.after(this.#random.int(least, most), () => {
         this.#starting.delete(podName)

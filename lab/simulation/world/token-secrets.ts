@@ -77,7 +77,12 @@ export class TokenSecrets {
     const { now, objects } = this.#options
     const labels = { [credentialsLabel]: "true" }
     const data = { bearerToken: encodeBase64Text(token) }
-    objects.write(secrets, this.#userSecret(member), { metadata: { labels }, data }, operatorNamespace, now())
+    objects.write(
+      secrets,
+      this.#userSecret(member),
+      { metadata: { labels }, data },
+      { namespace: operatorNamespace, now: now() }
+    )
   }
 
   /** Somebody deletes the Secret. */

@@ -168,7 +168,12 @@ export class World {
     // Without its identity a primary could not tell its copies from those of others.
     if (plan.branches) {
       for (const name of [plan.primary, ...seconds])
-        this.cluster(name).server.objects.write(namespaces, identityNamespace, {}, undefined, this.now)
+        this.cluster(name).server.objects.write(
+          namespaces,
+          identityNamespace,
+          {},
+          { namespace: undefined, now: this.now }
+        )
     }
     const tokenSecretsOf = (primary: string): TokenSecrets => {
       const members = plan.clusters.filter(({ name }) => name !== primary && plan.members[name] === undefined)
@@ -465,7 +470,7 @@ export class World {
     const { certificatePem, keyPem } = userAuthority()
     for (const { server } of this.clusters.values()) {
       const data = { "tls.crt": encodeBase64Text(certificatePem), "tls.key": encodeBase64Text(keyPem) }
-      server.objects.write(secrets, userAuthoritySecret, { data }, operatorNamespace, this.now)
+      server.objects.write(secrets, userAuthoritySecret, { data }, { namespace: operatorNamespace, now: this.now })
     }
   }
 }

@@ -23,7 +23,7 @@ export const claim: Verb = {
           if (holder === "nobody") return objects.erase(leases, primaryLeaseName, operatorNamespace)
           run.fault("another primary", `${cluster} serves the primary ${holder}`)
           const spec = { holderIdentity: holder }
-          objects.write(leases, primaryLeaseName, { spec }, operatorNamespace, run.world.now)
+          objects.write(leases, primaryLeaseName, { spec }, { namespace: operatorNamespace, now: run.world.now })
         })
     })
 }

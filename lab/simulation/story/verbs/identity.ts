@@ -13,7 +13,7 @@ import { nameWord, nothingMore } from "../words.ts"
 /** An administrator runs the command that a refused cluster's sentence names. */
 const forget = ({ world }: StoryRun, cluster: string): void => {
   const data = { [clusterSlug(clusterName(cluster), sha256Hex)]: null }
-  world.primary.server.objects.write(configMaps, pinsName, { data }, operatorNamespace, world.now)
+  world.primary.server.objects.write(configMaps, pinsName, { data }, { namespace: operatorNamespace, now: world.now })
 }
 
 export const identity: Verb = {
@@ -34,7 +34,7 @@ export const identity: Verb = {
           const known = objects.peek(namespaces, identityNamespace)
           if (known?.metadata.uid === uid) return nothingHappens(run, `${cluster} has this identity already`)
           if (known !== undefined) run.fault("another cluster", `another cluster answers in place of ${cluster}`)
-          objects.write(namespaces, identityNamespace, {}, undefined, run.world.now)
+          objects.write(namespaces, identityNamespace, {}, { namespace: undefined, now: run.world.now })
           objects.write(namespaces, identityNamespace, { metadata: { uid } })
         })
     })

@@ -46,7 +46,7 @@ export const policy: Verb = {
             return objects.erase(mirrordClusterPolicies, name)
           }
           run.fault(`policy ${isThere ? "changed" : "made"}`, `the policy ${name} of ${cluster} is about: ${rule}`)
-          objects.write(mirrordClusterPolicies, name, { spec }, undefined, run.world.now)
+          objects.write(mirrordClusterPolicies, name, { spec }, { namespace: undefined, now: run.world.now })
         })
     }),
   random: {

@@ -153,7 +153,7 @@ export class TwoSides {
 
   /** A user's order at the primary. */
   order(change: object = {}, metadata: object = {}): void {
-    this.primary.write(syncedBranches, name, { spec: { ...spec, ...change }, metadata }, namespace, this.now)
+    this.primary.write(syncedBranches, name, { spec: { ...spec, ...change }, metadata }, { namespace, now: this.now })
   }
 
   /** The default cluster's operator says how far the branch is. */

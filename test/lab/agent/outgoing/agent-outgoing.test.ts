@@ -45,8 +45,7 @@ const setUp = () => {
       dials.push(dial)
       return { cancel: () => (dial.cancelled = true) }
     },
-    after,
-    limits
+    { after, limits }
   )
   const peer = () => {
     const calls: Array<string> = []

@@ -30,7 +30,7 @@ export class BranchWorld {
   /** Somebody writes an object. `age`: how old it is then, ms. */
   write(cluster: string, ref: ResourceRef, name: string, change: object, age = 0): KubeObject {
     const { objects } = this.world.cluster(cluster).server
-    return objects.write(ref, name, change, namespace, this.world.now - age)
+    return objects.write(ref, name, change, { namespace, now: this.world.now - age })
   }
 
   branch(cluster: string, change: object = {}, age = 0): KubeObject {

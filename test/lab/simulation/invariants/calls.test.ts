@@ -62,8 +62,7 @@ describe("N12", () => {
       configMaps,
       "mirrord-operator-debts",
       { data: { [child]: JSON.stringify({ cluster: "a", parentUid: "u" }) } },
-      "mirrord",
-      0
+      { namespace: "mirrord", now: 0 }
     )
     expect(find(retryAfter, [...refused, called(1_000, end)], world)).toBeUndefined()
     expect(find(retryAfter, [...refused, called(1_000, end), called(2_000, end)], world)).toContain("3000 ms too soon")

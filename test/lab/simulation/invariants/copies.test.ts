@@ -29,7 +29,7 @@ const written = (...states: ReadonlyArray<KubeObject>): ReadonlyArray<TimedEvent
 const withCopy = (world: World, record: object = {}): World => {
   const annotations = { [copyLabel]: JSON.stringify(record) }
   const copy = { metadata: { labels: { [copyLabel]: "true" }, annotations }, spec: {} }
-  world.cluster("a").server.objects.write(pods, "copy", copy, "default", world.now)
+  world.cluster("a").server.objects.write(pods, "copy", copy, { namespace: "default", now: world.now })
   return world
 }
 

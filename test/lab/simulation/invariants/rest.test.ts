@@ -46,8 +46,7 @@ const owe = (world: World, name: string, cluster: string): void =>
     configMaps,
     "mirrord-operator-debts",
     { data: { [name]: JSON.stringify({ cluster, parentUid: "u" }) } },
-    "mirrord",
-    world.now
+    { namespace: "mirrord", now: world.now }
   )
 
 describe("a real world at rest", () => {
@@ -118,16 +117,14 @@ describe("L2", () => {
     const since = world.now
     world.primary.host.pause()
     world.cluster("a").host.pause()
-    world.primary.server.objects.write(
-      mirrordMultiClusterSessions,
-      parent,
-      parentObject({ phase: "Ready" }),
-      undefined,
-      since
-    )
-    world
-      .cluster("a")
-      .server.objects.write(mirrordClusterSessions, "mc-0-a", childObject("mc-0-a", "u", "mc-0"), undefined, since)
+    world.primary.server.objects.write(mirrordMultiClusterSessions, parent, parentObject({ phase: "Ready" }), {
+      namespace: undefined,
+      now: since
+    })
+    world.cluster("a").server.objects.write(mirrordClusterSessions, "mc-0-a", childObject("mc-0-a", "u", "mc-0"), {
+      namespace: undefined,
+      now: since
+    })
     world.pass(395_000)
     const found = findAtRest(deadSessionsGo, world)
     expect(found[0]).toContain(`${parent} is still there (Ready)`)

@@ -95,18 +95,21 @@ describe("a world", () => {
       mirrordClusterSessions,
       "mc-1-a",
       { spec: { namespace: "default" } },
-      undefined,
-      world.now
+      { namespace: undefined, now: world.now }
     )
     const ownedBy = (uid: string) => [{ apiVersion: "v1", kind: "X", name: "x", uid }]
     for (const name of ["left", "kept"])
-      objects.write(jobs, name, { metadata: { ownerReferences: ownedBy("nobody") } }, "mirrord", world.now)
+      objects.write(
+        jobs,
+        name,
+        { metadata: { ownerReferences: ownedBy("nobody") } },
+        { namespace: "mirrord", now: world.now }
+      )
     objects.write(
       jobs,
       "kept",
       { metadata: { ownerReferences: ownedBy(child.metadata.uid ?? "") } },
-      "mirrord",
-      world.now
+      { namespace: "mirrord", now: world.now }
     )
     world.pass(5_000)
     expect(objects.peek(jobs, "left", "mirrord")).toBeUndefined()
