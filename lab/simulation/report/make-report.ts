@@ -40,7 +40,7 @@ class Bars {
   readonly done: Array<ReportBar> = []
   readonly #open = new Map<string, Omit<ReportBar, "to">>()
 
-  set(key: string, row: string, from: number, look: Look, text: string): void {
+  set(key: string, { from, look, row, text }: Omit<ReportBar, "to">): void {
     const open = this.#open.get(key)
     if (open?.look === look && open.text === text) return
     this.end(key, from)
@@ -120,65 +120,67 @@ class ReportBuilder {
         return this.#operator(event, at)
       case "Committed":
         return this.#committed(event, at)
-      case "AgentStarted":
-        return this.#bars.set(
-          event.agent,
-          `${event.cluster} agents`,
-          at,
-          "running",
-          `${event.agent}${event.pod === "" ? "" : ` for ${event.pod}`}`
-        )
+      case "AgentStarted": {
+        const text = `${event.agent}${event.pod === "" ? "" : ` for ${event.pod}`}`
+        return this.#bars.set(event.agent, { row: `${event.cluster} agents`, from: at, look: "running", text })
+      }
       case "AgentEnded":
         return this.#bars.end(event.agent, at)
       case "AgentHeard":
       case "AgentSaid":
         return this.#count(event.cluster, at)
+      case "RequestEntered":
+        return this.#entered(event, at)
+      case "RequestAnswered":
+        return this.#answered(event, at)
+      default:
+        return this.#client(event, at)
+    }
+  }
+
+  #client(event: TimedEvent, at: number): void {
+    switch (event._tag) {
       case "ClientSaid":
       case "ClientHeard":
         return this.#count(event.client, at)
       case "ClientConnected":
-        return this.#bars.set(`client ${event.client}`, event.client, at, "ready", "connected")
+        return this.#ofClient(event.client, at, "ready", "connected")
       case "ClientLost":
-        return this.#bars.set(`client ${event.client}`, event.client, at, "waiting", `connects again: ${event.reason}`)
+        return this.#ofClient(event.client, at, "waiting", `connects again: ${event.reason}`)
       case "ClientRefused":
-        return this.#bars.set(
-          `client ${event.client}`,
-          event.client,
-          at,
-          "waiting",
-          `refused: ${event.code ?? ""} ${event.message}`
-        )
-      case "ClientEnded":
-        this.#bars.end(`client ${event.client}`, at)
-        return this.#mark(
-          event.client,
-          at,
-          "end",
-          event.rule === undefined ? event.message : `${event.rule}: ${event.message}`
-        )
-      case "RequestEntered":
-        this.#requests.set(event.id, {
-          id: event.id,
-          row: `${event.cluster} requests`,
-          at,
-          by: "pending",
-          answeredAt: undefined,
-          client: undefined,
-          text: `request ${event.id} (${event.path}) enters ${event.cluster} and is not answered`
-        })
-        return
-      case "RequestAnswered":
-        return this.#answered(event, at)
+        return this.#ofClient(event.client, at, "waiting", `refused: ${event.code ?? ""} ${event.message}`)
+      case "ClientEnded": {
+        const { client, message, rule } = event
+        this.#bars.end(`client ${client}`, at)
+        return this.#mark(client, at, "end", rule === undefined ? message : `${rule}: ${message}`)
+      }
       default:
         return
     }
   }
 
+  #ofClient(row: string, from: number, look: Look, text: string): void {
+    this.#bars.set(`client ${row}`, { row, from, look, text })
+  }
+
+  #entered({ cluster, id, path }: Extract<TimedEvent, { readonly _tag: "RequestEntered" }>, at: number): void {
+    this.#requests.set(id, {
+      id,
+      row: `${cluster} requests`,
+      at,
+      by: "pending",
+      answeredAt: undefined,
+      client: undefined,
+      text: `request ${id} (${path}) enters ${cluster} and is not answered`
+    })
+  }
+
   #operator({ change, cluster, detail }: Extract<TimedEvent, { readonly _tag: "Operator" }>, at: number): void {
     const row = `${cluster} operator`
     if (change === "started" || change === "resumed")
-      this.#bars.set(row, row, at, "running", `operator of ${cluster} runs`)
-    else if (change === "paused") this.#bars.set(row, row, at, "paused", `operator of ${cluster} is paused`)
+      this.#bars.set(row, { row, from: at, look: "running", text: `operator of ${cluster} runs` })
+    else if (change === "paused")
+      this.#bars.set(row, { row, from: at, look: "paused", text: `operator of ${cluster} is paused` })
     else this.#bars.end(row, at)
     const text = `operator of ${cluster} ${change}${detail === undefined ? "" : `: ${detail}`}`
     if (change === "crashed" || change === "ended") this.#mark(row, at, "end", text)
@@ -199,7 +201,8 @@ class ReportBuilder {
     if (after === undefined) return this.#bars.end(key, at)
     const { look, text } = appearanceOf(after)
     const what = appearanceOf === parentLook ? "parent" : "child"
-    this.#bars.set(key, `${cluster} ${what} of ${clientOf(after)}`, at, look, `${what} of ${clientOf(after)}: ${text}`)
+    const name = `${what} of ${clientOf(after)}`
+    this.#bars.set(key, { row: `${cluster} ${name}`, from: at, look, text: `${name}: ${text}` })
   }
 
   #answered(

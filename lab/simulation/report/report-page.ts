@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
-import { drawReport } from "./page-script.ts"
+import { ReportDrawing } from "./page-script.ts"
 import { pageStyle } from "./page-style.ts"
 import { looks, type ReportModel } from "./report-model.ts"
 
@@ -92,7 +92,8 @@ ${kinds.map((kind) => `<option>${kind}</option>`).join("")}</select></label>
 <script>${library("@observablehq/plot", "dist/plot.umd.min.js")}</script>
 <script id="model" type="application/json">${JSON.stringify(model).replaceAll("<", "\\u003c")}</script>
 <script>
-(${drawReport.toString()})(JSON.parse(document.getElementById("model").textContent), Plot, document, window)
+const model = JSON.parse(document.getElementById("model").textContent)
+new (${ReportDrawing.toString()})(model, Plot, document).begin(window)
 </script>
 </body>
 </html>

@@ -54,12 +54,15 @@ const branchText = ({ after, before, ref }: Commit): string | undefined => {
   if (ref.plural !== branchDatabases.plural) return undefined
   const name = `branch ${object.metadata.labels?.[branchIdLabel] ?? object.metadata.name}`
   if (after === undefined) return `${name} gone`
-  const text = [phaseOfBranch(after) ?? "new", asString(at(after, "status", "error")) ?? ""].join(" ").trimEnd()
-  const sessions = Object.keys(asObject(at(after, "status", "sessionInfo"))).length
-  const now = `${name} ${text}${sessions === 0 ? "" : `, used by ${sessions}`}`
-  return before !== undefined && branchText({ ref, before: undefined, after: before, version: 0 }) === now
-    ? undefined
-    : now
+  const now = stateText(after)
+  return before !== undefined && stateText(before) === now ? undefined : `${name} ${now}`
+}
+
+/** The phase of a branch, its error, and how many sessions use it. */
+const stateText = (branch: KubeObject): string => {
+  const text = [phaseOfBranch(branch) ?? "new", asString(at(branch, "status", "error")) ?? ""].join(" ").trimEnd()
+  const sessions = Object.keys(asObject(at(branch, "status", "sessionInfo"))).length
+  return `${text}${sessions === 0 ? "" : `, used by ${sessions}`}`
 }
 
 /** Pods of copies that come and go, workloads that are scaled down for them, and policies. */
@@ -90,31 +93,62 @@ const subscribedText = (result: Extract<ClientEvent, { readonly _tag: "Subscribe
     : "refused"
 }
 
+/** A change of an object, without the cluster; undefined if a reader would skip it. */
+const commitText = (commit: Commit): string | undefined => {
+  const { after, before, ref } = commit
+  switch (ref.plural) {
+    case mirrordMultiClusterSessions.plural: {
+      if (after === undefined) return "parent gone"
+      const text = parentText(after)
+      return before !== undefined && parentText(before) === text ? undefined : `parent ${text}`
+    }
+    case leases.plural:
+      return leaseText(commit)
+    case mirrordClusterSessions.plural:
+      if (before === undefined) return "child created"
+      return after === undefined ? "child gone" : undefined
+    default:
+      return branchText(commit) ?? copyText(commit)
+  }
+}
+
+const leaseText = ({ after, before }: Commit): string | undefined => {
+  if ((after ?? before)?.metadata.name === primaryLeaseName) {
+    const holder = at(after, "spec", "holderIdentity")
+    return `serves ${holder === undefined ? "no primary" : `the primary ${String(holder)}`}`
+  }
+  const [oldHolder, newHolder] = [holderOf(before), holderOf(after)]
+  if (oldHolder === newHolder) return undefined
+  return newHolder === "" ? "nobody leads" : `${newHolder} leads`
+}
+
+/** An event of a client's protocol, without the client. */
+const clientText = (what: ClientEvent): string | undefined => {
+  switch (what._tag) {
+    case "Log":
+      return `reads: ${what.message}`
+    case "Subscribed":
+      return `port ${what.port}: ${subscribedText(what.result)}`
+    case "NotDone":
+      return `not done: ${what.request._tag}: ${what.reason}`
+    case "Resumed":
+      return "resumed"
+    default: {
+      const answer = programAnswer(what)
+      return answer === undefined ? undefined : `gets ${answer}`
+    }
+  }
+}
+
+/** A line that begins with the place of its event; undefined if there is nothing to say of it. */
+const after = (place: string, text: string | undefined): string | undefined =>
+  text === undefined ? undefined : `${place} ${text}`
+
 /** One line of a transcript; undefined for events that a reader would skip. */
 export const describeEvent = (event: WorldEvent): string | undefined => {
   switch (event._tag) {
-    case "Committed": {
-      const { after, before, ref } = event.commit
-      if (ref.plural === mirrordMultiClusterSessions.plural) {
-        if (after === undefined) return `${event.cluster}: parent gone`
-        const text = parentText(after)
-        return before !== undefined && parentText(before) === text ? undefined : `${event.cluster}: parent ${text}`
-      }
-      if (ref.plural === leases.plural && (after ?? before)?.metadata.name === primaryLeaseName) {
-        const holder = at(after, "spec", "holderIdentity")
-        return `${event.cluster}: serves ${holder === undefined ? "no primary" : `the primary ${String(holder)}`}`
-      }
-      if (ref.plural === leases.plural) {
-        const [oldHolder, newHolder] = [holderOf(before), holderOf(after)]
-        if (oldHolder === newHolder) return undefined
-        return `${event.cluster}: ${newHolder === "" ? "nobody leads" : `${newHolder} leads`}`
-      }
-      if (ref.plural === mirrordClusterSessions.plural && (before === undefined || after === undefined)) {
-        return `${event.cluster}: child ${before === undefined ? "created" : "gone"}`
-      }
-      const copied = branchText(event.commit) ?? copyText(event.commit)
-      return copied === undefined ? undefined : `${event.cluster}: ${copied}`
-    }
+    case "Committed":
+      return after(`${event.cluster}:`, commitText(event.commit))
     case "Operator":
       return `operator ${event.cluster} ${event.change}${event.detail === undefined ? "" : ` ${event.detail}`}`
     case "AgentStarted":
@@ -125,6 +159,22 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
       return `${event.client} sees branch ${event.branch}: ${event.phase ?? "no phase"}`
     case "CopyTold":
       return `${event.client} is told of copy ${event.copy}: ${event.phase}`
+    case "ClientEvent":
+      return after(event.client, clientText(event.event))
+    case "RequestAnswered": {
+      const said = event.body === "" ? "" : ` says ${JSON.stringify(event.body)}`
+      return `request ${event.id} at ${event.cluster}: ${event.by}${said}`
+    }
+    case "Fault":
+      return `fault: ${event.text}`
+    default:
+      return connectionText(event)
+  }
+}
+
+/** A client's connection: that it is there, refused, lost or over. */
+const connectionText = (event: WorldEvent): string | undefined => {
+  switch (event._tag) {
     case "ClientConnected":
       return `${event.client} connected`
     case "ClientRefused":
@@ -133,22 +183,6 @@ export const describeEvent = (event: WorldEvent): string | undefined => {
       return `${event.client} lost its connection: ${event.reason}`
     case "ClientEnded":
       return `${event.client} ended: ${event.rule === undefined ? "" : `${event.rule}: `}${event.message}`
-    case "ClientEvent": {
-      const { event: what } = event
-      if (what._tag === "Log") return `${event.client} reads: ${what.message}`
-      if (what._tag === "Subscribed") return `${event.client} port ${what.port}: ${subscribedText(what.result)}`
-      if (what._tag === "NotDone") return `${event.client} not done: ${what.request._tag}: ${what.reason}`
-      if (what._tag === "Resumed") return `${event.client} resumed`
-      const answer = programAnswer(what)
-      return answer === undefined ? undefined : `${event.client} gets ${answer}`
-    }
-    case "RequestAnswered":
-      return (
-        `request ${event.id} at ${event.cluster}: ${event.by}` +
-        (event.body === "" ? "" : ` says ${JSON.stringify(event.body)}`)
-      )
-    case "Fault":
-      return `fault: ${event.text}`
     default:
       return undefined
   }

@@ -55,6 +55,12 @@ interface Member {
   isSpoilt: boolean
 }
 
+/** A collection of a namespace. */
+interface Shelf {
+  readonly ref: ResourceRef
+  readonly namespace: string
+}
+
 export class MemberAuthors {
   readonly #options: MemberAuthorsOptions
   readonly #members: ReadonlyMap<string, Member>
@@ -231,7 +237,7 @@ export class MemberAuthors {
       case "Profile": {
         const cluster = { server: `https://${name}` }
         const status = { accessProviders: [{ name: pluginName, cluster }] }
-        return this.#put(member, clusterProfiles, name, { status }, clustersNamespace)
+        return this.#put(member, { ref: clusterProfiles, namespace: clustersNamespace }, name, { status })
       }
       case "Kubeconfig":
         return this.#writeKubeconfig(name, member, member.plan.provider)
@@ -256,13 +262,15 @@ export class MemberAuthors {
       case "kubeconfigSecrets": {
         const labels = { [kubeconfigLabel]: "true" }
         const data = { [kubeconfigKey]: encodeBase64Text(text) }
-        return this.#put(member, secrets, name, { metadata: { labels }, data }, this.#options.namespace)
+        const { namespace } = this.#options
+        return this.#put(member, { ref: secrets, namespace }, name, { metadata: { labels }, data })
       }
       case "clusterApi": {
         const status = { initialization: { controlPlaneInitialized: true } }
-        this.#put(member, clusterApiClusters("v1beta2"), name, { status }, clustersNamespace)
+        const namespace = clustersNamespace
+        this.#put(member, { ref: clusterApiClusters("v1beta2"), namespace }, name, { status })
         const data = { [clusterApiKey]: encodeBase64Text(text) }
-        return this.#put(member, secrets, clusterApiSecret(name), { data }, clustersNamespace)
+        return this.#put(member, { ref: secrets, namespace }, clusterApiSecret(name), { data })
       }
       case "kubeconfigFile":
         // The text is made when it is read.
@@ -273,7 +281,7 @@ export class MemberAuthors {
     }
   }
 
-  #put({ isProvided }: Member, ref: ResourceRef, name: string, content: object, namespace: string): void {
+  #put({ isProvided }: Member, { namespace, ref }: Shelf, name: string, content: object): void {
     const { now, objects } = this.#options
     if (isProvided) objects.write(ref, name, content, { namespace, now: now() })
     else objects.erase(ref, name, namespace)

@@ -207,7 +207,12 @@ export class Flow {
   #cancelWait: Cancel = () => {}
   #stopped = false
 
-  constructor(kernel: Kernel, network: Network, from: Place, to: Place, receiver: Owner | undefined) {
+  constructor(
+    { kernel, network }: { readonly kernel: Kernel; readonly network: Network },
+    from: Place,
+    to: Place,
+    receiver: Owner | undefined
+  ) {
     this.#kernel = kernel
     this.#network = network
     this.#from = from

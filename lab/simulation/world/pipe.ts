@@ -158,8 +158,8 @@ export const makePipe = (
   options: PipeOptions
 ): readonly [left: FrameChannel, right: FrameChannel, connection: NetworkConnection] => {
   const { left, right } = options
-  const there = new Flow(kernel, network, left.place, right.place, right.process)
-  const back = new Flow(kernel, network, right.place, left.place, left.process)
+  const there = new Flow({ kernel, network }, left.place, right.place, right.process)
+  const back = new Flow({ kernel, network }, right.place, left.place, left.process)
   let isSilent = false
   let open = 2
   const closed = (): void => {
@@ -207,7 +207,12 @@ export const makePipe = (
 
   const isAlive = (): boolean =>
     !isSilent && network.isOpen(left.place, right.place) && network.isOpen(right.place, left.place)
-  const { pulse } = options
+  watchOver(a, b, options, isAlive)
+  return [a, b, connection]
+}
+
+/** Gives a connection up whose other side has gone: the left end by pings, the right end by keep-alive. */
+const watchOver = (a: End, b: End, { deaf, left, pulse, right }: PipeOptions, isAlive: () => boolean): void => {
   if (pulse !== undefined) {
     let unanswered = 0
     const beat = (): void => {
@@ -227,6 +232,5 @@ export const makePipe = (
     if (deadFor >= (pulse === undefined ? keepAlive : pingsAwaited)) return b.giveUp("connection timed out")
     right.process.after(probeEvery, probe)
   }
-  if (left.place !== right.place && options.deaf !== true) right.process.after(probeEvery, probe)
-  return [a, b, connection]
+  if (left.place !== right.place && deaf !== true) right.process.after(probeEvery, probe)
 }

@@ -256,7 +256,7 @@ export class SimAgentClient implements AgentOutput {
   }
 
   #handle(message: ClientMessage): void {
-    const { cluster, targetless } = this.#agent
+    const { targetless } = this.#agent
     switch (message._tag) {
       case "Close":
         return this.#goDeaf()
@@ -270,20 +270,40 @@ export class SimAgentClient implements AgentOutput {
         return this.#tcp.handle(message.value)
       case "UdpOutgoing":
         return this.#udp.handle(message.value)
-      case "SeqpacketOutgoing": {
-        if (message.value._tag !== "ConnectV2") return
-        const { uid } = message.value.value
-        const connect = { _tag: "Err", error: agentError("Unsupported") } as const
-        return this.#seqpacket.think(() => {
-          this.send({ _tag: "SeqpacketOutgoing", value: { _tag: "ConnectV2", value: { uid, connect } } })
-        })
-      }
+      case "SeqpacketOutgoing":
+        return this.#refuseSeqpacket(message.value)
       case "FileRequest":
-        return this.#inline.think(() => {
-          const answer = this.#files.handle(message.value)
-          if (answer._tag === "Answer") this.send({ _tag: "File", value: answer.response })
-          else if (answer._tag === "EndConnection") this.#endWith(answer.reason)
-        })
+        return this.#inline.think(() => this.#file(message.value))
+      case "ReadyForLogs":
+        this.#wantsLogs = true
+        return
+      case "OperatorPong":
+      case "ShareLink":
+        return
+      default:
+        return this.#question(message)
+    }
+  }
+
+  #refuseSeqpacket(message: Extract<ClientMessage, { readonly _tag: "SeqpacketOutgoing" }>["value"]): void {
+    if (message._tag !== "ConnectV2") return
+    const { uid } = message.value
+    const connect = { _tag: "Err", error: agentError("Unsupported") } as const
+    this.#seqpacket.think(() => {
+      this.send({ _tag: "SeqpacketOutgoing", value: { _tag: "ConnectV2", value: { uid, connect } } })
+    })
+  }
+
+  #file(request: Extract<ClientMessage, { readonly _tag: "FileRequest" }>["value"]): void {
+    const answer = this.#files.handle(request)
+    if (answer._tag === "Answer") this.send({ _tag: "File", value: answer.response })
+    else if (answer._tag === "EndConnection") this.#endWith(answer.reason)
+  }
+
+  /** Messages with one answer each. */
+  #question(message: Question): void {
+    const { cluster } = this.#agent
+    switch (message._tag) {
       case "GetEnvVarsRequest": {
         const { envVarsFilter, envVarsSelect } = message.value
         const value = visibleEnvironment(this.#agent.env, envVarsFilter, envVarsSelect)
@@ -310,12 +330,21 @@ export class SimAgentClient implements AgentOutput {
         this.#mirrors = canMirrorRequests(agreed)
         return this.#answer({ _tag: "SwitchProtocolVersionResponse", value: agreed })
       }
-      case "ReadyForLogs":
-        this.#wantsLogs = true
-        return
-      case "OperatorPong":
-      case "ShareLink":
-        return
     }
   }
 }
+
+type Question = Extract<
+  ClientMessage,
+  {
+    readonly _tag:
+      | "GetEnvVarsRequest"
+      | "Ping"
+      | "GetAddrInfoRequest"
+      | "GetAddrInfoRequestV2"
+      | "ReverseDnsLookup"
+      | "PauseTargetRequest"
+      | "Vpn"
+      | "SwitchProtocolVersion"
+  }
+>

@@ -22,7 +22,7 @@ import {
   type ResourceRef,
   type Selection
 } from "../../../src/ports/kube-api.ts"
-import { type Answer, MemoryObjects } from "../../memory/memory-objects.ts"
+import { type Answer, MemoryObjects, type WatchListener } from "../../memory/memory-objects.ts"
 import type { Cancel, Kernel } from "../kernel/kernel.ts"
 import type { RandomStream } from "../kernel/random-stream.ts"
 import type { SimProcess } from "../kernel/sim-process.ts"
@@ -85,6 +85,38 @@ interface CopyList {
 interface Followed {
   readonly ref: ResourceRef
   readonly selection: Selection
+}
+
+/** The objects that an operator watches. */
+interface Watched {
+  readonly ref: ResourceRef
+  readonly selection: Selection | undefined
+}
+
+/** A call as its caller asks it. */
+type Asked = Omit<PortCall, "index" | "operator" | "to">
+
+const asked = (
+  verb: PortCall["verb"],
+  ref: ResourceRef,
+  place: { readonly name?: string | undefined; readonly namespace?: string | undefined } = {},
+  { body, subresource }: Partial<Pick<PortCall, "body" | "subresource">> = {}
+): Asked => ({
+  verb,
+  group: ref.group,
+  resource: ref.plural,
+  namespace: place.namespace,
+  name: place.name ?? "",
+  body,
+  subresource
+})
+
+/** A call that has reached the server, and what is to go wrong with it. */
+interface ServedCall {
+  readonly verb: string
+  readonly fault: CallFault | undefined
+  /** Ends the caller's process. */
+  readonly crash: () => void
 }
 
 type Serve<A> = (answer: (result: Answer<A>) => void, staleBy: number) => void
@@ -153,161 +185,162 @@ export class ApiServer {
 
   /** The API as one caller sees it from its place. */
   access(caller: ApiCaller): KubeApi {
-    const { cluster, emit, kernel, network, tokens } = this.#options
-    const request = <A>(
-      call: Omit<PortCall, "index" | "operator" | "to">,
-      serve: Serve<A>
-    ): Effect.Effect<A, KubeError> =>
-      Effect.callback<A, KubeError>((resume) => {
-        const { call: numbered, fault } = caller.call({ ...call, to: cluster })
-        if (caller.process.state === "dead") return
-        const token = caller.token?.()
-        const authenticated: Serve<A> = (answer, staleBy) =>
-          token === undefined || tokens.accepts(token)
-            ? serve(answer, staleBy)
-            : answer(Result.fail(this.objects.error(call.verb, "Unauthorized", "Unauthorized", 401)))
-        if (fault?._tag === "Slow") this.#thinks(fault.ms)
-        let isOver = false
-        const finish = (result: Answer<A>): void => {
-          if (isOver) return
-          isOver = true
-          cancelTimer()
-          emit({ _tag: "Answered", call: numbered, ...outcomeOf(result) })
-          resume(Effect.fromResult(result))
-        }
-        const timeout = network.isOpen(caller.place, this.place) ? answerTimeout : connectTimeout
-        const cancelTimer = caller.process.after(timeout, () =>
-          finish(Result.fail(this.#unreachable(call.verb, `no answer within ${timeout} ms`)))
-        )
-        const back = (result: Answer<A>): void =>
-          network.send(this.place, caller.place, () => finish(result), caller.process)
-        network.send(caller.place, this.place, () => {
-          // A caller that gave up before the packet got through has closed the connection.
-          if ((isOver || caller.process.state === "dead") && timeout === connectTimeout) return
-          this.#serve(call.verb, fault, authenticated, back, () => caller.crash(`after call ${numbered.index}`))
-        })
-        return Effect.sync(() => {
-          isOver = true
-          cancelTimer()
-        })
-      })
-
     const { objects } = this
-    const plain = (
-      verb: PortCall["verb"],
-      ref: ResourceRef,
-      place: { readonly name?: string | undefined; readonly namespace?: string | undefined } = {},
-      body?: object,
-      subresource?: "status" | "ephemeralcontainers"
-    ) =>
-      ({
-        verb,
-        group: ref.group,
-        resource: ref.plural,
-        namespace: place.namespace,
-        name: place.name ?? "",
-        body,
-        subresource
-      }) as const
-    /** A cluster without identity says so without any call, so that stories in which none has one are as before. */
-    const isUntold = ({ plural }: ResourceRef, name: string): boolean =>
-      plural === namespaces.plural && objects.peek(namespaces, name) === undefined
+    const { kernel } = this.#options
+    const request = <A>(call: Asked, serve: Serve<A>) => this.#request(caller, call, serve)
     return {
-      cluster,
-      get: (ref, name, namespace) =>
-        isUntold(ref, name)
-          ? Effect.fromResult(objects.get(ref, name))
-          : request(plain("get", ref, { name, namespace }), (answer) => {
-              if (ref.plural !== mirrordOperators.plural) return answer(objects.get(ref, name, namespace))
-              this.#options.askOperator(
-                ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name: "operator" } })),
-                answer
-              )
-            }),
+      cluster: this.#options.cluster,
+      get: (ref, name, namespace) => this.#get(caller, ref, name, namespace),
       list: (ref, selection) =>
-        request(plain("list", ref, selection), (answer, staleBy) => {
-          if (ref.plural === copyTargets.plural) this.#listCopies(selection, answer)
-          else {
-            const { items, resourceVersion } = objects.list(ref, selection, staleBy)
-            answer(Result.succeed({ items: keptItems(ref, items), resourceVersion }))
-          }
+        request(asked("list", ref, selection), (answer, staleBy) => {
+          if (ref.plural === copyTargets.plural) return this.#listCopies(selection, answer)
+          const { items, resourceVersion } = objects.list(ref, selection, staleBy)
+          answer(Result.succeed({ items: keptItems(ref, items), resourceVersion }))
         }),
-      create: (ref, object, namespace) =>
-        request(plain("create", ref, { name: (object as KubeObject).metadata?.name, namespace }, object), (answer) => {
+      create: (ref, object, namespace) => {
+        const place = { name: (object as KubeObject).metadata?.name, namespace }
+        return request(asked("create", ref, place, { body: object }), (answer) => {
           if (ref.plural === subjectAccessReviews.plural) answer(Result.succeed(this.#review(object)))
           else if (ref.plural === copyTargets.plural) this.#orderCopy(object, namespace, answer)
           else if (ref.plural.startsWith("serviceaccounts/")) answer(this.#grant(object))
           else answer(objects.create(ref, object, namespace, kernel.now))
-        }),
-      mergePatch: (ref, name, patch, options) =>
-        request(plain("patch", ref, { ...options, name }, patch, options?.subresource), (answer) =>
-          answer(objects.mergePatch(ref, name, patch, options))
-        ),
-      update: (ref, object, options) =>
-        request(
-          plain("update", ref, { ...options, name: object.metadata.name }, object, options.subresource),
-          (answer) => answer(objects.update(ref, object, options))
-        ),
-      delete: (ref, name, options) =>
-        request(
-          plain(
-            "delete",
-            ref,
-            { ...options, name },
-            options?.uid === undefined
-              ? undefined
-              : { preconditions: { uid: options.uid, resourceVersion: options.resourceVersion } }
-          ),
-          (answer) => answer(objects.delete(ref, name, options, kernel.now))
-        ),
-      watch: (ref, resourceVersion, selection) => {
-        const opened = Effect.gen({ self: this }, function* () {
-          const inbox = new WatchInbox((run) => kernel.soon(run, caller.process))
-          const flow = new Flow(kernel, network, this.place, caller.place, caller.process)
-          const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => inbox.end(Effect.fail(error)))
-          const stop = yield* request<() => void>(plain("watch", ref, selection, selection), (answer) => {
-            const started = objects.watch(ref, resourceVersion, selection, {
-              event: (event) =>
-                this.#late(event._tag === "Bookmark" ? undefined : event.object.metadata.uid, () =>
-                  flow.send(0, () => {
-                    heard()
-                    inbox.put(keptEvent(ref, event))
-                  })
-                ),
-              ended: (error) =>
-                this.#late(undefined, () =>
-                  flow.send(0, () => inbox.end(error === undefined ? Cause.done() : Effect.fail(error)))
-                )
-            })
-            if (Result.isSuccess(started)) {
-              // A caller that gave up or died before the answer came cannot stop the watch itself.
-              if (caller.process.state === "dead") started.success()
-              else kernel.after(watchEnds, started.success)
-            }
-            answer(started)
-          })
-          heard()
-          const ends = kernel.after(watchEnds, () => {
-            stop()
-            flow.send(0, () => inbox.end(Cause.done()))
-          })
-          const over = (): void => {
-            stopWaiting()
-            ends()
-            stop()
-            flow.stop()
-          }
-          const mourning = caller.process.whenDead(over)
-          yield* Effect.addFinalizer(() =>
-            Effect.sync(() => {
-              mourning()
-              over()
-            })
-          )
-          return inbox.stream
         })
-        return Stream.unwrap(opened)
+      },
+      mergePatch: (ref, name, patch, options) => {
+        const call = asked("patch", ref, { ...options, name }, { body: patch, subresource: options?.subresource })
+        return request(call, (answer) => answer(objects.mergePatch(ref, name, patch, options)))
+      },
+      update: (ref, object, options) => {
+        const place = { ...options, name: object.metadata.name }
+        const call = asked("update", ref, place, { body: object, subresource: options.subresource })
+        return request(call, (answer) => answer(objects.update(ref, object, options)))
+      },
+      delete: (ref, name, options) => {
+        const preconditions = { uid: options?.uid, resourceVersion: options?.resourceVersion }
+        const body = options?.uid === undefined ? undefined : { preconditions }
+        return request(asked("delete", ref, { ...options, name }, { body }), (answer) =>
+          answer(objects.delete(ref, name, options, kernel.now))
+        )
+      },
+      watch: (ref, resourceVersion, selection) =>
+        Stream.unwrap(this.#openWatch(caller, { ref, selection }, resourceVersion))
+    }
+  }
+
+  #get(caller: ApiCaller, ref: ResourceRef, name: string, namespace: string | undefined) {
+    const { objects } = this
+    // A cluster without identity says so without any call, so that stories in which none has one are as before.
+    if (ref.plural === namespaces.plural && objects.peek(namespaces, name) === undefined)
+      return Effect.fromResult(objects.get(ref, name))
+    return this.#request<KubeObject>(caller, asked("get", ref, { name, namespace }), (answer) => {
+      if (ref.plural !== mirrordOperators.plural) return answer(objects.get(ref, name, namespace))
+      this.#options.askOperator(
+        ({ describe }) => Effect.map(describe, (object) => ({ ...object, metadata: { name: "operator" } })),
+        answer
+      )
+    })
+  }
+
+  /** Brings a call to the server and its answer back, or a failure if none comes in time. */
+  #request<A>(caller: ApiCaller, call: Asked, serve: Serve<A>): Effect.Effect<A, KubeError> {
+    const { cluster, emit, network, tokens } = this.#options
+    return Effect.callback<A, KubeError>((resume) => {
+      const { call: numbered, fault } = caller.call({ ...call, to: cluster })
+      if (caller.process.state === "dead") return
+      const token = caller.token?.()
+      const authenticated: Serve<A> = (answer, staleBy) =>
+        token === undefined || tokens.accepts(token)
+          ? serve(answer, staleBy)
+          : answer(Result.fail(this.objects.error(call.verb, "Unauthorized", "Unauthorized", 401)))
+      if (fault?._tag === "Slow") this.#thinks(fault.ms)
+      let isOver = false
+      const finish = (result: Answer<A>): void => {
+        if (isOver) return
+        isOver = true
+        cancelTimer()
+        emit({ _tag: "Answered", call: numbered, ...outcomeOf(result) })
+        resume(Effect.fromResult(result))
       }
+      const timeout = network.isOpen(caller.place, this.place) ? answerTimeout : connectTimeout
+      const cancelTimer = caller.process.after(timeout, () =>
+        finish(Result.fail(this.#unreachable(call.verb, `no answer within ${timeout} ms`)))
+      )
+      const back = (result: Answer<A>): void =>
+        network.send(this.place, caller.place, () => finish(result), caller.process)
+      network.send(caller.place, this.place, () => {
+        // A caller that gave up before the packet got through has closed the connection.
+        if ((isOver || caller.process.state === "dead") && timeout === connectTimeout) return
+        const crash = (): void => caller.crash(`after call ${numbered.index}`)
+        this.#serve({ verb: call.verb, fault, crash }, authenticated, back)
+      })
+      return Effect.sync(() => {
+        isOver = true
+        cancelTimer()
+      })
+    })
+  }
+
+  /** Opens a watch of a caller, which ends with the scope, with the caller, or after a while. */
+  #openWatch(caller: ApiCaller, followed: Watched, resourceVersion: string) {
+    const { kernel, network } = this.#options
+    const { ref, selection } = followed
+    return Effect.gen({ self: this }, function* () {
+      const inbox = new WatchInbox((run) => kernel.soon(run, caller.process))
+      const flow = new Flow({ kernel, network }, this.place, caller.place, caller.process)
+      const { heard, stop: stopWaiting } = this.#silence(caller.process, (error) => inbox.end(Effect.fail(error)))
+      const stop = yield* this.#request<() => void>(
+        caller,
+        asked("watch", ref, selection, { body: selection }),
+        (answer) => {
+          const listener = this.#listener(ref, { flow, heard, inbox })
+          const started = this.objects.watch(ref, resourceVersion, selection, listener)
+          if (Result.isSuccess(started)) {
+            // A caller that gave up or died before the answer came cannot stop the watch itself.
+            if (caller.process.state === "dead") started.success()
+            else kernel.after(watchEnds, started.success)
+          }
+          answer(started)
+        }
+      )
+      heard()
+      const ends = kernel.after(watchEnds, () => {
+        stop()
+        flow.send(0, () => inbox.end(Cause.done()))
+      })
+      const over = (): void => {
+        stopWaiting()
+        ends()
+        stop()
+        flow.stop()
+      }
+      const mourning = caller.process.whenDead(over)
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          mourning()
+          over()
+        })
+      )
+      return inbox.stream
+    })
+  }
+
+  /** Passes the events of a watch on to its caller. */
+  #listener(
+    ref: ResourceRef,
+    { flow, heard, inbox }: { readonly flow: Flow; readonly heard: () => void; readonly inbox: WatchInbox }
+  ): WatchListener {
+    return {
+      event: (event) =>
+        this.#late(event._tag === "Bookmark" ? undefined : event.object.metadata.uid, () =>
+          flow.send(0, () => {
+            heard()
+            inbox.put(keptEvent(ref, event))
+          })
+        ),
+      ended: (error) =>
+        this.#late(undefined, () =>
+          flow.send(0, () => inbox.end(error === undefined ? Cause.done() : Effect.fail(error)))
+        )
     }
   }
 
@@ -341,7 +374,7 @@ export class ApiServer {
     let stop = (): void => {}
     const again = (): void => void from.process.after(followAgain, list)
     const watch = (version: string): void => {
-      const flow = new Flow(kernel, network, this.place, from.place, from.process)
+      const flow = new Flow({ kernel, network }, this.place, from.place, from.process)
       network.send(from.place, this.place, () => {
         if (isOver) return
         if (this.#down) return network.send(this.place, from.place, again, from.process)
@@ -409,13 +442,7 @@ export class ApiServer {
     this.#delays.clear()
   }
 
-  #serve<A>(
-    verb: string,
-    fault: CallFault | undefined,
-    serve: Serve<A>,
-    back: (result: Answer<A>) => void,
-    crash: () => void
-  ): void {
+  #serve<A>({ crash, fault, verb }: ServedCall, serve: Serve<A>, back: (result: Answer<A>) => void): void {
     if (this.#down) return back(Result.fail(this.#unreachable(verb, "connection refused")))
     switch (fault?._tag) {
       case undefined:

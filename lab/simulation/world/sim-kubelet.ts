@@ -172,19 +172,24 @@ export class SimKubelet {
 
   /** Follows what happens to the API server's objects. */
   committed({ after, before, ref }: Commit): void {
-    if (before === undefined && after !== undefined) this.#collectIfOrphan(ref, after)
-    if (ref.plural === pods.plural && before !== undefined && after !== undefined) this.#podChanged(before, after)
-    if (ref.plural === jobs.plural && before === undefined && after !== undefined) {
-      if (isMigration(after)) this.branches.migrating(after)
-      else this.#jobMade(after)
+    if (before === undefined && after !== undefined) this.#made(ref, after)
+    if (ref.plural === pods.plural && before !== undefined) {
+      if (after === undefined) this.#podGone(before)
+      else this.#podChanged(before, after)
     }
-    if (ref.plural === pods.plural && after === undefined && before !== undefined) this.#podGone(before)
-    if (ref.plural === pods.plural && before === undefined && after !== undefined && isCopy(after.metadata))
-      this.#copyMade(after)
-    if (ref.plural === pods.plural && before === undefined && after !== undefined && isBranchPod(after))
-      this.branches.made(after)
     if (ref.plural === deployments.plural || ref.plural === statefulSets.plural)
       this.#replicasChanged(ref, before, after)
+  }
+
+  #made(ref: ResourceRef, object: KubeObject): void {
+    this.#collectIfOrphan(ref, object)
+    if (ref.plural === jobs.plural) {
+      if (isMigration(object)) this.branches.migrating(object)
+      else this.#jobMade(object)
+    }
+    if (ref.plural !== pods.plural) return
+    if (isCopy(object.metadata)) this.#copyMade(object)
+    if (isBranchPod(object)) this.branches.made(object)
   }
 
   /** Collects an object whose owner is gone already when it is made, as the garbage collector does. */
