@@ -20,7 +20,7 @@ import {
 import { Chart, Rendered } from "./chart.ts"
 import { describeHelm } from "./describe-helm.ts"
 import { at } from "./json.ts"
-import { effective, settingsFrom, settingsOf, type StartOutcome } from "./operator-settings.ts"
+import { effective, settingsFrom, settingsOf } from "./operator-settings.ts"
 
 /** A subject about which helm and the operator have to agree. */
 interface Subject<Case, Read> {
@@ -83,7 +83,7 @@ const environments: Subject<Installation, unknown> = {
     bounds: { sessionsPerUser },
     targets: { allowedNamespaces }
   }),
-  wanted: async (values): Promise<StartOutcome> => {
+  wanted: async (values): Promise<ReturnType<typeof effective>> => {
     const files = publishedFiles(values.multiCluster)
     const file = (name: string): string | undefined => {
       if (name === "agent-config.yaml") return "inject_headers: true\npriority_class: mirrord-agent-pod\n"
@@ -95,9 +95,10 @@ const environments: Subject<Installation, unknown> = {
     }
     // A wrong value stays one where a variable takes its place.
     const withoutExtra = await settingsFrom(publishedEnvironment({ ...values, extraEnv: {} }), file)
-    return Result.isFailure(withoutExtra)
+    const wanted = Result.isFailure(withoutExtra)
       ? withoutExtra
-      : effective(await settingsFrom(publishedEnvironment(values), file))
+      : await settingsFrom(publishedEnvironment(values), file)
+    return effective(wanted)
   },
   read: async (rendered) => effective(await settingsOf(rendered))
 }

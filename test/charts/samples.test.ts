@@ -297,12 +297,8 @@ const expectations: Readonly<Record<string, (rendered: Rendered, plain: Rendered
       "RoleBinding/mirrord/mirrord-operator-envoy",
       "ServiceAccount/mirrord/mirrord-operator-envoy"
     ])
-    // A member is never told that it is one.
-    for (const [kind, name] of [
-      ["Deployment", "mirrord-operator"],
-      ["ConfigMap", configMap]
-    ] as const)
-      expect(rendered.get(kind, name)).toEqual(plain.get(kind, name))
+    expect(rendered.env).toEqual({ ...plain.env, OPERATOR_MULTI_CLUSTER_MEMBER: "true" })
+    expect(rendered.get("ConfigMap", configMap)).toEqual(plain.get("ConfigMap", configMap))
   },
   multicluster_member_iam: (rendered) => {
     expect(subjects(rendered, "mirrord-operator-envoy-iam")).toEqual(["Group/mirrord-operator-envoy"])
