@@ -90,6 +90,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/app/fleet": inApp("kernel"),
   "src/app/leadership": inApp("kernel", "api"),
   "src/app/fleet/sharding": inApp("kernel", "fleet", "leadership"),
+  "src/app/certificates": inApp("kernel", "api"),
   "src/app/policies": inApp("kernel", "api"),
   "src/app/branches": inApp("kernel", "api"),
   "src/app/sessions": inApp("kernel"),
@@ -101,6 +102,7 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
   "src/app/operator": inApp(
     "kernel",
     "api",
+    "certificates",
     "relay",
     "fleet",
     "leadership",
@@ -111,7 +113,17 @@ export const mayImport = /** @type {Readonly<Record<string, ReadonlyArray<string
     "copies",
     "branches/sync"
   ),
-  "src/app/commands": inApp("kernel", "api", "fleet", "leadership", "metrics", "operator", "copies"),
+  "src/app/commands": inApp(
+    "kernel",
+    "api",
+    "certificates",
+    "fleet",
+    "leadership",
+    "metrics",
+    "operator",
+    "branches",
+    "copies"
+  ),
   "src/app": ["src/**"],
   "lab/memory": ["src/**"],
   "lab/vectors": ["src/**"],

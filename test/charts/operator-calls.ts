@@ -13,6 +13,14 @@ import type { Targets } from "../../src/app/api/capability.ts"
 import { makeBranches } from "../../src/app/branches/branch-controller.ts"
 import type { BranchDirectory } from "../../src/app/branches/branch-directory.ts"
 import { makeBranchSyncCapability } from "../../src/app/branches/sync/branch-sync-capability.ts"
+import { ensureAgentIdentity } from "../../src/app/certificates/agent-identity.ts"
+import { watchFrontProxy } from "../../src/app/certificates/front-proxy.ts"
+import {
+  operatorApiService,
+  ownCertificateSecret,
+  ownServingCertificate
+} from "../../src/app/certificates/own-certificate.ts"
+import { ensureUserAuthority } from "../../src/app/certificates/user-authority.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
 import { makeCopyTargetCapability } from "../../src/app/copies/copy-target-capability.ts"
 import { askClusters, orderCopy } from "../../src/app/copies/ordered-copies.ts"
@@ -21,14 +29,6 @@ import { grantToken, keepToken } from "../../src/app/fleet/member-token.ts"
 import { makeEventRecorder } from "../../src/app/kernel/event-recorder.ts"
 import { retryingApi } from "../../src/app/kernel/retrying-api.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
-import { ensureAgentIdentity } from "../../src/app/operator/agent-identity.ts"
-import { watchFrontProxy } from "../../src/app/operator/front-proxy.ts"
-import {
-  operatorApiService,
-  ownCertificateSecret,
-  ownServingCertificate
-} from "../../src/app/operator/own-certificate.ts"
-import { ensureUserAuthority } from "../../src/app/operator/user-authority.ts"
 import { keepUsers } from "../../src/app/operator/user-memory.ts"
 import { UserSightings } from "../../src/app/operator/user-sightings.ts"
 import { namespaceGoes } from "../../src/app/sessions/member/end-with-namespace.ts"

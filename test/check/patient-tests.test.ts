@@ -64,7 +64,7 @@ const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>
   "app/commands/doctor/doctor-suite.ts": { clock: "how old certificates are" },
   "app/commands/logs/logs-command.test.ts": { clock: "from when on a server is asked for lines" },
   "app/metrics/exposition.test.ts": { clock: "how long a scrape took, which is printed" },
-  "app/operator/own-certificate-suite.ts": { clock: "when certificates end" },
+  "app/certificates/own-certificate-suite.ts": { clock: "when certificates end" },
   "bench/memory.ts": { sleep: "between looks at memory, and until a start's leftovers are gone" },
   "bench/memory/stolen-requests.ts": { sleep: "between two requests" },
   "bench/relay/product.ts": { sleep: "between collections of garbage" },

@@ -1,5 +1,5 @@
 import { describe } from "vitest"
-import { frontProxySuite } from "../app/operator/front-proxy-suite.ts"
+import { frontProxySuite } from "../app/certificates/front-proxy-suite.ts"
 import { startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 

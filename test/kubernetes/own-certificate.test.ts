@@ -1,5 +1,5 @@
 import { describe } from "vitest"
-import { ownCertificateSuite } from "../app/operator/own-certificate-suite.ts"
+import { ownCertificateSuite } from "../app/certificates/own-certificate-suite.ts"
 import { startControlPlane } from "./control-plane.ts"
 import { describeKubernetes } from "./describe-kubernetes.ts"
 

@@ -4,8 +4,8 @@
  * story.
  */
 
+import { userAuthoritySecret } from "../../../src/app/certificates/user-authority.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
-import { userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
 import { identityNamespace } from "../../../src/domain/fleet/cluster-identity.ts"
 import { defaultSessionTimes, type FleetConfiguration } from "../../../src/domain/fleet/configuration.ts"
 import { encodeBase64Text } from "../../../src/domain/fleet/credentials/base64.ts"

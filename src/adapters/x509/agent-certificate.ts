@@ -2,8 +2,8 @@
  * Makes the certificates that agents know the operator by, and the one key of all of them; reads them again.
  *
  * A certificate is self-signed and for one agent: an agent trusts exactly the certificate that it was started with, and
- * takes no authority for one (agent.md §3.9). Not here: where the key is kept (app/operator/agent-identity.ts), and the
- * handshake (adapters/agents/secure-agent.ts).
+ * takes no authority for one (agent.md §3.9). Not here: where the key is kept (app/certificates/agent-identity.ts), and
+ * the handshake (adapters/agents/secure-agent.ts).
  */
 
 import { createPrivateKey, createPublicKey, type KeyObject, randomBytes, webcrypto, X509Certificate } from "node:crypto"

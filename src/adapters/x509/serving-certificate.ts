@@ -1,8 +1,8 @@
 /**
  * Makes the certificate of the operator's own port for installations that bring none, and reads it again.
  *
- * Not here: certificates that an installation brings (app/operator/certificate-watch.ts), when a certificate is renewed
- * (domain/fleet/credentials/serving-renewal.ts), and certificates of users (user-certificates.ts).
+ * Not here: certificates that an installation brings (app/certificates/certificate-watch.ts), when a certificate is
+ * renewed (domain/fleet/credentials/serving-renewal.ts), and certificates of users (user-certificates.ts).
  */
 
 import "reflect-metadata"

@@ -19,10 +19,10 @@ import { type Deed, mayDo } from "../api/access-review.ts"
 import type { Capability, ConnectAttempt, CopyTargets, ServedSession } from "../api/capability.ts"
 import type { AcceptedConnection, ConnectRequest } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, notFound, reconnectNotPossible } from "../api/status.ts"
+import { ownerOf } from "../certificates/user-identity.ts"
 import { counter, countOne } from "../kernel/metrics.ts"
 import type { NameMismatches } from "./name-mismatches.ts"
 import type { SessionQuota } from "./session-quota.ts"
-import { ownerOf } from "./user-identity.ts"
 import type { UserSightings } from "./user-sightings.ts"
 
 /** How long a connect waits for a starting operator to read its sessions. */

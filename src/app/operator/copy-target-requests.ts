@@ -9,9 +9,9 @@ import { askedBy } from "../api/asked-by.ts"
 import type { Facade } from "../api/facade-gate.ts"
 import type { CopyTargetRequest } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, notFound } from "../api/status.ts"
+import { ownerOf } from "../certificates/user-identity.ts"
 import { audit } from "../kernel/audit.ts"
 import { copyTargetsOf, noCopies, type Reception, usable } from "./admit-connect.ts"
-import { ownerOf } from "./user-identity.ts"
 
 const create = (reception: Reception, asked: CopyTargetRequest): Effect.Effect<object, ApiError> =>
   Effect.gen(function* () {

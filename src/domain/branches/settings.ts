@@ -1,7 +1,7 @@
 /**
  * The settings of branches of databases.
  *
- * Not here: the two variables of each engine (app/operator/branch-environment.ts), and what the file of an engine may
+ * Not here: the two variables of each engine (app/branches/branch-environment.ts), and what the file of an engine may
  * hold (branch-settings.ts).
  */
 

@@ -3,7 +3,7 @@
  * certificate that the API server does not trust yet.
  *
  * Not here: making certificates (adapters/x509/serving-certificate.ts), and keeping them
- * (app/operator/own-certificate.ts).
+ * (app/certificates/own-certificate.ts).
  */
 
 const hour = 3_600_000

@@ -2,12 +2,12 @@ import { Effect, Logger, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
 import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
-import { servingCertificate } from "../../../src/app/operator/certificate-watch.ts"
+import { servingCertificate } from "../../../src/app/certificates/certificate-watch.ts"
 import {
   operatorApiService,
   ownCertificateSecret,
   ownServingCertificate
-} from "../../../src/app/operator/own-certificate.ts"
+} from "../../../src/app/certificates/own-certificate.ts"
 import { apiServices, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"

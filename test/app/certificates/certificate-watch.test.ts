@@ -5,7 +5,7 @@ import { Effect, Logger, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { assert, describe } from "vitest"
 import { createAuthority, type KeyPair } from "../../../lab/cluster/http/pki.ts"
-import { readCertificateFiles, watchServingCertificate } from "../../../src/app/operator/certificate-watch.ts"
+import { readCertificateFiles, watchServingCertificate } from "../../../src/app/certificates/certificate-watch.ts"
 import { it } from "../../support/effect-it.ts"
 
 const pair = Effect.promise(async () =>

@@ -14,7 +14,6 @@ import { type ServingCertificate, type ServingCertificateSource, unchanging } fr
 import { LogOnce } from "../kernel/log-once.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
 import { ownServingCertificate } from "./own-certificate.ts"
-import type { Settings } from "./settings.ts"
 
 /** How often the certificate is read. Kubelets themselves take up to two minutes to update files. */
 const pollInterval: Duration.Input = "30 seconds"
@@ -43,11 +42,21 @@ const usable = (found: ServingCertificate): Effect.Effect<X509Certificate, Probl
     catch: problemOf
   })
 
+/** Where the certificate of the port comes from. */
+interface CertificateOptions {
+  /** Files of an installation's own certificate, if there are any. */
+  readonly certificate: { readonly certificatePath: string; readonly keyPath: string } | undefined
+  /** Namespace of the operator. */
+  readonly namespace: string
+  /** Without files: keep a certificate in a Secret, whose authority the APIService names. */
+  readonly ownCertificate: boolean
+}
+
 /** The PEM files as they are now. */
 export const readCertificateFiles = ({
   certificatePath,
   keyPath
-}: NonNullable<Settings["certificate"]>): Effect.Effect<ServingCertificate, Problem> => {
+}: NonNullable<CertificateOptions["certificate"]>): Effect.Effect<ServingCertificate, Problem> => {
   const read = (path: string) => Effect.tryPromise({ try: () => readFile(path, "utf8"), catch: problemOf })
   return Effect.all({
     certificatePem: read(certificatePath),
@@ -111,7 +120,7 @@ const temporaryCertificate = (namespace: string): Effect.Effect<ServingCertifica
  * made now, for API servers that do not check it.
  */
 export const servingCertificate = (
-  { certificate, namespace, ownCertificate }: Pick<Settings, "certificate" | "namespace" | "ownCertificate">,
+  { certificate, namespace, ownCertificate }: CertificateOptions,
   api: KubeApi
 ): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> => {
   if (certificate !== undefined) return watchServingCertificate(readCertificateFiles(certificate))

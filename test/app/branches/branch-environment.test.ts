@@ -3,8 +3,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Config, ConfigProvider, Effect, Result } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
+import { branchedEngines, branchEnvironment, readBranchSettings } from "../../../src/app/branches/branch-environment.ts"
 import { settingValues } from "../../../src/app/kernel/setting-values.ts"
-import { branchedEngines, branchEnvironment, readBranchSettings } from "../../../src/app/operator/branch-environment.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "braid-branches-"))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,6 +1,6 @@
 import { Effect, Redacted } from "effect"
 import { describe, expect } from "vitest"
-import { agentKeySecret, ensureAgentIdentity } from "../../../src/app/operator/agent-identity.ts"
+import { agentKeySecret, ensureAgentIdentity } from "../../../src/app/certificates/agent-identity.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { describe, expect } from "vitest"
-import { ensureUserAuthority, userAuthoritySecret } from "../../../src/app/operator/user-authority.ts"
+import { ensureUserAuthority, userAuthoritySecret } from "../../../src/app/certificates/user-authority.ts"
 import { secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { it } from "../../support/effect-it.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
