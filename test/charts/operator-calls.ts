@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs"
-import { Effect, Fiber, Layer, Logger, Redacted, Result } from "effect"
+import { Context, Effect, Fiber, Layer, Logger, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { parseStory } from "../../lab/simulation/story/parse-story.ts"
 import { runStory } from "../../lab/simulation/story/run-story.ts"
@@ -9,10 +9,8 @@ import type { PortCall } from "../../lab/simulation/world/world-event.ts"
 import type { DialAgent } from "../../src/adapters/agents/agent-starter.ts"
 import { podAgents } from "../../src/adapters/agents/pod-agents.ts"
 import { mayDo } from "../../src/app/api/access-review.ts"
-import type { Targets } from "../../src/app/api/capability.ts"
 import { makeBranches } from "../../src/app/branches/branch-controller.ts"
 import type { BranchDirectory } from "../../src/app/branches/branch-directory.ts"
-import { makeBranchSyncCapability } from "../../src/app/branches/sync/branch-sync-capability.ts"
 import { ensureAgentIdentity } from "../../src/app/certificates/agent-identity.ts"
 import { watchFrontProxy } from "../../src/app/certificates/front-proxy.ts"
 import {
@@ -22,10 +20,14 @@ import {
 } from "../../src/app/certificates/own-certificate.ts"
 import { ensureUserAuthority } from "../../src/app/certificates/user-authority.ts"
 import { cleanup } from "../../src/app/commands/cleanup/cleanup.ts"
-import { makeCopyTargetCapability } from "../../src/app/copies/copy-target-capability.ts"
+import { copyLayer, CopySettings } from "../../src/app/copies/copy-target-capability.ts"
 import { askClusters, orderCopy } from "../../src/app/copies/ordered-copies.ts"
 import { scalableKinds } from "../../src/app/copies/scaled-down-workloads.ts"
 import { grantToken, keepToken } from "../../src/app/fleet/member-token.ts"
+import { CopyTargets, CopyUses } from "../../src/app/ground/copy-targets.ts"
+import { FleetView, noFleet } from "../../src/app/ground/fleet-view.ts"
+import { SessionLimits } from "../../src/app/ground/session-limits.ts"
+import type { Targets } from "../../src/app/ground/targets.ts"
 import { makeEventRecorder } from "../../src/app/kernel/event-recorder.ts"
 import { retryingApi } from "../../src/app/kernel/retrying-api.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
@@ -66,13 +68,14 @@ import { sessions } from "../../src/domain/resources/session.ts"
 import { parentFinalizer } from "../../src/domain/sessions/names.ts"
 import { usualBounds } from "../../src/domain/sessions/session-bounds.ts"
 import type { AgentPlacement } from "../../src/domain/targets/pod-choice.ts"
-import { protectedNamespaces } from "../../src/domain/targets/protected-namespaces.ts"
 import { kindAddress, targetKinds } from "../../src/domain/targets/target.ts"
 import { AgentUnreachable } from "../../src/ports/agents.ts"
 import type { KubeApi } from "../../src/ports/kube-api.ts"
 import { placement, settings } from "../adapters/agents/agent-examples.ts"
+import { syncAlone } from "../app/branches/sync/sync-alone.ts"
 import { virtualTime } from "../support/effect-it.ts"
 import { configurationOf } from "../support/fleet.ts"
+import { groundOf } from "../support/ground.ts"
 import { MemoryKubeApi } from "../support/memory-kube-api.ts"
 import { memoryWorld, openConnection } from "../support/memory-world.ts"
 import { recordingKubeApi } from "../support/recording-kube-api.ts"
@@ -176,7 +179,7 @@ const ofTargets = Promise.all(
 )
 
 /** All targets are listed, and each kind of target is read; a primary asks its default cluster for both. */
-const ofAskedTargets = (of: (api: KubeApi) => Targets): Promise<ReadonlyArray<ApiCall>> =>
+const ofAskedTargets = (of: (api: KubeApi) => Targets["Service"]): Promise<ReadonlyArray<ApiCall>> =>
   callsOf((api) => {
     const { get, list } = of(api)
     const asked = targetKinds.map((kind) => get("default", `${kind}.x`))
@@ -266,23 +269,20 @@ const ofCopies = (): Promise<ReadonlyArray<ApiCall>> => {
           { spec: { template, jobTemplate: { spec: { template } } } },
           "default"
         )
-      const { copyTargets } = yield* makeCopyTargetCapability(
-        {
-          api: {
-            ...recorded,
-            create: (ref, object, namespace) =>
-              ref.plural === subjectAccessReviews.plural
-                ? Effect.succeed({ metadata: { name: "" }, status: { allowed: true } })
-                : recorded.create(ref, object, namespace)
-          },
-          fleet: undefined,
-          bounds: usualBounds,
-          protectedNamespaces: protectedNamespaces({ operator: "mirrord", agents: "mirrord", allowed: [] }),
-          makesCopies: true,
-          copyImage: undefined
-        },
-        []
+      const reviewed: KubeApi = {
+        ...recorded,
+        create: (ref, object, namespace) =>
+          ref.plural === subjectAccessReviews.plural
+            ? Effect.succeed({ metadata: { name: "" }, status: { allowed: true } })
+            : recorded.create(ref, object, namespace)
+      }
+      const ground = (yield* groundOf({ api: reviewed })).pipe(
+        Context.add(CopySettings, { makesCopies: true, image: undefined }),
+        Context.add(CopyUses, { cached: () => new Set<string>(), stored: Effect.succeed(new Set<string>()) }),
+        Context.add(FleetView, noFleet),
+        Context.add(SessionLimits, { ask: () => Effect.die("no session"), permitCopy: () => Effect.void })
       )
+      const copies = Context.get(yield* Effect.provideContext(Layer.build(copyLayer), ground), CopyTargets)
       const owner = { userId: "u", username: "", hostname: "", k8sUsername: "ann" }
       for (const kind of copiedKinds) {
         const target = { [copiedKey(kind)]: "x", container: null }
@@ -294,7 +294,7 @@ const ofCopies = (): Promise<ReadonlyArray<ApiCall>> => {
           namespace: "default",
           body: { spec: { target, scale_down: kind !== "job" && kind !== "cronjob" } }
         }
-        yield* Effect.forkChild(copyTargets?.create(asked, owner) ?? Effect.void, { startImmediately: true })
+        yield* Effect.forkChild(copies.create(asked, owner), { startImmediately: true })
         yield* TestClock.adjust("1 minute")
       }
       yield* TestClock.adjust("5 minutes")
@@ -397,21 +397,12 @@ const ofBranchSync = (): Promise<Readonly<Record<"own" | "atDefault", Array<ApiC
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 0, 1))
       own.write(namespaces, "kube-system", {})
-      const ground = {
-        api,
-        namespace: operatorNamespace,
-        fleet: configurationOf(["a"]),
-        events: yield* makeEventRecorder(api),
-        bounds: usualBounds,
-        branchSettings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }
-      }
+      const settings = { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) }
       const clusters = () => [{ name: clusterName("a"), isDefault: true, api: () => reached, lost: () => undefined }]
-      const { takeCredentials } = yield* makeBranchSyncCapability(ground, [{ clusters }])
+      const { branches } = yield* syncAlone({ api, fleet: configurationOf(["a"]) }, settings, clusters)
       const values = new Map([["A", Redacted.make("1")]])
       const caller = { user: "ann", groups: [], extra: {} }
-      yield* Effect.ignore(
-        takeCredentials?.({ namespace, id: "1", values, user: undefined }, caller) ?? Effect.die("no capability")
-      )
+      yield* Effect.ignore(branches.takeCredentials({ namespace, id: "1", values, user: undefined }, caller))
       yield* order(300)
       yield* order(600)
       for (const kind of kinds) own.erase(kind, name, namespace)
@@ -645,7 +636,7 @@ export const operatorCalls = async (): Promise<Readonly<Record<ApiUser, Readonly
     found[user].push(...(await ofTargets).flat())
   const listed = await ofAskedTargets((api) => targetsHere({ api, protectedNamespaces: new Map() }))
   for (const user of ["operator-with-workloads", "primary-with-workloads"] as const) found[user].push(...listed)
-  const fromDefault = (api: KubeApi): Targets =>
+  const fromDefault = (api: KubeApi): Targets["Service"] =>
     targetsOfDefault(() => ({ name: clusterName("a"), isDefault: true, api: () => api, lost: () => undefined }))
   found["primary-at-a-member"].push(...(await ofAskedTargets(fromDefault)))
   found["operator-with-workloads"].push(...(await ofUserSession("own cluster")))

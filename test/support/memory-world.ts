@@ -3,7 +3,7 @@ import { linkedConnectRequest } from "../../lab/simulation/world/linked-connect-
 import type { AcceptedConnection, ConnectRequest, OperatorFacade } from "../../src/app/api/operator-facade.ts"
 import type { ApiError } from "../../src/app/api/status.ts"
 import type { ConfigurationSource } from "../../src/app/fleet/configuration-source.ts"
-import { type MakeCapability, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
+import { type OperatorCapabilities, operatorCapabilities } from "../../src/app/operator/capabilities.ts"
 import { makeOperator } from "../../src/app/operator/operator.ts"
 import type { BranchSettings } from "../../src/domain/branches/branch-settings.ts"
 import { selectedPrimary } from "../../src/domain/copies/copy-order.ts"
@@ -291,7 +291,7 @@ export interface MemoryWorld {
 
 /** How a world differs from the usual one. */
 export interface MemoryWorldOptions {
-  readonly capabilities?: ReadonlyArray<MakeCapability>
+  readonly capabilities?: OperatorCapabilities
   /** Bounds and protected namespaces of all operators, and the engines that they have switched on. */
   readonly limits?: Partial<typeof usualLimits> & {
     readonly branchSettings?: BranchSettings

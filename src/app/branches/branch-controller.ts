@@ -74,7 +74,7 @@ type Performed = Exclude<BranchAction, { readonly _tag: "RequeueAt" }>
 type Act<Tag extends Performed["_tag"]> = Extract<Performed, { readonly _tag: Tag }>
 
 /** The directory for sessions, and the way for values that clients send for branches. */
-export interface Branches extends BranchDirectory {
+export interface MadeBranches extends BranchDirectory {
   /** Takes values, and returns the name of the Secret that the branch's spec is to name. */
   readonly takeCredentials: (credentials: BranchCredentials, caller: Caller) => Effect.Effect<string, ApiError>
 }
@@ -526,7 +526,7 @@ const living = (kinds: ReadonlyArray<State>, namespace: string, id: string): Rea
   )
 
 /** Runs the controllers for as long as the scope lives. */
-export const makeBranches = (options: BranchesOptions): Effect.Effect<Branches, never, Scope.Scope> =>
+export const makeBranches = (options: BranchesOptions): Effect.Effect<MadeBranches, never, Scope.Scope> =>
   Effect.gen(function* () {
     let kinds: ReadonlyArray<State> = []
     yield* countHolding("branches of databases", () => kinds.reduce((count, { memory }) => count + memory.size, 0))

@@ -22,9 +22,11 @@ import { formatTargetName } from "../../domain/targets/target-path.ts"
 import type { Target } from "../../domain/targets/target.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { askedBy } from "../api/asked-by.ts"
-import type { ConnectedCopy, CopyConnect, CopyTargets, FurtherStatus, ReachedCluster } from "../api/capability.ts"
 import type { CopySelection, CopyTargetRequest } from "../api/operator-facade.ts"
 import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import type { FurtherStatus } from "../ground/capability.ts"
+import type { ConnectedCopy, CopyConnect, ServedCopies } from "../ground/copy-targets.ts"
+import type { ReachedCluster } from "../ground/fleet-view.ts"
 import { audit } from "../kernel/audit.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import type { InTurn } from "../kernel/in-turn.ts"
@@ -53,7 +55,7 @@ export interface FleetCopiesOptions {
   readonly sessionStart: SessionStart
 }
 
-export interface FleetCopies extends Omit<CopyTargets, "createOrdered"> {
+export interface FleetCopies extends Omit<ServedCopies, "createOrdered"> {
   readonly status: () => NonNullable<FurtherStatus["copy_targets"]>
 }
 

@@ -10,9 +10,10 @@ import { at } from "../../domain/json.ts"
 import type { CopyTarget } from "../../domain/resources/copy-target.ts"
 import { formatTargetName } from "../../domain/targets/target-path.ts"
 import { mayDriveSessions } from "../api/access-review.ts"
-import type { CopyConnect, CopyTargets, FurtherStatus } from "../api/capability.ts"
 import type { CopySelection, CopyTargetRequest } from "../api/operator-facade.ts"
 import { type ApiError, forbidden, notFound } from "../api/status.ts"
+import type { FurtherStatus } from "../ground/capability.ts"
+import type { CopyConnect, ServedCopies } from "../ground/copy-targets.ts"
 import type { CopiedPods, Copy } from "./copied-pods.ts"
 import { createCopy, type CreateCopyOptions } from "./create-copy.ts"
 
@@ -47,7 +48,7 @@ const isSelected = ({ pod: { metadata }, record }: Copy, { name, namespace, prim
 const connected = (
   copies: CopiedPods,
   { name, namespace, owner: { userId } }: CopyConnect
-): ReturnType<CopyTargets["connect"]> =>
+): ReturnType<ServedCopies["connect"]> =>
   Effect.gen(function* () {
     const { copy } = yield* asked(copies, namespace, name)
     const { container, owner, replaces } = copy.record
@@ -72,7 +73,7 @@ const ordered = (options: CreateCopyOptions, request: CopyTargetRequest): Effect
 export const copiesHere = (
   awake: Effect.Effect<CopiedPods, ApiError>,
   optionsOf: (copies: CopiedPods) => CreateCopyOptions
-): CopyTargets => ({
+): ServedCopies => ({
   create: (request, owner) => Effect.flatMap(awake, (copies) => createCopy(optionsOf(copies), request, owner)),
   createOrdered: (request) => Effect.flatMap(awake, (copies) => ordered(optionsOf(copies), request)),
   list: (selection) =>

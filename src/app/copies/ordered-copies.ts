@@ -10,7 +10,7 @@ import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { CopyTarget, copyTargets } from "../../domain/resources/copy-target.ts"
 import { operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { KubeError, type KubeObject } from "../../ports/kube-api.ts"
-import type { ReachedCluster } from "../api/capability.ts"
+import type { ReachedCluster } from "../ground/fleet-view.ts"
 import { retryingApi, retryingRead } from "../kernel/retrying-api.ts"
 
 /**

@@ -4,6 +4,7 @@
  * session: they have the SessionNotifier.
  */
 
+import { Context } from "effect"
 import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 
 /** A change outside of the objects that a controller watches itself. */
@@ -28,3 +29,6 @@ export class ChangeFeed {
     this.#subscribers.push(subscriber)
   }
 }
+
+/** The feed of one operator, for its capabilities. */
+export class Changes extends Context.Service<Changes, ChangeFeed>()("braid/app/Changes") {}

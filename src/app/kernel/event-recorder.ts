@@ -3,7 +3,7 @@
  * worth an Event; no session depends on an Event.
  */
 
-import { Clock, Effect, FiberSet, Latch, Result, type Scope } from "effect"
+import { Clock, Context, Effect, FiberSet, Latch, Result, type Scope } from "effect"
 import { withoutEnd } from "../../domain/clean-text.ts"
 import type { SessionEvent } from "../../domain/events/event-catalogue.ts"
 import { namespaceOfEvents, eventObject, eventRepeated, events } from "../../domain/events/event-object.ts"
@@ -52,6 +52,9 @@ export interface EventRecorder {
     decide: (before: T, after: T) => ReadonlyArray<SessionEvent>
   ) => void
 }
+
+/** The recorder of the operator's own cluster, for its capabilities. */
+export class Events extends Context.Service<Events, EventRecorder>()("braid/app/Events") {}
 
 /** The name of an Event, which must be a DNS name: long names of objects are cut. */
 const eventName = (about: string, now: number, index: number): string =>

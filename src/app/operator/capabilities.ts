@@ -1,71 +1,55 @@
 /**
- * The list of this operator's capabilities, and how they are made. A new capability is a line here and a folder of its
- * own; none is implemented here.
+ * The list of this operator's capabilities. A new capability is a line here and a folder of its own; none is
+ * implemented here. A capability takes the services of those above it, and the compiler refuses a list in which one
+ * stands above a capability that it needs.
  */
 
-import { Effect, type Scope } from "effect"
+import { Layer } from "effect"
 import type { Agents } from "../../ports/agents.ts"
 import type { ClusterConnector } from "../../ports/cluster-connector.ts"
-import type { Capability } from "../api/capability.ts"
-import type { BranchDirectory } from "../branches/branch-directory.ts"
-import { type BranchGround, makeClusterBranches } from "../branches/cluster-branches.ts"
-import { type BranchSyncGround, makeBranchSyncCapability } from "../branches/sync/branch-sync-capability.ts"
-import { type CopyTargetGround, makeCopyTargetCapability } from "../copies/copy-target-capability.ts"
-import { makePolicyCapability, type PolicyGround } from "../policies/policy-capability.ts"
-import { makeTlsCapability, type TlsGround } from "../policies/tls-capability.ts"
-import { makeMemberCapability, type MemberGround } from "../sessions/member/member-capability.ts"
-import { makePrimaryCapability, type PrimaryGround } from "../sessions/primary/primary-capability.ts"
+import type { BranchedEngines, Branches } from "../branches/branches.ts"
+import { branchLayer } from "../branches/cluster-branches.ts"
+import { branchSyncLayer } from "../branches/sync/branch-sync-capability.ts"
+import { copyLayer, type CopySettings } from "../copies/copy-target-capability.ts"
+import type { Capabilities } from "../ground/capability.ts"
+import type { CopyTargets } from "../ground/copy-targets.ts"
+import type { FleetView } from "../ground/fleet-view.ts"
+import type { OwnCluster } from "../ground/own-cluster.ts"
+import type { Sessions } from "../ground/sessions.ts"
+import type { Targets } from "../ground/targets.ts"
+import type { Changes } from "../kernel/change-feed.ts"
+import type { Events } from "../kernel/event-recorder.ts"
+import { policyLayer } from "../policies/policy-capability.ts"
+import { tlsLayer } from "../policies/tls-capability.ts"
+import { memberLayer } from "../sessions/member/member-capability.ts"
+import { type PrimaryGround, primaryLayer } from "../sessions/primary/primary-capability.ts"
+import type { SessionGround } from "../sessions/session-ground.ts"
 
-/** The ground that every capability may build on; each capability names the part that it needs. */
-export interface Ground
-  extends PolicyGround, TlsGround, BranchGround, MemberGround, PrimaryGround, BranchSyncGround, CopyTargetGround {
-  /** The branches of this cluster for its sessions; nothing: it makes none, and connects that name some are refused. */
-  readonly branches?: BranchDirectory | undefined
-}
+/** The services on which capabilities stand, provided by the operator. `Capabilities`: none yet. */
+export type Ground =
+  | Capabilities
+  | OwnCluster
+  | Changes
+  | Events
+  | SessionGround
+  | PrimaryGround
+  | BranchedEngines
+  | CopySettings
 
-/** `earlier`: the capabilities before this one in the list, which it may ask. */
-export type MakeCapability = (
-  ground: Ground,
-  earlier: ReadonlyArray<Capability>
-) => Effect.Effect<Capability, never, Agents | ClusterConnector | Scope.Scope>
+/** The services of the capabilities that the operator asks. */
+export type Asked = Capabilities | Sessions | Targets | FleetView | CopyTargets | Branches
 
-/** The branches of databases in this cluster, and its sessions, which use them. */
-const makeBranchesAndSessions: MakeCapability = (ground, earlier) =>
-  Effect.gen(function* () {
-    const branches = yield* makeClusterBranches(ground)
-    const grounded: Ground = branches === undefined ? ground : { ...ground, branches: branches.directory }
-    const sessions = yield* makeMemberCapability(grounded, earlier)
-    return {
-      ...sessions,
-      features: () => [...(sessions.features?.() ?? []), ...(branches?.features ?? [])],
-      ...(branches === undefined ? {} : { takeCredentials: branches.directory.takeCredentials })
-    }
-  })
+export type OperatorCapabilities = Layer.Layer<Asked, never, Ground | Agents | ClusterConnector>
 
 /**
- * The capabilities in the order in which they are made. A capability that sessions may wait for stands before the
- * sessions, and one that asks which sessions there are stands after them.
+ * The capabilities in the order in which they are made and asked. A capability that sessions may wait for stands before
+ * the sessions.
  */
-export const operatorCapabilities: ReadonlyArray<MakeCapability> = [
-  makePolicyCapability,
-  makeTlsCapability,
-  makeBranchesAndSessions,
-  makePrimaryCapability,
-  makeBranchSyncCapability,
-  makeCopyTargetCapability
-]
-
-/** Makes each capability after those that it may ask, and subscribes it to changes at once. */
-export const makeCapabilities = (
-  ground: Ground,
-  list: ReadonlyArray<MakeCapability>
-): Effect.Effect<ReadonlyArray<Capability>, never, Agents | ClusterConnector | Scope.Scope> =>
-  Effect.gen(function* () {
-    const made: Array<Capability> = []
-    for (const make of list) {
-      const capability = yield* make(ground, [...made])
-      if (capability.hear !== undefined) ground.feed.subscribe(capability.hear)
-      made.push(capability)
-    }
-    return made
-  })
+export const operatorCapabilities: OperatorCapabilities = policyLayer.pipe(
+  (above) => Layer.provideMerge(tlsLayer, above),
+  (above) => Layer.provideMerge(branchLayer, above),
+  (above) => Layer.provideMerge(memberLayer, above),
+  (above) => Layer.provideMerge(primaryLayer, above),
+  (above) => Layer.provideMerge(branchSyncLayer, above),
+  (above) => Layer.provideMerge(copyLayer, above)
+)

@@ -12,7 +12,7 @@ import { type SessionInfo, sessions } from "../../domain/resources/session.ts"
 import { targetObject } from "../../domain/targets/target-object.ts"
 import { formatTargetName, formatTargetPath } from "../../domain/targets/target-path.ts"
 import type { Target } from "../../domain/targets/target.ts"
-import type { FurtherStatus } from "../api/capability.ts"
+import type { FurtherStatus } from "../ground/capability.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 
 /** The client's release that this operator is compatible with, with the operator's own version as build metadata. */

@@ -3,7 +3,7 @@
  * work; the leadership decides who may run an operator.
  */
 
-import { Clock, Context, Effect, Result, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Result, type Scope } from "effect"
 import type { UserAuthority } from "../../adapters/x509/user-certificates.ts"
 import type { BranchSettings } from "../../domain/branches/branch-settings.ts"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
@@ -22,17 +22,26 @@ import type { ProtectedNamespaces } from "../../domain/targets/protected-namespa
 import { parseTargetName } from "../../domain/targets/target-path.ts"
 import type { Agents } from "../../ports/agents.ts"
 import { ClusterConnector } from "../../ports/cluster-connector.ts"
-import type { KubeError } from "../../ports/kube-api.ts"
-import type { Capability, FurtherStatus, ServedSession, Targets } from "../api/capability.ts"
+import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 import { type Facade, mapFacade } from "../api/facade-gate.ts"
-import type { AcceptedConnection } from "../api/operator-facade.ts"
+import type { AcceptedConnection, Asker } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, internalError, notFound } from "../api/status.ts"
+import { BranchedEngines, Branches } from "../branches/branches.ts"
+import { credentialsRequests } from "../branches/credentials-requests.ts"
 import { ensureUserAuthority } from "../certificates/user-authority.ts"
-import { issueCertificate } from "../certificates/user-identity.ts"
+import { issueCertificate, ownerOf } from "../certificates/user-identity.ts"
+import { CopySettings } from "../copies/copy-target-capability.ts"
+import { copyTargetRequests } from "../copies/copy-target-requests.ts"
 import type { ConfigurationSource } from "../fleet/configuration-source.ts"
 import type { ClusterOwners } from "../fleet/reported-clusters.ts"
-import { ChangeFeed } from "../kernel/change-feed.ts"
-import { makeEventRecorder } from "../kernel/event-recorder.ts"
+import { Capabilities, type FurtherStatus } from "../ground/capability.ts"
+import { CopyTargets } from "../ground/copy-targets.ts"
+import { FleetView } from "../ground/fleet-view.ts"
+import { OwnCluster } from "../ground/own-cluster.ts"
+import { type ServedSession, Sessions } from "../ground/sessions.ts"
+import { Targets } from "../ground/targets.ts"
+import { ChangeFeed, Changes } from "../kernel/change-feed.ts"
+import { Events, makeEventRecorder } from "../kernel/event-recorder.ts"
 import { failingLists, type UnreadCollections } from "../kernel/failing-lists.ts"
 import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
 import { SessionNotifier } from "../kernel/session-notifier.ts"
@@ -40,11 +49,11 @@ import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
 import { CurrentTracing } from "../kernel/tracing.ts"
 import { makeInterceptions } from "../relay/interceptions.ts"
+import { PrimaryGround } from "../sessions/primary/primary-capability.ts"
 import { SessionEnds } from "../sessions/session-ends.ts"
-import { admitConnect } from "./admit-connect.ts"
-import { type Ground, makeCapabilities, type MakeCapability, operatorCapabilities } from "./capabilities.ts"
-import { copyTargetRequests } from "./copy-target-requests.ts"
-import { credentialsRequests } from "./credentials-requests.ts"
+import { SessionGround } from "../sessions/session-ground.ts"
+import { admitConnect, usable } from "./admit-connect.ts"
+import { type Asked, type OperatorCapabilities, operatorCapabilities } from "./capabilities.ts"
 import { describeOperator, lockedTarget, operatorVersion, sessionObject } from "./describe.ts"
 import { NameMismatches } from "./name-mismatches.ts"
 import { makeSessionQuota, type SessionQuota } from "./session-quota.ts"
@@ -91,7 +100,7 @@ type Making = Effect.Effect<Facade, KubeError, Agents | ClusterConnector | Scope
  */
 export const makeOperator = (
   options: OperatorOptions,
-  capabilities: ReadonlyArray<MakeCapability> = operatorCapabilities
+  capabilities: OperatorCapabilities = operatorCapabilities
 ): Making =>
   Effect.gen(function* () {
     const wall = yield* Clock.Clock
@@ -113,62 +122,81 @@ export const makeOperator = (
     })
   })
 
-/** The ground that capabilities are made on. */
-const makeGround = (options: OperatorOptions, { fingerprint }: UserAuthority) =>
-  Effect.gen(function* () {
-    const { own } = yield* ClusterConnector
-    const { bounds, configuration, copyImage, longestSessionSecs, namespace, podlessMillis } = options
-    const notifier = new SessionNotifier()
-    yield* countHolding("sessions waited for", () => notifier.size)
-    return {
+/** The services that capabilities are made on. */
+const makeGround = Effect.fnUntraced(function* (options: OperatorOptions, { fingerprint }: UserAuthority) {
+  const { own } = yield* ClusterConnector
+  const { bounds, configuration, namespace, protectedNamespaces } = options
+  const notifier = new SessionNotifier()
+  yield* countHolding("sessions waited for", () => notifier.size)
+  return Context.make(Capabilities, []).pipe(
+    Context.add(OwnCluster, {
       api: own.api,
       namespace,
-      operatorVersion: operatorVersion(options.version),
-      fingerprint,
       fleet: configuration?.known() ?? options.fleet,
-      configuration,
-      owners: options.owners,
-      bounds,
-      longestSessionSecs,
-      podlessMillis,
-      requirePrimary: options.requirePrimary,
-      protectedNamespaces: options.protectedNamespaces,
-      makesCopies: options.makesCopies ?? true,
-      addsSessionKey: options.addsSessionKey ?? false,
-      copyImage,
-      branchSettings: options.branchSettings,
-      feed: new ChangeFeed(),
+      protectedNamespaces,
+      bounds
+    }),
+    Context.add(Changes, new ChangeFeed()),
+    Context.add(SessionGround, {
       notifier,
       ends: new SessionEnds(),
       interceptions: yield* makeInterceptions,
-      // Made before the controllers: it ends after them, and so writes their last Events.
-      events: yield* makeEventRecorder(own.api)
-    } satisfies Ground
-  })
+      longestSessionSecs: options.longestSessionSecs,
+      podlessMillis: options.podlessMillis,
+      requirePrimary: options.requirePrimary ?? false,
+      addsSessionKey: options.addsSessionKey ?? false
+    }),
+    Context.add(PrimaryGround, {
+      operatorVersion: operatorVersion(options.version),
+      fingerprint,
+      configuration,
+      owners: options.owners
+    }),
+    Context.add(BranchedEngines, options.branchSettings ?? {}),
+    Context.add(CopySettings, { makesCopies: options.makesCopies ?? true, image: options.copyImage }),
+    // Made before the controllers: it ends after them, and so writes their last Events.
+    Context.add(Events, yield* makeEventRecorder(own.api))
+  )
+})
 
-const makeFacade = (options: OperatorOptions, list: ReadonlyArray<MakeCapability>, wall: Clock.Clock): Making =>
-  Effect.gen(function* () {
-    const { own } = yield* ClusterConnector
-    const authority = yield* ensureUserAuthority(own.api, options.namespace)
-    const ground = yield* makeGround(options, authority)
-    const capabilities = yield* makeCapabilities(ground, list)
-    const quota = makeSessionQuota(options.bounds, () => usersSessions(capabilities))
-    yield* countHolding("sessions with connections", quota.size)
-    const installation = sha256Hex(`installation ${options.namespace}`).slice(0, 32)
-    const users = new UserSightings()
-    if (options.keepsUsers === true) {
-      const keeping = keepUsers({ api: own.api, namespace: options.namespace, users })
-      yield* Effect.forkScoped(Effect.provideService(keeping, Clock.Clock, wall))
-    }
-    return facadeOf({ options, ground, authority, capabilities, quota, users, installation, wall })
+const makeFacade = Effect.fnUntraced(function* (
+  options: OperatorOptions,
+  capabilities: OperatorCapabilities,
+  wall: Clock.Clock
+) {
+  const { own } = yield* ClusterConnector
+  const authority = yield* ensureUserAuthority(own.api, options.namespace)
+  const ground = yield* makeGround(options, authority)
+  const asked = yield* Effect.provideContext(Layer.build(capabilities), ground)
+  const quota = makeSessionQuota(options.bounds, () => usersSessions(Context.get(asked, Sessions)))
+  yield* countHolding("sessions with connections", quota.size)
+  const installation = sha256Hex(`installation ${options.namespace}`).slice(0, 32)
+  const users = new UserSightings()
+  if (options.keepsUsers === true) {
+    const keeping = keepUsers({ api: own.api, namespace: options.namespace, users })
+    yield* Effect.forkScoped(Effect.provideService(keeping, Clock.Clock, wall))
+  }
+  return facadeOf({
+    options,
+    ground: Context.get(ground, SessionGround),
+    api: own.api,
+    authority,
+    asked,
+    quota,
+    users,
+    installation,
+    wall
   })
+})
 
 /** Everything that a request may need. */
 interface Operator {
   readonly options: OperatorOptions
-  readonly ground: Ground
+  /** The API of the operator's own cluster. */
+  readonly api: KubeApi
+  readonly ground: SessionGround["Service"]
   readonly authority: UserAuthority
-  readonly capabilities: ReadonlyArray<Capability>
+  readonly asked: Context.Context<Asked>
   readonly quota: SessionQuota
   readonly users: UserSightings
   /** Names this installation in the operator's description. */
@@ -178,32 +206,42 @@ interface Operator {
 }
 
 const facadeOf = (operator: Operator): Facade => {
-  const { authority, capabilities, ground, options, quota, users, wall } = operator
-  const { api, ends } = ground
+  const { api, asked, authority, ground, options, quota, users, wall } = operator
   const problems = Effect.sync(() => problemsOf(operator))
-  const names = new NameMismatches()
-  const reception = { api, role: roleOf(options.fleet), authority, wall, capabilities, quota, users, names, problems }
-  const targets = capabilities.findLast((capability) => capability.targets !== undefined)?.targets ?? noTargets
-  const listClusters = Effect.map(Clock.currentTimeMillis, (now) =>
-    capabilities.flatMap(({ clusterObjects }) => clusterObjects?.(now) ?? [])
-  )
-  const stopping = { api, ends, capabilities }
+  const [branches, copies] = [Context.get(asked, Branches), Context.get(asked, CopyTargets)]
+  const [sessions, targets] = [Context.get(asked, Sessions), Context.get(asked, Targets)]
+  const reception = {
+    api,
+    role: roleOf(options.fleet),
+    ownerOf: (request: Asker, certificate: string) => ownerOf(authority, wall, request, certificate),
+    wall,
+    capabilities: Context.get(asked, Capabilities),
+    sessions,
+    branches,
+    copies,
+    quota,
+    users,
+    names: new NameMismatches(),
+    problems
+  }
+  const listClusters = Effect.map(Clock.currentTimeMillis, Context.get(asked, FleetView).objects)
+  const stopping = { api, ends: ground.ends, sessions }
   return {
     problems,
     connect: (request) => admitConnect(reception, request),
-    ...copyTargetRequests(reception),
-    ...credentialsRequests(reception),
+    ...copyTargetRequests({ ...reception, usable: usable(reception) }),
+    ...credentialsRequests(branches, usable(reception)),
     describe: Effect.gen(function* () {
       return describe(operator, yield* Clock.currentTimeMillis, yield* failingLists)
     }),
     issueCertificate: (csr) => Effect.flatMap(Clock.currentTimeMillis, (now) => issueCertificate(authority, csr, now)),
     listSessions: (namespace, key) =>
-      Effect.map(Clock.currentTimeMillis, (now) => listSessions(operator, { namespace, key }, now)),
+      Effect.map(Clock.currentTimeMillis, (now) => listSessions(sessions, { namespace, key }, now)),
     listClusters,
     cluster: (name) => Effect.flatMap(listClusters, (clusters) => clusterNamed(clusters, name)),
     listTargets: (namespace) => targets.list(namespace),
     target: (...of) => targets.get(...of),
-    portLocks: (...of) => Effect.flatMap(Clock.currentTimeMillis, (now) => portLocks(operator, ...of, now)),
+    portLocks: (...of) => Effect.flatMap(Clock.currentTimeMillis, (now) => portLocks(sessions, ...of, now)),
     watchInterceptions: ({ user }, key) =>
       Effect.mapError(
         ground.interceptions.watch(user, key === undefined ? undefined : cleanText(key, textLimits.parameter)),
@@ -222,33 +260,22 @@ const clusterNamed = (clusters: ReadonlyArray<ServedCluster>, name: string): Eff
   return Effect.fail(notFound(`There is no cluster ${name}: ${why}.`))
 }
 
-/** The targets of an operator without workloads and without a fleet. */
-const noTargets: Targets = {
-  list: () => Effect.succeed([]),
-  get: (_namespace, name) => Effect.fail(notFound(`There is no target ${name}: this operator has none.`))
-}
-
 /** Why there is no session to be had. A fleet that has begun well stays so, whatever becomes of its clusters. */
-const problemsOf = ({
-  capabilities,
-  ground: { configuration },
-  options: { fleet }
-}: Operator): ReadonlyArray<string> => [
+const problemsOf = ({ asked, options: { configuration, fleet } }: Operator): ReadonlyArray<string> => [
   ...(fleet === undefined || fleetProblems(fleet).length === 0 ? [] : fleetProblems(configuration?.known() ?? fleet)),
-  ...capabilities.flatMap(({ problems }) => problems?.() ?? [])
+  ...Context.get(asked, Capabilities).flatMap(({ problems }) => problems?.() ?? [])
 ]
 
 /** The sessions of users, each once: without the parts that sessions over many clusters have in this one. */
-const usersSessions = (capabilities: ReadonlyArray<Capability>): ReadonlyArray<ServedSession> =>
-  capabilities.flatMap(({ sessions }) => sessions?.all() ?? [])
+const usersSessions = ({ served }: Sessions["Service"]): ReadonlyArray<ServedSession> =>
+  served.flatMap(({ all }) => all())
 
 /** The sessions that users see in lists, with their owners: of this operator and of others, each once. */
 const shownSessions = (
-  capabilities: ReadonlyArray<Capability>,
+  sessions: Sessions["Service"],
   now: number
 ): ReadonlyArray<{ readonly info: SessionInfo; readonly owner: SessionOwner; readonly isOfCi: boolean }> => {
-  const distant = capabilities.flatMap(({ distantSessions }) => distantSessions?.() ?? [])
-  const shown = [...distant, ...usersSessions(capabilities)].map(({ info, isOfCi, owner }) => ({
+  const shown = [...sessions.distant(), ...usersSessions(sessions)].map(({ info, isOfCi, owner }) => ({
     info: info(now),
     owner,
     isOfCi
@@ -272,13 +299,14 @@ const collectionsCondition = ({ longest, sentences }: UnreadCollections, now: nu
       ]
 
 const describe = (operator: Operator, now: number, unread: UnreadCollections): object => {
-  const { authority, capabilities, ground, installation, options, users } = operator
-  const sessions = shownSessions(capabilities, now)
+  const { asked, authority, installation, options, users } = operator
+  const capabilities = Context.get(asked, Capabilities)
+  const sessions = shownSessions(Context.get(asked, Sessions), now)
   for (const { owner } of sessions) users.saw(owner.userId, now)
   const further = capabilities.reduce<FurtherStatus>((status, { status: of }) => ({ ...status, ...of?.(now) }), {})
   const conditions = [...(further.conditions ?? []), ...collectionsCondition(unread, now)]
   return describeOperator({
-    operatorVersion: ground.operatorVersion,
+    operatorVersion: operatorVersion(options.version),
     role: roleOf(options.fleet),
     isMember: options.isMember ?? false,
     namespace: options.namespace,
@@ -292,17 +320,17 @@ const describe = (operator: Operator, now: number, unread: UnreadCollections): o
 }
 
 const listSessions = (
-  { capabilities }: Operator,
+  sessions: Sessions["Service"],
   { key, namespace }: { readonly namespace: string | undefined; readonly key?: string | undefined },
   now: number
 ): ReadonlyArray<object> =>
-  shownSessions(capabilities, now)
+  shownSessions(sessions, now)
     .filter(({ info }) => namespace === undefined || info.namespace === namespace)
     .filter(({ info }) => key === undefined || info.key === key)
     .map(({ info }) => sessionObject(info))
 
 const portLocks = (
-  { capabilities }: Operator,
+  sessions: Sessions["Service"],
   namespace: string,
   name: string,
   now: number
@@ -310,7 +338,7 @@ const portLocks = (
   Result.match(parseTargetName(name), {
     onFailure: ({ message }) => Effect.fail(badRequest(message)),
     onSuccess: (target) => {
-      const sessions = shownSessions(capabilities, now).map(({ info }) => info)
-      return Effect.succeed(lockedTarget(namespace, target, portLocksOf(sessions, namespace, target)))
+      const shown = shownSessions(sessions, now).map(({ info }) => info)
+      return Effect.succeed(lockedTarget(namespace, target, portLocksOf(shown, namespace, target)))
     }
   })

@@ -6,8 +6,8 @@
 
 import { Effect, type Scope } from "effect"
 import { type AskedConnection, boundProblem, type SessionBounds } from "../../domain/sessions/session-bounds.ts"
-import type { ServedSession } from "../api/capability.ts"
 import { type ApiError, forbidden } from "../api/status.ts"
+import type { ServedSession } from "../ground/sessions.ts"
 
 export interface SessionQuota {
   /**

@@ -8,20 +8,20 @@ import type { Caller } from "../../domain/fleet/credentials/front-proxy.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { parseSessionReference, sessionIdHex } from "../../domain/sessions/session-id.ts"
 import type { KubeApi } from "../../ports/kube-api.ts"
-import type { Capability, DistantSession, ServedSession, ServedSessions } from "../api/capability.ts"
 import type { SessionSelection } from "../api/operator-facade.ts"
 import { type ApiError, badRequest, forbidden, internalError, notFound } from "../api/status.ts"
+import type { DistantSession, ServedSession, ServedSessions, Sessions } from "../ground/sessions.ts"
 import { logWarning } from "../kernel/log.ts"
 import type { SessionEnds } from "../sessions/session-ends.ts"
 
 /** Most sessions of other clusters that are stopped side by side. */
 const mostAtOnce = 100
 
-/** The capabilities that have sessions, and the audit of their ends. */
+/** The sessions, and the audit of their ends. */
 export interface Stopping {
   readonly api: KubeApi
   readonly ends: SessionEnds
-  readonly capabilities: ReadonlyArray<Capability>
+  readonly sessions: Sessions["Service"]
 }
 
 /** The user who stops sessions, and which sessions. */
@@ -52,11 +52,7 @@ const stop = ({ api, ends }: Stopping, session: ServedSession, how: Stop): Effec
 }
 
 /** Sessions over many clusters come first: sessions of one cluster may be parts of them. */
-const sessionsToStop = ({ capabilities }: Stopping): ReadonlyArray<ServedSessions> =>
-  capabilities.flatMap(({ sessions }) => sessions ?? []).toReversed()
-
-const distantSessions = ({ capabilities }: Stopping): ReadonlyArray<DistantSession> =>
-  capabilities.flatMap(({ distantSessions: tell }) => tell?.() ?? [])
+const sessionsToStop = ({ sessions }: Stopping): ReadonlyArray<ServedSessions> => sessions.served.toReversed()
 
 /** Ends the part of a session over many clusters with its namespace; else it is the primary's. */
 const endPart = ({ endWithNamespace, metadata: { name } }: DistantSession): Effect.Effect<void, ApiError> =>
@@ -97,31 +93,30 @@ const isStopped = (stopping: Stopping, session: DistantSession, how: Stop): Effe
   })
 
 /** `reference`: an id in any of the forms of operator-api.md §4.3. */
-export const stopSession = (
+export const stopSession = Effect.fnUntraced(function* (
   stopping: Stopping,
   reference: string,
   by: Caller,
   namespace: string | undefined
-): Effect.Effect<void, ApiError> =>
-  Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const ids = parseSessionReference(reference)
-    if (Result.isFailure(ids)) return yield* badRequest(ids.failure.message)
-    for (const id of ids.success) {
-      for (const sessions of sessionsToStop(stopping)) {
-        const session = sessions.find(sessions.nameOf(id))
-        if (session === undefined || (namespace !== undefined && session.namespace !== namespace)) continue
-        yield* remember(sessions, [session.metadata.name])
-        return yield* stop(stopping, session, { by, cause: "Stopped" })
-      }
-      const distant = distantSessions(stopping).find(({ info }) => {
-        const { id: its, namespace: there } = info(now)
-        return its === sessionIdHex(id) && (namespace === undefined || there === namespace)
-      })
-      if (distant !== undefined) return yield* stopDistant(stopping, distant, { by, cause: "Stopped" })
+) {
+  const now = yield* Clock.currentTimeMillis
+  const ids = parseSessionReference(reference)
+  if (Result.isFailure(ids)) return yield* badRequest(ids.failure.message)
+  for (const id of ids.success) {
+    for (const sessions of sessionsToStop(stopping)) {
+      const session = sessions.find(sessions.nameOf(id))
+      if (session === undefined || (namespace !== undefined && session.namespace !== namespace)) continue
+      yield* remember(sessions, [session.metadata.name])
+      return yield* stop(stopping, session, { by, cause: "Stopped" })
     }
-    return yield* notFound(`There is no session ${reference}.`)
-  })
+    const distant = stopping.sessions.distant().find(({ info }) => {
+      const { id: its, namespace: there } = info(now)
+      return its === sessionIdHex(id) && (namespace === undefined || there === namespace)
+    })
+    if (distant !== undefined) return yield* stopDistant(stopping, distant, { by, cause: "Stopped" })
+  }
+  return yield* notFound(`There is no session ${reference}.`)
+})
 
 /** The sessions that are stopped. `namespace`: only those there; the namespace controller asks so. */
 export interface StoppedSelection {
@@ -130,33 +125,32 @@ export interface StoppedSelection {
 }
 
 /** Stops all sessions, or those that have no client, and returns their number; of other clusters: of those stopped. */
-export const stopSessions = (
+export const stopSessions = Effect.fnUntraced(function* (
   stopping: Stopping,
   { namespace, which }: StoppedSelection,
   by: Caller
-): Effect.Effect<number, ApiError> =>
-  Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const isThere = (session: DistantSession): boolean => namespace === undefined || session.namespace === namespace
-    const cause = which === "All" ? "AllStopped" : "InactiveStopped"
-    let count = 0
-    for (const sessions of sessionsToStop(stopping)) {
-      const found = sessions.all().filter((one) => isThere(one) && (which === "All" || one.isInactive(now)))
-      if (found.length === 0) continue
-      const names = found.map(({ metadata }) => metadata.name)
-      yield* remember(sessions, names)
-      yield* Effect.forEach(found, (session) => Effect.ignore(stop(stopping, session, { by, cause })), {
-        discard: true
-      })
-      count += found.length
-    }
-    // A member knows which of its sessions have no client.
-    const isAsked = (session: DistantSession): boolean =>
-      isThere(session) && (session.stop !== undefined || namespace !== undefined)
-    const distant = which === "All" ? distantSessions(stopping).filter(isAsked) : []
-    // Side by side: a cluster that does not answer holds up no other.
-    const stopped = yield* Effect.forEach(distant, (session) => isStopped(stopping, session, { by, cause }), {
-      concurrency: mostAtOnce
+) {
+  const now = yield* Clock.currentTimeMillis
+  const isThere = (session: DistantSession): boolean => namespace === undefined || session.namespace === namespace
+  const cause = which === "All" ? "AllStopped" : "InactiveStopped"
+  let count = 0
+  for (const sessions of sessionsToStop(stopping)) {
+    const found = sessions.all().filter((one) => isThere(one) && (which === "All" || one.isInactive(now)))
+    if (found.length === 0) continue
+    const names = found.map(({ metadata }) => metadata.name)
+    yield* remember(sessions, names)
+    yield* Effect.forEach(found, (session) => Effect.ignore(stop(stopping, session, { by, cause })), {
+      discard: true
     })
-    return count + stopped.filter(Boolean).length
+    count += found.length
+  }
+  // A member knows which of its sessions have no client.
+  const isAsked = (session: DistantSession): boolean =>
+    isThere(session) && (session.stop !== undefined || namespace !== undefined)
+  const distant = which === "All" ? stopping.sessions.distant().filter(isAsked) : []
+  // Side by side: a cluster that does not answer holds up no other.
+  const stopped = yield* Effect.forEach(distant, (session) => isStopped(stopping, session, { by, cause }), {
+    concurrency: mostAtOnce
   })
+  return count + stopped.filter(Boolean).length
+})

@@ -3,8 +3,7 @@
  * and refuses those that may not be. The relay enforces the limits on messages.
  */
 
-import { Effect, Result, type Scope } from "effect"
-import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
+import { Context, Effect, Layer, Result } from "effect"
 import { profileProblem } from "../../domain/policies/incoming-rules.ts"
 import { policiesOfPod } from "../../domain/policies/pod-policies.ts"
 import type { PolicyRules } from "../../domain/policies/policy-rules.ts"
@@ -17,18 +16,19 @@ import {
 import { type PolicySubject, type Resource, targetResource } from "../../domain/policies/target-pattern.ts"
 import type { UnreadableResource } from "../../domain/resources/resource-descriptor.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
-import type { Capability, LimitedPod, LimitedSession, SessionLimits, WantedCopy } from "../api/capability.ts"
 import { type ApiError, forbidden, internalError } from "../api/status.ts"
+import { withCapability } from "../ground/capability.ts"
+import { OwnCluster } from "../ground/own-cluster.ts"
+import {
+  type HeldLimits,
+  type LimitedPod,
+  type LimitedSession,
+  SessionLimits,
+  type WantedCopy
+} from "../ground/session-limits.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { type KnownPolicies, makeKnownPolicies } from "./known-policies.ts"
 import { type Lineages, makeLineages, readCopied } from "./lineage.ts"
-
-/** The parts of the operator that this capability builds on. */
-export interface PolicyGround {
-  readonly api: KubeApi
-  /** The fleet that this operator is the primary of, if it has one. */
-  readonly fleet: FleetConfiguration | undefined
-}
 
 /** A session's target as policies see it; of a session on a copy the copied target. */
 type Subject = Pick<PolicySubject, "copy" | "lineage">
@@ -44,13 +44,15 @@ interface Asked {
 }
 
 /** Reads a target and what owns it. A pod that is no copy's is a target like any other, whatever the session says. */
-const readSubject = ({ api, lineages }: NonNullable<Asked["workloads"]>, { copy, namespace, target }: LimitedSession) =>
-  Effect.gen(function* () {
-    const pod = target._tag === "Workload" ? target.name : ""
-    const copied = copy === undefined ? "NoCopy" : (copy.of ?? (yield* readCopied(api, namespace, pod)))
-    if (copied === "NoCopy") return { lineage: yield* lineages.ofTarget(target) }
-    return { copy, lineage: copied && (yield* lineages.ofTarget(copied)) }
-  })
+const readSubject = Effect.fnUntraced(function* (
+  { api, lineages }: NonNullable<Asked["workloads"]>,
+  { copy, namespace, target }: LimitedSession
+) {
+  const pod = target._tag === "Workload" ? target.name : ""
+  const copied = copy === undefined ? "NoCopy" : (copy.of ?? (yield* readCopied(api, namespace, pod)))
+  if (copied === "NoCopy") return { lineage: yield* lineages.ofTarget(target) }
+  return { copy, lineage: copied && (yield* lineages.ofTarget(copied)) }
+})
 
 const cannotTell = <A>(reading: Effect.Effect<A, KubeError | UnreadableResource>): Effect.Effect<A, ApiError> =>
   Effect.mapError(reading, (error) => {
@@ -87,12 +89,6 @@ const podLineage = (
     : Effect.succeed(pods.map(({ podLabels, podName }) => ({ kind: "pod", name: podName, labels: podLabels })))
 }
 
-/** The policies of a target's namespace, and the target as they see it. */
-interface Told {
-  readonly all: ReadonlyArray<PolicyRules>
-  readonly subject: PolicySubject
-}
-
 /** All policies of the session's namespace, if they can be read. */
 const allOf = ({ known, session }: Asked): Effect.Effect<ReadonlyArray<PolicyRules>, ApiError> => {
   const all = known.inNamespace(session.namespace)
@@ -101,51 +97,43 @@ const allOf = ({ known, session }: Asked): Effect.Effect<ReadonlyArray<PolicyRul
     : forbidden(`${all.failure} Until it is put right, nobody may start a session that it may concern.`)
 }
 
-/** The policies of a target's namespace, if all can be read and none forbids what its copy does. */
-const toldOf = (asked: Asked): Effect.Effect<Told, ApiError> =>
-  Effect.gen(function* () {
-    const { containers, namespace, pods } = asked.session
-    const all = yield* allOf(asked)
-    const { copy, lineage } = yield* subjectOf(asked, all)
-    const environment = yield* podLineage(asked, all, pods?.().slice(0, 1) ?? [])
-    const subject = { namespace, containers, copy, lineage: lineage && [...lineage, ...environment] }
-    const problem = scaleDownProblem(all, subject)
-    return problem === undefined ? { all, subject } : yield* forbidden(problem)
-  })
+/** The policies of a target's namespace and the target as they see it, unless one is unreadable or forbids its copy. */
+const toldOf = Effect.fnUntraced(function* (asked: Asked) {
+  const { containers, namespace, pods } = asked.session
+  const all = yield* allOf(asked)
+  const { copy, lineage } = yield* subjectOf(asked, all)
+  const environment = yield* podLineage(asked, all, pods?.().slice(0, 1) ?? [])
+  const subject = { namespace, containers, copy, lineage: lineage && [...lineage, ...environment] }
+  const problem = scaleDownProblem(all, subject)
+  return problem === undefined ? { all, subject } : yield* forbidden(problem)
+})
 
 /** The policies that hold now; fails if the session may not be, or if that cannot be told. */
-const policiesNow = (asked: Asked): Effect.Effect<Told & { readonly policies: SessionPolicies }, ApiError> =>
-  Effect.gen(function* () {
-    const { profile, tellsAgentVariables } = asked.session
-    const told = yield* toldOf(asked)
-    const policies = policiesFor(told.all, told.subject, tellsAgentVariables)
-    const problem = profileProblem(policies.policies, profile)
-    return problem === undefined ? { ...told, policies } : yield* forbidden(problem)
-  })
+const policiesNow = Effect.fnUntraced(function* (asked: Asked) {
+  const { profile, tellsAgentVariables } = asked.session
+  const told = yield* toldOf(asked)
+  const policies = policiesFor(told.all, told.subject, tellsAgentVariables)
+  const problem = profileProblem(policies.policies, profile)
+  return problem === undefined ? { ...told, policies } : yield* forbidden(problem)
+})
 
 /** The policies of a pod that hold for traffic there, beside those of the session. */
-const policiesAt = (
-  asked: Asked,
-  held: SessionPolicies,
-  pod: LimitedPod
-): Effect.Effect<ReadonlyArray<PolicyRules>, ApiError> =>
-  Effect.gen(function* () {
-    const { namespace, profile } = asked.session
-    const all = yield* allOf(asked)
-    const lineage = yield* podLineage(asked, all, [pod])
-    const found = policiesOfPod(all, { namespace, lineage, containers: [pod.containerName] }, held)
-    const problem = profileProblem(found, profile)
-    return problem === undefined ? found : yield* forbidden(problem)
-  })
+const policiesAt = Effect.fnUntraced(function* (asked: Asked, held: SessionPolicies, pod: LimitedPod) {
+  const { namespace, profile } = asked.session
+  const all = yield* allOf(asked)
+  const lineage = yield* podLineage(asked, all, [pod])
+  const found = policiesOfPod(all, { namespace, lineage, containers: [pod.containerName] }, held)
+  const problem = profileProblem(found, profile)
+  return problem === undefined ? found : yield* forbidden(problem)
+})
 
 /** The policies that hold now, and whether others than before hold for the target or any of its pods. */
-const lookAgain = (asked: Asked, before: ReadonlyArray<PolicyRules>) =>
-  Effect.gen(function* () {
-    const { all, subject } = yield* policiesNow(asked)
-    const pods = yield* podLineage(asked, [...before, ...all], asked.session.pods?.() ?? [])
-    const watched = { ...subject, lineage: subject.lineage && [...subject.lineage, ...pods] }
-    return { all, isOther: policiesFor(before, watched).text !== policiesFor(all, watched).text }
-  })
+const lookAgain = Effect.fnUntraced(function* (asked: Asked, before: ReadonlyArray<PolicyRules>) {
+  const { all, subject } = yield* policiesNow(asked)
+  const pods = yield* podLineage(asked, [...before, ...all], asked.session.pods?.() ?? [])
+  const watched = { ...subject, lineage: subject.lineage && [...subject.lineage, ...pods] }
+  return { all, isOther: policiesFor(before, watched).text !== policiesFor(all, watched).text }
+})
 
 /** Pause before it is looked again which policies hold for a running session, after that could not be told. */
 const lookAgainAfter = "15 seconds"
@@ -155,36 +143,30 @@ const lookAgainAfter = "15 seconds"
  * connect will be refused with the reason. An API server that did not answer is asked again. A policy that cannot be
  * used is waited for until it changes.
  */
-const outdated = (
-  asked: Asked,
-  first: ReadonlyArray<PolicyRules>,
-  seen: number
-): Effect.Effect<{ readonly reason: string }> =>
-  Effect.gen(function* () {
-    let last = seen
-    let before = first
-    let isUnknown = false
-    for (;;) {
-      const changed = asked.known.changedAfter(last)
-      last = yield* isUnknown ? Effect.raceFirst(changed, Effect.as(Effect.sleep(lookAgainAfter), last)) : changed
-      const now = yield* Effect.result(lookAgain(asked, before))
-      isUnknown = Result.isFailure(now) && now.failure.code !== 403
-      const isOther = Result.isSuccess(now) ? now.success.isOther : isRefused(asked, now.failure)
-      if (Result.isSuccess(now)) before = now.success.all
-      if (isOther) return { reason: "The mirrord policies of the session's target have changed." }
-    }
-  })
+const outdated = Effect.fnUntraced(function* (asked: Asked, first: ReadonlyArray<PolicyRules>, seen: number) {
+  let last = seen
+  let before = first
+  let isUnknown = false
+  for (;;) {
+    const changed = asked.known.changedAfter(last)
+    last = yield* isUnknown ? Effect.raceFirst(changed, Effect.as(Effect.sleep(lookAgainAfter), last)) : changed
+    const now = yield* Effect.result(lookAgain(asked, before))
+    isUnknown = Result.isFailure(now) && now.failure.code !== 403
+    const isOther = Result.isSuccess(now) ? now.success.isOther : isRefused(asked, now.failure)
+    if (Result.isSuccess(now)) before = now.success.all
+    if (isOther) return { reason: "The mirrord policies of the session's target have changed." }
+  }
+})
 
 /** Whether it is the session that is refused, for its profile or its copy, and not a policy that is unreadable. */
 const isRefused = ({ known, session }: Asked, { code }: ApiError): boolean =>
   code === 403 && Result.isSuccess(known.inNamespace(session.namespace))
 
-const limitsOf = (asked: Asked): Effect.Effect<SessionLimits, ApiError> =>
-  Effect.gen(function* () {
-    const seen = asked.known.changes()
-    const { all, policies } = yield* policiesNow(asked)
-    return { policies, outdated: outdated(asked, all, seen), atPod: (pod) => policiesAt(asked, policies, pod) }
-  })
+const limitsOf = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<HeldLimits, ApiError> {
+  const seen = asked.known.changes()
+  const { all, policies } = yield* policiesNow(asked)
+  return { policies, outdated: outdated(asked, all, seen), atPod: (pod) => policiesAt(asked, policies, pod) }
+})
 
 /** A copy that is to be made, as its session will be. Only that one has a profile. */
 const ofCopy = ({ namespace, scaleDown, target }: WantedCopy): LimitedSession => ({
@@ -195,19 +177,22 @@ const ofCopy = ({ namespace, scaleDown, target }: WantedCopy): LimitedSession =>
   copy: { scaledown: scaleDown, of: target }
 })
 
-export const makePolicyCapability = ({ api, fleet }: PolicyGround): Effect.Effect<Capability, never, Scope.Scope> =>
-  Effect.map(makeKnownPolicies(api), (known) => {
+/** The limits of sessions and copies by the policies of this cluster. */
+export const policyLayer = Layer.effectContext(
+  Effect.gen(function* () {
+    const { api, fleet } = yield* OwnCluster
+    const known = yield* makeKnownPolicies(api)
     const reading = fleet?.managementOnly === true ? undefined : retryingApi(api)
-    const ask = (session: LimitedSession): Asked => ({
+    const asked = (session: LimitedSession): Asked => ({
       known,
       workloads: reading && { api: reading, lineages: makeLineages(reading, session.namespace) },
       session,
       read: undefined
     })
-    return {
-      problems: known.problems,
-      started: known.started,
-      limits: (session) => Effect.suspend(() => limitsOf(ask(session))),
-      permitCopy: (copy) => Effect.suspend(() => Effect.asVoid(toldOf(ask(ofCopy(copy)))))
-    }
+    const capability = yield* withCapability({ problems: known.problems, started: known.started })
+    return Context.add(capability, SessionLimits, {
+      ask: (session) => Effect.suspend(() => limitsOf(asked(session))),
+      permitCopy: (copy) => Effect.suspend(() => Effect.asVoid(toldOf(asked(ofCopy(copy)))))
+    })
   })
+)

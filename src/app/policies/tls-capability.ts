@@ -4,11 +4,10 @@
  * selected.
  */
 
-import { Effect, Result, type Scope } from "effect"
-import type { FleetConfiguration } from "../../domain/fleet/configuration.ts"
+import { Context, Effect, Layer, Result } from "effect"
 import { type Resource, targetResource } from "../../domain/policies/target-pattern.ts"
 import { agentTls, tlsNeedsLineage } from "../../domain/policies/tls/agent-tls.ts"
-import { type PortTls, readTlsSteal, type TlsStealRules } from "../../domain/policies/tls/tls-steal-rules.ts"
+import { readTlsSteal, type TlsStealRules } from "../../domain/policies/tls/tls-steal-rules.ts"
 import {
   mirrordClusterTlsStealConfigs,
   mirrordTlsStealConfigs,
@@ -19,18 +18,13 @@ import type { SessionFailure } from "../../domain/resources/session-failure.ts"
 import type { AgentPlacement } from "../../domain/targets/pod-choice.ts"
 import type { Target } from "../../domain/targets/target.ts"
 import type { KubeApi, KubeObject } from "../../ports/kube-api.ts"
-import type { Capability, TlsSubject } from "../api/capability.ts"
+import { withCapability } from "../ground/capability.ts"
+import { OwnCluster } from "../ground/own-cluster.ts"
+import { TlsSettings, type TlsSubject } from "../ground/tls-settings.ts"
 import { logWarning } from "../kernel/log.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { type KnownRules, makeKnownRules, titleOf } from "./known-rules.ts"
 import { makeLineages } from "./lineage.ts"
-
-/** The parts of the operator that this capability builds on. */
-export interface TlsGround {
-  readonly api: KubeApi
-  /** The fleet that this operator is the primary of, if it has one. */
-  readonly fleet: FleetConfiguration | undefined
-}
 
 const rulesOf = (kind: ResourceDescriptor<TlsStealConfig>, object: KubeObject): TlsStealRules => {
   const title = titleOf(kind, object)
@@ -78,41 +72,36 @@ const awaitKnown = ({ problems, started }: KnownRules<TlsStealRules>): Effect.Ef
     return found.length === 0 ? Effect.void : Effect.fail({ reason: "Error", message } as const)
   })
 
-const tlsOf = (
+const tlsOf = Effect.fnUntraced(function* (
   known: KnownRules<TlsStealRules>,
   api: KubeApi,
   { namespace, placement, target }: TlsSubject
-): Effect.Effect<ReadonlyArray<PortTls>, SessionFailure> =>
-  Effect.gen(function* () {
-    yield* awaitKnown(known)
-    const all = known.inNamespace(namespace)
-    if (all.length === 0) return []
-    const lineage = tlsNeedsLineage(all)
-      ? yield* lineageOf(api, namespace, target, placement)
-      : [targetResource(target)]
-    const found = agentTls(all, { namespace, lineage, containers: [placement.containerName] })
-    if (Result.isFailure(found)) return yield* Effect.fail({ reason: "Error", message: found.failure } as const)
-    const { leftOut, ports } = found.success
-    for (const problem of leftOut) yield* logWarning("TLS settings left out", { pod: placement.podName, problem })
-    return ports
-  })
+) {
+  yield* awaitKnown(known)
+  const all = known.inNamespace(namespace)
+  if (all.length === 0) return []
+  const lineage = tlsNeedsLineage(all) ? yield* lineageOf(api, namespace, target, placement) : [targetResource(target)]
+  const found = agentTls(all, { namespace, lineage, containers: [placement.containerName] })
+  if (Result.isFailure(found)) return yield* Effect.fail({ reason: "Error", message: found.failure } as const)
+  const { leftOut, ports } = found.success
+  for (const problem of leftOut) yield* logWarning("TLS settings left out", { pod: placement.podName, problem })
+  return ports
+})
 
-/** An operator without agents has nothing to do with them. */
-export const makeTlsCapability = ({ api, fleet }: TlsGround): Effect.Effect<Capability, never, Scope.Scope> =>
-  fleet?.managementOnly === true
-    ? Effect.succeed({})
-    : Effect.map(
-        makeKnownRules(api, {
-          kinds: [mirrordClusterTlsStealConfigs, mirrordTlsStealConfigs],
-          read: rulesOf,
-          problem: problemOf
-        }),
-        (known) => {
-          const reading = retryingApi(api)
-          return {
-            problems: known.problems,
-            started: known.started,
-            stealTls: (subject) => Effect.suspend(() => tlsOf(known, reading, subject))
-          }
-        }
-      )
+/** The TLS settings of agents by the configurations of this cluster. An operator without agents reads none. */
+export const tlsLayer = Layer.effectContext(
+  Effect.gen(function* () {
+    const { api, fleet } = yield* OwnCluster
+    if (fleet?.managementOnly === true)
+      return Context.add(yield* withCapability({}), TlsSettings, { stealTls: () => Effect.succeed([]) })
+    const known = yield* makeKnownRules(api, {
+      kinds: [mirrordClusterTlsStealConfigs, mirrordTlsStealConfigs],
+      read: rulesOf,
+      problem: problemOf
+    })
+    const reading = retryingApi(api)
+    return Context.add(yield* withCapability({ problems: known.problems, started: known.started }), TlsSettings, {
+      stealTls: (subject) => Effect.suspend(() => tlsOf(known, reading, subject))
+    })
+  })
+)

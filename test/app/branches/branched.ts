@@ -1,6 +1,6 @@
 import { Clock, Effect, Exit, Logger, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { type Branches, makeBranches } from "../../../src/app/branches/branch-controller.ts"
+import { type MadeBranches, makeBranches } from "../../../src/app/branches/branch-controller.ts"
 import type { UsableBranch } from "../../../src/app/branches/branch-directory.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { CurrentHoldings, Holdings } from "../../../src/app/kernel/holdings.ts"
@@ -47,7 +47,7 @@ export class Branched {
   readonly holdings = new Holdings()
   readonly logged: Array<string> = []
   #scope: Scope.Closeable | undefined
-  #directory: Branches | undefined
+  #directory: MadeBranches | undefined
 
   constructor() {
     const env = [{ name: "DATABASE_URL", value: "postgresql://app:secret@source/shop" }]
@@ -80,7 +80,7 @@ export class Branched {
     return scope === undefined ? Effect.void : Scope.close(scope, Exit.void)
   })
 
-  get directory(): Branches {
+  get directory(): MadeBranches {
     if (this.#directory === undefined) throw new Error("there is no leader")
     return this.#directory
   }

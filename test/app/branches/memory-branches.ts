@@ -1,6 +1,15 @@
-import { Effect, Result } from "effect"
+import { Effect, Layer, Result } from "effect"
 import type { BranchDirectory, UsableBranch } from "../../../src/app/branches/branch-directory.ts"
-import { type MakeCapability, operatorCapabilities } from "../../../src/app/operator/capabilities.ts"
+import { Branches } from "../../../src/app/branches/branches.ts"
+import { branchLayer } from "../../../src/app/branches/cluster-branches.ts"
+import { branchSyncLayer } from "../../../src/app/branches/sync/branch-sync-capability.ts"
+import { copyLayer } from "../../../src/app/copies/copy-target-capability.ts"
+import { OwnCluster } from "../../../src/app/ground/own-cluster.ts"
+import type { OperatorCapabilities } from "../../../src/app/operator/capabilities.ts"
+import { policyLayer } from "../../../src/app/policies/policy-capability.ts"
+import { tlsLayer } from "../../../src/app/policies/tls-capability.ts"
+import { memberLayer } from "../../../src/app/sessions/member/member-capability.ts"
+import { primaryLayer } from "../../../src/app/sessions/primary/primary-capability.ts"
 import type { BranchDatabaseSpec } from "../../../src/domain/resources/branches/branch-database.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { sessionBranch, variable } from "../../domain/branches/session-branch.ts"
@@ -75,8 +84,28 @@ export const memoryBranches = (...given: ReadonlyArray<UsableBranch>): MemoryBra
   return made
 }
 
-/** The capabilities of operators of which those of one cluster have branches. */
-export const withBranches = (cluster: string, branches: BranchDirectory): ReadonlyArray<MakeCapability> =>
-  operatorCapabilities.map(
-    (make) => (ground, earlier) => make(ground.api.cluster === cluster ? { ...ground, branches } : ground, earlier)
+/** The branches of a cluster's operator are these; those of other operators stay. */
+const inMemory = (cluster: string, directory: BranchDirectory) =>
+  Layer.effect(
+    Branches,
+    Effect.gen(function* () {
+      const own = yield* Branches
+      const { api, fleet } = yield* OwnCluster
+      if (api.cluster !== cluster) return own
+      const areServed: typeof own.areServed = (route) =>
+        route !== "MultiCluster" || fleet?.defaultCluster === fleet?.clusterName
+      return { ...own, directory, areServed }
+    })
+  )
+
+/** The capabilities of operators of which those of one cluster have branches in memory. */
+export const withBranches = (cluster: string, branches: BranchDirectory): OperatorCapabilities =>
+  policyLayer.pipe(
+    (above) => Layer.provideMerge(tlsLayer, above),
+    (above) => Layer.provideMerge(branchLayer, above),
+    (above) => Layer.provideMerge(inMemory(cluster, branches), above),
+    (above) => Layer.provideMerge(memberLayer, above),
+    (above) => Layer.provideMerge(primaryLayer, above),
+    (above) => Layer.provideMerge(branchSyncLayer, above),
+    (above) => Layer.provideMerge(copyLayer, above)
   )

@@ -1,13 +1,15 @@
 /** Policies and copies of targets: which copies may be made, and what their sessions may do. */
 
 import { assert, describe } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import { makePolicyCapability } from "../../../src/app/policies/policy-capability.ts"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { SessionLimits } from "../../../src/app/ground/session-limits.ts"
+import { policyLayer } from "../../../src/app/policies/policy-capability.ts"
 import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
+import { groundOf } from "../../support/ground.ts"
 import { connectTo, opened, refusedWith } from "../../support/memory-session.ts"
 import { memoryCluster } from "../../support/memory-world.ts"
 import { allow, client, logs, refusalOf, steal } from "../policies/policed.ts"
@@ -116,11 +118,11 @@ describe("a policy of a single cluster", () => {
       const cluster = memoryCluster("a")
       cluster.api.write(pods, "plain", {}, "default")
       allow(cluster, "calm", { block: ["steal"], targetPath: "pod/plain" })
-      const { limits } = yield* makePolicyCapability({ api: cluster.api, fleet: undefined })
+      const made = yield* Effect.provideContext(Layer.build(policyLayer), yield* groundOf({ api: cluster.api }))
       yield* pass("1 second")
       const target = { _tag: "Workload", kind: "pod", name: "plain", container: undefined } as const
       const session = { namespace: "default", target, containers: undefined, profile: undefined }
-      const found = yield* limits?.({ ...session, copy: { scaledown: false } }) ?? Effect.die("no limits")
+      const found = yield* Context.get(made, SessionLimits).ask({ ...session, copy: { scaledown: false } })
       assert.deepStrictEqual(
         found.policies.policies.map(({ name }) => name),
         ["calm"]

@@ -1,10 +1,11 @@
 /** A capability that the operator does not know: its features, problems, refusals and requirements take effect. */
 
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Scope } from "effect"
-import type { Capability } from "../../../src/app/api/capability.ts"
+import { Effect, Exit, Layer, Scope } from "effect"
 import { badRequest } from "../../../src/app/api/status.ts"
-import { type Ground, type MakeCapability, operatorCapabilities } from "../../../src/app/operator/capabilities.ts"
+import { withCapability } from "../../../src/app/ground/capability.ts"
+import { type ChangeFeed, Changes } from "../../../src/app/kernel/change-feed.ts"
+import { operatorCapabilities } from "../../../src/app/operator/capabilities.ts"
 import type { ClusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
@@ -20,12 +21,12 @@ const sessionName = "00000000000000ff"
 class Lunch {
   requirement: Requirement = met
   problem: string | undefined
-  readonly grounds: Array<Ground> = []
+  readonly feeds: Array<ChangeFeed> = []
   readonly heard: Array<ClusterName> = []
-  readonly make: MakeCapability = (ground) =>
-    Effect.sync((): Capability => {
-      this.grounds.push(ground)
-      return {
+  readonly layer = Layer.effectContext(
+    Effect.gen({ self: this }, function* () {
+      this.feeds.push(yield* Changes)
+      return yield* withCapability({
         features: () => ["PgBranchQueryParams"],
         problems: () => (this.problem === undefined ? [] : [this.problem]),
         requirement: () => this.requirement,
@@ -36,18 +37,19 @@ class Lunch {
           params.entries.some(([name]) => name === "lunch")
             ? Effect.fail(badRequest("There is no lunch in this cluster."))
             : Effect.void
-      }
+      })
     })
+  )
   /** Something about what a session needs has changed. */
   changed(requirement: Requirement): void {
     this.requirement = requirement
-    for (const { feed } of this.grounds) feed.publish({ _tag: "ChildChanged", session: sessionName })
+    for (const feed of this.feeds) feed.publish({ _tag: "ChildChanged", session: sessionName })
   }
 }
 
 const start = (lunch: Lunch) =>
   Effect.gen(function* () {
-    const world = yield* memoryWorld({}, { capabilities: [lunch.make, ...operatorCapabilities] })
+    const world = yield* memoryWorld({}, { capabilities: Layer.provideMerge(operatorCapabilities, lunch.layer) })
     yield* pass("1 second")
     const cluster = world.members.get("a")
     if (cluster?.operator === undefined) return yield* Effect.die("no cluster a")

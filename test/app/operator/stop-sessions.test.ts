@@ -2,7 +2,7 @@
 
 import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import type { DistantSession } from "../../../src/app/api/capability.ts"
+import type { DistantSession } from "../../../src/app/ground/sessions.ts"
 import { stopSession, stopSessions } from "../../../src/app/operator/stop-sessions.ts"
 import { SessionEnds } from "../../../src/app/sessions/session-ends.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
@@ -16,13 +16,14 @@ const unreachable = new KubeError({ cluster: "b", operation: "delete", reason: "
 const distant = (name: string, stop: DistantSession["stop"]): DistantSession =>
   ({ metadata: { name }, audited: {}, stop }) as unknown as DistantSession
 
+const stoppingOf = (sessions: ReadonlyArray<DistantSession>) => ({
+  api: new MemoryKubeApi("a"),
+  ends: new SessionEnds(),
+  sessions: { served: [], distant: () => sessions }
+})
+
 const stopAll = (sessions: ReadonlyArray<DistantSession>, namespace?: string) => {
-  const capabilities = [{ distantSessions: () => sessions }]
-  return stopSessions(
-    { api: new MemoryKubeApi("a"), ends: new SessionEnds(), capabilities },
-    { which: "All", namespace },
-    by
-  )
+  return stopSessions(stoppingOf(sessions), { which: "All", namespace }, by)
 }
 
 /** A part of a session over many clusters in this one. */
@@ -48,11 +49,7 @@ describe("the parts of sessions over many clusters", () => {
       assert.deepStrictEqual(ended, [])
       assert.strictEqual(yield* stopAll(parts, "gone"), 1)
       assert.deepStrictEqual(ended, ["gone"])
-      const stopping = {
-        api: new MemoryKubeApi("a"),
-        ends: new SessionEnds(),
-        capabilities: [{ distantSessions: () => parts }]
-      }
+      const stopping = stoppingOf(parts)
       yield* stopSession(stopping, "5", by, "gone")
       assert.deepStrictEqual(ended, ["gone", "gone"])
       const refused = yield* Effect.flip(stopSession(stopping, "5", by, "stays"))

@@ -1,9 +1,9 @@
 /** TLS configurations from their objects to the agents of a session, in a single cluster and in a fleet. */
 
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
-import type { TlsSubject } from "../../../src/app/api/capability.ts"
-import { makeTlsCapability } from "../../../src/app/policies/tls-capability.ts"
+import { Context, Effect, Fiber, Layer } from "effect"
+import { TlsSettings, type TlsSubject } from "../../../src/app/ground/tls-settings.ts"
+import { tlsLayer } from "../../../src/app/policies/tls-capability.ts"
 import { pods, replicaSets } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterPolicies, mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import {
@@ -13,6 +13,7 @@ import {
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { virtualTime } from "../../support/effect-it.ts"
+import { groundOf } from "../../support/ground.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
 import { type MemoryCluster, memoryCluster } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
@@ -174,8 +175,8 @@ describe("the agents of a single cluster", () => {
       const cluster = memoryCluster("a")
       configure(cluster, "all", { ports: [port(443)] })
       cluster.api.before = ({ verb }) => (verb === "list" ? Effect.sleep("2 seconds") : Effect.void)
-      const capability = yield* makeTlsCapability({ api: cluster.api, fleet: undefined })
-      const asked = yield* Effect.forkChild(capability.stealTls?.(subject) ?? Effect.succeed([]), {
+      const made = yield* Effect.provideContext(Layer.build(tlsLayer), yield* groundOf({ api: cluster.api }))
+      const asked = yield* Effect.forkChild(Context.get(made, TlsSettings).stealTls(subject), {
         startImmediately: true
       })
       yield* pass("5 seconds")

@@ -5,26 +5,27 @@
  * Not here: making branches, which the default cluster's operator does (app/branches).
  */
 
-import { Deferred, Effect, type Scope } from "effect"
+import { Context, Deferred, Effect, Layer } from "effect"
 import { branchFeatures } from "../../../domain/branches/branch-features.ts"
-import type { BranchSettings } from "../../../domain/branches/branch-settings.ts"
 import { watchedOrders } from "../../../domain/branches/watched-branches.ts"
-import { clusterSlug } from "../../../domain/fleet/cluster-name.ts"
-import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
+import { type ClusterName, clusterSlug } from "../../../domain/fleet/cluster-name.ts"
 import { roleOf } from "../../../domain/fleet/roles.ts"
 import { branchNames } from "../../../domain/sessions/connect-request.ts"
-import type { SessionBounds } from "../../../domain/sessions/session-bounds.ts"
 import { sessionIdHex } from "../../../domain/sessions/session-id.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
-import type { Capability, ReachedCluster } from "../../api/capability.ts"
+import { type Capability, withCapability } from "../../ground/capability.ts"
+import { FleetView } from "../../ground/fleet-view.ts"
+import { OwnCluster } from "../../ground/own-cluster.ts"
+import { Sessions } from "../../ground/sessions.ts"
 import { clusterUid } from "../../kernel/cluster-uid.ts"
-import type { EventRecorder } from "../../kernel/event-recorder.ts"
+import { Events } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { LogOnce } from "../../kernel/log-once.ts"
 import { logWarning } from "../../kernel/log.ts"
 import type { Reflector } from "../../kernel/reflector.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { BranchPlaces } from "../branch-places.ts"
+import { BranchedEngines, Branches } from "../branches.ts"
 import { branchRefusal, onceRead, onceUsable } from "../session-branch-refusal.ts"
 import { keepEngaged } from "./engaged-clusters.ts"
 import { awaitCopy, usableOrder } from "./ordered-branches.ts"
@@ -34,17 +35,6 @@ import type { SyncState } from "./sync-state.ts"
 
 /** Pause before this cluster's identity is asked for again. */
 const askAgain = "10 seconds"
-
-/** The parts of the operator that the capability builds on. */
-export interface BranchSyncGround {
-  readonly api: KubeApi
-  readonly namespace: string
-  readonly fleet: FleetConfiguration | undefined
-  readonly events: EventRecorder
-  readonly bounds: SessionBounds
-  /** The engines that are switched on; nothing: none. */
-  readonly branchSettings?: BranchSettings | undefined
-}
 
 /** The identity of this cluster. Without it the copies of other primaries could not be told from ours. */
 const ownUid = (api: KubeApi, log = new LogOnce()): Effect.Effect<string> =>
@@ -65,11 +55,11 @@ const ownUid = (api: KubeApi, log = new LogOnce()): Effect.Effect<string> =>
 const admitBranches =
   (
     states: Deferred.Deferred<ReadonlyArray<SyncState>>,
-    earlier: ReadonlyArray<Capability>
+    { served }: Sessions["Service"]
   ): NonNullable<Capability["admit"]> =>
   ({ _tag, id, params, request: { namespace } }) => {
     const names = _tag === "MultiCluster" ? branchNames(params) : []
-    const hasBegun = earlier.some(({ sessions }) => sessions?.find(sessions.nameOf(id)) !== undefined)
+    const hasBegun = served.some(({ find, nameOf }) => find(nameOf(id)) !== undefined)
     if (names.length === 0 || hasBegun) return Effect.void
     const caches: Array<Reflector> = []
     const read = Effect.flatMap(Deferred.await(states), (known) => {
@@ -90,54 +80,73 @@ const admitBranches =
     })
   }
 
-/** `earlier`: the capability that knows the clusters of the primary is among them. */
-export const makeBranchSyncCapability = (
-  { api, bounds, branchSettings = {}, events, fleet, namespace }: BranchSyncGround,
-  earlier: ReadonlyArray<Capability>
-): Effect.Effect<Capability, never, Scope.Scope> =>
+/**
+ * Makes a controller for each kind of order, as soon as this cluster's identity is known. The result looks again at the
+ * clusters.
+ */
+const keepOrders = Effect.fnUntraced(function* (
+  ownCluster: ClusterName,
+  known: Deferred.Deferred<ReadonlyArray<SyncState>>
+) {
+  const { api, bounds, namespace } = yield* OwnCluster
+  const settings = yield* BranchedEngines
+  const { clusters } = yield* FleetView
+  const events = yield* Events
+  let looks: ReadonlyArray<() => void> = []
+  const start = Effect.gen(function* () {
+    const uid = yield* ownUid(api)
+    let states: ReadonlyArray<SyncState> = []
+    const places = new BranchPlaces(bounds, () => states.flatMap(begunOrigins))
+    yield* countHolding("places of ordered branches", () => places.size)
+    const options = {
+      api,
+      primary: { uid, cluster: clusterSlug(ownCluster, sha256Hex), namespace },
+      ownCluster,
+      clusters,
+      events,
+      places
+    }
+    states = yield* Effect.forEach(watchedOrders(settings, sha256Hex), (resource) =>
+      makeOriginController({ ...options, resource })
+    )
+    looks = yield* Effect.forEach(states, keepEngaged)
+    yield* Deferred.succeed(known, states)
+  })
+  yield* Effect.forkScoped(Effect.andThen(start, Effect.never))
+  return (): void => {
+    for (const look of looks) look()
+  }
+})
+
+/** The branches of a primary whose default cluster is another one. All other operators keep those of their cluster. */
+export const branchSyncLayer = Layer.effectContext(
   Effect.gen(function* () {
+    const { api, fleet, namespace } = yield* OwnCluster
+    const settings = yield* BranchedEngines
+    const own = yield* Branches
     const role = roleOf(fleet)
-    if (fleet === undefined || role._tag !== "Primary" || role.isDefault) return {}
-    if (Object.keys(branchSettings).length === 0) return {}
-    const { clusterName: ownCluster } = fleet
-    const clusters = (): ReadonlyArray<ReachedCluster> => earlier.flatMap((capability) => capability.clusters?.() ?? [])
+    const isElsewhere = fleet !== undefined && role._tag === "Primary" && !role.isDefault
+    if (!isElsewhere || Object.keys(settings).length === 0) return Context.add(yield* withCapability({}), Branches, own)
+    const { clusters } = yield* FleetView
     const orderedIn = (target: string): string => (role.managementOnly ? namespace : target)
-    let lookAgain = (): void => {}
     const known = yield* Deferred.make<ReadonlyArray<SyncState>>()
-    const start = Effect.gen(function* () {
-      const uid = yield* ownUid(api)
-      let states: ReadonlyArray<SyncState> = []
-      const places = new BranchPlaces(bounds, () => states.flatMap(begunOrigins))
-      yield* countHolding("places of ordered branches", () => places.size)
-      const options = {
-        api,
-        primary: { uid, cluster: clusterSlug(ownCluster, sha256Hex), namespace },
-        ownCluster,
-        clusters,
-        events,
-        places
-      }
-      states = yield* Effect.forEach(watchedOrders(branchSettings, sha256Hex), (resource) =>
-        makeOriginController({ ...options, resource })
-      )
-      const looks = yield* Effect.forEach(states, keepEngaged)
-      lookAgain = () => {
-        for (const look of looks) look()
-      }
-      yield* Deferred.succeed(known, states)
-    })
-    yield* Effect.forkScoped(Effect.andThen(start, Effect.never))
-    return {
-      // Until the default cluster has told its own, an order is better than a wrong "not enabled": it waits.
+    const lookAgain = yield* keepOrders(fleet.clusterName, known)
+    const capability = yield* withCapability({
+      // Until the default cluster has reported its own, an order is better than a wrong "not enabled": it waits.
       features: () =>
         clusters()
           .find(({ isDefault }) => isDefault)
-          ?.branchFeatures?.() ?? branchFeatures(branchSettings),
-      servesBranches: (route) => route === "MultiCluster",
-      admit: admitBranches(known, earlier),
-      takeCredentials: (credentials, caller) => sendCredentials({ api, clusters, orderedIn }, credentials, caller),
+          ?.branchFeatures?.() ?? branchFeatures(settings),
+      admit: admitBranches(known, yield* Sessions),
       hear: (change) => {
         if (change._tag === "ClusterChanged") lookAgain()
       }
-    }
+    })
+    return Context.add(capability, Branches, {
+      ...own,
+      areMade: true,
+      areServed: (route) => route === "MultiCluster" || own.areServed(route),
+      takeCredentials: (credentials, caller) => sendCredentials({ api, clusters, orderedIn }, credentials, caller)
+    })
   })
+)

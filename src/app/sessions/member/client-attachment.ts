@@ -24,11 +24,10 @@ import type { Agents, AgentUnreachable } from "../../../ports/agents.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { askedBy } from "../../api/asked-by.ts"
-import type { SessionLimits } from "../../api/capability.ts"
 import type { AcceptedConnection } from "../../api/operator-facade.ts"
-import type { AskLimits } from "../../api/session-limits.ts"
 import { ApiError, internalError, reconnectNotPossible } from "../../api/status.ts"
 import type { SessionBranches } from "../../branches/session-branches.ts"
+import type { AskLimits, HeldLimits } from "../../ground/session-limits.ts"
 import { audit, auditedChild } from "../../kernel/audit.ts"
 import { retrying } from "../../kernel/retrying-api.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
@@ -72,8 +71,7 @@ export interface MemberSessionsOptions {
   readonly interceptions: Interceptions
   /** Whether users' stolen requests get a header with the key of their session. */
   readonly addsSessionKey: boolean
-  /** Without them no client names any branch. */
-  readonly branches: SessionBranches | undefined
+  readonly branches: SessionBranches
 }
 
 export interface MemberSessionsState {
@@ -131,7 +129,7 @@ interface AttachedClient {
   /** The news about the representative, a sentence each. */
   readonly news: ReadonlyArray<string>
   readonly locks: SessionLocks
-  readonly limits: SessionLimits | undefined
+  readonly limits: HeldLimits
   /** The client's connection, once it is served. */
   readonly connection: { served: ServedConnection | undefined }
   /** Where it uses branches: the variables that lead to them. */
@@ -179,7 +177,7 @@ const connectAgent = (
 ): Effect.Effect<FrameChannel, AgentUnreachable | ApiError> =>
   Effect.gen(function* () {
     const { handle, placement } = agent
-    const policies = limits === undefined || placement === undefined ? [] : yield* limits.atPod(placement)
+    const policies = placement === undefined ? [] : yield* limits.atPod(placement)
     const channel = failingAgent(yield* agents.connect(handle), agent.hold.failed)
     const guarded = policedAgent(agentLocks.guard(handle.name, channel, user), policies)
     leadsTo.set(guarded, agent)
@@ -262,7 +260,7 @@ const relayOptions = (
     environment:
       environment === undefined
         ? undefined
-        : new EnvironmentAnswers(environment, (why) => branches?.refuse(sessionIdHex(client.id), why)),
+        : new EnvironmentAnswers(environment, (why) => branches.refuse(sessionIdHex(client.id), why)),
     locks,
     served: (connection) => (attached.connection.served = connection),
     hasYounger,
@@ -283,15 +281,13 @@ const dialFailure = ({ pod }: SessionAgent, error: AgentUnreachable | ApiError):
 /** The client as the policies of a pod see it: by its profile and its subscriptions. */
 const clientAtPods = ({ connection, limits }: AttachedClient): SessionClient => ({
   forbidden: (placement) =>
-    limits === undefined
-      ? Effect.undefined
-      : limits.atPod(placement).pipe(
-          Effect.map((policies) => {
-            const found = forbiddenAtPod(policies, connection.served?.subscriptions() ?? [])
-            return found === undefined ? undefined : whyForbidden(found)
-          }),
-          Effect.catch((error) => (error.code === 403 ? Effect.succeed(error.message) : Effect.fail(error)))
-        ),
+    limits.atPod(placement).pipe(
+      Effect.map((policies) => {
+        const found = forbiddenAtPod(policies, connection.served?.subscriptions() ?? [])
+        return found === undefined ? undefined : whyForbidden(found)
+      }),
+      Effect.catch((error) => (error.code === 403 ? Effect.succeed(error.message) : Effect.fail(error)))
+    ),
   warn: (message) => connection.served?.warn(message)
 })
 

@@ -21,8 +21,8 @@ import type { AgentPlacement } from "../../../domain/targets/pod-choice.ts"
 import type { ProtectedNamespaces } from "../../../domain/targets/protected-namespaces.ts"
 import type { AgentHandle, Agents } from "../../../ports/agents.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
-import type { Capability } from "../../api/capability.ts"
 import type { ApiError } from "../../api/status.ts"
+import type { TlsSettings } from "../../ground/tls-settings.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import type { PlannedController, Turn } from "../../kernel/planned-controller.ts"
@@ -56,7 +56,7 @@ export interface ClusterSessionOptions {
   /** Needs of other capabilities before a session is ready. */
   readonly requirements: (session: MirrordClusterSession) => ReadonlyArray<Requirement>
   /** The ports of a target that serve TLS, for the agent beside a container. */
-  readonly stealTls: NonNullable<Capability["stealTls"]>
+  readonly stealTls: TlsSettings["Service"]["stealTls"]
 }
 
 /** One agent of a session. `pod` names it as a member in the router; the first agent is the representative. */

@@ -17,8 +17,8 @@ import { targetObject } from "../../../domain/targets/target-object.ts"
 import { formatTargetName, formatTargetPath, parseTargetName } from "../../../domain/targets/target-path.ts"
 import { kindAddress, type Target, type TargetKind, targetKinds } from "../../../domain/targets/target.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
-import type { Targets } from "../../api/capability.ts"
 import { ApiError, badRequest, internalError } from "../../api/status.ts"
+import type { Targets } from "../../ground/targets.ts"
 import { resolveTarget } from "./target-resolver.ts"
 
 type Workload = Extract<Target, { readonly _tag: "Workload" }>
@@ -121,7 +121,7 @@ const getTarget = (place: Place, namespace: string, name: string): Effect.Effect
     return targetObject(namespace, name, { ...target, container: yield* containerOf(place, namespace, target) })
   })
 
-export const targetsHere = (place: Place): Targets => {
+export const targetsHere = (place: Place): Targets["Service"] => {
   // The pods of a large cluster take room; so there is one list at a time.
   const turn = Semaphore.makeUnsafe(1)
   return {

@@ -20,7 +20,7 @@ import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { ClusterSessionController } from "./cluster-session-controller.ts"
 
 interface BranchGround {
-  readonly branches: SessionBranches | undefined
+  readonly branches: SessionBranches
   readonly controller: Pick<ClusterSessionController, "sessions">
   readonly notifier: SessionNotifier
 }
@@ -43,7 +43,6 @@ export const useBranches = (
   { metadata: { name }, spec: { namespace, owner } }: MirrordClusterSession,
   hasBegun: boolean
 ): Effect.Effect<EnvironmentPlan | undefined, ApiError> => {
-  if (branches === undefined) return Effect.succeed(undefined)
   const ended = notifier.until(name, () => (controller.sessions.get(name) === undefined ? { gone: true } : undefined))
   const using = branches.use({ id: sessionIdHex(id), user: owner, hasBegun, ended }, { namespace, names })
   return isUser

@@ -3,7 +3,7 @@
  * connections, and what users see of them. Without a fleet it contributes nothing.
  */
 
-import { Clock, Effect, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import type { FleetConfiguration } from "../../../domain/fleet/configuration.ts"
 import { sessionSamples } from "../../../domain/metrics/session-samples.ts"
@@ -16,32 +16,33 @@ import { parentsTold } from "../../../domain/sessions/child-owner.ts"
 import { parentName } from "../../../domain/sessions/names.ts"
 import { isOfCi, multiClusterSessionInfo, parentInfo } from "../../../domain/sessions/session-info.ts"
 import type { ProtectedNamespaces } from "../../../domain/targets/protected-namespaces.ts"
-import { ClusterConnector } from "../../../ports/cluster-connector.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
-import type { Capability, ConnectAttempt, ReachedCluster, ServedSession } from "../../api/capability.ts"
-import { type AskLimits, askLimits } from "../../api/session-limits.ts"
 import { type ApiError, badRequest } from "../../api/status.ts"
 import { unlessProtected } from "../../api/unless-protected.ts"
 import { clusterSamples } from "../../fleet/cluster-samples.ts"
 import type { ConfigurationSource } from "../../fleet/configuration-source.ts"
-import { type ChangingFleet, type Fleet, makeFleet } from "../../fleet/fleet.ts"
+import { type Fleet, makeFleet } from "../../fleet/fleet.ts"
 import { followConfiguration } from "../../fleet/follow-configuration.ts"
 import { type ClusterOwners, ReportedClusters } from "../../fleet/reported-clusters.ts"
+import { type Capability, type ConnectAttempt, withCapability } from "../../ground/capability.ts"
+import { FleetView, noFleet, type ReachedCluster } from "../../ground/fleet-view.ts"
+import { OwnCluster } from "../../ground/own-cluster.ts"
+import { SessionLimits } from "../../ground/session-limits.ts"
+import { type ServedSession, type ServedSessions, Sessions } from "../../ground/sessions.ts"
+import { Targets } from "../../ground/targets.ts"
 import { auditedParent } from "../../kernel/audit.ts"
-import type { Change, ChangeFeed } from "../../kernel/change-feed.ts"
+import { type Change, Changes } from "../../kernel/change-feed.ts"
 import { clusterUid } from "../../kernel/cluster-uid.ts"
-import type { EventRecorder } from "../../kernel/event-recorder.ts"
+import { Events } from "../../kernel/event-recorder.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { makeLedgerCache } from "../../kernel/ledger.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { measure } from "../../kernel/metrics.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
-import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { cachedLedger, makeStoppedLedger, type StoppedLedger } from "../../kernel/stopped-ledger.ts"
-import type { Interceptions } from "../../relay/interceptions.ts"
 import { makeSessionLockTable, type SessionLockTable } from "../../relay/session-locks.ts"
-import type { SessionEnds } from "../session-ends.ts"
+import { SessionGround } from "../session-ground.ts"
 import { makeSocketRegistry, type SocketRegistry } from "../socket-registry.ts"
 import { type DebtLedger, makeDebtLedger } from "./debt-ledger.ts"
 import { connectedClusters, fleetConditions, fleetObjects } from "./fleet-status.ts"
@@ -50,34 +51,24 @@ import { makePrimarySessions } from "./primary-sessions.ts"
 import { sessionsOfMembers } from "./sessions-of-members.ts"
 import { targetsOfDefault } from "./targets-of-default.ts"
 
-/** The parts of the operator that this capability builds on. */
-export interface PrimaryGround {
-  readonly api: KubeApi
-  readonly namespace: string
-  /** This operator's version as clients see it; the operator is a member of its own fleet. */
-  readonly operatorVersion: string
-  /** Fingerprint of the authority for users' certificates. */
-  readonly fingerprint: string
-  readonly fleet: FleetConfiguration | undefined
-  readonly configuration?: ConfigurationSource | undefined
-  /** The owners of the clusters, which report on them, if clusters are shared among replicas. */
-  readonly owners?: ClusterOwners | undefined
-  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
-  readonly longestSessionSecs: number | undefined
-  readonly protectedNamespaces: ProtectedNamespaces
-  readonly feed: ChangeFeed
-  readonly notifier: SessionNotifier
-  readonly ends: SessionEnds
-  readonly events: EventRecorder
-  readonly interceptions: Interceptions
-  /** Whether stolen requests get a header with the key of their session. */
-  readonly addsSessionKey: boolean
-}
+/** The parts of the operator that only a primary needs. The operator provides them. */
+export class PrimaryGround extends Context.Service<
+  PrimaryGround,
+  {
+    /** This operator's version as clients see it; the operator is a member of its own fleet. */
+    readonly operatorVersion: string
+    /** Fingerprint of the authority for users' certificates. */
+    readonly fingerprint: string
+    /** Where the fleet's configuration changes while the operator runs; without it never. */
+    readonly configuration: ConfigurationSource | undefined
+    /** The owners of the clusters, which report on them, if clusters are shared among replicas. */
+    readonly owners: ClusterOwners | undefined
+  }
+>()("braid/app/PrimaryGround") {}
 
 /** The parts of the capability. */
 interface Primary {
   readonly configuration: FleetConfiguration
-  readonly ground: PrimaryGround
   readonly sockets: SocketRegistry
   readonly debts: DebtLedger
   readonly stopped: StoppedLedger
@@ -85,14 +76,16 @@ interface Primary {
   readonly manager: SessionManager
 }
 
-const makeOwnFleet = (
+const makeOwnFleet = Effect.fnUntraced(function* (
   configuration: FleetConfiguration,
-  { configuration: source, events, feed, fingerprint, namespace, operatorVersion }: PrimaryGround,
   reports: ReportedClusters | undefined
-): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> => {
+) {
+  const { namespace } = yield* OwnCluster
+  const { configuration: source, fingerprint, operatorVersion } = yield* PrimaryGround
+  const [events, feed] = [yield* Events, yield* Changes]
   const ownHealth = { _tag: "Connected", operatorVersion, fingerprint, parametersInHeader: true } as const
   const clusterChanged = (cluster: ClusterName): void => feed.publish({ _tag: "ClusterChanged", cluster })
-  return makeFleet({
+  return yield* makeFleet({
     configuration,
     namespace,
     sha256Hex,
@@ -109,7 +102,7 @@ const makeOwnFleet = (
     kubeconfig: source?.provided?.kubeconfig,
     reports
   })
-}
+})
 
 /** The API of a cluster that answers. A lost one may be another cluster by now, which has no child of ours. */
 const reachableApi = ({ clusters }: Fleet, cluster: ClusterName): KubeApi | undefined => {
@@ -127,38 +120,36 @@ const ownUid = (ownApi: KubeApi): Effect.Effect<string | undefined> =>
     )
   )
 
-const makePrimary = (
-  configuration: FleetConfiguration,
-  ground: PrimaryGround
-): Effect.Effect<Primary, never, ClusterConnector | Scope.Scope> =>
-  Effect.gen(function* () {
-    const { api: ownApi, ends, events, feed, namespace, notifier, owners } = ground
-    const reports = owners && new ReportedClusters(owners, sha256Hex, yield* Clock.Clock)
-    const ledgers = yield* makeLedgerCache(ownApi, namespace, reports?.heard)
-    const debts = makeDebtLedger(ownApi, namespace, ledgers)
-    const stopped = makeStoppedLedger(ownApi, namespace, cachedLedger(ownApi, namespace, ledgers))
-    const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
-    yield* countHolding("sockets of sessions", sockets.size)
-    const fleet = yield* makeOwnFleet(configuration, ground, reports)
-    const primaryUid = yield* ownUid(ownApi)
-    yield* Effect.forkScoped(debts.keepPaying((cluster) => reachableApi(fleet, cluster)))
-    const manager = yield* makeSessionManager({
-      ownApi,
-      fleet,
-      defaultCluster: configuration.defaultCluster,
-      settings: { ...configuration, longestSessionSecs: ground.longestSessionSecs, primaryUid },
-      sockets,
-      debts,
-      stopped,
-      notifier,
-      ends,
-      events,
-      sha256Hex
-    })
-    if (ground.configuration !== undefined)
-      yield* followConfiguration({ fleet, made: configuration, events }, ground.configuration)
-    return { configuration, ground, sockets, debts, stopped, fleet, manager }
+const makePrimary = Effect.fnUntraced(function* (configuration: FleetConfiguration) {
+  const { api: ownApi, namespace } = yield* OwnCluster
+  const { ends, longestSessionSecs, notifier } = yield* SessionGround
+  const { configuration: source, owners } = yield* PrimaryGround
+  const [events, feed] = [yield* Events, yield* Changes]
+  const reports = owners && new ReportedClusters(owners, sha256Hex, yield* Clock.Clock)
+  const ledgers = yield* makeLedgerCache(ownApi, namespace, reports?.heard)
+  const debts = makeDebtLedger(ownApi, namespace, ledgers)
+  const stopped = makeStoppedLedger(ownApi, namespace, cachedLedger(ownApi, namespace, ledgers))
+  const sockets = makeSocketRegistry((session) => feed.publish({ _tag: "ParentChanged", session }))
+  yield* countHolding("sockets of sessions", sockets.size)
+  const fleet = yield* makeOwnFleet(configuration, reports)
+  const primaryUid = yield* ownUid(ownApi)
+  yield* Effect.forkScoped(debts.keepPaying((cluster) => reachableApi(fleet, cluster)))
+  const manager = yield* makeSessionManager({
+    ownApi,
+    fleet,
+    defaultCluster: configuration.defaultCluster,
+    settings: { ...configuration, longestSessionSecs, primaryUid },
+    sockets,
+    debts,
+    stopped,
+    notifier,
+    ends,
+    events,
+    sha256Hex
   })
+  if (source !== undefined) yield* followConfiguration({ fleet, made: configuration, events }, source)
+  return { configuration, sockets, debts, stopped, fleet, manager } satisfies Primary
+})
 
 /** Deletes the children that a cluster still owes, as soon as it is reachable again. */
 const payDebts = ({ debts, fleet }: Primary, cluster: ChangedCluster): Effect.Effect<void> => {
@@ -169,20 +160,26 @@ const payDebts = ({ debts, fleet }: Primary, cluster: ChangedCluster): Effect.Ef
 type ChangedCluster = Extract<Change, { readonly _tag: "ClusterChanged" }>["cluster"]
 
 /** Passes a change on. Sessions are planned again before their waiters are woken. */
-const hearOf = (primary: Primary, run: (act: Effect.Effect<void>) => void, change: Change): void => {
-  const { ground, manager } = primary
-  switch (change._tag) {
-    case "ParentChanged":
-      manager.enqueue(change.session)
-      return ground.notifier.notify(change.session)
-    case "ClusterChanged":
-      manager.enqueueAll()
-      ground.notifier.notifyAll()
-      return run(payDebts(primary, change.cluster))
-    case "ChildChanged":
-      return undefined
+const hearOf =
+  (
+    primary: Primary,
+    { notifier }: SessionGround["Service"],
+    run: (act: Effect.Effect<void>) => void
+  ): NonNullable<Capability["hear"]> =>
+  (change) => {
+    const { manager } = primary
+    switch (change._tag) {
+      case "ParentChanged":
+        manager.enqueue(change.session)
+        return notifier.notify(change.session)
+      case "ClusterChanged":
+        manager.enqueueAll()
+        notifier.notifyAll()
+        return run(payDebts(primary, change.cluster))
+      case "ChildChanged":
+        return undefined
+    }
   }
-}
 
 const served =
   (locks: SessionLockTable, { isInactive }: SessionManager) =>
@@ -242,70 +239,95 @@ const reachedClusters = ({ clusters }: Fleet): ReadonlyArray<ReachedCluster> =>
     }
   }))
 
-const capabilityOf = (primary: Primary, limits: AskLimits): Effect.Effect<Capability, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { configuration, fleet, ground, manager, sockets, stopped } = primary
-    const { addsSessionKey, api: ownApi, ends, interceptions, notifier } = ground
-    const run = Effect.runForkWith(yield* Effect.context<never>())
-    const locks = makeSessionLockTable()
-    yield* countHolding("session locks", locks.size)
-    yield* measurePrimary(primary)
-    const sessions = makePrimarySessions({
-      ownApi,
-      clusterName: configuration.clusterName,
-      defaultCluster: configuration.defaultCluster,
-      manager,
-      fleet,
-      sockets,
-      locks,
-      notifier,
-      ends,
-      remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs,
-      limits,
-      interceptions,
-      addsSessionKey
-    })
-    return {
-      features: () => ["MultiClusterPrimary"],
-      problems: () => (manager.parents.synced() ? [] : ["The multi-cluster sessions have not been read yet."]),
-      started: Effect.andThen(manager.parents.awaitSynced, fleet.checked),
-      status: (now) => ({
-        connected_clusters: connectedClusters(fleet, now),
-        ...(ground.configuration === undefined
-          ? {}
-          : { conditions: fleetConditions(ground.configuration, fleet, now) }),
-        multi_cluster_sessions: parentsOf(manager).map((parent) => multiClusterSessionInfo(parent, now))
-      }),
-      sessions: {
-        all: () => parentsOf(manager).map(served(locks, manager)),
-        nameOf: parentName,
-        find: (name) => {
-          const parent = manager.parent(name)
-          return parent === undefined ? undefined : served(locks, manager)(parent)
-        },
-        stopped
-      },
-      clusterObjects: (now) => fleetObjects(fleet, configuration.clusterName, parentsOf(manager), now),
-      clusters: () => reachedClusters(fleet),
-      // Those of its own cluster are the member capability's.
-      ...(configuration.defaultCluster === configuration.clusterName
-        ? {}
-        : { targets: targetsOfDefault(() => reachedClusters(fleet).find(({ isDefault }) => isDefault)) }),
-      distantSessions: () => sessionsOfMembers(fleet, configuration.clusterName),
-      hear: (change) => hearOf(primary, run, change),
-      admit: admit(configuration, ground.protectedNamespaces),
-      attach: (attempt) =>
-        attempt._tag === "MultiCluster"
-          ? sessions.attach(attempt.request, attempt.id, attempt.owner, attempt.params)
-          : undefined
-    }
-  })
+/** The sessions over many clusters, for lists and for users who stop them. */
+const servedSessions = ({ manager, stopped }: Primary, locks: SessionLockTable): ServedSessions => ({
+  all: () => parentsOf(manager).map(served(locks, manager)),
+  nameOf: parentName,
+  find: (name) => {
+    const parent = manager.parent(name)
+    return parent === undefined ? undefined : served(locks, manager)(parent)
+  },
+  stopped
+})
 
-/** `earlier`: the capabilities that may limit sessions. */
-export const makePrimaryCapability = (
-  ground: PrimaryGround,
-  earlier: ReadonlyArray<Capability>
-): Effect.Effect<Capability, never, ClusterConnector | Scope.Scope> =>
-  ground.fleet === undefined
-    ? Effect.succeed({})
-    : Effect.flatMap(makePrimary(ground.fleet, ground), (primary) => capabilityOf(primary, askLimits(earlier)))
+/** The services that other capabilities and the operator have of the fleet and its sessions. */
+const services = Effect.fnUntraced(function* (primary: Primary, locks: SessionLockTable) {
+  const {
+    configuration: { clusterName, defaultCluster },
+    fleet,
+    manager
+  } = primary
+  const { distant, served: ofCluster } = yield* Sessions
+  const targets = yield* Targets
+  return Context.make(Sessions, {
+    served: [...ofCluster, servedSessions(primary, locks)],
+    distant: () => [...distant(), ...sessionsOfMembers(fleet, clusterName)]
+  }).pipe(
+    Context.add(FleetView, {
+      objects: (now) => fleetObjects(fleet, clusterName, parentsOf(manager), now),
+      clusters: () => reachedClusters(fleet)
+    }),
+    Context.add(
+      Targets,
+      defaultCluster === clusterName
+        ? targets
+        : targetsOfDefault(() => reachedClusters(fleet).find(({ isDefault }) => isDefault))
+    )
+  )
+})
+
+const addPrimary = Effect.fnUntraced(function* (primary: Primary) {
+  const { configuration, fleet, manager, sockets } = primary
+  const { api: ownApi, protectedNamespaces } = yield* OwnCluster
+  const ground = yield* SessionGround
+  const { configuration: source } = yield* PrimaryGround
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const locks = makeSessionLockTable()
+  yield* countHolding("session locks", locks.size)
+  yield* measurePrimary(primary)
+  const sessions = makePrimarySessions({
+    ownApi,
+    clusterName: configuration.clusterName,
+    defaultCluster: configuration.defaultCluster,
+    manager,
+    fleet,
+    sockets,
+    locks,
+    notifier: ground.notifier,
+    ends: ground.ends,
+    remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs,
+    limits: (yield* SessionLimits).ask,
+    interceptions: ground.interceptions,
+    addsSessionKey: ground.addsSessionKey
+  })
+  const capability = yield* withCapability({
+    features: () => ["MultiClusterPrimary"],
+    problems: () => (manager.parents.synced() ? [] : ["The multi-cluster sessions have not been read yet."]),
+    started: Effect.andThen(manager.parents.awaitSynced, fleet.checked),
+    status: (now) => ({
+      connected_clusters: connectedClusters(fleet, now),
+      ...(source === undefined ? {} : { conditions: fleetConditions(source, fleet, now) }),
+      multi_cluster_sessions: parentsOf(manager).map((parent) => multiClusterSessionInfo(parent, now))
+    }),
+    hear: hearOf(primary, ground, run),
+    admit: admit(configuration, protectedNamespaces),
+    attach: (attempt) =>
+      attempt._tag === "MultiCluster"
+        ? sessions.attach(attempt.request, attempt.id, attempt.owner, attempt.params)
+        : undefined
+  })
+  return Context.merge(capability, yield* services(primary, locks))
+})
+
+/** Sessions over the fleet of this operator. Their sessions and targets come to those of this cluster. */
+export const primaryLayer = Layer.effectContext(
+  Effect.gen(function* () {
+    const { fleet } = yield* OwnCluster
+    if (fleet !== undefined) return yield* addPrimary(yield* makePrimary(fleet))
+    return (yield* withCapability({})).pipe(
+      Context.add(Sessions, yield* Sessions),
+      Context.add(Targets, yield* Targets),
+      Context.add(FleetView, noFleet)
+    )
+  })
+)

@@ -12,9 +12,9 @@ import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluste
 import { sessions } from "../../../domain/resources/session.ts"
 import { isOfCi, sessionInfo } from "../../../domain/sessions/session-info.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
-import type { DistantSession } from "../../api/capability.ts"
 import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
+import type { DistantSession } from "../../ground/sessions.ts"
 import { auditedChild } from "../../kernel/audit.ts"
 import { readCached } from "../../kernel/read-cached.ts"
 

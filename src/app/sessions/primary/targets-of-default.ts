@@ -6,8 +6,9 @@
 import { Effect } from "effect"
 import { targets } from "../../../domain/resources/target.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
-import type { ReachedCluster, Targets } from "../../api/capability.ts"
 import { ApiError, internalError } from "../../api/status.ts"
+import type { ReachedCluster } from "../../ground/fleet-view.ts"
+import type { Targets } from "../../ground/targets.ts"
 
 /** How long the default cluster may take to answer, in ms. */
 const patience = 20_000
@@ -22,7 +23,7 @@ const notTold = (
 }
 
 /** `defaultCluster`: nothing while the fleet has none that is engaged. */
-export const targetsOfDefault = (defaultCluster: () => ReachedCluster | undefined): Targets => {
+export const targetsOfDefault = (defaultCluster: () => ReachedCluster | undefined): Targets["Service"] => {
   const ask = <A>(request: (api: KubeApi) => Effect.Effect<A, KubeError>): Effect.Effect<A, ApiError> =>
     Effect.suspend(() => {
       const found = defaultCluster()

@@ -12,11 +12,10 @@ import type { SessionId } from "../../../domain/sessions/session-id.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { askedBy } from "../../api/asked-by.ts"
-import type { SessionLimits } from "../../api/capability.ts"
 import type { ConnectRequest } from "../../api/operator-facade.ts"
-import type { AskLimits } from "../../api/session-limits.ts"
 import type { FleetCluster } from "../../fleet/fleet-cluster.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
+import type { AskLimits, HeldLimits } from "../../ground/session-limits.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { Interceptions } from "../../relay/interceptions.ts"
 import type { SessionLocks, SessionLockTable } from "../../relay/session-locks.ts"
@@ -67,7 +66,7 @@ export interface LinkedConnection extends UserConnection {
   readonly wasServed: boolean
   readonly locks: SessionLocks
   /** The limits for the session as a whole; each member has its own for what happens there. */
-  readonly limits: SessionLimits | undefined
+  readonly limits: HeldLimits
   /** Sentences for the user about members that refuse the session. */
   readonly refusals: ReadonlyArray<string>
   /** Whether the client has connected again since. */

@@ -1,8 +1,9 @@
 import { Effect, Exit, Fiber, Logger, Result, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import type { Capability, ConnectAttempt, ReachedCluster } from "../../../../src/app/api/capability.ts"
-import { type Branches, makeBranches } from "../../../../src/app/branches/branch-controller.ts"
-import { makeBranchSyncCapability } from "../../../../src/app/branches/sync/branch-sync-capability.ts"
+import { type MadeBranches, makeBranches } from "../../../../src/app/branches/branch-controller.ts"
+import { noBranches } from "../../../../src/app/branches/branches.ts"
+import type { ConnectAttempt } from "../../../../src/app/ground/capability.ts"
+import type { ReachedCluster } from "../../../../src/app/ground/fleet-view.ts"
 import { makeEventRecorder } from "../../../../src/app/kernel/event-recorder.ts"
 import { CurrentHoldings, Holdings } from "../../../../src/app/kernel/holdings.ts"
 import { retryingApi } from "../../../../src/app/kernel/retrying-api.ts"
@@ -23,6 +24,7 @@ import { configurationOf, operatorNamespace } from "../../../support/fleet.ts"
 import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
 import { reviewedApi } from "../../../support/reviewed-api.ts"
 import { branchName, branchSpec, namespace, today, usualRules } from "../branched.ts"
+import { syncAlone } from "./sync-alone.ts"
 
 /** A primary whose default cluster `a` has `deployment/app`, its kubelet, and operators that come and go. */
 export class Synced {
@@ -36,8 +38,8 @@ export class Synced {
   readonly clusters = new Map<string, { api: MemoryKubeApi | undefined; lost: string | undefined }>()
   defaultCluster: string | undefined = "a"
   readonly #scopes = new Map<string, Scope.Closeable>()
-  #capability: Capability = {}
-  #directory: Branches | undefined
+  #sync: Effect.Success<ReturnType<typeof syncAlone>> = { capability: {}, branches: noBranches }
+  #directory: MadeBranches | undefined
 
   constructor() {
     this.clusters.set("a", { api: this.member, lost: undefined })
@@ -56,16 +58,12 @@ export class Synced {
     }))
   }
 
-  readonly #run = <A>(
-    who: string,
-    api: MemoryKubeApi,
-    make: (recorder: Recorder) => Effect.Effect<A, never, Scope.Scope>
-  ) =>
+  readonly #run = <A>(who: string, make: Effect.Effect<A, never, Scope.Scope>) =>
     Effect.gen({ self: this }, function* () {
       const scope = yield* Scope.make()
       this.#scopes.set(who, scope)
       const json = Logger.map(Logger.formatJson, (line) => void this.logged.push(line))
-      const made = yield* Effect.flatMap(makeEventRecorder(api), make).pipe(
+      const made = yield* make.pipe(
         Scope.provide(scope),
         Effect.provideService(CurrentHoldings, this.holdings),
         Effect.provide(Logger.layer([json]))
@@ -77,18 +75,10 @@ export class Synced {
   /** A new leader of the primary. */
   readonly start = (configuration = configurationOf(["a"]), bounds = usualBounds) =>
     Effect.gen({ self: this }, function* () {
-      this.#capability = yield* this.#run("primary", this.primary, (recorder) =>
-        makeBranchSyncCapability(
-          {
-            api: this.primary,
-            namespace: operatorNamespace,
-            fleet: configuration,
-            events: recorder,
-            bounds,
-            branchSettings: usualRules.settings
-          },
-          [{ clusters: () => this.#reached() }]
-        )
+      const own = { api: this.primary, fleet: configuration, bounds }
+      this.#sync = yield* this.#run(
+        "primary",
+        syncAlone(own, usualRules.settings, () => this.#reached())
       )
     })
 
@@ -97,7 +87,7 @@ export class Synced {
     Effect.gen({ self: this }, function* () {
       const params = Result.getOrThrow(parseConnectQuery(`pg_branch_names=${JSON.stringify(names)}`))
       const attempt = { _tag: route, id: sessionId(255n), params, request: { namespace } } as unknown as ConnectAttempt
-      const asked = Effect.match(this.#capability.admit?.(attempt) ?? Effect.void, {
+      const asked = Effect.match(this.#sync.capability.admit?.(attempt) ?? Effect.void, {
         onFailure: ({ message }) => message,
         onSuccess: () => "admitted"
       })
@@ -108,18 +98,16 @@ export class Synced {
 
   /** Values that a client brings to the primary. */
   readonly takeCredentials = (credentials: BranchCredentials, caller: Caller) =>
-    Effect.suspend(() => this.#capability.takeCredentials?.(credentials, caller) ?? Effect.die("no capability"))
+    Effect.suspend(() => this.#sync.branches.takeCredentials(credentials, caller))
 
   /** A new leader of the default cluster's operator. */
   readonly startDefault = Effect.gen({ self: this }, function* () {
-    this.#directory = yield* this.#run("a", this.default, (recorder) =>
-      makeBranches({
-        api: this.default,
-        awaited: retryingApi(this.default),
-        rules: usualRules,
-        events: recorder,
-        bounds: usualBounds
-      })
+    const [api, rules, bounds] = [this.default, usualRules, usualBounds]
+    this.#directory = yield* this.#run(
+      "a",
+      Effect.flatMap(makeEventRecorder(api), (recorder) =>
+        makeBranches({ api, awaited: retryingApi(api), rules, events: recorder, bounds })
+      )
     )
   })
 
@@ -135,11 +123,11 @@ export class Synced {
     Effect.gen({ self: this }, function* () {
       this.member.setReachable(reachable)
       this.clusters.set("a", { api: this.member, lost: reachable ? undefined : "its operator did not answer in time" })
-      this.#capability.hear?.({ _tag: "ClusterChanged", cluster: clusterName("a") })
+      this.#sync.capability.hear?.({ _tag: "ClusterChanged", cluster: clusterName("a") })
       yield* pass("1 second")
     })
 
-  get directory(): Branches {
+  get directory(): MadeBranches {
     if (this.#directory === undefined) throw new Error("the default cluster has no operator")
     return this.#directory
   }
@@ -183,8 +171,6 @@ export class Synced {
     return this.primary.peekAll(events).map((event) => asString(event["reason"]) ?? "")
   }
 }
-
-type Recorder = Effect.Success<ReturnType<typeof makeEventRecorder>>
 
 /** Both operators run. */
 export const begin = Effect.gen(function* () {

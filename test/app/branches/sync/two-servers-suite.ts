@@ -3,16 +3,13 @@ import { KubeConfig } from "@kubernetes/client-node"
 import { Effect, Exit, Logger, Scope } from "effect"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { makeKubeApi } from "../../../../src/adapters/kubernetes/kube-api-http.ts"
-import type { Capability } from "../../../../src/app/api/capability.ts"
-import { makeBranchSyncCapability } from "../../../../src/app/branches/sync/branch-sync-capability.ts"
 import { type Fleet, makeFleet } from "../../../../src/app/fleet/fleet.ts"
-import { makeEventRecorder } from "../../../../src/app/kernel/event-recorder.ts"
+import type { Capability } from "../../../../src/app/ground/capability.ts"
 import { sha256Hex } from "../../../../src/app/kernel/sha256-hex.ts"
 import { clusterName, credentialsSecretName } from "../../../../src/domain/fleet/cluster-name.ts"
 import { credentialsLabel } from "../../../../src/domain/fleet/credentials/cluster-auth.ts"
 import { at } from "../../../../src/domain/json.ts"
 import { branchDatabases } from "../../../../src/domain/resources/branches/branch-database.ts"
-import { usualBounds } from "../../../../src/domain/sessions/session-bounds.ts"
 import { ClusterConnector } from "../../../../src/ports/cluster-connector.ts"
 import type { KubeApi, KubeObject } from "../../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../../src/ports/member-link.ts"
@@ -22,6 +19,7 @@ import { untilTrue } from "../../../support/until-true.ts"
 import { until } from "../../../support/until.ts"
 import type { ApiServer } from "../../fleet/api-server.ts"
 import { branchSpec, namespace, usualRules } from "../branched.ts"
+import { syncAlone } from "./sync-alone.ts"
 
 const definition = new URL("../../../../crds/branchdatabases.yaml", import.meta.url)
 const namespaceOf = (name: string): string =>
@@ -129,14 +127,6 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
     capability = await run(
       Effect.gen(function* () {
         const fleet = yield* fleetOf(own, atDefault)
-        const ground = {
-          api: own,
-          namespace: operatorNamespace,
-          fleet: configurationOf(["a"]),
-          events: yield* makeEventRecorder(own),
-          bounds: usualBounds,
-          branchSettings: usualRules.settings
-        }
         const clusters = () => [
           {
             name: clusterName("a"),
@@ -146,7 +136,7 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
             branchFeatures: fleet.clusters.get(clusterName("a"))?.branchFeatures
           }
         ]
-        return yield* makeBranchSyncCapability(ground, [{ clusters }])
+        return (yield* syncAlone({ api: own, fleet: configurationOf(["a"]) }, usualRules.settings, clusters)).capability
       }).pipe(Scope.provide(scope), Effect.provide(Logger.layer([])))
     )
   })

@@ -1,0 +1,26 @@
+/**
+ * The common ground of sessions in this cluster and of sessions over many: waiting clients, the audit of ends, streams
+ * of what is stolen, and the settings of sessions. The operator provides it.
+ */
+
+import { Context } from "effect"
+import type { SessionNotifier } from "../kernel/session-notifier.ts"
+import type { Interceptions } from "../relay/interceptions.ts"
+import type { SessionEnds } from "./session-ends.ts"
+
+export class SessionGround extends Context.Service<
+  SessionGround,
+  {
+    readonly notifier: SessionNotifier
+    readonly ends: SessionEnds
+    readonly interceptions: Interceptions
+    /** The longest time of a session, in seconds; `undefined`: as long as it has a client. */
+    readonly longestSessionSecs: number | undefined
+    /** How long the target of a session may be without pods, ms; `undefined`: for ever. */
+    readonly podlessMillis: number | undefined
+    /** Whether a primary must say which cluster it is. */
+    readonly requirePrimary: boolean
+    /** Whether stolen requests get a header with the key of their session. */
+    readonly addsSessionKey: boolean
+  }
+>()("braid/app/SessionGround") {}
