@@ -6,7 +6,7 @@
  */
 
 import { type DaemonMessage, daemonMessage } from "../../src/domain/protocol/daemon-message.ts"
-import { largestMessage } from "../../src/domain/protocol/frame-cutter.ts"
+import { maxMessage } from "../../src/domain/protocol/frame-cutter.ts"
 import { atLeast, gate } from "../../src/domain/protocol/version.ts"
 import { carryOut } from "./carry-out.ts"
 import { type ClientInput, type ClientOptions, defaultStartIdleTimeout, type EnvSelection } from "./client-input.ts"
@@ -71,7 +71,7 @@ const start = (turn: Turn): void => {
 
 const frame = (turn: Turn, kind: "binary" | "text" | "ping" | "pong" | "close", bytes: Uint8Array): void => {
   if (kind !== "binary") return connectionLost(turn, `a ${kind} frame`)
-  if (bytes.length > largestMessage) return connectionLost(turn, `a message of ${bytes.length} bytes`)
+  if (bytes.length > maxMessage) return connectionLost(turn, `a message of ${bytes.length} bytes`)
   const decoded = daemonMessage.decode(bytes)
   switch (decoded._tag) {
     case "Decoded":

@@ -322,7 +322,7 @@ const body = fc.oneof(
   nested
 )
 
-const usualApi: ReadonlyArray<Header> = [
+const defaultApi: ReadonlyArray<Header> = [
   ["Host", "operator"],
   ["Connection", "close"],
   ["X-Remote-User", "fuzz"],
@@ -382,14 +382,14 @@ export const apiInput: fc.Arbitrary<HttpInput> = fc
     path: anyPath,
     body,
     others: fc.array(apiHeader, { maxLength: 3 }),
-    without: leftOut(usualApi),
+    without: leftOut(defaultApi),
     framing: fc.constantFrom("length" as const, "length" as const, "chunks" as const, "less" as const, "more" as const),
     cuts,
     pauseMs,
     ending
   })
   .map(({ body: sent, framing, method, others, path, without, ...rest }) => {
-    const headers = [...usualApi.filter(([name]) => name !== without), ...others]
+    const headers = [...defaultApi.filter(([name]) => name !== without), ...others]
     const asked = harmless({ method, path, headers, body: sent })
     return { ...rest, text: requestText(asked, framing), isHead: method === "HEAD" }
   })
@@ -449,7 +449,7 @@ const change: fc.Arbitrary<Change> = fc
 const sound: ReadonlyArray<string> = [
   ...[operatorApiRoot, "/livez", `${operatorApiRoot}/mirrordoperators/operator`].map((path) =>
     requestText(
-      { method: "GET", path, headers: usualApi.filter(([name]) => name !== "Connection"), body: "" },
+      { method: "GET", path, headers: defaultApi.filter(([name]) => name !== "Connection"), body: "" },
       "length"
     )
   ),
@@ -458,7 +458,7 @@ const sound: ReadonlyArray<string> = [
       {
         method: "POST",
         path: `${operatorApiRoot}/mirrordoperators/operator/certificate`,
-        headers: usualApi,
+        headers: defaultApi,
         body: csr
       },
       framing

@@ -10,10 +10,10 @@ import { isProgram } from "./kubernetes/programs.ts"
 type Environment = Readonly<Record<string, string | undefined>>
 
 /** Engines of root run as another user, who may not enter the home of root. */
-const usualCache = (): string => (process.getuid?.() === 0 ? "/var/cache/braid" : join(homedir(), ".cache", "braid"))
+const defaultCache = (): string => (process.getuid?.() === 0 ? "/var/cache/braid" : join(homedir(), ".cache", "braid"))
 
 /** The folder of `npm run engines`; its programs are in `bin`. */
-export const enginesFolder = (env: Environment): string => join(env["BRAID_CACHE"] ?? usualCache(), "engines")
+export const enginesFolder = (env: Environment): string => join(env["BRAID_CACHE"] ?? defaultCache(), "engines")
 
 /** Engines of another version than the machine's own, which `npm run engines` puts into folders of their own. */
 export const furtherEngines = {
@@ -31,7 +31,7 @@ export const furtherEngine = (engine: keyof typeof furtherEngines, env: Environm
 export const enginePath = (env: Environment): string =>
   [env["PATH"] ?? "", "/usr/sbin", join(enginesFolder(env), "bin")].join(delimiter)
 
-/** The path of a program of an engine; nothing if there is none. */
+/** The path of a program of an engine; `undefined` if there is none. */
 export const engineProgram = (name: string, env: Environment): string | undefined =>
   enginePath(env)
     .split(delimiter)

@@ -90,7 +90,7 @@ export const refusalTexts = (source: string): ReadonlyArray<RefusalText> =>
   })
 
 /** A text with fewer words is a name or a part of a sentence. */
-const fewestWords = 3
+const minWords = 3
 
 /** Arguments of these are for the log, or for those who change the code. */
 const forOthers = /(?:\blog(?:Debug|Info|Warning|Error)|Metric\.\w+|Effect\.die|new Error)\($/u
@@ -118,7 +118,7 @@ export const sentencesOf = (source: string): ReadonlyArray<string> => {
       const end = behindJoined(source, at)
       const text = joined(source.slice(at, end)) ?? ""
       const isTold = !forOthers.test(source.slice(0, at).trimEnd())
-      if (isTold && (text.match(/[a-z']+(?: |$|[,;:.])/giu) ?? []).length >= fewestWords) found.push(text)
+      if (isTold && (text.match(/[a-z']+(?: |$|[,;:.])/giu) ?? []).length >= minWords) found.push(text)
       at = end
     } else at += 1
   }

@@ -29,8 +29,8 @@ const tellingRooms = new RegExp(
 const forOthers =
   /(?:\/settings|\/rights|\/agent-(?:configuration|fields)|\/check-field|relay\/table|-catalogue|target-json)\.ts$/u
 
-const fewestWords = 3
-const hasWords = (text: string): boolean => (text.match(/[a-z']+/giu) ?? []).length >= fewestWords
+const minWords = 3
+const hasWords = (text: string): boolean => (text.match(/[a-z']+/giu) ?? []).length >= minWords
 const quoted = (text: string): string => (text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``)
 const linked = (file: string): string => `[${file}](../../src/${file})`
 

@@ -32,8 +32,8 @@ const usual: ReadonlySet<string> = new Set(["", "ContainerCreating", "PodInitial
 const pulls: ReadonlySet<string> = new Set(["ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"])
 
 /** Longest end of a tool's words that is read, in UTF-16 code units, and the most lines of it. */
-const longestWords = 2_000
-const mostLines = 3
+const maxWords = 2_000
+const maxLines = 3
 /** A password may hold any sign, so all of a URL behind its scheme is taken for one. */
 const credentials = /:\/\/\S{1,2000}/gu
 
@@ -42,10 +42,10 @@ const reasonMark = "ERROR: "
 
 /** The last lines of a tool, or its reason with all behind that, without the rest of any URL in them. */
 const lastWords = (message: string): string => {
-  const lines = message.slice(-longestWords).split("\n")
+  const lines = message.slice(-maxWords).split("\n")
   const worded = lines.filter((line) => line.trim() !== "")
   const reasonAt = worded.findLastIndex((line) => line.startsWith(reasonMark))
-  const told = worded.slice(reasonAt === -1 ? -mostLines : reasonAt)
+  const told = worded.slice(reasonAt === -1 ? -maxLines : reasonAt)
   return quotation(told.join(" ").replaceAll(credentials, "://…"))
 }
 
@@ -69,7 +69,7 @@ const endOf = (status: JsonObject, isOurs: boolean, mustStay: boolean): PodProbl
   return { reason: withWords(clause, words), words, isOurs, kind: "End" }
 }
 
-/** Why a container does not start, by its status; nothing: it does, or that is not known. */
+/** Why a container does not start, by its status; `undefined` if it does, or that is not known. */
 export const waitOf = (status: JsonObject, isOurs: boolean): PodProblem | undefined => {
   const waits = asString(at(status, "state", "waiting", "reason")) ?? ""
   if (usual.has(waits)) return undefined

@@ -8,7 +8,7 @@ import { TestClock } from "effect/testing"
 import { renewalsTogether } from "../app/fleet/renewals-together.ts"
 import { rotationStory } from "../simulation/rotation-story.ts"
 import { runRotations } from "../simulation/run-rotations.ts"
-import { mostInASecond } from "../support/most-in-a-second.ts"
+import { maxInASecond } from "../support/most-in-a-second.ts"
 
 /** Worlds of so many members each, for so many virtual hours: a world of all members at once would take hours. */
 const whole = { worlds: 10, clusters: 5, hours: 26 }
@@ -104,7 +104,7 @@ export const credentials = async function* (isShort: boolean): AsyncGenerator<st
   )
   yield (
     `${overdueMembers} members whose tokens are all overdue: ${asked.length} renewed in ` +
-      `${((asked.at(-1) ?? 0) / 1_000).toFixed(0)} s, at most ${mostInASecond(asked)} requests for tokens in a ` +
+      `${((asked.at(-1) ?? 0) / 1_000).toFixed(0)} s, at most ${maxInASecond(asked)} requests for tokens in a ` +
       `second; ${lost.length} members lost`
   )
   if (lost.length > 0) failures.push(`members lost while all tokens are renewed: ${lost.join(", ")}`)

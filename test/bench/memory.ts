@@ -24,7 +24,7 @@ const note = (figures: Figures, key: string, figure: number): void =>
   void figures.set(key, [...(figures.get(key) ?? []), figure])
 
 /** The greatest resident memory of each operator while something goes on. */
-const greatestDuring = async (operators: Operators, work: Promise<unknown>): Promise<Map<ClusterName, number>> => {
+const maxDuring = async (operators: Operators, work: Promise<unknown>): Promise<Map<ClusterName, number>> => {
   const greatest = new Map<ClusterName, number>()
   let isOver = false
   const over = work.finally(() => (isOver = true))
@@ -62,7 +62,7 @@ const measureBusy = async (figures: Figures, seconds: number): Promise<void> => 
       await operators.open(count)
       const until = performance.now() + seconds * 1_000
       const busy = operators.sessions.map((session) => keepBusy(session, server.port, () => uids++, until))
-      for (const [name, greatest] of await greatestDuring(operators, Promise.all(busy)))
+      for (const [name, greatest] of await maxDuring(operators, Promise.all(busy)))
         note(figures, `${name} ${what}`, greatest / mebibyte)
     }
   } finally {

@@ -34,7 +34,7 @@ const settle = 3 * roundEvery + 6_000
 const looksAtRest = 6
 const lookEvery = 5_000
 /** Looks after the last session, until nothing is left; watches of agents that owe an answer stay for 40 rounds. */
-const mostLooks = Math.ceil((45 * roundEvery) / lookEvery)
+const maxLooks = Math.ceil((45 * roundEvery) / lookEvery)
 
 /** Times of echoes in ms, and the bytes of all traffic. */
 interface Figures {
@@ -264,7 +264,7 @@ export async function* sessions(isShort = false): AsyncGenerator<string> {
       const sorted = times.toSorted((a, b) => a - b)
       yield row(what, [at(sorted, 0.5).toFixed(2), at(sorted, 0.99).toFixed(2)])
     }
-    const after = await leastOf(collect, mostLooks, (found) => leftIn(atRest, found).length === 0)
+    const after = await leastOf(collect, maxLooks, (found) => leftIn(atRest, found).length === 0)
     const seen = { atRest, busy, cpu, after }
     yield* tables(seen, figures, count)
     yield* holdingsTable(seen)

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { Kernel } from "../../lab/simulation/kernel/kernel.ts"
 import { SimProcess } from "../../lab/simulation/kernel/sim-process.ts"
 import type { SimClient } from "../../lab/simulation/world/sim-client.ts"
-import { usualPlan, World } from "../../lab/simulation/world/world.ts"
+import { defaultPlan, World } from "../../lab/simulation/world/world.ts"
 import { median, spread } from "./spread.ts"
 
 const minute = 60_000
@@ -50,7 +50,7 @@ interface Life {
 const normalLife = (sessions: number, clusters: number, minutes: number): Life => {
   const names = Array.from({ length: clusters }, (_, i) => `cluster-${i}`)
   const world = new World({
-    ...usualPlan,
+    ...defaultPlan,
     seed: "bench",
     clusters: names.map((name) => ({ name, pods: 1 })),
     defaultCluster: "cluster-0"
@@ -82,7 +82,7 @@ const normalLife = (sessions: number, clusters: number, minutes: number): Life =
  */
 const atDistance = (ms: number): { readonly stateful: number; readonly stolen: number } => {
   const world = new World({
-    ...usualPlan,
+    ...defaultPlan,
     seed: "bench",
     clusters: [
       { name: "a", pods: 1 },

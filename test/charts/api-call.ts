@@ -38,7 +38,7 @@ const fixedNames: ReadonlySet<string> = new Set([
 const isInNone = (namespace: string, resource: string): boolean => namespace === "" || resource === "namespaces"
 
 /** Secrets of renewed tokens have the names of their clusters. */
-const usualName = (name: string): string =>
+const defaultName = (name: string): string =>
   name.startsWith("mirrord-cluster-") && name.endsWith("-refreshed") ? "mirrord-cluster-a-refreshed" : name
 
 /** The call without what differs by user and session: other namespaces and names are `*`. */
@@ -50,7 +50,7 @@ export const abstracted = ({ group, name = "", namespace = "", resource, verb }:
   // Authorizers do not know the name of an object that is to be made.
   ...(name === "" || (verb === "create" && !resource.includes("/"))
     ? {}
-    : { name: fixedNames.has(usualName(name)) ? usualName(name) : "*" })
+    : { name: fixedNames.has(defaultName(name)) ? defaultName(name) : "*" })
 })
 
 /** One row of a table in `calls/`. */

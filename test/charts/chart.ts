@@ -143,7 +143,7 @@ type OneOfMany =
   | { readonly objects: ReadonlyArray<KubernetesObject>; readonly notes: string }
 
 /** Cases of one run of helm, which holds all that they render in its memory. */
-const mostCases = 60
+const maxCases = 60
 
 const manyInstalls = readFileSync(new URL("many-installs.tpl", import.meta.url), "utf8")
 const templates = readdirSync(join(chartFolder, "templates")).filter((file) => file.endsWith(".yaml"))
@@ -218,8 +218,8 @@ export class Chart {
   async prepare(cases: ReadonlyArray<RenderOptions>, { notes = false } = {}): Promise<void> {
     const known = notes ? this.#notes : this.#outcomes
     const unknown = [...new Map(cases.map((one) => [keyOf(one), one]))].filter(([key]) => !known.has(key))
-    for (let first = 0; first < unknown.length; first += mostCases) {
-      const some = unknown.slice(first, first + mostCases)
+    for (let first = 0; first < unknown.length; first += maxCases) {
+      const some = unknown.slice(first, first + maxCases)
       const outcomes = await this.#many(
         some.map(([, one]) => one),
         notes

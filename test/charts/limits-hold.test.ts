@@ -35,13 +35,13 @@ import { memoryLimit } from "./memory-limit.ts"
 
 const mebibyte = 1024 * 1024
 /** Size of each download: a gigabyte takes minutes, so only `npm run test:long` has it. */
-const usualMebibytes = process.env["BRAID_TEST_LONG"] === "true" ? "1024" : "100"
-const downloadSize = Number(process.env["BRAID_LIMITS_MIB"] ?? usualMebibytes) * mebibyte
+const defaultMebibytes = process.env["BRAID_TEST_LONG"] === "true" ? "1024" : "100"
+const downloadSize = Number(process.env["BRAID_LIMITS_MIB"] ?? defaultMebibytes) * mebibyte
 /**
  * So long the real client waits for an answer to its ping before it gives the session up, in ms. Here this is processor
  * time of the operators: what else the machine does is not their fault.
  */
-const longestWait = 30_000
+const maxWait = 30_000
 /** The unit of `/proc/<pid>/stat`, ms. */
 const tick = 10
 
@@ -183,9 +183,9 @@ describeWith(["memory groups"], "operators within exactly the chart's memory lim
         const begun = spent()
         const pong = bystander.hear(({ _tag }) => (_tag === "Pong" ? true : undefined))
         bystander.say({ _tag: "Ping" })
-        while (!(await Promise.race([pong, pause(200, false, { ref: false })])) && spent() - begun < longestWait);
+        while (!(await Promise.race([pong, pause(200, false, { ref: false })])) && spent() - begun < maxWait);
         slowest = Math.max(slowest, spent() - begun)
-        if (slowest >= longestWait) return
+        if (slowest >= maxWait) return
         await pause(100)
       }
     })().catch(() => undefined)
@@ -200,7 +200,7 @@ describeWith(["memory groups"], "operators within exactly the chart's memory lim
     console.log(`${JSON.stringify(result)}; slowest ping ${slowest} ms of processor time; peaks: ${peaks.join(", ")}`)
     expect(state()).toEqual(before)
     expect(bystander.ended()).toBeUndefined()
-    expect(slowest).toBeLessThan(longestWait)
+    expect(slowest).toBeLessThan(maxWait)
   }
 
   it("carry 20 busy sessions", async () => {

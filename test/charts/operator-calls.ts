@@ -66,7 +66,7 @@ import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-
 import { isBeingDeleted } from "../../src/domain/resources/object-meta.ts"
 import { sessions } from "../../src/domain/resources/session.ts"
 import { parentFinalizer } from "../../src/domain/sessions/names.ts"
-import { usualBounds } from "../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../src/domain/sessions/session-bounds.ts"
 import type { AgentPlacement } from "../../src/domain/targets/pod-choice.ts"
 import { kindAddress, targetKinds } from "../../src/domain/targets/target.ts"
 import { AgentUnreachable } from "../../src/ports/agents.ts"
@@ -334,7 +334,7 @@ const ofBranches = (): Promise<Array<ApiCall>> => {
         awaited: retryingApi(recorded),
         rules,
         events,
-        bounds: usualBounds
+        bounds: defaultBounds
       })
       yield* TestClock.adjust("10 seconds")
       yield* then(directory)
@@ -457,8 +457,8 @@ const ofKeptToken = (): Promise<ReadonlyArray<ApiCall>> =>
   })
 
 /**
- * The operator's own certificate is made, and made anew when the Secret cannot be used any more. In the machine's time,
- * which making keys takes.
+ * The operator's own certificate is made, and made again when the Secret cannot be used any more. In the machine's
+ * time, which making keys takes.
  */
 const ofCertificate = (): Promise<ReadonlyArray<ApiCall>> => {
   const calls: Array<ApiCall> = []

@@ -4,7 +4,7 @@ import { parse } from "yaml"
 import { installedParts } from "../../src/app/commands/doctor/installation.ts"
 import { sha256Hex } from "../../src/app/kernel/sha256-hex.ts"
 import type { RightHolder, RightScope } from "../../src/domain/catalogue/right.ts"
-import { conditionsOf, rightsOf } from "../../src/domain/commands/doctor/needed-rights.ts"
+import { installedConditions, rightsOf } from "../../src/domain/commands/doctor/needed-rights.ts"
 import { clusterName, refreshedSecretName } from "../../src/domain/fleet/cluster-name.ts"
 import { roleOf } from "../../src/domain/fleet/roles.ts"
 import { branchEngines } from "../../src/domain/resources/chart-switches.ts"
@@ -246,7 +246,7 @@ describeHelm("rights", (helm) => {
     )
 
     const settings = Result.getOrThrow(await settingsOf(rendered))
-    const seen = Object.entries(conditionsOf(roleOf(settings.fleet), installedParts(settings)))
+    const seen = Object.entries(installedConditions(roleOf(settings.fleet), installedParts(settings)))
     const judged = seen.flatMap(([name, holds]) => (holds === undefined ? [] : [[name, holds] as const]))
     expect(Object.keys(conditions).toSorted()).toEqual(seen.map(([name]) => name).toSorted())
     // No setting says to a primary that it is a member as well.

@@ -17,7 +17,7 @@ const exceptions: Readonly<Record<string, string>> = {
   "mirrord-operator-envoy: list copytargets of operator.metalbear.co": "the same",
   "mirrord-operator-envoy: create copytargets of operator.metalbear.co": "the same",
   "mirrord-operator: get mirrordclustersessions of mirrord.metalbear.co":
-    "where sessions have no agents, those of an earlier time end: they are read anew after a conflict,",
+    "where sessions have no agents, those of an earlier time end: they are read again after a conflict,",
   "mirrord-operator: delete mirrordclustersessions of mirrord.metalbear.co": "deleted,",
   "mirrord-operator: patch mirrordclustersessions/status of mirrord.metalbear.co": "and say so"
 }

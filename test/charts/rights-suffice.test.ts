@@ -44,7 +44,7 @@ const isReady = (pod: unknown): boolean => {
   )
 }
 
-/** Takes all rights that the playground gave, gives those of the chart, and starts the operator anew with them. */
+/** Takes all rights that the playground gave, gives those of the chart, and starts the operator again with them. */
 const giveRights = (running: RunningCluster, rights: ReadonlyArray<KubernetesObject>) =>
   Effect.gen(function* () {
     const { store } = running.cluster
@@ -63,7 +63,7 @@ const giveRights = (running: RunningCluster, rights: ReadonlyArray<KubernetesObj
       }
     }
     running.cluster.apply(rights.map((object) => stringify(object)).join("---\n"))
-    // It has to be made anew as well.
+    // It has to be made again as well.
     store.delete({ group: "", version: "v1", resource: "secrets" }, namespace, userAuthoritySecret)
     const old = new Set(operatorPods(running).map(({ metadata }) => metadata.uid))
     for (const { metadata } of operatorPods(running)) store.delete(pods, namespace, metadata.name ?? "")

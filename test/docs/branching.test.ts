@@ -30,7 +30,7 @@ const rowOf = (engine: BranchEngine): string => {
   return `| ${cells.join(" | ")} |`
 }
 
-/** The modes that the API server lets a field have; nothing: the engine copies nothing. */
+/** The modes that the API server lets a field have; `undefined` if the engine copies nothing. */
 const modesInCrd = (block: string): unknown => {
   const [version] = asObjects(at(crd, "spec", "versions"))
   const spec = at(version, "schema", "openAPIV3Schema", "properties", "spec", "properties", block)

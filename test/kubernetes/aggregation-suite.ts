@@ -238,7 +238,7 @@ export const aggregationSuite = (
     ["a", "?a="],
     ["a=1;b=2&c=3&d=%zz", "?c=3"],
     ["", ""]
-  ])("writes the query %s anew, in the order of its keys: %s", async (query, written) => {
+  ])("writes the query %s again, in the order of its keys: %s", async (query, written) => {
     backend.onRequest((_req, res) => void res.end())
     await admin.get(`${root}/gadgets?${query}`)
     expect(backend.seen.at(-1)?.url).toBe(`${root}/gadgets${written}`)

@@ -21,7 +21,7 @@ import { LinkRefused } from "../../src/ports/member-link.ts"
 import type { Credentials } from "../lab/cluster/api-client.ts"
 import { eventually } from "../support/eventually.ts"
 import { fakeChannel } from "../support/fake-channel.ts"
-import { usualLimits } from "../support/fleet.ts"
+import { defaultLimits } from "../support/fleet.ts"
 
 /** An API server, real or embedded. */
 export interface DescribedCluster {
@@ -179,7 +179,7 @@ const operatorOf = (api: KubeApi) => {
   return makeOperator({
     namespace: "mirrord",
     version: "test",
-    ...usualLimits,
+    ...defaultLimits,
     fleet: {
       clusterName: clusterName("cluster-a"),
       managementOnly: false,

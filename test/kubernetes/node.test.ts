@@ -202,7 +202,7 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
       await eventually("an answer of the Service again", async () => expect(await get(url)).toBe("web-1"))
     })
 
-    it("and starts a container anew whose livenessProbe fails", async () => {
+    it("and starts a container again whose livenessProbe fails", async () => {
       const probe = {
         httpGet: { path: "/health", port: 8080 },
         periodSeconds: 1,
@@ -217,7 +217,7 @@ describeKubernetes("a node and a service proxy of ours on a real control plane",
       )
       await ready("sick")
       seen.healthy.set("sick", false)
-      await until("the container was started anew", () =>
+      await until("the container was started again", () =>
         (asNumber(at(asObjects(at(found("sick"), "status", "containerStatuses"))[0], "restartCount")) ?? 0) > 0
           ? true
           : undefined

@@ -149,13 +149,13 @@ export const branchCases = (client: BranchClient): void => {
     expect(new Set(urls).size).toBe(1)
     const own = nameOf("shared")
     expect(podsOfBranches().filter((name) => name.startsWith(own))).toHaveLength(1)
-    // The same id in another namespace is another branch, and one that was stopped is made anew.
+    // The same id in another namespace is another branch, and one that was stopped is made again.
     const namespace = "elsewhere"
     await apply([{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, ...shop(sourceUrl, namespace)])
     const other = await eventually("a session in the other namespace", () => urlOf(branch, { namespace }))
     expect(new URL(other).hostname).not.toBe(new URL(urls[0] ?? "").hostname)
     await stop(own)
-    expect(await eventually("the branch anew", () => urlOf(branch))).not.toBe(urls[0])
+    expect(await eventually("the branch again", () => urlOf(branch))).not.toBe(urls[0])
   })
 
   it("that take longer than the client waits are made all the same, and can be stopped meanwhile", async () => {
@@ -215,11 +215,11 @@ export const branchCases = (client: BranchClient): void => {
     expect(app.stdout()).not.toContain('"peer"')
   })
 
-  it("that have failed are made anew by the same command, once the failure was read", async () => {
+  it("that have failed are made again by the same command, once the failure was read", async () => {
     // The order of an earlier case, whose table was missing.
     await client.source().query("shop", "create table none (id int)")
     const branch = { id: "none", copy: { mode: "schema", tables: { none: {} } } }
-    const url = await eventually("the branch anew", () => urlOf(branch))
+    const url = await eventually("the branch again", () => urlOf(branch))
     expect(await serverAt(url).query("shop", "select count(*) from none")).toBe("0")
   })
 }

@@ -1,7 +1,7 @@
 /** Sessions at rest, in the whole simulation: nothing is written but heartbeats. */
 
 import { describe, expect, it } from "vitest"
-import { usualPlan, World } from "../../lab/simulation/world/world.ts"
+import { defaultPlan, World } from "../../lab/simulation/world/world.ts"
 import { events } from "../../src/domain/events/event-object.ts"
 import { mirrordClusterSessions } from "../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../src/domain/resources/mirrord-multi-cluster-session.ts"
@@ -9,7 +9,7 @@ import type { KubeObject } from "../../src/ports/kube-api.ts"
 
 const makeWorld = (): World =>
   new World({
-    ...usualPlan,
+    ...defaultPlan,
     seed: "rest",
     clusters: [
       { name: "a", pods: 1 },

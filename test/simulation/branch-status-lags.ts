@@ -5,7 +5,7 @@
 
 import { branchHistory, isBranch, marksOf, statusText } from "../../lab/simulation/invariants/branch-history.ts"
 import type { TimedEvent } from "../../lab/simulation/world/world-event.ts"
-import { usualPlan, World } from "../../lab/simulation/world/world.ts"
+import { defaultPlan, World } from "../../lab/simulation/world/world.ts"
 
 const orders = 40
 /** Time between two orders, and until all branches have expired, ms. */
@@ -35,7 +35,7 @@ export const branchStatusLags = (seed: string, oneWay?: number): ReadonlyArray<n
     due.delete(uid)
   }
   const clusters = [{ name: "a", pods: 1 }]
-  const world: World = new World({ ...usualPlan, seed, clusters, defaultCluster: "a", branches: true }, [observe])
+  const world: World = new World({ ...defaultPlan, seed, clusters, defaultCluster: "a", branches: true }, [observe])
   if (oneWay !== undefined) {
     world.network.setLatency("primary", "a", oneWay, oneWay)
     world.network.setLatency("a", "primary", oneWay, oneWay)

@@ -4,7 +4,7 @@
  */
 
 import { replayOfRandom, storyText } from "../../lab/simulation/command/failure.ts"
-import { usualRandomStory } from "../../lab/simulation/story/random-story.ts"
+import { defaultRandomStory } from "../../lab/simulation/story/random-story.ts"
 import { runStory } from "../../lab/simulation/story/run-story.ts"
 import { seededStory } from "../../lab/simulation/story/seeded-story.ts"
 import { shrinkStory } from "../../lab/simulation/story/shrink-story.ts"
@@ -56,7 +56,7 @@ const runTested = (tested: TestedStory): void => {
 
 /** Runs the random story of a seed; throws the explanation if it breaks something. */
 export const expectRandomToHold = (seed: string): void =>
-  runTested({ story: seededStory(seed, usualRandomStory), replay: replayOfRandom(seed, usualRandomStory) })
+  runTested({ story: seededStory(seed, defaultRandomStory), replay: replayOfRandom(seed, defaultRandomStory) })
 
 /** As {@link expectRandomToHold}, for the story of a `file`, or one run of its sweep if the file names one. */
 export const expectToHold = (story: Story, file: string, sweepName?: string): void => {

@@ -4,7 +4,7 @@ import { isOfKind } from "../../lab/simulation/story/call-kind.ts"
 import { runStory } from "../../lab/simulation/story/run-story.ts"
 import type { Story } from "../../lab/simulation/story/story.ts"
 import type { TimedEvent } from "../../lab/simulation/world/world-event.ts"
-import { mostInASecond } from "../support/most-in-a-second.ts"
+import { maxInASecond } from "../support/most-in-a-second.ts"
 
 /** The tokens of one story. */
 export interface Rotations {
@@ -38,7 +38,7 @@ export const runRotations = (story: Story): Rotations => {
   return {
     granted,
     refused,
-    peak: mostInASecond(asked),
+    peak: maxInASecond(asked),
     virtualMs,
     faults,
     failure:

@@ -5,16 +5,16 @@ import type { FleetConfiguration } from "../../src/domain/fleet/configuration.ts
 import { credentialsLabel } from "../../src/domain/fleet/credentials/cluster-auth.ts"
 import { kubeconfigKey, type ProvidedCluster } from "../../src/domain/fleet/provided-clusters.ts"
 import { secrets } from "../../src/domain/resources/core-kinds.ts"
-import { usualBounds } from "../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../src/domain/sessions/session-bounds.ts"
 import { protectedNamespaces } from "../../src/domain/targets/protected-namespaces.ts"
 import type { MemoryKubeApi } from "./memory-kube-api.ts"
 
 export const operatorNamespace = "mirrord"
 
 /** The limits of an operator unless a test is about them. Agents are in the operator's namespace. */
-export const usualLimits = {
-  bounds: usualBounds,
-  longestSessionSecs: undefined as number | undefined,
+export const defaultLimits = {
+  bounds: defaultBounds,
+  maxSessionSecs: undefined as number | undefined,
   podlessMillis: undefined as number | undefined,
   protectedNamespaces: protectedNamespaces({ operator: operatorNamespace, agents: operatorNamespace, allowed: [] })
 }

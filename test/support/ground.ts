@@ -3,13 +3,13 @@ import { Capabilities } from "../../src/app/ground/capability.ts"
 import { OwnCluster } from "../../src/app/ground/own-cluster.ts"
 import { ChangeFeed, Changes } from "../../src/app/kernel/change-feed.ts"
 import { Events, makeEventRecorder } from "../../src/app/kernel/event-recorder.ts"
-import { operatorNamespace, usualLimits } from "./fleet.ts"
+import { operatorNamespace, defaultLimits } from "./fleet.ts"
 
 /** The common services of an operator, for a capability that is tested alone. `own`: what matters there. */
 export const groundOf = Effect.fnUntraced(function* (
   own: Pick<OwnCluster["Service"], "api"> & Partial<OwnCluster["Service"]>
 ) {
-  const { bounds, protectedNamespaces } = usualLimits
+  const { bounds, protectedNamespaces } = defaultLimits
   return Context.make(OwnCluster, {
     namespace: operatorNamespace,
     fleet: undefined,

@@ -23,7 +23,7 @@ import type { FrameChannel } from "../../src/ports/frame-channel.ts"
 import { type KubeApi, KubeError, type KubeErrorReason, type KubeObject } from "../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../src/ports/member-link.ts"
 import { channelPair } from "./channel-pair.ts"
-import { configurationOf, giveCredentials, operatorNamespace, usualLimits } from "./fleet.ts"
+import { configurationOf, giveCredentials, operatorNamespace, defaultLimits } from "./fleet.ts"
 import { MemoryKubeApi } from "./memory-kube-api.ts"
 
 export const primaryIdentity = { user: "system:serviceaccount:mirrord:mirrord-operator-envoy", groups: [], extra: {} }
@@ -293,7 +293,7 @@ export interface MemoryWorld {
 export interface MemoryWorldOptions {
   readonly capabilities?: OperatorCapabilities
   /** Bounds and protected namespaces of all operators, and the engines that they have switched on. */
-  readonly limits?: Partial<typeof usualLimits> & {
+  readonly limits?: Partial<typeof defaultLimits> & {
     readonly branchSettings?: BranchSettings
     readonly makesCopies?: boolean
   }
@@ -340,7 +340,7 @@ export const memoryWorld = (
             fleet,
             configuration: cluster === primary ? configuration : undefined,
             keepsUsers,
-            ...usualLimits,
+            ...defaultLimits,
             ...limits,
             ...(branchSettingsOf === undefined ? {} : { branchSettings: branchSettingsOf(cluster.name) })
           },
@@ -380,7 +380,7 @@ export const startSingleOperator = (
 ): Effect.Effect<void, KubeError, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const options = { namespace: operatorNamespace, version: "test", fleet, ...usualLimits, ...limits }
+    const options = { namespace: operatorNamespace, version: "test", fleet, ...defaultLimits, ...limits }
     cluster.operator = yield* makeOperator(options).pipe(
       Effect.provideService(ClusterConnector, {
         own: access(cluster, scope),

@@ -1,7 +1,7 @@
 /** The most moments that lie within one second. */
 
 /** `moments`: ms, in order. */
-export const mostInASecond = (moments: ReadonlyArray<number>): number => {
+export const maxInASecond = (moments: ReadonlyArray<number>): number => {
   let from = 0
   return moments.reduce((most, moment, i) => {
     while ((moments[from] ?? moment) <= moment - 1_000) from++

@@ -19,7 +19,7 @@ export const dnsError = (kind: ResolveErrorKind): ResponseError => ({ _tag: "Dns
 export const noData: ResolveErrorKind = { _tag: "NoRecordsFound", value: 0 }
 export const noSuchName: ResolveErrorKind = { _tag: "NoRecordsFound", value: 3 }
 
-const longestLabel = 63
+const maxLabel = 63
 
 /** Why a name cannot be asked for, in the words of the real agent; `undefined` if it can. */
 const rejection = (node: string): string | undefined => {
@@ -28,7 +28,7 @@ const rejection = (node: string): string | undefined => {
   if (unknown !== null) return `Msg("unrecognized char: ${unknown[0]}")`
   for (const label of bare.split(".")) {
     if (label === "") return 'Msg("Malformed label: ")'
-    if (label.length > longestLabel) return `Decode(LabelBytesTooLong(${label.length}))`
+    if (label.length > maxLabel) return `Decode(LabelBytesTooLong(${label.length}))`
   }
   return undefined
 }

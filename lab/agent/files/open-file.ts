@@ -6,8 +6,8 @@ import { errno } from "../io-errors.ts"
 import { failWith } from "./resolve-in-root.ts"
 
 /** Most bytes that a single read returns, as `read(2)` may; the rest comes with the next read. */
-const longestRead = 32n * 1024n * 1024n
-const largestPosition = (1n << 63n) - 1n
+const maxRead = 32n * 1024n * 1024n
+const maxPosition = (1n << 63n) - 1n
 
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
 
@@ -41,7 +41,7 @@ export class OpenFile {
 
   /** Reads without moving the position. */
   readAt(size: bigint, offset: bigint): Uint8Array {
-    if (offset > largestPosition) failWith(errno.EINVAL)
+    if (offset > maxPosition) failWith(errno.EINVAL)
     if (this.#pipe) failWith(errno.ESPIPE)
     return this.#seekable ? this.#readAt(size, offset) : this.#readNext(size)
   }
@@ -54,8 +54,8 @@ export class OpenFile {
   #readAt(size: bigint, offset: bigint): Uint8Array {
     const left = this.stat().size - offset
     // Files of /proc have size 0 and yet content; of a growing file the rest comes with the next read.
-    const buffer = new Uint8Array(Number(min(min(size, longestRead), left > 65_536n ? left : 65_536n)))
-    const read = fs.readSync(this.#fd, buffer, 0, buffer.length, min(offset, largestPosition - BigInt(buffer.length)))
+    const buffer = new Uint8Array(Number(min(min(size, maxRead), left > 65_536n ? left : 65_536n)))
+    const read = fs.readSync(this.#fd, buffer, 0, buffer.length, min(offset, maxPosition - BigInt(buffer.length)))
     return buffer.length - read > 4096 ? buffer.slice(0, read) : buffer.subarray(0, read)
   }
 
@@ -64,7 +64,7 @@ export class OpenFile {
     const end = to._tag === "End" && this.#seekable ? this.stat().size : 0n
     const base = to._tag === "Current" ? this.#position : end
     const position = base + to.value
-    if (position < 0n || position > largestPosition) failWith(errno.EINVAL)
+    if (position < 0n || position > maxPosition) failWith(errno.EINVAL)
     if (this.#seekable) this.#position = position
     return this.#position
   }

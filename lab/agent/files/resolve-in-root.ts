@@ -32,8 +32,8 @@ export interface Resolved {
 }
 
 /** Most links of one path, as in the kernel. */
-const mostLinks = 40
-const longestPath = 4096
+const maxLinks = 40
+const maxPath = 4096
 
 /** `lstat` without an exception for a missing file. */
 const lstat = (path: string): fs.Stats | undefined => fs.lstatSync(path, { throwIfNoEntry: false })
@@ -50,7 +50,7 @@ const lstat = (path: string): fs.Stats | undefined => fs.lstatSync(path, { throw
  */
 export const resolveInRoot = (root: string, path: string, follow: boolean): Resolved => {
   if (path.includes("\0")) throw new FileFailure(agentError("InvalidInput"))
-  if (new TextEncoder().encode(path).length >= longestPath) failWith(errno.ENAMETOOLONG)
+  if (new TextEncoder().encode(path).length >= maxPath) failWith(errno.ENAMETOOLONG)
   const slash = path.endsWith("/") && /[^/]/.test(path)
   const walk = new Walk(root === "/" ? "" : root.replace(/\/+$/, ""), namesOf(path), follow || slash)
   while (walk.step());
@@ -112,7 +112,7 @@ class Walk {
   }
 
   #followLink(): void {
-    if (++this.#links > mostLinks) failWith(errno.ELOOP)
+    if (++this.#links > maxLinks) failWith(errno.ELOOP)
     const target = fs.readlinkSync(this.host)
     this.#at.pop()
     if (target.startsWith("/")) this.#at.length = 0

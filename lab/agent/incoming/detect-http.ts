@@ -6,7 +6,7 @@
 export type Detected = "http" | "other" | "more"
 
 /** Longer request lines are taken for something other than HTTP. */
-const longestRequestLine = 65_536
+const maxRequestLine = 65_536
 
 /**
  * Whether a connection begins with HTTP/1.x; `more` if there are too few bytes to tell. A request line counts as HTTP
@@ -19,6 +19,6 @@ export const detectHttp = (bytes: Uint8Array): Detected => {
   if (end >= 0 && (line === "\r" || line === "")) return detectHttp(bytes.subarray(end + 1))
   if (line === "\r" || line === "") return "more"
   if (end >= 0) return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ \S+ HTTP\/1\.[01]\r?$/.test(line) ? "http" : "other"
-  if (line.length > longestRequestLine) return "other"
+  if (line.length > maxRequestLine) return "other"
   return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}( \S*( [HTP/1.0\r]{0,9})?)?$/.test(line) ? "more" : "other"
 }

@@ -31,7 +31,7 @@ interface Connection {
   readonly pass: (served: ServedRequest) => void
 }
 
-/** Looked up for every request anew, because subscriptions change while a connection lives. */
+/** Looked up for every request again, because subscriptions change while a connection lives. */
 export interface TrafficView {
   readonly subscriptions: () => Subscriptions
   readonly client: (id: number) => IncomingClient | undefined

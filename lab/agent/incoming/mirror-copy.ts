@@ -7,7 +7,7 @@ import type { DaemonTcp } from "../../../src/domain/protocol/incoming-messages.t
 import type { IncomingClient } from "./incoming-client.ts"
 
 /** Messages that may wait for a slow client before its copy ends (agent.md §4.4). */
-const longestQueue = 32
+const maxQueue = 32
 
 export class MirrorCopy {
   readonly #client: IncomingClient
@@ -25,7 +25,7 @@ export class MirrorCopy {
 
   send(message: DaemonTcp): void {
     if (!this.#open) return
-    if (this.#full && ++this.#waiting > longestQueue) {
+    if (this.#full && ++this.#waiting > maxQueue) {
       this.#client.output.log("Warn", `mirrored connection ${this.id} was dropped: the client does not keep up`)
       return this.close()
     }

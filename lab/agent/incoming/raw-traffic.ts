@@ -12,14 +12,14 @@ import { newConnection } from "./incoming-messages.ts"
 import { MirrorCopy } from "./mirror-copy.ts"
 
 /** Bytes that may wait for the peer of a stolen connection before the client is no longer read. */
-const mostBuffered = 512 * 1024
+const maxBuffered = 512 * 1024
 
 const nothing = new Uint8Array(0)
 
 /** Writes to a peer of the target. The client is not read while too much piles up. */
 export const writeHolding = (stream: Duplex | NodeJS.WritableStream, bytes: Uint8Array, output: AgentOutput): void => {
   const keepsUp = stream.write(bytes)
-  if (keepsUp || !("writableLength" in stream) || stream.writableLength < mostBuffered) return
+  if (keepsUp || !("writableLength" in stream) || stream.writableLength < maxBuffered) return
   const release = output.hold()
   let released = false
   const free = (): void => {

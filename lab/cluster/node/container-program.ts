@@ -84,7 +84,9 @@ export interface ContainerProgram {
   readonly signalsReady?: boolean
   /** The user of the image; root unless given. */
   readonly userId?: number
-  /** Runs another command in a container, such as that of a probe, and has its exit code; nothing: it has none. */
+  /**
+   * Runs another command in a container, such as that of a probe, and has its exit code; `undefined` if it has none.
+   */
   readonly exec?: (container: ContainerContext, command: ReadonlyArray<string>) => Effect.Effect<number>
 }
 

@@ -17,7 +17,7 @@ export const findMirrord = (env: Readonly<Record<string, string | undefined>>): 
     isProgram
   )
 
-/** The sentences that tell a person how to get what is missing; nothing if all is there. */
+/** The sentences that tell a person how to get what is missing; `undefined` if all is there. */
 export const missingForBranches = ({ mirrord, postgresql }: FoundPrograms): string | undefined => {
   const sentences = [
     ...(postgresql === undefined

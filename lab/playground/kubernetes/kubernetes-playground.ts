@@ -77,7 +77,7 @@ const imagesOf = (
 }
 
 /** Values of every cluster. A role in the workload's namespace lets tests use developers without any other rights. */
-const usualValues = ({ agentValues = {} }: KubernetesPlaygroundOptions): object => ({
+const defaultValues = ({ agentValues = {} }: KubernetesPlaygroundOptions): object => ({
   agent: { ...agentValues, image: images.agent },
   roleNamespaces: [workloadNamespace]
 })
@@ -88,7 +88,7 @@ export const primaryUser = "primary.mirrord.example"
 const knowsByCertificate = ({ name }: PlaygroundCluster): boolean => name === "cluster-b"
 
 const memberValues = (options: KubernetesPlaygroundOptions, member: PlaygroundCluster): object => ({
-  ...usualValues(options),
+  ...defaultValues(options),
   operator: { port: operatorPort, multiClusterMember: true, pgBranching: options.hasBranches === true },
   ...(knowsByCertificate(member)
     ? { rbac: { memberSubjects: [{ kind: "User", name: primaryUser, apiGroup: "rbac.authorization.k8s.io" }] } }
@@ -146,7 +146,7 @@ const primaryValues = (
       )
     )
     return {
-      ...usualValues(options),
+      ...defaultValues(options),
       tls,
       operator: {
         port: operatorPort,

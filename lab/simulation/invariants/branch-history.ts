@@ -33,7 +33,7 @@ export interface BranchRecord {
   wasReady: boolean
   /** Its pod was ready once. */
   wasPodReady: boolean
-  /** The migrations that the spec of each generation asks for, as comparable texts; nothing: none. */
+  /** The migrations that the spec of each generation asks for, as comparable texts; `undefined` if none. */
   readonly migrations: Map<number, string | undefined>
   /** Those of them of which a run has succeeded. */
   readonly migrated: Set<string>
@@ -115,7 +115,7 @@ export const primaryUid = (world: World, primary = world.plan.primary): string |
 /** A branch as a person reads of it. */
 export const branchPath = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ""}/${metadata.name}`
 
-/** The migrations that a branch asks for, as a comparable text; nothing: none. */
+/** The migrations that a branch asks for, as a comparable text; `undefined` if none. */
 export const migrationsOf = (branch: KubeObject): string | undefined => {
   const migrations = at(branch, "spec", "migrations") ?? undefined
   return migrations === undefined ? undefined : comparable(migrations)

@@ -4,7 +4,7 @@
  * nothing goes wrong, is not refused for good. A client that joins a session of worse times shares its fate.
  */
 
-import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
+import { defaultLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { operatorNamespace } from "../world/operator-replica.ts"
 import type { SimClient } from "../world/sim-client.ts"
@@ -58,7 +58,7 @@ const isLeaseLate = (world: World): boolean =>
   [...world.clusters.values()].some(({ host, server }) => {
     const lease = host.isElected ? server.objects.peek(leases, "mirrord-operator", operatorNamespace) : undefined
     const { renewTime } = (lease?.["spec"] ?? {}) as { readonly renewTime?: string }
-    return renewTime !== undefined && world.now - Date.parse(renewTime) > usualLeaseTimes.renewDeadline
+    return renewTime !== undefined && world.now - Date.parse(renewTime) > defaultLeaseTimes.renewDeadline
   })
 
 export const clientsComeBack: Invariant = {

@@ -15,7 +15,7 @@ import { maySync } from "./branch-operators.ts"
 import type { Invariant } from "./invariant.ts"
 
 /** Longest time from the status of a copy to that of its origin, ms. */
-const longestLag = 2_000
+const maxLag = 2_000
 
 export const statusComesSoon: Invariant = {
   id: "L-B4",
@@ -32,8 +32,8 @@ export const statusComesSoon: Invariant = {
         for (const [uid, { name, since }] of due) {
           if (history.records.get(uid)?.goneAt !== undefined) due.delete(uid)
           // A sweep lets a call be slow, or refused for a while, without a word.
-          else if (event.at - since > longestLag && world().faultPlans.length === 0)
-            return `The origin ${name} has not got the status of its copy after ${longestLag / 1_000} s.`
+          else if (event.at - since > maxLag && world().faultPlans.length === 0)
+            return `The origin ${name} has not got the status of its copy after ${maxLag / 1_000} s.`
         }
         if (event._tag !== "Committed" || !isBranch(event.commit)) return undefined
         const { after } = event.commit
@@ -57,7 +57,7 @@ export const statusComesSoon: Invariant = {
               const copy = copies.find(({ metadata }) => metadata.uid === reference?.uid)
               const isSame = copy === undefined || statusText(copy) === statusText(origin)
               // A branch in use gets another time to expire now and then, also a moment before the rest.
-              const isNew = world().now - (history.of(copy)?.statusAt ?? 0) <= longestLag
+              const isNew = world().now - (history.of(copy)?.statusAt ?? 0) <= maxLag
               return isSame || isNew || phaseOfBranch(origin) === "Failed"
                 ? []
                 : [`The status of the origin ${branchPath(origin)} is not that of its copy.`]

@@ -138,13 +138,13 @@ export const ledger: Invariant = {
     const watched = new Map<string, Set<string>>()
     let isMeddled = false
     /** Fewest sleeping fibers by operator process, counted since the world was well; undefined before. */
-    let fewestSleepers: Map<string, number> | undefined
+    let minSleepers: Map<string, number> | undefined
     const countSleepers = (): void => {
       for (const {
         host: { processes }
       } of world().clusters.values()) {
         for (const process of processes)
-          fewestSleepers?.set(process.name, Math.min(process.sleeping, fewestSleepers.get(process.name) ?? Infinity))
+          minSleepers?.set(process.name, Math.min(process.sleeping, minSleepers.get(process.name) ?? Infinity))
       }
     }
     const forget = (process: string): void => {
@@ -156,7 +156,7 @@ export const ledger: Invariant = {
           isMeddled ||=
             event.kind === "stale lists" ||
             /^somebody does kubectl (\S+ to parent|drop-annotations to child)/.test(event.text)
-        if (fewestSleepers !== undefined) countSleepers()
+        if (minSleepers !== undefined) countSleepers()
         if (event._tag === "Operator") {
           if (event.change === "crashed" || event.change === "ended") forget(event.process)
           return undefined
@@ -174,7 +174,7 @@ export const ledger: Invariant = {
         return undefined
       },
       atRest: (moment) => {
-        if (moment === "healed") fewestSleepers = new Map()
+        if (moment === "healed") minSleepers = new Map()
         if (moment !== "left") return []
         const theWorld = world()
         const connections = theWorld.network.connections.map(({ places, what }) => `${what} (${places.join(" to ")})`)
@@ -182,7 +182,7 @@ export const ledger: Invariant = {
           ...[...theWorld.clusters.values()].flatMap((cluster) =>
             ofCluster(theWorld, cluster, watched.get(cluster.name) ?? new Set(), isMeddled)
           ),
-          ...inMemory(theWorld, fewestSleepers ?? new Map()),
+          ...inMemory(theWorld, minSleepers ?? new Map()),
           ...(connections.length > 0 ? [`Left over: connections: ${connections.join(", ")}.`] : []),
           ...[...debtsOf(theWorld)].flatMap(([child, cluster]) =>
             isOutOfReach(theWorld, cluster) || theWorld.primary.host.isGone

@@ -9,7 +9,7 @@ import type { Invariant } from "./invariant.ts"
 import { isChild, isParent, parentStatus } from "./session-objects.ts"
 
 /** So many returns to an earlier value within so many ms are an oscillation. */
-const mostReturns = 12
+const maxReturns = 12
 const within = 30_000
 
 const order: Readonly<Record<SessionPhase, number>> = {
@@ -54,7 +54,7 @@ export const noFlipFlop: Invariant = {
     const plannedPhases = new Map<string, string>()
     return {
       on: (event) => {
-        // A new process finds out everything anew, and may write earlier values.
+        // A new process finds out everything again, and may write earlier values.
         if (event._tag === "Operator") histories.clear()
         if (event._tag === "Called") {
           const { body, name, subresource } = event.call
@@ -86,7 +86,7 @@ export const noFlipFlop: Invariant = {
           if (seen === undefined || event.at - seen > within) continue
           history.returns.push(event.at)
           while ((history.returns[0] ?? event.at) < event.at - within) history.returns.shift()
-          if (history.returns.length > mostReturns) {
+          if (history.returns.length > maxReturns) {
             return (
               `${field} of ${name} in ${event.cluster} returned to an earlier value ${history.returns.length} ` +
               `times within ${within / 1000} s.`

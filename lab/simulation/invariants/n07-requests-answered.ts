@@ -10,7 +10,7 @@ import type { Invariant } from "./invariant.ts"
 /** How long a request may wait for its answer once all is well, ms. */
 const patience = 60_000
 /** The same for a request that entered while nothing was wrong, ms. */
-const usualPatience = 10_000
+const defaultPatience = 10_000
 /**
  * How long nothing may have been wrong before a request counts as hopeful, ms: until then, components still believe in
  * a peer that is gone.
@@ -43,7 +43,7 @@ export const requestsAnswered: Invariant = {
       if (!world().isWell) wellSince = undefined
       else wellSince ??= now
       for (const [id, since] of hopeful) {
-        if (now - since > usualPatience)
+        if (now - since > defaultPatience)
           return (
             `Request ${id} to ${entered.get(id)} has waited for ${Math.round((now - since) / 1000)} s although ` +
             "nothing was wrong."

@@ -11,10 +11,10 @@ const within = 10_000
 /**
  * Most calls of one process about one thing within the window; the most eager intended caller waits for an agent's pod.
  */
-const mostCalls = 60
-const mostPodLists = 400
+const maxCalls = 60
+const maxPodLists = 400
 const callsPerSession = 6
-const mostConflicts = 50
+const maxConflicts = 50
 
 /** Counts events within a sliding window. */
 class Window {
@@ -46,14 +46,14 @@ export const noHammering: Invariant = {
           const isPods = verb === "list" && resource === pods.plural
           const times = count(calls, `${event.process} ${what}`, event.at)
           // Sessions share agents: each session dials, and asks for, the same agent.
-          return times > (isPods ? mostPodLists : mostCalls) + callsPerSession * world().clients.size
+          return times > (isPods ? maxPodLists : maxCalls) + callsPerSession * world().clients.size
             ? `${event.process} called ${what.replaceAll("  ", " ")} ${times} times within ${within / 1000} s.`
             : undefined
         }
         if (event._tag !== "Answered" || event.outcome !== "Conflict") return undefined
         const { name, operator, resource, to } = event.call
         const times = count(conflicts, `${operator} ${to} ${resource} ${name}`, event.at)
-        return times > mostConflicts
+        return times > maxConflicts
           ? `The operator of ${operator} had ${times} conflicts about ${resource} ${name} in ${to} within ` +
               `${within / 1000} s.`
           : undefined

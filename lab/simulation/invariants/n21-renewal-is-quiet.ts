@@ -1,6 +1,6 @@
 /**
  * N21 (failures.md §3.22). Watches and caches outlive the credentials with which they began: with the next token no
- * operator lists the member's sessions anew.
+ * operator lists the member's sessions again.
  */
 
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
@@ -13,7 +13,7 @@ const soon = 1_000
 
 export const renewalIsQuiet: Invariant = {
   id: "N21",
-  sentence: "A member that grants a token is not listed anew.",
+  sentence: "A member that grants a token is not listed again.",
   begin: (world) => {
     /** When each member has last granted a token, and to which operator. */
     const grantedAt = new Map<string, number>()

@@ -13,12 +13,12 @@ export const lastCredentialsServe: Invariant = {
   id: "N26",
   sentence: "No member is lost for want of other credentials while the last ones are good.",
   begin: (world) => {
-    /** When the primary's processes, or its connections to the clusters, were last made anew. */
+    /** When the primary's processes, or its connections to the clusters, were last made again. */
     let startedAt = -Infinity
     return {
       on: (event) => {
         if (event._tag === "Operator" && event.cluster === world().plan.primary) startedAt = event.at
-        // A cluster at another address is engaged anew.
+        // A cluster at another address is engaged again.
         if (event._tag === "Step" && event.text.startsWith("configure ")) startedAt = event.at
         if (event._tag !== "Committed" || !isParent(event.commit)) return undefined
         const { after, before } = event.commit

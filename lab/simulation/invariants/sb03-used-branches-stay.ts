@@ -40,7 +40,7 @@ const isConnectedTo = (
 
 /**
  * Whether a client may come back to its session in a cluster: it keeps trying, and the session has been there since the
- * client used it. A session that was made anew uses its branches only when it is connected.
+ * client used it. A session that was made again uses its branches only when it is connected.
  */
 const mayComeBack = (world: World, client: SimClient, cluster: string, begunAt: number): boolean =>
   client.ended === undefined &&

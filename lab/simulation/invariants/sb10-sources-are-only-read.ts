@@ -19,7 +19,7 @@ const knowsSource = ({ env, envFrom }: { readonly env?: unknown; readonly envFro
       at(one, "valueFrom", "secretKeyRef", "name") === sourceSecret
   ) || asObjects(envFrom).some((one) => at(one, "secretRef", "name") === sourceSecret)
 
-/** The containers of a pod or Job that write into databases; nothing: it is none of a branch. */
+/** The containers of a pod or Job that write into databases; `undefined` if it is none of a branch. */
 const writers = (object: KubeObject, plural: string): ReadonlyArray<object> => {
   if (plural === pods.plural && isBranchPod(object)) return asObjects(at(object, "spec", "containers"))
   if (plural !== jobs.plural || object.metadata.labels?.[migrationsLabel] === undefined) return []

@@ -17,7 +17,7 @@ import {
 } from "./branch-history.ts"
 import type { Invariant } from "./invariant.ts"
 
-/** The generation of which a status says that its migrations are done; nothing: of none. */
+/** The generation of which a status says that its migrations are done; `undefined` if of none. */
 const doneGeneration = (branch: KubeObject | undefined): number | undefined => {
   const migrations = at(branch, "status", "migrations")
   return at(migrations, "phase") === "Succeeded" ? asNumber(at(migrations, "observedGeneration")) : undefined

@@ -18,7 +18,7 @@ export const isSharded = ({ plan, primary }: World): boolean => plan.sharding &&
 export const membersOf = ({ clusters, plan }: World): ReadonlyArray<string> =>
   [...clusters.keys()].filter((name) => name !== plan.primary)
 
-/** The pod that a member's Lease names; nothing if it was released, or if there is none. */
+/** The pod that a member's Lease names; `undefined` if it was released, or if there is none. */
 export const namedOwner = ({ primary }: World, member: string): string | undefined => {
   const name = clusterLeaseName(clusterName(member), sha256Hex)
   const lease = primary.server.objects.peek(leases, name, operatorNamespace)

@@ -25,7 +25,7 @@ export type Cancel = () => void
 /**
  * More steps at one instant than any real system needs. Beyond it, two parts answer each other without time passing.
  */
-const mostStepsAtOnce = 1_000_000
+const maxStepsAtOnce = 1_000_000
 
 export class Kernel {
   readonly random: RandomStream
@@ -101,7 +101,7 @@ export class Kernel {
       this.#ready = []
       for (const { owner, run } of batch) dispatch(owner, run)
       steps += batch.length
-      if (steps > mostStepsAtOnce)
+      if (steps > maxStepsAtOnce)
         throw new Error("the simulation does not come to rest: tasks bring about tasks without time passing")
     }
   }

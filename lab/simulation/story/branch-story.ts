@@ -9,9 +9,9 @@ import { electedActs, type RandomAct, type Setup, strand, Teller } from "./rando
 import type { Story } from "./story.ts"
 
 const primary = "primary"
-const leastActs = 6
-const mostActs = 16
-const mostSessions = 4
+const minActs = 6
+const maxActs = 16
+const maxSessions = 4
 /** Virtual ms after which no more acts come. */
 const longest = 400_000
 
@@ -84,7 +84,7 @@ const calm = (places: ReadonlyArray<string>, random: RandomStream): ReadonlyArra
   ...(random.chance(0.4) ? ["crash operator a", "tick 40s"] : []),
   ...(random.chance(0.4) ? ["tick 170s", "env q1"] : []),
   ...(random.chance(0.4) ? ["database a delete any", "tick 3s", "branch q2 of three", "tick 15s"] : []),
-  // The operator begins anew, and the session comes back to it only after the shortest TTL of a branch.
+  // The operator begins again, and the session comes back to it only after the shortest TTL of a branch.
   ...(random.chance(0.2)
     ? ["branch q3 of three at a", "tick 20s", "cut q3 a", "crash operator a", "tick 80s", "heal all", "tick 20s"]
     : []),
@@ -141,13 +141,13 @@ const pryings = (places: ReadonlyArray<string>, random: RandomStream): ReadonlyA
 export const branchStory = (seed: string): Story => {
   const random = new RandomStream(`story of branches ${seed}`)
   const setup = setupOf(random)
-  const teller = new Teller(setup, mostSessions, weights)
+  const teller = new Teller(setup, maxSessions, weights)
   const candidates = setup.elected.length > 0 ? [...acts, ...electedActs] : acts
   if (random.chance(0.25)) teller.add(`engine a ${random.pick(branchFates)}`)
   const [first] = acts
   if (first !== undefined) teller.say(first, random.split("first"))
   teller.add(random.pick(["tick 200ms", "tick 2s", "tick 10s", "tick 10s"]))
-  const count = random.int(leastActs, mostActs)
+  const count = random.int(minActs, maxActs)
   for (let i = 0; i < count && teller.time < longest; i++) teller.tellOf(candidates, random.split(`act ${i}`))
   const asked = withAnotherDefault(setup, teller.lines, new RandomStream(`another default in ${seed}`))
   const lines = withSecondPrimary(asked, new RandomStream(`second primary in ${seed}`))

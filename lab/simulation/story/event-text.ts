@@ -6,7 +6,7 @@
 import type { TimedEvent } from "../world/world-event.ts"
 
 /**
- * Values made from keys that are drawn anew in every run of the program. They are hidden, because traces of the same
+ * Values made from keys that are drawn again in every run of the program. They are hidden, because traces of the same
  * story must be equal.
  */
 const hiddenKeys = new Set(["tls.crt", "tls.key"])

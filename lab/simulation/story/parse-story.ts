@@ -4,7 +4,7 @@
  */
 
 import { Result } from "effect"
-import { usualPlan, type WorldPlan } from "../world/world.ts"
+import { defaultPlan, type WorldPlan } from "../world/world.ts"
 import type { PlanDraft, StoryRun, Verb } from "./verb.ts"
 import { verbs } from "./verbs.ts"
 import { nearest } from "./words.ts"
@@ -40,7 +40,7 @@ export const parseStory = (
   seed: string,
   lines: ReadonlyArray<string>
 ): Result.Result<ParsedStory, ReadonlyArray<StoryMistake>> => {
-  const plan: PlanDraft = { ...usualPlan, seed, clusters: [], defaultCluster: "" }
+  const plan: PlanDraft = { ...defaultPlan, seed, clusters: [], defaultCluster: "" }
   const mistakes: Array<StoryMistake> = []
   const acts: Array<Act> = []
   for (const [index, text] of lines.entries()) {

@@ -26,14 +26,14 @@ export interface RandomStoryOptions {
  * Small enough to be quick and readable, yet with every kind of member: the default cluster, a healthy one and a faulty
  * one.
  */
-export const usualRandomStory: RandomStoryOptions = { clusters: 3, sessions: 3, minutes: 5 }
+export const defaultRandomStory: RandomStoryOptions = { clusters: 3, sessions: 3, minutes: 5 }
 
-const leastActs = 10
+const minActs = 10
 /**
  * Most acts of a story: enough to fill the time. Stories of the usual length may be shorter, so that a rare event is
  * not drowned by later ones.
  */
-const mostActs = (minutes: number): number => Math.max(60, Math.ceil(minutes * 12))
+const maxActs = (minutes: number): number => Math.max(60, Math.ceil(minutes * 12))
 const primary = "primary"
 
 type Act = Extract<Verb, { readonly kind: "act" }>
@@ -50,7 +50,7 @@ export const electedActs = allActs.filter(({ random }) => random.ofElected === t
 const nodeActs = allActs.filter(({ random }) => random.ofNodes === true)
 /** How much more often than usual a verb may come. Time passes between acts, and sessions start, in every story. */
 const multiples: Readonly<Record<string, ReadonlyArray<number>>> = { session: [1], tick: [3, 4] }
-const usualMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
+const defaultMultiples: ReadonlyArray<number> = [1, 1, 0, 4]
 /** Strands that are woven into some stories, each with acts of its own beside usual acts. */
 type Woven = "copies" | "fleetCopies" | "policies" | "fleet" | "tokens" | "members"
 const wovenActs: Readonly<Record<Woven, ReadonlyArray<RandomAct>>> = {
@@ -81,10 +81,10 @@ const wovenIn: Readonly<Record<Woven, ReadonlyArray<boolean>>> = {
   tokens: [false, false, false, true, false, false, false],
   members: [false, false, false, false, false, true, false, false]
 }
-const leastWoven = 4
+const minWoven = 4
 /** Most sessions on copies. */
-const mostCopies = 3
-const mostWoven = 14
+const maxCopies = 3
+const maxWoven = 14
 /** Workloads that copies are made of, in the clusters of a strand of copies. */
 const copiedWorkloads = ["statefulset/db pods 2", "job/batch", "cronjob/nightly"]
 
@@ -181,7 +181,7 @@ export class Teller {
   /** Virtual ms that the acts take. */
   time = 0
   readonly #setup: Setup
-  readonly #mostSessions: number
+  readonly #maxSessions: number
   readonly #weights: ReadonlyMap<string, number>
   readonly #sessions: Array<string> = []
 
@@ -189,14 +189,14 @@ export class Teller {
 
   constructor(
     setup: Setup,
-    mostSessions: number,
+    maxSessions: number,
     weights: ReadonlyMap<string, number>,
     known: { readonly prefix: string; readonly sessions: ReadonlyArray<string> } = { prefix: "s", sessions: [] }
   ) {
     this.#prefix = known.prefix
     this.#sessions.push(...known.sessions)
     this.#setup = setup
-    this.#mostSessions = mostSessions
+    this.#maxSessions = maxSessions
     this.#weights = weights
   }
 
@@ -220,7 +220,7 @@ export class Teller {
       }
     }
     const line = verb.random.line(draw)
-    if (line === undefined || this.#sessions.length + started.length > this.#mostSessions) return false
+    if (line === undefined || this.#sessions.length + started.length > this.#maxSessions) return false
     this.#sessions.push(...started)
     this.add(line)
     return true
@@ -266,8 +266,8 @@ const wovenArbitrary = (of: Woven): fc.Arbitrary<ReadonlyArray<WovenAct>> =>
     .record({
       isIn: fc.constantFrom(...wovenIn[of]),
       acts: fc.array(fc.record({ act: seed, at: fc.double({ min: 0, max: 1, noNaN: true }) }), {
-        minLength: leastWoven,
-        maxLength: mostWoven
+        minLength: minWoven,
+        maxLength: maxWoven
       })
     })
     .map(({ acts: drawn, isIn }) => (isIn ? drawn.toSorted((a, b) => a.at - b.at) : []))
@@ -326,7 +326,9 @@ const tokenSetup = ({ clusters, primary }: Setup, random: RandomStream): Readonl
     })
 }
 
-/** The end of a strand of tokens: they are renewed while nothing else is wrong, and by an operator that starts anew. */
+/**
+ * The end of a strand of tokens: they are renewed while nothing else is wrong, and by an operator that starts again.
+ */
 const calmTokens = (member: string, primary: string, random: RandomStream): ReadonlyArray<string> => {
   const begin = ["heal all", "tick 14m"]
   const changed = random.pick(["new", "helm", "forgotten"])
@@ -379,7 +381,7 @@ const weave = (of: Woven, lines: ReadonlyArray<string>, setup: Setup, woven: Rea
   const sessions = isOfCopies ? [] : lines.flatMap((line) => /^session (\S+)/.exec(line)?.[1] ?? [])
   const about = isOfAll ? setup : { ...setup, clusters: [home] as const, copiesAt: home }
   const prefix = of === "fleetCopies" ? "f" : "c"
-  const teller = new Teller(about, mostCopies, new Map(), { prefix, sessions })
+  const teller = new Teller(about, maxCopies, new Map(), { prefix, sessions })
   const calm = new RandomStream(`${first.act} calm`)
   const before: Array<Array<string>> = lines.map(() => [])
   const after: Array<string> = []
@@ -418,14 +420,14 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
     .record({
       seed: seed.map(String),
       setup: setupArbitrary(options.clusters),
-      weights: fc.tuple(...acts.map(({ name }) => fc.constantFrom(...(multiples[name] ?? usualMultiples)))),
+      weights: fc.tuple(...acts.map(({ name }) => fc.constantFrom(...(multiples[name] ?? defaultMultiples)))),
       // In nearly all stories a session works when faults begin.
       begin: fc.constantFrom("session steal", "session steal", "session", ""),
       // An act depends on the acts before it. Each act has its own randomness, so that one act more or less changes few
       // others.
       acts: fc.array(seed, {
-        minLength: options.minutes > usualRandomStory.minutes ? mostActs(options.minutes) : leastActs,
-        maxLength: mostActs(options.minutes),
+        minLength: options.minutes > defaultRandomStory.minutes ? maxActs(options.minutes) : minActs,
+        maxLength: maxActs(options.minutes),
         size: "max"
       }),
       // Drawn last, so that an election changes nothing else, nor does a fault of nodes.
@@ -450,7 +452,7 @@ export const storyArbitrary = (options: RandomStoryOptions): fc.Arbitrary<Story>
         teller.add("tick 3s")
       }
       for (const act of seeds) {
-        if (teller.lines.length >= mostActs(options.minutes) || teller.time >= options.minutes * 60_000) break
+        if (teller.lines.length >= maxActs(options.minutes) || teller.time >= options.minutes * 60_000) break
         teller.tell(new RandomStream(`${act}`))
       }
       const withCopies = weave("copies", teller.lines, setup, woven.copies)

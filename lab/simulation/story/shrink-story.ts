@@ -29,7 +29,7 @@ const namesOf = (lines: Lines): ReadonlyArray<string> =>
   })
 
 /** Most simpler forms that are tried of one line. */
-const mostForms = 6
+const maxForms = 6
 
 /**
  * Other ways to say a line, the simplest first and the line itself last. Times are halved; words are left out one or
@@ -40,11 +40,11 @@ const formsOf = (line: string): readonly [string, ...ReadonlyArray<string>] => {
   const simpler = new Set<string>()
   const last = words.length - 1
   const time = Result.getOrElse(duration(words[last]), () => 0)
-  for (let ms = Math.floor(time / 2); ms >= 50 && simpler.size < mostForms; ms = Math.floor(ms / 2)) {
+  for (let ms = Math.floor(time / 2); ms >= 50 && simpler.size < maxForms; ms = Math.floor(ms / 2)) {
     simpler.add([...words.slice(0, last), ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`].join(" "))
   }
   for (const count of [2, 1]) {
-    for (let at = 1; at + count <= words.length && simpler.size < mostForms; at++) {
+    for (let at = 1; at + count <= words.length && simpler.size < maxForms; at++) {
       const fewer = words.toSpliced(at, count)
       if (isValidLine(fewer)) simpler.add(fewer.join(" "))
     }

@@ -12,7 +12,7 @@ import type { Story, StoryResult } from "./story.ts"
 export interface SweepRun {
   /** Such as `primary call 17 (create mirrordclustersessions to b): crash before`. */
   readonly name: string
-  /** Made anew for every run. */
+  /** Made again for every run. */
   readonly faults: () => FaultPlan
 }
 

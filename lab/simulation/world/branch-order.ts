@@ -96,7 +96,7 @@ export const branchObject = (
   }
 }
 
-/** `status.phase` of a branch; nothing: it has none yet. */
+/** `status.phase` of a branch; `undefined` if it has none yet. */
 export const phaseOfBranch = (branch: KubeObject | undefined): string | undefined =>
   asString(at(branch, "status", "phase"))
 

@@ -52,7 +52,7 @@ export interface CopyOutcome {
 const lookEvery = 5_000
 /** A call without an answer of the operator is repeated, as by the real client, ms. */
 const repeatAfter = 1_000
-const mostRepeats = 5
+const maxRepeats = 5
 const repeatedCodes: ReadonlySet<number | undefined> = new Set([429, 503, 504])
 
 const targetKeys = { deployment: "deployment", statefulset: "stateful_set", job: "job", cronjob: "cron_job" } as const
@@ -74,7 +74,7 @@ export const obtainCopy = (asker: CopyAsker, outcome: CopyOutcome): void => {
   const spec = specOf(wish)
   const caller = { user, groups: ["developers"], extra: {} }
 
-  const call = <A>(use: Use<A>, then: (answer: A) => void, repeats = mostRepeats): void => {
+  const call = <A>(use: Use<A>, then: (answer: A) => void, repeats = maxRepeats): void => {
     if (isOver()) return
     operator.request(from, use, (result) => {
       if (isOver()) return

@@ -24,7 +24,7 @@ const usual = 200
 const slow = 5_000
 const hung = execPatienceSecs * 1_000
 /** After an answer that was none, a process asks again within this time, ms: the longest pause with its jitter. */
-const longestWait = 1.25 * maxMakingPause
+const maxWait = 1.25 * maxMakingPause
 
 export const accessProviders: ReadonlyArray<AccessProvider> = [
   {
@@ -90,7 +90,7 @@ export class CredentialMakers {
     return Effect.suspend(() => {
       const mode = this.#modes.get(member) ?? "works"
       if (mode === "fails" || mode === "hangs" || mode === "nonsense")
-        this.#awaitedUntil = this.#now() + (mode === "hangs" ? hung : usual) + longestWait
+        this.#awaitedUntil = this.#now() + (mode === "hangs" ? hung : usual) + maxWait
       return answerIn(mode)
     })
   }

@@ -7,7 +7,7 @@
 
 import { type Clock, Option, Tracer } from "effect"
 import type { Tracing } from "../../../src/app/kernel/tracing.ts"
-import { usualSampler } from "../../../src/domain/tracing/sampler.ts"
+import { defaultSampler } from "../../../src/domain/tracing/sampler.ts"
 
 /** A span as a collector gets it. Times in ms. */
 export interface EndedSpan {
@@ -44,7 +44,7 @@ const toldSpan = (span: Tracer.Span): EndedSpan | undefined => {
 /** Tells each span at its end. */
 export const tellSpans = (clock: Clock.Clock, told: (span: EndedSpan) => void): Tracing => ({
   clock,
-  sampler: usualSampler,
+  sampler: defaultSampler,
   tracer: Tracer.make({
     span: (options) => {
       const span = new Tracer.NativeSpan(options)

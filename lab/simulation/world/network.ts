@@ -14,7 +14,7 @@ interface Route {
   readonly from: Place
   readonly to: Place
   open: boolean
-  /** Least and most one-way delay, ms; each packet draws anew. */
+  /** Least and most one-way delay, ms; each packet draws again. */
   latency: readonly [number, number]
   /** The latency after {@link Network.healAll}. */
   usual: readonly [number, number]
@@ -26,10 +26,10 @@ interface Route {
 /** One-way delay inside a place, ms. */
 const localLatency = 1
 /** One-way delay between places unless a story says otherwise, ms. */
-const usualLatency: readonly [number, number] = [5, 25]
+const defaultLatency: readonly [number, number] = [5, 25]
 
 const isUsual = ({ bandwidth, latency: [, most], open }: Route): boolean =>
-  open && bandwidth === Infinity && most <= usualLatency[1]
+  open && bandwidth === Infinity && most <= defaultLatency[1]
 
 /** All routes between places, and the connections over them. */
 export class Network {
@@ -55,8 +55,8 @@ export class Network {
       from,
       to,
       open: true,
-      latency: usualLatency,
-      usual: usualLatency,
+      latency: defaultLatency,
+      usual: defaultLatency,
       bandwidth: Infinity,
       waiting: new Set()
     }
@@ -86,7 +86,7 @@ export class Network {
 
   /** Notes that a packet is under way which arrives at `arrival`, epoch ms. */
   underWay(arrival: number): void {
-    if (arrival > this.#kernel.now + usualLatency[1]) this.#lateUntil = Math.max(this.#lateUntil, arrival)
+    if (arrival > this.#kernel.now + defaultLatency[1]) this.#lateUntil = Math.max(this.#lateUntil, arrival)
   }
 
   /** Lets nothing pass from here to there any more; packets under way still arrive. */

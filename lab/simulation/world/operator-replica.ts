@@ -19,13 +19,13 @@ import { CurrentTracing, type Tracing } from "../../../src/app/kernel/tracing.ts
 import { CurrentWatchLags, WatchLags } from "../../../src/app/kernel/watch-lags.ts"
 import { makeElectedFacade } from "../../../src/app/leadership/elected-facade.ts"
 import { type ReplicaOptions, runReplica } from "../../../src/app/operator/run-replica.ts"
-import { usualAgentConfiguration } from "../../../src/domain/agents/agent-configuration.ts"
+import { defaultAgentConfiguration } from "../../../src/domain/agents/agent-configuration.ts"
 import { parseFleetConfiguration } from "../../../src/domain/fleet/parse-configuration.ts"
 import type { OperatorPod } from "../../../src/domain/leadership/identity.ts"
 import { leaderLabel } from "../../../src/domain/leadership/leader-label.ts"
-import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
+import { defaultLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { leases, pods } from "../../../src/domain/resources/core-kinds.ts"
-import { usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 import { protectedNamespaces } from "../../../src/domain/targets/protected-namespaces.ts"
 import { AgentUnreachable } from "../../../src/ports/agents.ts"
 import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
@@ -57,7 +57,7 @@ const dialTimeout = 10_000
 const linkPulse = 30_000
 
 const agentSettings = {
-  ...usualAgentConfiguration,
+  ...defaultAgentConfiguration,
   image: "agent:1",
   imagePullPolicy: "IfNotPresent",
   namespace: operatorNamespace,
@@ -71,7 +71,7 @@ const agentSettings = {
 const operatorSettings = {
   namespace: operatorNamespace,
   version: "simulated",
-  bounds: usualBounds,
+  bounds: defaultBounds,
   protectedNamespaces: protectedNamespaces({ operator: operatorNamespace, agents: operatorNamespace, allowed: [] })
 } as const
 
@@ -208,7 +208,7 @@ export class OperatorReplica {
           this.#dial(process, host, port)
         ),
       candidacy:
-        replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: usualLeaseTimes },
+        replicas === undefined || this.#pod === undefined ? undefined : { pod: this.#pod, times: defaultLeaseTimes },
       elected,
       sharding: this.#options.sharding ? { weight: 1 } : undefined
     }

@@ -9,10 +9,10 @@ import { branchEngineWords, databaseFacts } from "./source-databases.ts"
 
 const decoder = new TextDecoder()
 /** Longer answers are bulk data that no reader wants to see. */
-const longestText = 60
+const maxText = 60
 
 const textOf = (bytes: Uint8Array): string | undefined =>
-  bytes.length > longestText ? undefined : JSON.stringify(decoder.decode(bytes))
+  bytes.length > maxText ? undefined : JSON.stringify(decoder.decode(bytes))
 const errorOf = (error: ResponseError): string =>
   JSON.stringify(error, (_, value: unknown) => (typeof value === "bigint" ? Number(value) : value))
 

@@ -27,7 +27,7 @@ export interface ClientSurroundings {
   readonly process: SimProcess
   readonly delay: () => number
   /** The longest such time. It is drawn for nobody, so an operator's pings shift no other draws. */
-  readonly longestDelay: () => number
+  readonly maxDelay: () => number
   readonly env: ReadonlyMap<string, string>
   readonly targetless: boolean
   readonly mirror: (client: SimAgentClient, message: LayerTcp) => void
@@ -231,7 +231,7 @@ export class SimAgentClient implements AgentOutput {
     // The message that comes most often needs no decoding.
     if (bytes.length === 1 && peekClient(bytes) === "Ping") {
       // Nobody has said a version on the connection by which an operator keeps an agent.
-      const delay = this.#isAnnounced ? undefined : this.#agent.longestDelay()
+      const delay = this.#isAnnounced ? undefined : this.#agent.maxDelay()
       return this.#inline.think(this.#pong, delay)
     }
     const decoded = clientMessage.decode(bytes)

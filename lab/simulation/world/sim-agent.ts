@@ -46,10 +46,10 @@ export interface SimAgentOptions {
   /** The protocol version that the agent speaks, "1.2.2" … "1.29.0". */
   readonly version: string
   readonly process: SimProcess
-  /** Time that the agent thinks before an answer, ms; drawn anew for each answer. */
+  /** Time that the agent thinks before an answer, ms; drawn again for each answer. */
   readonly delay: () => number
   /** The longest such time, ms; as long as any answer unless it is given. */
-  readonly longestDelay?: () => number
+  readonly maxDelay?: () => number
   /** After so long without any client since its start the agent exits, ms. */
   readonly firstClientTimeout: number
   /** After so long without a client since the last one left the agent exits, ms. */
@@ -130,14 +130,14 @@ export class SimAgent {
   #exited = false
 
   constructor(options: SimAgentOptions) {
-    const { cluster, pod, version, process, delay, longestDelay = delay } = options
+    const { cluster, pod, version, process, delay, maxDelay = delay } = options
     this.#options = options
     this.#surroundings = {
       cluster,
       version,
       process,
       delay,
-      longestDelay,
+      maxDelay,
       env: podEnvironment(cluster, pod, options.environment ?? {}),
       targetless: pod === "",
       mirror: (client, message) => this.#hearMirror(client, message),

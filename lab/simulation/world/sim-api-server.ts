@@ -40,10 +40,10 @@ const watchSilence = 300_000
 /** When the server ends a watch by itself, and how often it sends a bookmark, ms. */
 const watchEnds = 290_000
 const bookmarkEvery = 60_000
-/** Time until a user's client begins a broken watch anew, ms. */
+/** Time until a user's client begins a broken watch again, ms. */
 const followAgain = 800
 /** The shortest lifetime of a token that may be asked for, s. */
-const shortestLifetime = 600
+const minLifetime = 600
 
 /** The caller of a request: a process of an operator, and where it runs. */
 export interface ApiCaller {
@@ -366,7 +366,7 @@ export class ApiServer {
 
   /**
    * A user follows the objects of a selection: each is told as it is now, and each time that it has changed. A watch
-   * that breaks is begun anew, whatever the reason. The result stops it.
+   * that breaks is begun again, whatever the reason. The result stops it.
    */
   follow(from: PipeEnd, { ref, selection }: Followed, told: (object: KubeObject) => void): Cancel {
     const { kernel, network } = this.#options
@@ -537,7 +537,7 @@ export class ApiServer {
   /** A TokenRequest. */
   #grant(object: object): Answer<KubeObject> {
     const seconds = at(object, "spec", "expirationSeconds")
-    if (typeof seconds !== "number" || seconds < shortestLifetime)
+    if (typeof seconds !== "number" || seconds < minLifetime)
       return Result.fail(
         this.objects.error("create", "Invalid", "may not specify a duration less than 10 minutes", 422)
       )

@@ -55,7 +55,7 @@ type Untimed = ClientInput extends infer I ? (I extends { readonly now: number }
 
 /** The real client repeats a connect that is answered with these codes, 15 times (operator-api.md §2.4). */
 const repeatedCodes = new Set([429, 503, 504])
-const mostRepeats = 15
+const maxRepeats = 15
 /** Bytes of one write of a flood. */
 const floodChunk = 16 * 1024
 /** Time before the first repetition, ms; doubles with each repetition. */
@@ -204,7 +204,7 @@ export class SimClient {
     this.#feed({ _tag: "Start" })
     if (this.#state.options.kind === "cli") return
     const { branches } = this.#options
-    // The internal proxy asks anew for the variables that lead to branches, to forward ports to them.
+    // The internal proxy asks again for the variables that lead to branches, to forward ports to them.
     if (branches !== undefined) {
       const select = new Set<string>([wishedVariable(branches)])
       this.#early.unshift({ _tag: "FetchEnv", selection: { filter: new Set<string>(), select } })
@@ -344,7 +344,7 @@ export class SimClient {
         },
         refused: (code, reason, message) => {
           emit({ _tag: "ClientRefused", client: name, code, reason, message })
-          if (code === undefined || !repeatedCodes.has(code) || this.#repeats >= mostRepeats) {
+          if (code === undefined || !repeatedCodes.has(code) || this.#repeats >= maxRepeats) {
             this.#repeats = 0
             outcome.refused(code, reason, message)
           } else this.process.after(firstRepeat * 2 ** this.#repeats++, () => this.#connect(outcome))

@@ -48,7 +48,7 @@ const missedAfter = 40_000
 const evictedAfter = 300_000
 
 /** Least and most time that an agent thinks before an answer, ms. */
-const usualAgentDelay: readonly [number, number] = [0, 2]
+const defaultAgentDelay: readonly [number, number] = [0, 2]
 
 export interface KubeletOptions {
   readonly kernel: Kernel
@@ -127,7 +127,7 @@ export class SimKubelet {
   /** The protocol version that new agents speak. */
   agentVersion = "1.29.0"
   /** Least and most time that every agent thinks before an answer, ms. */
-  agentDelay = usualAgentDelay
+  agentDelay = defaultAgentDelay
   /** Why new agents' images cannot be pulled; undefined if they can. */
   pullProblem: string | undefined
 
@@ -141,7 +141,7 @@ export class SimKubelet {
   /** Ends all faults here: images can be pulled, pods are ready, agents run and answer fast. */
   heal(): void {
     this.pullProblem = undefined
-    this.agentDelay = usualAgentDelay
+    this.agentDelay = defaultAgentDelay
     this.branches.heal()
     this.returnNodes()
     this.setReady("myapp", true)
@@ -160,7 +160,7 @@ export class SimKubelet {
     return (
       isPulled &&
       this.branches.isWell &&
-      this.agentDelay === usualAgentDelay &&
+      this.agentDelay === defaultAgentDelay &&
       isReady &&
       this.agents.every(({ process }) => process.state === "running")
     )
@@ -268,7 +268,7 @@ export class SimKubelet {
     const [least, most] = scaling
     kernel.after(this.#copyRandom.int(least, most), () => {
       const workload = server.objects.peek(ref, name, workloadNamespace)
-      // Of a workload that was deleted and made anew, the new one is looked at.
+      // Of a workload that was deleted and made again, the new one is looked at.
       if (workload !== undefined && workload.metadata.uid !== uid) return
       this.#adjust(name, replicasOf(workload))
     })
@@ -476,7 +476,7 @@ export class SimKubelet {
     })
   }
 
-  /** Lost nodes are back: their containers are started anew, and their agents have failed. */
+  /** Lost nodes are back: their containers are started again, and their agents have failed. */
   returnNodes(): void {
     const { objects } = this.#options.server
     for (const [containerId, waiting] of this.#lost) {
@@ -620,7 +620,7 @@ export class SimKubelet {
         const [least, most] = this.agentDelay
         return least === most ? least : this.#random.int(least, most)
       },
-      longestDelay: () => this.agentDelay[1],
+      maxDelay: () => this.agentDelay[1],
       firstClientTimeout,
       idleTtl,
       exited: () => this.#ended(name, "Succeeded"),

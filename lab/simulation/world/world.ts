@@ -77,7 +77,7 @@ export interface WorldPlan {
   readonly traces: boolean
 }
 
-export const usualPlan = {
+export const defaultPlan = {
   sessionStart: "default",
   sessionTtlSecs: defaultSessionTimes.sessionTtlSecs,
   remoteSessionTimeoutSecs: defaultSessionTimes.remoteSessionTimeoutSecs,

@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream"
 import { Effect } from "effect"
 import { daemonBulk } from "../../domain/protocol/bulk.ts"
 import { DaemonMessage, daemonMessage } from "../../domain/protocol/daemon-message.ts"
-import { FrameCutter, largestMessage } from "../../domain/protocol/frame-cutter.ts"
+import { FrameCutter, maxMessage } from "../../domain/protocol/frame-cutter.ts"
 import { AgentUnreachable } from "../../ports/agents.ts"
 import type { FrameChannel } from "../../ports/frame-channel.ts"
 import { Kept } from "../stream/kept.ts"
@@ -54,7 +54,7 @@ export class AgentChannel extends SocketChannel {
   }
 
   protected get most(): number {
-    return this.#kept.isEmpty ? largestMessage : this.#kept.total
+    return this.#kept.isEmpty ? maxMessage : this.#kept.total
   }
 
   protected forget(): void {
@@ -94,7 +94,7 @@ export class AgentChannel extends SocketChannel {
     message.isAlone = false
     while (at < end && !this.isOver) {
       const length = daemonBulk.measure(chunk, at, end)
-      if (length === 0 || length > largestMessage) return this.#cut(chunk, at)
+      if (length === 0 || length > maxMessage) return this.#cut(chunk, at)
       if (length > end - at) {
         this.#kept.expect(length)
         return this.#kept.fill(chunk, at)

@@ -12,7 +12,7 @@ import type { KubeObject } from "../../ports/kube-api.ts"
 export const tlsVariable = "MIRRORD_AGENT_STEAL_TLS_CONFIG"
 
 /** The most bytes of the variable: Linux starts no program with a longer one. */
-const longestTlsVariable = 128 * 1024 - tlsVariable.length - 2
+const maxTlsVariable = 128 * 1024 - tlsVariable.length - 2
 
 const encoded = (ports: ReadonlyArray<PortTls>): string =>
   Buffer.from(JSON.stringify(ports)).toString("base64").replaceAll("=", "")
@@ -29,8 +29,8 @@ export const tlsProblem = (
   extraEnv: Readonly<Record<string, string>>
 ): string | undefined => {
   const size = tlsValue(ports, extraEnv)?.length ?? 0
-  return size > longestTlsVariable
-    ? `its TLS settings have ${size} bytes, and ${longestTlsVariable} can be passed; give it fewer ports`
+  return size > maxTlsVariable
+    ? `its TLS settings have ${size} bytes, and ${maxTlsVariable} can be passed; give it fewer ports`
     : undefined
 }
 

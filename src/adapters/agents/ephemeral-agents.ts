@@ -43,7 +43,7 @@ const portsTried = 20
 const quickLooks = 10
 /** Pause between two looks afterwards, or while an earlier agent has to end, which takes a minute. */
 const lookEvery = "2 seconds"
-/** How often a container is added anew after somebody else has written the pod. */
+/** How often a container is added again after somebody else has written the pod. */
 const conflictsBorne = 5
 
 interface EphemeralRequest extends AgentRequest {

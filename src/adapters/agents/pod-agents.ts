@@ -150,7 +150,9 @@ const hasToEnd = (starter: AgentStarter, job: KubeObject): Effect.Effect<boolean
     return true
   })
 
-/** The agent's Job with the session among its owners; made if there is none. Tried anew if another write came first. */
+/**
+ * The agent's Job with the session among its owners; made if there is none. Tried again if another write came first.
+ */
 const ensureJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError | AgentFailed> =>
   Effect.gen(function* () {
     const { api, settings } = starter

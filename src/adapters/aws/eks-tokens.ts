@@ -32,7 +32,7 @@ const loadPresigner = (): Promise<Presign> =>
 
 /** Tokens by one AWS identity, that of this process. The SDK is loaded with the first of them. */
 export const makeEksTokens = (timeOf = serverTime, presigner = loadPresigner): MakeCloudToken<EksAuth> => {
-  // Begun anew after a failure: the SDK would wait for an answer that never comes, and give the same reason for ever.
+  // Begun again after a failure: the SDK would wait for an answer that never comes, and give the same reason for ever.
   let loading: Promise<Presign> | undefined
   const load = () => (loading ??= presigner())
   return (cluster) =>

@@ -19,12 +19,12 @@ const patience = {
   // Otherwise the SDK warns and waits on.
   throwOnRequestTimeout: true
 }
-/** Credentials with less left are asked for anew, ms. The SDK looks at this machine's clock, which may be wrong. */
-const leastLeft = 300_000
+/** Credentials with less left are asked for again, ms. The SDK looks at this machine's clock, which may be wrong. */
+const minLeft = 300_000
 /** As EKS's own clients say, in s; STS and EKS ignore it, and take the request for 15 min. */
 const expiresIn = 60
 
-/** `date`: epoch ms, by the clock of AWS. `isRenewed`: whether the identity is found anew, as after new keys. */
+/** `date`: epoch ms, by the clock of AWS. `isRenewed`: whether the identity is found again, as after new keys. */
 export interface PresignOptions {
   readonly isRenewed?: boolean
   readonly clusterName: string
@@ -70,7 +70,7 @@ export const identityPresigner = () => {
   const identity = defaultProvider({ ignoreCache: true, clientConfig: { requestHandler: patience } })
   return async ({ clusterName, date, isRenewed = false, region }: PresignOptions): Promise<PresignedIdentity> => {
     const isEnding = ({ expiration }: { readonly expiration?: Date }): boolean =>
-      expiration !== undefined && expiration.getTime() - date < leastLeft
+      expiration !== undefined && expiration.getTime() - date < minLeft
     const find = (options?: { readonly forceRefresh: boolean }) =>
       identity(options).catch(async (cause: unknown) => {
         throw await reasonOf(cause)

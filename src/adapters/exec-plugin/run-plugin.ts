@@ -12,7 +12,7 @@ import {
   type ExecFailure,
   execInfoVariable,
   execPatienceSecs,
-  mostExecOutput
+  maxExecOutput
 } from "../../domain/fleet/credentials/exec-credential.ts"
 import type { RunPlugin } from "../../ports/exec-plugin.ts"
 
@@ -40,7 +40,7 @@ const gather = (stream: Readable, tooMuch: () => void): (() => string) => {
   let bytes = 0
   stream.on("data", (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > mostExecOutput) tooMuch()
+    if (bytes > maxExecOutput) tooMuch()
     else chunks.push(chunk)
   })
   return () => Buffer.concat(chunks).toString("utf8")

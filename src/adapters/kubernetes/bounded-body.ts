@@ -8,13 +8,13 @@ import type { LargeBodies } from "./large-bodies.ts"
 
 const mebibyte = 1024 * 1024
 /** Longest answer with one object, or line of a watch, in bytes. An API server stores no object of half the size. */
-export const largestObject = 4 * mebibyte
+export const maxObject = 4 * mebibyte
 /** Longest page of a list, in bytes. An API server gives each object that it stores on a page of its own, if asked. */
-export const largestPage = 8 * mebibyte
+export const maxPage = 8 * mebibyte
 /** Longest answer that waits for no other, in bytes. */
-const largestSmall = 256 * 1024
+const maxSmall = 256 * 1024
 /** Longest answer that is not a success, in bytes. */
-export const largestRefusal = 256 * 1024
+export const maxRefusal = 256 * 1024
 
 /** The error of an answer, or of a line of an answer, that is longer than a bound. */
 export class TooLong extends Error {}
@@ -36,7 +36,7 @@ export const readBody = async (body: Readable, most: number, large?: LargeBodies
       bytes += chunk.length
       if (bytes > most) throw tooLong("the answer", most)
       chunks.push(chunk)
-      if (bytes > largestSmall) leave ??= await large?.enter()
+      if (bytes > maxSmall) leave ??= await large?.enter()
     }
     return Buffer.concat(chunks, bytes)
   } finally {

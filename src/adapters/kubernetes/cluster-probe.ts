@@ -13,7 +13,7 @@ import type { Dispatcher } from "undici"
 import type { ClusterProbe, Handshake, ProbeResult } from "../../ports/cluster-probe.ts"
 import { proxyAgent } from "../stream/proxy-agent.ts"
 import { authorizationOf } from "./api-server.ts"
-import { largestPage, readBody } from "./bounded-body.ts"
+import { maxPage, readBody } from "./bounded-body.ts"
 import { Connections } from "./connections.ts"
 import { proxyOf } from "./proxies.ts"
 
@@ -153,7 +153,7 @@ const optionsOf = async (config: KubeConfig): Promise<RequestOptions> => {
 }
 
 const resultOf = async ({ body, headers, statusCode: code }: Dispatcher.ResponseData): Promise<ProbeResult> => {
-  const text = (await readBody(body, largestPage)).toString("utf8")
+  const text = (await readBody(body, maxPage)).toString("utf8")
   const value = parsed(text)
   const date = Date.parse(String(headers["date"]))
   return {

@@ -6,7 +6,7 @@
 /** How many parts are remembered: a power of two. */
 const most = 4_096
 /** Longest parts that are remembered, in bytes; smaller parts inside of longer ones still are. */
-const [longestString, longestContainer] = [128, 1_024]
+const [maxString, maxContainer] = [128, 1_024]
 /** Parts deeper than this are left to the platform's parser, which has no limit of depth. */
 const deepest = 10
 
@@ -161,7 +161,7 @@ export class InterningJsonParser {
   #parseContainer(depth: number): unknown {
     const json = this.#json
     const start = this.#at
-    const limit = start + longestContainer
+    const limit = start + maxContainer
     let hash = 0
     let level = 0
     let end = start
@@ -205,7 +205,7 @@ export class InterningJsonParser {
     const value = this.#isPlain(start + 1, end - 1)
       ? json.toString("latin1", start + 1, end - 1)
       : (this.#parseNatively(start) as string)
-    if (end - start <= longestString) this.#met(slot, hash, start, value)
+    if (end - start <= maxString) this.#met(slot, hash, start, value)
     return value
   }
 

@@ -24,7 +24,7 @@ import {
   type WatchEvent
 } from "../../ports/kube-api.ts"
 import { type ApiRequest, type ApiServer, defaultTimes, type KubeApiTimes, makeApiServer, send } from "./api-server.ts"
-import { largestObject, largestPage, readBody, TooLong } from "./bounded-body.ts"
+import { maxObject, maxPage, readBody, TooLong } from "./bounded-body.ts"
 import { InterningJsonParser } from "./interning-json-parser.ts"
 import { type Operation, refused, unexpected, unreachable, watchFailure } from "./kube-errors.ts"
 import type { LargeBodies } from "./large-bodies.ts"
@@ -83,13 +83,12 @@ const readJson = async (body: Readable, most: number, large: LargeBodies): Promi
 
 type Read = (body: Readable, large: LargeBodies) => Promise<unknown>
 
-const readObject: Read = async (body, large) =>
-  JSON.parse((await readJson(body, largestObject, large)).toString("utf8"))
+const readObject: Read = async (body, large) => JSON.parse((await readJson(body, maxObject, large)).toString("utf8"))
 
 /** A page of a list, or the error that says that it is too long. */
 const readPage: Read = async (body, large) => {
   try {
-    return parser.parse(await readJson(body, largestPage, large), "list")
+    return parser.parse(await readJson(body, maxPage, large), "list")
   } catch (error) {
     if (error instanceof TooLong) return error
     throw error

@@ -7,7 +7,7 @@ import type { Dispatcher } from "undici"
 import { cleanText, textLimits } from "../../domain/clean-text.ts"
 import { isObject } from "../../domain/json.ts"
 import { KubeError, type KubeErrorReason } from "../../ports/kube-api.ts"
-import { largestRefusal, readBody } from "./bounded-body.ts"
+import { maxRefusal, readBody } from "./bounded-body.ts"
 
 const reasons: ReadonlySet<string> = new Set<KubeErrorReason>([
   "NotFound",
@@ -90,7 +90,7 @@ export const unreachable = (operation: Operation, cause: unknown): KubeError => 
 /** The text of a refusal; empty if it is too long to be a `Status`. The code tells enough then. */
 const refusalOf = async (body: Readable): Promise<string> => {
   try {
-    return (await readBody(body, largestRefusal)).toString("utf8")
+    return (await readBody(body, maxRefusal)).toString("utf8")
   } catch {
     return ""
   }

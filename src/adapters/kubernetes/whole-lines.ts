@@ -4,11 +4,11 @@
 
 import type { Readable } from "node:stream"
 import { Cause, Effect, type Pull } from "effect"
-import { largestObject, tooLong } from "./bounded-body.ts"
+import { maxObject, tooLong } from "./bounded-body.ts"
 
 const newline = 0x0a
 /** How many bytes are read ahead of the reader, unless a line is longer. */
-const mostAhead = 1024 * 1024
+const maxAhead = 1024 * 1024
 
 /**
  * Cuts a body after line ends: gives as many lines at a time as have come. A broken last line is dropped with the
@@ -54,9 +54,9 @@ export const wholeLines = (body: Readable): Pull.Pull<Buffer, unknown> => {
     chunks.push(piece)
     bytes += piece.length
     hasLine ||= piece.includes(newline)
-    if (!hasLine && bytes > largestObject) return void body.destroy(tooLong("a line of the watch", largestObject))
+    if (!hasLine && bytes > maxObject) return void body.destroy(tooLong("a line of the watch", maxObject))
     if (!hasLine) return
-    if (bytes > mostAhead) body.pause()
+    if (bytes > maxAhead) body.pause()
     answerSoon()
   })
   body.on("error", (error) => end(Effect.fail(error)))

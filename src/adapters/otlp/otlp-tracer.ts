@@ -30,11 +30,11 @@ export interface OtlpTracerOptions {
   /** How long one export may take with all its tries, ms; 10,000 unless given. */
   readonly patience?: number
   /** The most spans that wait for the collector; 2,048 unless given, as in OpenTelemetry's SDKs. */
-  readonly mostWaiting?: number
+  readonly maxWaiting?: number
 }
 
 /** The most spans of one request, as in OpenTelemetry's SDKs. */
-const largestBatch = 512
+const maxBatch = 512
 /** How long the last export may hold up the end of the process, ms. */
 const shutdownTimeout = 3_000
 /** Further tries of an export that failed for a passing reason. */
@@ -114,7 +114,7 @@ const reasonOf = ({
 const bounded = (
   tracer: Tracer.Tracer,
   onTheirWay: OnTheirWay,
-  { mostWaiting = 2_048 }: OtlpTracerOptions
+  { maxWaiting = 2_048 }: OtlpTracerOptions
 ): Tracer.Tracer =>
   Tracer.make({
     span: (options) => {
@@ -122,7 +122,7 @@ const bounded = (
       const end = span.end.bind(span)
       span.end = (endTime, exit) => {
         if (span.status._tag === "Ended" || !span.sampled) return
-        if (onTheirWay.waiting >= mostWaiting) {
+        if (onTheirWay.waiting >= maxWaiting) {
           onTheirWay.withoutRoom++
           return
         }
@@ -154,7 +154,7 @@ export const makeOtlpTracer = (options: OtlpTracerOptions): Effect.Effect<Tracer
       headers: Redacted.value(settings.headers),
       resource: { serviceName, attributes },
       exportInterval: exportEvery,
-      maxBatchSize: largestBatch,
+      maxBatchSize: maxBatch,
       shutdownTimeout
     }).pipe(
       Effect.updateService(HttpClient.HttpClient, (client) => withinBounds(client, onTheirWay, options)),

@@ -16,10 +16,10 @@ import { takeTimedRead } from "./timed-read.ts"
 const slabSize = 64 * 1024
 
 /** Slabs that are kept for the next use, by all sockets. */
-const mostFree = 32
+const maxFree = 32
 
 /** Writes under way beyond which pieces are collected instead of being written. */
-const mostWrites = 4
+const maxWrites = 4
 
 /** Bytes that a socket may have to write before the next piece waits, and the longest piece that it gets. */
 const window = 128 * 1024
@@ -188,7 +188,7 @@ export class OutBuffer {
   readonly #turned = (): void => {
     this.#isTurnAwaited = false
     if (this.#timing !== undefined) this.#noteTime(this.#timing)
-    if (this.#writes < mostWrites || this.#socket.writableLength === 0) this.#flush()
+    if (this.#writes < maxWrites || this.#socket.writableLength === 0) this.#flush()
     this.#uncork()
   }
 
@@ -296,5 +296,5 @@ export class OutBuffer {
 }
 
 const release = (slab: Slab): void => {
-  if (free.length < mostFree) free.push(slab)
+  if (free.length < maxFree) free.push(slab)
 }

@@ -6,14 +6,7 @@
  */
 
 import type { Duplex } from "node:stream"
-import {
-  final,
-  largestFrame,
-  longestHeader,
-  opcode,
-  wholeBinary,
-  writeHeader
-} from "../../domain/websocket/frame-header.ts"
+import { final, maxFrame, maxHeader, opcode, wholeBinary, writeHeader } from "../../domain/websocket/frame-header.ts"
 import { mask, turned } from "../../domain/websocket/mask.ts"
 import { nextMaskKey } from "./mask-keys.ts"
 import type { MessageInPlace } from "./message-in-place.ts"
@@ -50,11 +43,11 @@ export class Outlet {
   /** Sends a whole message. Nobody may write to it afterwards, and nobody does here. */
   send(bytes: Uint8Array): void {
     if (!this.#isOpen) return
-    if (bytes.length <= largestFrame || this.format === "raw") return this.#frame(wholeBinary, bytes)
-    for (let at = 0; at < bytes.length; at += largestFrame) {
-      const isLast = at + largestFrame >= bytes.length
+    if (bytes.length <= maxFrame || this.format === "raw") return this.#frame(wholeBinary, bytes)
+    for (let at = 0; at < bytes.length; at += maxFrame) {
+      const isLast = at + maxFrame >= bytes.length
       const code = at === 0 ? opcode.binary : opcode.continuation
-      this.#frame(isLast ? final | code : code, bytes.subarray(at, at + largestFrame))
+      this.#frame(isLast ? final | code : code, bytes.subarray(at, at + maxFrame))
     }
   }
 
@@ -120,7 +113,7 @@ export class Outlet {
     if (this.format === "raw") return 0
     const isMasked = this.format === "masked"
     const key = !isMasked ? 0 : wanted === 0 ? nextMaskKey() : wanted
-    const into = this.#out.room(longestHeader)
+    const into = this.#out.room(maxHeader)
     this.#out.filled(writeHeader(into, this.#out.at, length, { first, isMasked, key }))
     return key
   }

@@ -8,7 +8,7 @@
 
 import { BulkRow } from "../../domain/protocol/bulk-row.ts"
 import { headLength } from "../../domain/protocol/bulk.ts"
-import { largestFrame } from "../../domain/websocket/frame-header.ts"
+import { maxFrame } from "../../domain/websocket/frame-header.ts"
 import { mask } from "../../domain/websocket/mask.ts"
 import {
   addTo,
@@ -88,7 +88,7 @@ export class Passing {
     if (handlers === undefined) return false
     const head = this.#headOf(message)
     // A message that needs more than one frame does not pass where it lies. Another id may be longer by 8 bytes.
-    const passage = message.length > largestFrame - 8 ? undefined : handlers.judge?.(head, message.length)
+    const passage = message.length > maxFrame - 8 ? undefined : handlers.judge?.(head, message.length)
     if (passage === undefined) {
       this.#deliver(handlers)
       return false

@@ -11,19 +11,19 @@ import type { MessageRoom, Share } from "./message-room.ts"
 import { type Format, Outlet } from "./outlet.ts"
 import { Passing } from "./passing.ts"
 import { timeRead } from "./timed-read.ts"
-import { longestMessageTime, UnfinishedWatch } from "./unfinished-watch.ts"
+import { maxMessageTime, UnfinishedWatch } from "./unfinished-watch.ts"
 
 /** How long a peer that takes nothing may take to finish closing before its socket is cut, in ms. */
 const closeGrace = 5_000
 
 /** How often a closing peer that goes on taking what is queued gets that time again: five minutes in all. */
-const mostGraces = 60
+const maxGraces = 60
 
 /** The most bytes that come with one read. */
-const largestRead = 64 * 1024
+const maxRead = 64 * 1024
 
 /** Bytes up to which an unfinished message takes no share of the room: a message like most. */
-const smallUntil = 2 * largestRead
+const smallUntil = 2 * maxRead
 
 /** How a channel reads and writes. */
 export interface ChannelOptions {
@@ -151,7 +151,7 @@ export abstract class SocketChannel implements FrameChannel {
     else if (this.isUnfinished) this.handlers?.part?.()
     const room = this.#room
     if (room === undefined) return
-    const after = this.after(largestRead)
+    const after = this.after(maxRead)
     if (after <= smallUntil && this.#share === undefined) return
     this.#share ??= { held: 0, wanted: 0, most: 0, granted: () => this.#readOn() }
     if (after <= smallUntil) room.leave(this.#share)
@@ -165,7 +165,7 @@ export abstract class SocketChannel implements FrameChannel {
   }
 
   #giveUp(): void {
-    const within = `within ${longestMessageTime / 1_000} s`
+    const within = `within ${maxMessageTime / 1_000} s`
     if (!this.waitsForRoom()) return this.unfinished(`a message was begun and not finished ${within}`, false)
     const size = Math.round((this.#room?.size ?? 0) / 1024 / 1024)
     this.unfinished(
@@ -202,7 +202,7 @@ export abstract class SocketChannel implements FrameChannel {
     const check = (): void => {
       const before = queued
       queued = this.outlet.queued
-      if (queued >= before || graces++ >= mostGraces) this.socket.destroy()
+      if (queued >= before || graces++ >= maxGraces) this.socket.destroy()
     }
     this.#grace = setInterval(check, closeGrace)
     this.#grace.unref()

@@ -4,7 +4,7 @@
  */
 
 /** How long a message may take from its first byte to its last, in ms; at most a quarter more. */
-export const longestMessageTime = 60_000
+export const maxMessageTime = 60_000
 
 /** Checks within that time. The message is given up at the check after these. */
 const checks = 4
@@ -36,7 +36,7 @@ export class UnfinishedWatch {
     if (this.#timer !== undefined || !this.#watched.isUnfinished) return
     this.#finished = this.#watched.finished
     this.#checked = 0
-    this.#timer = setInterval(() => this.#check(), longestMessageTime / checks)
+    this.#timer = setInterval(() => this.#check(), maxMessageTime / checks)
   }
 
   stop(): void {

@@ -9,7 +9,7 @@ import { Assembly } from "../../domain/websocket/assembly.ts"
 import {
   FrameHeader,
   headerViolation,
-  longestShort,
+  maxShort,
   opcode,
   wholeBinary,
   word
@@ -21,7 +21,7 @@ import { noPieces } from "../stream/message-in-place.ts"
 import type { Passing } from "../stream/passing.ts"
 
 /** A control frame with its header is no longer, in bytes (RFC 6455 §5.5). */
-const longestControlFrame = 2 + 4 + 125
+const maxControlFrame = 2 + 4 + 125
 
 export interface FrameEvents {
   /** A message that came in fragments. */
@@ -98,7 +98,7 @@ export class FrameReader {
     this.#assembly.drop()
     const kept = this.#kept
     // A header, and a control frame, are short and needed.
-    if (kept.total <= longestControlFrame) return
+    if (kept.total <= maxControlFrame) return
     this.#assembly.begin("dropped")
     this.#assembly.announce(this.#header.length)
     this.#remaining = kept.total - kept.length
@@ -143,7 +143,7 @@ export class FrameReader {
     const total = size + length
     const second = isMasked ? 0x80 | length : length
     let at = from
-    if (length > longestShort) return at
+    if (length > maxShort) return at
     while (chunk.length - at >= total && chunk[at] === wholeBinary && chunk[at + 1] === second) {
       if (!this.#passing.repeat(at, at + size, isMasked ? word(chunk, at + 2) : 0)) break
       this.finished++

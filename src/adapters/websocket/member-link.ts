@@ -2,7 +2,7 @@
  * Opens a link: the WebSocket from a primary's operator to a member's operator, through the member's API server, and
  * the pings that keep it alive (docs/concepts/member-link.md).
  *
- * Not here: when a link is opened or opened anew, and the frames on it (websocket-channel.ts).
+ * Not here: when a link is opened or opened again, and the frames on it (websocket-channel.ts).
  */
 
 import type { IncomingMessage } from "node:http"
@@ -29,7 +29,7 @@ import { WebSocketChannel } from "./websocket-channel.ts"
 /** Time between two WebSocket pings, ms. A member is lost after two unanswered ones (docs/concepts/member-link.md). */
 const pingEvery = 30_000
 /** How much of a refusal is read, in bytes. */
-const largestRefusal = 64 * 1024
+const maxRefusal = 64 * 1024
 
 /** How long a member may hold the upgrade, in ms: it waits for its own session to become usable. */
 const handshakeTimeout = 300_000
@@ -43,7 +43,7 @@ const readRefusal = async (
     for await (const chunk of response) {
       chunks.push(chunk as Buffer)
       length += (chunk as Buffer).length
-      if (length > largestRefusal) break
+      if (length > maxRefusal) break
     }
   } catch {
     // The connection broke off in the middle of the answer. The part that arrived is used.

@@ -7,7 +7,7 @@
 
 import { EventEmitter } from "node:events"
 import type { Duplex } from "node:stream"
-import { largestMessage } from "../../domain/protocol/frame-cutter.ts"
+import { maxMessage } from "../../domain/protocol/frame-cutter.ts"
 import { closePayload, closingText, readClosing } from "../../domain/websocket/close-payload.ts"
 import { opcode } from "../../domain/websocket/frame-header.ts"
 import type { Violation } from "../../domain/websocket/violation.ts"
@@ -20,7 +20,7 @@ import { awaitPings } from "./pings-awaited.ts"
  * Bytes of pongs that wait for a peer that does not read. Beyond them only the latest ping is answered, and later, as
  * RFC 6455 §5.5.3 allows.
  */
-const mostPongs = 16 * 1024
+const maxPongs = 16 * 1024
 
 /** Close codes (RFC 6455 §7.4.1). */
 const normal = 1000
@@ -39,7 +39,7 @@ export interface WebSocketOptions {
    * WebSocket ping. Undefined: silence means nothing.
    */
   readonly pingsWithin?: number | undefined
-  /** The most bytes of a message; {@link largestMessage} by default. */
+  /** The most bytes of a message; {@link maxMessage} by default. */
   readonly largest?: number
   /** For unfinished messages, shared by all channels; without it they are bounded one by one only. */
   readonly room?: MessageRoom | undefined
@@ -59,7 +59,7 @@ export class WebSocketChannel extends SocketChannel {
   #unansweredPing: Uint8Array | undefined
 
   constructor(socket: Duplex, options: WebSocketOptions) {
-    const { isServer, largest = largestMessage, pingsWithin, room } = options
+    const { isServer, largest = maxMessage, pingsWithin, room } = options
     const formats = isServer
       ? ({ reads: "masked", writes: "plain" } as const)
       : ({ reads: "plain", writes: "masked" } as const)
@@ -163,7 +163,7 @@ export class WebSocketChannel extends SocketChannel {
   }
 
   #pong(payload: Uint8Array): void {
-    if (this.#pongBytes > mostPongs) {
+    if (this.#pongBytes > maxPongs) {
       this.#unansweredPing = payload
       return
     }

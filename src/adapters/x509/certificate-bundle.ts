@@ -8,7 +8,7 @@ import { X509Certificate } from "node:crypto"
 import { pemBlocks } from "../../domain/fleet/credentials/pem.ts"
 
 /** Most issuers between a certificate and an authority. */
-const longestChain = 8
+const maxChain = 8
 
 const isIssuedBy = (certificate: X509Certificate, authority: X509Certificate): boolean =>
   certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
@@ -26,7 +26,7 @@ export const readBundle = (pem: string): ReadonlyArray<X509Certificate> => {
  */
 export const leadsTo = (certificate: X509Certificate, authorities: ReadonlyArray<X509Certificate>): boolean => {
   let current = certificate
-  for (let step = 0; step < longestChain; step++) {
+  for (let step = 0; step < maxChain; step++) {
     if (authorities.some((authority) => isIssuedBy(current, authority))) return true
     const issuer = current.issuerCertificate
     if (issuer === undefined || issuer.fingerprint256 === current.fingerprint256 || !isIssuedBy(current, issuer))

@@ -32,7 +32,7 @@ const certificatesOf = (pem: string, field: string): Result.Result<ReadonlyArray
   const wrong = read.findIndex(Result.isFailure)
   return wrong === -1
     ? Result.succeed(read.flatMap((one) => (Result.isSuccess(one) ? [one.success] : [])))
-    : Result.fail(`certificate ${wrong + 1} of ${blocks.length} in ${field} is no X.509 certificate; write it anew`)
+    : Result.fail(`certificate ${wrong + 1} of ${blocks.length} in ${field} is no X.509 certificate; write it again`)
 }
 
 const keyOf = (pem: string, field: string): Result.Result<KeyObject, string> => {
@@ -46,7 +46,7 @@ const keyOf = (pem: string, field: string): Result.Result<KeyObject, string> => 
     )
   return Result.mapError(
     Result.try(() => createPrivateKey(block.text)),
-    () => `the key in ${field} cannot be read; write it anew, as PEM`
+    () => `the key in ${field} cannot be read; write it again, as PEM`
   )
 }
 
@@ -55,7 +55,7 @@ const cures: ReadonlyArray<readonly [RegExp, string]> = [
   [/key too small/u, "make a pair with an EC key, or an RSA key of 2048 bits or more"],
   [/md too weak/u, "have the certificate signed with SHA-256 or better"]
 ]
-const usualCure = "write plain PEM, with each BEGIN and each END on a line of its own"
+const defaultCure = "write plain PEM, with each BEGIN and each END on a line of its own"
 
 /** Fails where TLS would refuse to connect. `field`: the one that is to blame. */
 const usableInTls = (field: string, options: SecureContextOptions): Result.Result<unknown, string> =>
@@ -63,7 +63,7 @@ const usableInTls = (field: string, options: SecureContextOptions): Result.Resul
     Result.try(() => createSecureContext(options)),
     (cause) => {
       const reason = cause instanceof Error && "reason" in cause ? String(cause.reason) : "it is unusable"
-      const [, cure = usualCure] = cures.find(([pattern]) => pattern.test(reason)) ?? []
+      const [, cure = defaultCure] = cures.find(([pattern]) => pattern.test(reason)) ?? []
       return `TLS cannot use ${field} (OpenSSL: ${reason}); ${cure}`
     }
   )

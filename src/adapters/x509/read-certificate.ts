@@ -28,7 +28,7 @@ export const readCertificate = (certificate: Uint8Array | string): CertificateFa
   }
 }
 
-/** The common name of a certificate's subject, by which an API server calls its user; nothing if there is none. */
+/** The common name of a certificate's subject, by which an API server calls its user; `undefined` if there is none. */
 export const commonNameOf = (certificate: string): string | undefined => {
   try {
     return new X509Certificate(certificate).subjectName.getField("CN")[0]

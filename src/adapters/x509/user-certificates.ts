@@ -61,8 +61,8 @@ const refused = (message: string): Result.Result<never, Refused> => Result.fail(
  * Largest certificate request, and largest user certificate, in bytes of DER. The client's have about 300 and 700; the
  * subject, which the certificate repeats, is all that may be longer.
  */
-const largestRequest = 4 * 1024
-const largestCertificate = 8 * 1024
+const maxRequest = 4 * 1024
+const maxCertificate = 8 * 1024
 /** Length of an Ed25519 key, which every user has, in bytes. */
 const userKeyLength = 32
 const basicConstraints = "2.5.29.19"
@@ -191,8 +191,8 @@ export const issueUserCertificate = (
 ): Result.Result<string, Refused> => {
   const der = fromPem(csrPem)
   if (der === undefined) return refused("the certificate request is not PEM: send the text between BEGIN and END lines")
-  if (der.length > largestRequest)
-    return refused(`the certificate request has ${der.length} bytes; at most ${largestRequest} are taken`)
+  if (der.length > maxRequest)
+    return refused(`the certificate request has ${der.length} bytes; at most ${maxRequest} are taken`)
   try {
     const request = AsnConvert.parse(der, CertificationRequest)
     const info = request.certificationRequestInfo
@@ -243,8 +243,8 @@ export const verifyUserCertificate = (
   now: number
 ): Result.Result<VerifiedUser, Refused> => {
   const der = Buffer.from(header, "base64")
-  if (der.length > largestCertificate)
-    return refused(`the user certificate has ${der.length} bytes; at most ${largestCertificate} are taken`)
+  if (der.length > maxCertificate)
+    return refused(`the user certificate has ${der.length} bytes; at most ${maxCertificate} are taken`)
   try {
     const certificate = AsnConvert.parse(der, Certificate)
     const tbs = certificate.tbsCertificate

@@ -40,11 +40,11 @@ interface PendingUpgrade {
 }
 
 /** The most bytes that a client may send before its request is answered. RFC 6455 §4.1 lets it send none. */
-const mostBeforeAnswer = 16 * 1024
+const maxBeforeAnswer = 16 * 1024
 
 const tooEarly = Effect.fail(
   badRequest(
-    `The client sent more than ${mostBeforeAnswer} bytes behind its request before the answer came; a WebSocket's ` +
+    `The client sent more than ${maxBeforeAnswer} bytes behind its request before the answer came; a WebSocket's ` +
       "client sends nothing until its request is answered."
   )
 )
@@ -60,7 +60,7 @@ const clientGone = (pending: PendingUpgrade): Effect.Effect<never, ApiError> =>
     const left = (): void => resume(Effect.fail(badRequest("The client left while its session was being prepared.")))
     const keep = (bytes: Buffer): void => {
       pending.head = Buffer.concat([pending.head, bytes])
-      if (pending.head.length > mostBeforeAnswer) resume(tooEarly)
+      if (pending.head.length > maxBeforeAnswer) resume(tooEarly)
     }
     if (socket.destroyed) return left()
     socket.on("data", keep).once("close", left).once("end", left).resume()

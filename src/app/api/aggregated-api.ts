@@ -16,23 +16,23 @@ import { acceptUpgrade } from "./accept-upgrade.ts"
 import { callerOf, type CallerResult, type FrontProxySource, isFrontProxy } from "./caller.ts"
 import { type ListenAddress, listenAtOneOf, portOf } from "./listen.ts"
 import { OperatorFacade } from "./operator-facade.ts"
-import { type RequestBounds, TakenByCallers, usualRequestBounds } from "./request-bounds.ts"
+import { type RequestBounds, TakenByCallers, defaultRequestBounds } from "./request-bounds.ts"
 import { Authenticator, orStatus, routes } from "./routes.ts"
 import type { ServingCertificateSource } from "./served-certificate.ts"
-import { divertStrangers, mostStrangers, type Strangers } from "./strangers.ts"
+import { divertStrangers, maxStrangers, type Strangers } from "./strangers.ts"
 import { answerUnread } from "./unread-requests.ts"
 
 /**
  * Largest headers of a request of the front proxy, in bytes: they may hold connect parameters with protobuf descriptors
  * (operator-api.md §2.3). An API server takes no larger headers itself.
  */
-const largestHeaders = 1024 * 1024
+const maxHeaders = 1024 * 1024
 /** How long a request may take to arrive, in ms; an API server gives its users no longer either. */
-const longestRequest = 60_000
+const maxRequest = 60_000
 /** Most connections beside those that are upgraded and those of strangers. */
-const mostPlainConnections = 1_000
+const maxPlainConnections = 1_000
 /** How long connections may stay that are not the front proxy's, or that were refused, in ms. */
-const usualPatience = 5_000
+const defaultPatience = 5_000
 /** Silence after which TCP asks whether the other side is still there, in ms. */
 const keepAliveAfter = 30_000
 /**
@@ -60,11 +60,11 @@ export interface ApiServerOptions extends ListenAddress {
    * Silence after which the link of a primary that used to ping counts as lost, in ms; {@link maxSilence} by default.
    */
   readonly maxLinkSilence?: number
-  /** {@link usualRequestBounds} by default. */
+  /** {@link defaultRequestBounds} by default. */
   readonly bounds?: RequestBounds
   /** For unfinished messages of clients; without it they are bounded one by one only. */
   readonly room?: MessageRoom
-  /** How long a connection that is not served, or not any more, may stay, in ms; {@link usualPatience} by default. */
+  /** How long a connection that is not served, or not any more, may stay, in ms; {@link defaultPatience} by default. */
   readonly patience?: number
 }
 
@@ -97,8 +97,8 @@ const makeServer = (options: ApiServerOptions, { connections }: RequestBounds): 
     minVersion: "TLSv1.2",
     // Nothing here depends on it, and Node would refuse a request without it in words of its own.
     requireHostHeader: false,
-    maxHeaderSize: largestHeaders,
-    requestTimeout: longestRequest,
+    maxHeaderSize: maxHeaders,
+    requestTimeout: maxRequest,
     keepAliveTimeout: idleBound,
     keepAlive: true,
     keepAliveInitialDelay: keepAliveAfter
@@ -106,7 +106,7 @@ const makeServer = (options: ApiServerOptions, { connections }: RequestBounds): 
   // Bounded in bytes alone: a user of thousands of groups has as many headers.
   server.maxHeadersCount = 0
   // Far beyond what callers may hold, who are told so; connections over this bound are closed without a word.
-  server.maxConnections = connections + mostPlainConnections + mostStrangers
+  server.maxConnections = connections + maxPlainConnections + maxStrangers
   return server
 }
 
@@ -158,8 +158,8 @@ export const serveApi = (
   options: ApiServerOptions
 ): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
   Effect.gen(function* () {
-    const { bounds = usualRequestBounds, certificate, frontProxy, requireFrontProxy } = options
-    const { maxLinkSilence = maxSilence, patience = usualPatience, room } = options
+    const { bounds = defaultRequestBounds, certificate, frontProxy, requireFrontProxy } = options
+    const { maxLinkSilence = maxSilence, patience = defaultPatience, room } = options
     const facade = yield* OperatorFacade
     const identify = (request: IncomingMessage) => callerOf(request, frontProxy.known(), requireFrontProxy)
     const taken = new TakenByCallers(bounds)
@@ -192,7 +192,7 @@ export const serveApi = (
       }),
       () => stopServer(running, run)
     )
-    // Holds for new connections only. On a standing connection each request is judged anew, and a refused request is
+    // Holds for new connections only. On a standing connection each request is judged again, and a refused request is
     // its last.
     for (const source of [frontProxy, certificate]) {
       source.listen(() => server.setSecureContext(secureContextOf(options)))

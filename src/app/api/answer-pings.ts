@@ -11,7 +11,7 @@ import type { FrameChannel } from "../../ports/frame-channel.ts"
 /** How long such a connection may last, in ms. The client pings a hundred times, one after the other. */
 const longest = 300_000
 /** Bytes of answers that may wait for a client that does not read them. */
-const mostQueued = 64 * 1024
+const maxQueued = 64 * 1024
 
 const pong = daemonMessage.encode({ _tag: "Pong" })
 const notServed = daemonMessage.encode({
@@ -32,7 +32,7 @@ export const answerPings = (client: FrameChannel): Effect.Effect<void> =>
       message: (bytes) => {
         if (isPing(bytes)) {
           client.send(pong)
-          if (client.queuedBytes() > mostQueued) client.pause()
+          if (client.queuedBytes() > maxQueued) client.pause()
         } else {
           client.send(notServed)
           end()

@@ -14,7 +14,7 @@ import {
   callerFrom,
   type FrontProxy,
   isAllowedName,
-  usualHeaders
+  defaultHeaders
 } from "../../domain/fleet/credentials/front-proxy.ts"
 import { type ApiError, badRequest, unauthorized } from "./status.ts"
 
@@ -72,7 +72,7 @@ export const callerOf = (
 ): CallerResult => {
   const refused = verify ? problemOf(request.socket, proxy) : undefined
   if (refused !== undefined) return Result.fail(notThrough(refused))
-  const names = proxy?.headers ?? usualHeaders
+  const names = proxy?.headers ?? defaultHeaders
   return Result.mapError(callerFrom(request.headersDistinct, names), (problem) =>
     problem._tag === "NoUser"
       ? notThrough(`the request names no user (header ${names.user.join(" or ")})`)

@@ -16,7 +16,7 @@ export interface RequestBounds {
 }
 
 /** The bounds unless an installation chooses others. */
-export const usualRequestBounds: RequestBounds = { requestsPerUser: 200, connections: 2_000 }
+export const defaultRequestBounds: RequestBounds = { requestsPerUser: 200, connections: 2_000 }
 
 /** Header bytes that one request may have; a request with more counts as several. */
 const headersOfOne = 64 * 1024

@@ -40,7 +40,7 @@ import {
 } from "./status.ts"
 
 /** Largest body of a request, in KiB. The largest that a client sends is a certificate request of 300 bytes. */
-const largestBody = 64
+const maxBody = 64
 
 /**
  * Identifies the caller of a request, and counts the request among the caller's; the server, which knows the front
@@ -71,10 +71,10 @@ const json = (value: object, status = 200) => HttpServerResponse.json(value, { s
 
 /** The body of a request as text. Bytes beyond the bound are not kept. */
 const bodyText = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.text).pipe(
-  Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.kibibytes(largestBody)),
+  Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.kibibytes(maxBody)),
   Effect.mapError(({ reason }) =>
     reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
-      ? tooLarge(`The body of the request is larger than ${largestBody} KiB, which no request needs.`)
+      ? tooLarge(`The body of the request is larger than ${maxBody} KiB, which no request needs.`)
       : badRequest("The body could not be read.")
   )
 )

@@ -12,12 +12,12 @@ import type { Duplex } from "node:stream"
 import type { TLSSocket } from "node:tls"
 
 /** Largest headers of a stranger's request, in bytes; those of a probe have about 100. */
-const largestHeaders = 16 * 1024
+const maxHeaders = 16 * 1024
 /**
  * Most connections of strangers at once; a new connection ends the oldest. The API server's own connections are
  * strangers' until the end of their handshake, so a flood must not keep these out.
  */
-export const mostStrangers = 256
+export const maxStrangers = 256
 
 /** Names a connection by its two ends, which a TLS socket and the TCP socket below it have in common. */
 const endsOf = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): string =>
@@ -34,7 +34,7 @@ class Waiting {
 
   add(socket: Socket): void {
     const ends = endsOf(socket)
-    if (this.#sockets.size >= mostStrangers) this.#endOldest()
+    if (this.#sockets.size >= maxStrangers) this.#endOldest()
     this.#sockets.set(ends, socket)
     const isThere = (): boolean => this.#sockets.get(ends) === socket
     const end = (): void => {
@@ -85,7 +85,7 @@ export interface Strangers {
  * own.
  */
 export const divertStrangers = (main: https.Server, { isFrontProxy, patience }: StrangersOptions): Strangers => {
-  const server = createServer({ maxHeaderSize: largestHeaders, requireHostHeader: false })
+  const server = createServer({ maxHeaderSize: maxHeaders, requireHostHeader: false })
   server.on("request", (_request, response) => response.setHeader("connection", "close"))
   const waiting = new Waiting(patience)
   main.on("connection", (socket: Duplex) => {

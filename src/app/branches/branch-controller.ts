@@ -124,7 +124,9 @@ const podlessJob = ({ known, now }: Pick<BranchTurn, "known" | "now">, run: Migr
   return known.podless
 }
 
-/** The migrations that a branch asks for; nothing: none. `refusal`: why it could not be made as its spec is now. */
+/**
+ * The migrations that a branch asks for; `undefined` if none. `refusal`: why it could not be made as its spec is now.
+ */
 const observedMigrations = (
   { runs }: State,
   { known, now, view }: BranchTurn,
@@ -413,14 +415,14 @@ const find = (state: State, namespace: string, name: string): UsableBranch | und
 }
 
 /** How often a use is written, if others write the status at the same time. */
-const mostTries = 5
+const maxTries = 5
 
 /** Writes a use into the status; the branch must still be there, and `Ready`. */
 const recordUse = (
   state: State,
   branch: UsableBranch,
   { sessionId, user }: BranchUse,
-  tries = mostTries
+  tries = maxTries
 ): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis

@@ -28,8 +28,8 @@ export interface BranchDirectory {
   /** The caches that have to be read for that. */
   readonly caches: ReadonlyArray<Pick<Reflector, "problem">>
   /**
-   * The branch as cached now (BranchDatabase first, then the older kind of the list that named it); nothing: there is
-   * none.
+   * The branch as cached now (BranchDatabase first, then the older kind of the list that named it); `undefined` if
+   * there is none.
    */
   readonly find: (namespace: string, name: string, olderKind?: OlderBranchEngine) => UsableBranch | undefined
   /** Keeps a branch for a session that has named it and is not there yet. */

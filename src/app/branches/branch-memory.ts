@@ -19,7 +19,7 @@ export interface KnownBranch extends KnownUses {
   readonly uses: Record<string, { readonly id: string; readonly owner: SessionOwner }>
   readonly released: Set<string>
   password: Redacted.Redacted | "Unread" | "Gone"
-  /** Why its pod could not be made; nothing: it was not tried, or it could. */
+  /** Why its pod could not be made; `undefined` if it was not tried, or it could. */
   refusal: string | undefined
   /** Until when it stays for sessions that have named it and are not there yet, by their ids; epoch ms. */
   readonly awaited: Map<string, number>
@@ -81,6 +81,6 @@ export const knownBranch = (memory: BranchMemory, key: string, metadata: ObjectM
   return known
 }
 
-/** Until when a branch stays for the sessions that are to come, epoch ms; nothing: there are none. */
+/** Until when a branch stays for the sessions that are to come, epoch ms; `undefined` if there are none. */
 export const awaitedUntil = ({ awaited }: KnownBranch): number | undefined =>
   awaited.size === 0 ? undefined : Math.max(...awaited.values())

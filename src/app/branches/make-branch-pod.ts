@@ -57,7 +57,7 @@ export const ownerOf = (
 export const isOwnedBy = ({ metadata }: KubeObject, { metadata: { uid } }: Pick<BranchDatabase, "metadata">): boolean =>
   metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
 
-/** The password in a branch's Secret; nothing: there is no such Secret, or it is none of this branch. */
+/** The password in a branch's Secret; `undefined` if there is no such Secret, or it is none of this branch. */
 export const readPassword = (
   api: KubeApi,
   branch: BranchDatabase

@@ -12,14 +12,14 @@ import { CurrentSecretBytes } from "../kernel/secret-bytes.ts"
 
 /** How long a client may take to make the branch: it waits for others of its configuration first. */
 const keptFor = "10 minutes"
-const mostOfOneUser = 64
+const maxOfOneUser = 64
 const tokenBytes = 16
 
 type Kept = Pick<BranchCredentials, "namespace" | "values"> & { readonly user: string }
 
 /** The values of branches that are not there yet. */
 export interface OfferedCredentials {
-  /** Keeps values, and returns the name that their Secret will have; nothing: the user has too many. */
+  /** Keeps values, and returns the name that their Secret will have; `undefined` if the user has too many. */
   readonly offer: (credentials: BranchCredentials, user: string) => Effect.Effect<string | undefined>
   /** The values for a Secret in a namespace, as long as they are kept. */
   readonly find: (namespace: string, secret: string) => BranchCredentials["values"] | undefined
@@ -37,7 +37,7 @@ export const makeOfferedCredentials: Effect.Effect<OfferedCredentials, never, Sc
   return {
     offer: ({ namespace, values }, user) =>
       Effect.suspend(() => {
-        if ([...kept.values()].filter((one) => one.user === user).length >= mostOfOneUser)
+        if ([...kept.values()].filter((one) => one.user === user).length >= maxOfOneUser)
           return Effect.succeed(undefined)
         const secret = credentialsSecretName(Buffer.from(bytes(tokenBytes)).toString("hex"))
         kept.set(secret, { namespace, values, user })

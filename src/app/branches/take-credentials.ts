@@ -31,7 +31,7 @@ export interface CredentialsGround {
   readonly living: (namespace: string, id: string) => ReadonlyArray<BranchDatabase>
 }
 
-/** The values that a Secret holds; nothing: there is none. */
+/** The values that a Secret holds; `undefined` if there is none. */
 const storedValues = (
   { api, offered }: CredentialsGround,
   namespace: string,
@@ -54,8 +54,8 @@ const storedValues = (
 }
 
 /**
- * The Secret of a branch that lives, if the values are its own; nothing: it is found by others. Refuses other values,
- * which its users would take for theirs.
+ * The Secret of a branch that lives, if the values are its own; `undefined` if it is found by others. Refuses other
+ * values, which its users would take for theirs.
  */
 const secretOf = (
   ground: CredentialsGround,

@@ -116,8 +116,8 @@ const temporaryCertificate = (namespace: string): Effect.Effect<ServingCertifica
   )
 
 /**
- * The certificate in the files of the settings; or the operator's own, which the API server is told of; or one that is
- * made now, for API servers that do not check it.
+ * The certificate in the files of the settings; or the operator's own, which the API server learns; or one that is made
+ * now, for API servers that do not check it.
  */
 export const servingCertificate = (
   { certificate, namespace, ownCertificate }: CertificateOptions,

@@ -54,11 +54,11 @@ const makeRoom = (): MessageRoom => new MessageRoom(roomWithin(memoryLimit()))
 
 const mebibyte = 1_048_576
 /** The weight of a replica without a memory limit, as if it had one of 1 GiB. */
-const usualWeight = 1_024
+const defaultWeight = 1_024
 
 /** Members are shared by the memory that replicas have: during an update they may have different limits. */
 const shardingOf = ({ sharding }: Settings): Sharding | undefined =>
-  sharding ? { weight: Math.max(1, Math.round((memoryLimit() ?? usualWeight * mebibyte) / mebibyte)) } : undefined
+  sharding ? { weight: Math.max(1, Math.round((memoryLimit() ?? defaultWeight * mebibyte) / mebibyte)) } : undefined
 
 /** Agents as pods of this cluster, which speak TLS if the settings say so. */
 const agentsOf = ({ agents, agentTls, namespace }: Settings, api: KubeApi, room: MessageRoom): Agents["Service"] =>
@@ -143,7 +143,7 @@ const serve = (
         fleet: settings.fleet,
         configuration: yield* configurationOf(settings, connector.own.api),
         bounds: settings.bounds,
-        longestSessionSecs: settings.longestSessionSecs,
+        maxSessionSecs: settings.maxSessionSecs,
         podlessMillis: settings.podlessMillis,
         isMember: settings.isMember,
         requirePrimary: settings.requirePrimary,

@@ -1,5 +1,5 @@
 /**
- * The tracing of an operator's process: an exporter by its settings, and what is told of spans that nobody gets. The
+ * The tracing of an operator's process: an exporter by its settings, and what is said of spans that are dropped. The
  * exporter is loaded only where traces are on.
  *
  * Not here: which spans there are (app/kernel/tracing.ts).

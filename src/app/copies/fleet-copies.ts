@@ -66,7 +66,7 @@ interface Known {
   /** The Kubernetes user whose copy it is. */
   readonly user: string
   shown: CopyTarget
-  /** When the default cluster last told of it, epoch ms. */
+  /** When the default cluster last reported it, epoch ms. */
   seenAt: number
   /** Since when the default's copy is ready, epoch ms. */
   readySince: number | undefined
@@ -268,7 +268,7 @@ const lookAtAll = (state: State): Effect.Effect<ReadonlyArray<Judged>, ApiError>
     return found.copies.map((ordered) => judged(state, found, ordered, now))
   })
 
-/** Forgets copies whose default cluster is away for long. They are learnt anew from it when it is back. */
+/** Forgets copies whose default cluster is away for long. They are learnt again from it when it is back. */
 const forgetUnseen = (state: State): Effect.Effect<void> =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     for (const [key, { seenAt }] of state.known) if (now >= seenAt + forgetAfter) state.known.delete(key)
@@ -338,7 +338,7 @@ const sessionTarget = (begun: CopyConnect["begun"], name: string, container?: st
   return its !== undefined && (its === pod || its.startsWith(`${pod}.container.`)) ? its : podTarget(name, container)
 }
 
-/** The target that was copied; nothing if it is not known. */
+/** The target that was copied; `undefined` if it is not known. */
 const copiedOf = (copy: CopyTarget | undefined): Target | undefined =>
   Result.getOrUndefined(parseTargetJson(copy?.spec["target"]))
 

@@ -7,7 +7,7 @@ import { Effect, Option } from "effect"
 import { logWarning } from "../kernel/log.ts"
 import type { Reflector } from "../kernel/reflector.ts"
 
-/** How often the log says that something cannot be read, and how often it is looked for anew. */
+/** How often the log says that something cannot be read, and how often it is looked for again. */
 export const tellEvery = "30 seconds"
 
 /** `what`: the collection, for the log. */

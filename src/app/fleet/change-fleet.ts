@@ -32,7 +32,7 @@ export const changeFleet = (
       const cluster = wanted.get(name)
       if (cluster === undefined) continue
       const isKnown = fleet.clusters.has(name)
-      yield* logInfo(isKnown ? "cluster is connected to anew" : "cluster joins the fleet", { cluster: name })
+      yield* logInfo(isKnown ? "cluster is connected to again" : "cluster joins the fleet", { cluster: name })
       yield* fleet.join(cluster)
     }
   })

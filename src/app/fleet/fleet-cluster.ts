@@ -30,7 +30,7 @@ export interface FleetCluster {
   /** Since when the children cannot be read, epoch ms, if so. */
   readonly unreadableSince: () => number | undefined
   readonly health: () => LastCheck | undefined
-  /** The features of branches that its operator has told of last; nothing: it has not answered yet. */
+  /** The features of branches that its operator reported last; `undefined` if it has not answered yet. */
   readonly branchFeatures: () => ReadonlyArray<Feature> | undefined
   readonly reach: () => ClusterReach
   /** Since when the cluster is connecting, connected or lost, epoch ms. */

@@ -63,7 +63,7 @@ export interface ChangingFleet extends Fleet {
 
 /** Events for the users of the fleet; the first comes after {@link makeFleet} has returned. */
 export interface FleetEvents extends ConnectionEvents {
-  /** A cluster is in the fleet now, or is connected to anew. The first event of the connection. */
+  /** A cluster is in the fleet now, or is connected to again. The first event of the connection. */
   readonly joined: (cluster: FleetCluster) => void
   /** A cluster is not in the fleet any more. The last event of the cluster. */
   readonly left: (cluster: ClusterName) => void
@@ -92,7 +92,7 @@ interface Joined {
 }
 
 /** How many members are connected to at once: a replica that starts with many would else wait for all handshakes. */
-const mostConnecting = 64
+const maxConnecting = 64
 
 /** How many clusters that have left refused are remembered. */
 const rememberedRefusals = 1_000
@@ -136,7 +136,7 @@ const startConnection = (fleet: FleetState, connection: ClusterConnection): Effe
         connection,
         connector: options.connectorFor?.(cluster.name) ?? fleet.connector,
         makeCredentials: fleet.makeCredentials,
-        // Read anew each time, as the way to authenticate may change.
+        // Read again each time, as the way to authenticate may change.
         member: () => connection.cluster.member ?? member,
         namespace,
         ...names,
@@ -285,7 +285,7 @@ export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, n
       makeCredentials: yield* CredentialMaker,
       scope,
       credentials: makeCredentialWatch({ api: connector.own.api, namespace, scope }),
-      places: Semaphore.makeUnsafe(mostConnecting),
+      places: Semaphore.makeUnsafe(maxConnecting),
       renewalTurn: yield* makeRenewalTurns,
       judgeIdentity: makeIdentityPins({ api: connector.own.api, namespace, sha256Hex }),
       joined: new Map(),

@@ -59,7 +59,7 @@ export const followConfiguration = (
       Effect.sync(() => source.listen(() => Queue.offerUnsafe(changes, undefined))),
       (stop) => Effect.sync(stop)
     )
-    // At once, too: the leader before this one may not have told of the refusal.
+    // At once, too: the leader before this one may not have reported the refusal.
     yield* Effect.forkScoped(
       Effect.andThen(step, () => Effect.forever(Effect.andThen(Queue.take(changes), () => step)))
     )

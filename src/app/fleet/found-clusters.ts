@@ -32,7 +32,7 @@ export interface ProvidedClusters {
   readonly listen: (changed: () => void) => () => void
 }
 
-/** Text under a Secret's key; nothing if it has none. */
+/** Text under a Secret's key; `undefined` if it has none. */
 export const textUnder = (secret: KubeObject, key: string): string => {
   const found = asString(at(secret, "data", key))
   return found === undefined ? "" : Buffer.from(found, "base64").toString("utf8")

@@ -1,6 +1,6 @@
 /**
  * Keeps the identity of each member in a ConfigMap beside the operator, so that it outlives processes and terms of
- * leaders. Nobody but people forgets a pin: a cluster that is refused is looked up there anew each time.
+ * leaders. Nobody but people forgets a pin: a cluster that is refused is looked up there again each time.
  *
  * Not here: the decision (domain/fleet/cluster-identity.ts), and when a member is asked (cluster-connection.ts).
  */

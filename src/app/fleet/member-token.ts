@@ -52,7 +52,7 @@ export interface RenewedMember {
   readonly access: MemberAccess
 }
 
-/** Asks a cluster for a token of an account. Nothing: the answer holds none. */
+/** Asks a cluster for a token of an account. `undefined` if the answer holds none. */
 export const requestToken = (
   api: KubeApi,
   account: ServiceAccount,

@@ -19,7 +19,7 @@ import type { CredentialCluster, MakeCredentials, NewCredentials } from "../../p
 import type { RunPlugin } from "../../ports/exec-plugin.ts"
 
 /** So many plugins run at once. */
-const mostRunning = 8
+const maxRunning = 8
 
 export interface Plugins {
   readonly providers: ReadonlyArray<AccessProvider>
@@ -63,7 +63,7 @@ const askPlugin = (
 export const makePluginCredentials = (
   plugins: Plugins
 ): ((cluster: CredentialCluster & { readonly auth: ExecAuth }) => ReturnType<MakeCredentials>) => {
-  const running = Semaphore.makeUnsafe(mostRunning)
+  const running = Semaphore.makeUnsafe(maxRunning)
   return (cluster) => {
     const { provider: name } = cluster.auth
     const provider = plugins.providers.find((one) => one.name === name)

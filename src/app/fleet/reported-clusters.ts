@@ -82,7 +82,7 @@ export class ReportedClusters {
     this.#clock = clock
   }
 
-  /** Takes a change of a ledger, which may be a report. One that is deleted stands until its owner writes it anew. */
+  /** Takes a change of a ledger, which may be a report. One that is deleted stands until its owner writes it again. */
   readonly heard = ({ data, metadata: { name } }: KubeObject, isDeleted: boolean): void => {
     if (!isReport(name) || isDeleted) return
     const before = this.#known.get(name) ?? nothingKnown

@@ -25,9 +25,9 @@ import { logWarning } from "./log.ts"
 import { readCached } from "./read-cached.ts"
 
 /** How many series may wait to be written; further new series are dropped. */
-const mostWaiting = 1_000
+const maxWaiting = 1_000
 /** How many series are remembered, so that a repeated event is counted instead of created again. */
-const mostRemembered = 2_000
+const maxRemembered = 2_000
 /** Pause after a failed write, in ms, unless the server asks for more. */
 const afterFailure = 2_000
 /** How long an orderly stop waits for Events that are not written yet, in ms. */
@@ -183,7 +183,7 @@ const writeAll = (state: RecorderState): Effect.Effect<void> =>
 
 const forgetOldest = ({ known }: RecorderState): void => {
   for (const [key, series] of known) {
-    if (known.size <= mostRemembered) return
+    if (known.size <= maxRemembered) return
     if (!isWaiting(series)) known.delete(key)
   }
 }
@@ -197,7 +197,7 @@ const recordIn =
     const about = { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid, ...place }
     const key = seriesKey(about, event)
     const before = known.get(key)
-    if (state.isStopping || (before === undefined && countWaiting(state) >= mostWaiting)) return
+    if (state.isStopping || (before === undefined && countWaiting(state) >= maxWaiting)) return
     const now = clock.currentTimeMillisUnsafe()
     known.delete(key)
     known.set(key, occurred(before, { name: eventName(name, now, state.index++), about, event }, now))

@@ -70,7 +70,7 @@ export interface PlannedTurns<T, Known, Observation, Action extends { readonly _
 
 export interface PlannedController<T> extends Controller {
   readonly cache: Reflector
-  /** The object as cached; nothing if there is none, or if it cannot be read. */
+  /** The object as cached; `undefined` if there is none, or if it cannot be read. */
   readonly view: (key: string) => T | undefined
 }
 

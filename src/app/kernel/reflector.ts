@@ -20,7 +20,7 @@ import { hearWatch } from "./watch-lags.ts"
 
 /** Bounds of the pause before a failed list or watch is tried again, in ms. */
 const firstPause = 250
-const longestPause = 5_000
+const maxPause = 5_000
 /** Watches that may fail in a row, with a list in between, until the collection counts as one that cannot be read. */
 const maxWatchFailures = 5
 
@@ -36,7 +36,7 @@ export interface Reflector {
   readonly awaitSynced: Effect.Effect<void>
   /** The reason why the cluster cannot be read at the moment, if so. */
   readonly problem: () => KubeError | undefined
-  /** Reads one object anew, for a caller who has just learnt of a change: a watch may be open and yet lose changes. */
+  /** Reads one object again, for a caller who has just learnt of a change: a watch may be open and yet lose changes. */
   readonly reread: (name: string, namespace?: string) => Effect.Effect<void>
   /** Takes the answer to one's own write, so that the next write is decided from it and not from the version before. */
   readonly wrote: (answer: KubeObject) => void
@@ -62,7 +62,7 @@ type Changed = (object: KubeObject, deleted: boolean, before: KubeObject | undef
 /** A collection whose kind says what is kept of its objects. */
 type WatchedRef = Omit<WatchedResource<unknown>, "schema" | "kind">
 
-/** The counters of watches that begin anew, by cause; shown from the start. */
+/** The counters of watches that begin again, by cause; shown from the start. */
 const restartCounters = ({ plural }: WatchedRef) =>
   Effect.gen(function* () {
     const of = (cause: string) => counter("braid_watch_restarts_total", { resource: plural, cause })
@@ -208,7 +208,7 @@ const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void
     if (!isOfWatch || state.watchFailures > maxWatchFailures) yield* state.health.failed(error)
     const jitter = yield* Random.nextBetween(0.8, 1.2)
     yield* Queue.clear(state.wake)
-    const pause = Math.min(longestPause, firstPause * 2 ** Math.min(state.failures++, 20)) * jitter
+    const pause = Math.min(maxPause, firstPause * 2 ** Math.min(state.failures++, 20)) * jitter
     if (error.retryAfterMs !== undefined) yield* Effect.sleep(error.retryAfterMs)
     yield* Effect.raceFirst(Effect.sleep(pause), Queue.take(state.wake))
   })

@@ -7,7 +7,7 @@ import { Clock, Context, Effect } from "effect"
 import { isWholeAllowance, type LineAllowance, takeLine } from "../../domain/line-allowance.ts"
 
 /** Kinds that are remembered at once; further kinds share one allowance. */
-const mostKinds = 1_000
+const maxKinds = 1_000
 /** How long lines are counted before their sum is written, in ms. */
 const sumEvery = 1_000
 
@@ -47,8 +47,8 @@ export class RepeatedLines {
     })
 
   #known(kind: string, now: number): Kind {
-    if (!this.#kinds.has(kind) && this.#kinds.size >= mostKinds) this.#forget(now)
-    const name = this.#kinds.has(kind) || this.#kinds.size < mostKinds ? kind : ""
+    if (!this.#kinds.has(kind) && this.#kinds.size >= maxKinds) this.#forget(now)
+    const name = this.#kinds.has(kind) || this.#kinds.size < maxKinds ? kind : ""
     const known = this.#kinds.get(name) ?? { allowance: undefined, left: 0 }
     this.#kinds.set(name, known)
     return known

@@ -8,9 +8,9 @@ import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 
 /** How long a call is repeated, in ms. One failed call must not refuse a client; a refusal comes within 10 s. */
 const retryFor = 8_000
-/** Pause between two tries, in ms, before jitter; it doubles up to `longestPause`. */
+/** Pause between two tries, in ms, before jitter; it doubles up to `maxPause`. */
 const firstPause = 250
-const longestPause = 2_000
+const maxPause = 2_000
 
 /**
  * Repeats an attempt while its failures may pass by themselves, for 8 s or `forMs`, and never sooner than a server asks
@@ -25,7 +25,7 @@ export const retrying = <A, E extends { readonly message: string; readonly retry
   // check the time before a pause, where here the pause itself must end in time.
   Effect.gen(function* () {
     const until = (yield* Clock.currentTimeMillis) + forMs
-    for (let pause = firstPause; ; pause = Math.min(longestPause, 2 * pause)) {
+    for (let pause = firstPause; ; pause = Math.min(maxPause, 2 * pause)) {
       const result = yield* Effect.result(attempt)
       if (Result.isSuccess(result)) return result.success
       const error = result.failure

@@ -22,7 +22,7 @@ const patience = 30_000
 export interface StoppedLedger {
   /** Whether the session was stopped lately, through this process or an earlier one. */
   readonly has: (session: string) => Effect.Effect<boolean, KubeError>
-  /** Remembers sessions. It comes before their deletion, so that no moment is left in which they could begin anew. */
+  /** Remembers sessions. It comes before their deletion, so that no moment is left in which they could begin again. */
   readonly record: (sessions: ReadonlyArray<string>) => Effect.Effect<void, KubeError>
 }
 

@@ -25,7 +25,7 @@ import { within } from "../kernel/within.ts"
 /** The Lease by which the operators of a cluster elect their leader. */
 export const leaseName = "mirrord-operator"
 /** The least time for an attempt to renew, in ms. */
-const shortestAttempt = 1_000
+const minAttempt = 1_000
 /** How long the release of the Lease may take when the process ends. */
 const releaseLimit = Duration.seconds(3)
 
@@ -118,7 +118,7 @@ const write = (state: ElectorState, step: Write): Effect.Effect<number, KubeErro
   })
 
 /** Half the deadline, so that a request that hangs leaves time for another request. */
-const longestAttempt = ({ options: { times } }: ElectorState): number => times.renewDeadline / 2
+const maxAttempt = ({ options: { times } }: ElectorState): number => times.renewDeadline / 2
 
 const inTime = <A>(
   state: ElectorState,
@@ -184,7 +184,7 @@ const standBy = (state: ElectorState): Effect.Effect<LeaseTerm> =>
     const news = new LogOnce()
     for (;;) {
       yield* released.close
-      const attempt = yield* inTime(state, acquire(state), longestAttempt(state))
+      const attempt = yield* inTime(state, acquire(state), maxAttempt(state))
       const acquired = acquiredTerm(state, attempt)
       if (acquired !== undefined) return acquired
       const why = whyNot(attempt)
@@ -200,7 +200,7 @@ const whyNot = (attempt: Result.Result<Attempt, KubeError>): string => {
   return `${attempt.success._tag === "Led" ? attempt.success.by : "another replica"} leads`
 }
 
-/** Reads the Lease anew before it decides, because somebody wrote to it or deleted it. */
+/** Reads the Lease again before it decides, because somebody wrote to it or deleted it. */
 const renewAfterAll = (state: ElectorState, term: LeaseTerm): Effect.Effect<Renewal, KubeError> =>
   Effect.flatMap(readLease(state), (): Effect.Effect<Renewal, KubeError> => {
     const step = decide(state, term)
@@ -236,7 +236,7 @@ const renewPause = ({ options: { times } }: ElectorState, term: LeaseTerm, failu
 
 /** How long an attempt to renew may take, if no other leader can be elected for `certainFor` ms. */
 const renewLimit = (state: ElectorState, certainFor: number): number =>
-  certainFor > 0 ? Math.max(shortestAttempt, Math.min(longestAttempt(state), certainFor)) : longestAttempt(state)
+  certainFor > 0 ? Math.max(minAttempt, Math.min(maxAttempt(state), certainFor)) : maxAttempt(state)
 
 /** Renews until somebody else leads, or until nobody can know who leads. Returns the reason. */
 const renew = (state: ElectorState, term: LeaseTerm): Effect.Effect<string> =>
@@ -333,7 +333,7 @@ export const holdLease = <R>(
 ): Effect.Effect<LeaseEnd, never, Exclude<R, Scope.Scope>> =>
   Effect.gen(function* () {
     const state = yield* makeState(options, observed)
-    const attempt = yield* inTime(state, acquire(state), longestAttempt(state))
+    const attempt = yield* inTime(state, acquire(state), maxAttempt(state))
     const acquired = acquiredTerm(state, attempt)
     if (acquired === undefined) return { wasHeld: false, why: whyNot(attempt) }
     return { wasHeld: true, why: yield* leadFor(state, acquired, hold(acquired)) }

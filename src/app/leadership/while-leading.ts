@@ -1,8 +1,8 @@
 /**
  * The world as a leader may change it: every write, link and dial checks at its moment whether the term still lasts. A
  * process that was suspended past its term and wakes up sends nothing. Without a waiting user the refusal comes at
- * once, and the caller decides anew. A call that a user waits for waits for a late renewal first. Renewals are late now
- * and then on a slow machine, and a refusal would end the user's session.
+ * once, and the caller decides again. A call that a user waits for waits for a late renewal first. Renewals are late
+ * now and then on a slow machine, and a refusal would end the user's session.
  */
 
 import { Context, Effect } from "effect"

@@ -14,8 +14,8 @@ import { showKnownCounters } from "./known-counters.ts"
 import { measureProcess } from "./process-samples.ts"
 
 /** Most scrapers at once; one more is closed without a word. */
-const mostScrapers = 20
-const usualPatience = 5_000
+const maxScrapers = 20
+const defaultPatience = 5_000
 
 export class MetricsError extends Data.TaggedError("MetricsError")<{ readonly detail: string }> {
   override get message(): string {
@@ -56,14 +56,14 @@ export const serveMetrics = (
     const scope = yield* Effect.scope
     const app = yield* HttpRouter.toHttpEffect(route)
     const handler = yield* NodeHttpServer.makeHandler(app, { scope })
-    const { patience = usualPatience } = options
+    const { patience = defaultPatience } = options
     const server = http.createServer(
       { requestTimeout: patience, headersTimeout: patience, connectionsCheckingInterval: patience / 5 },
       handler
     )
     // Ends connections that nothing comes from and nothing goes to: a scraper that does not read holds its place.
     server.timeout = patience
-    server.maxConnections = mostScrapers
+    server.maxConnections = maxScrapers
     yield* Effect.acquireRelease(
       Effect.mapError(
         listenAtOneOf(server, options, options.fallback),

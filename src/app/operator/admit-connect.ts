@@ -174,7 +174,7 @@ const wasStopped = Effect.fnUntraced(function* (reception: Reception, attempt: U
 
 /**
  * Counts a user's connection within the bounds. An id that belongs to no session begins one, unless its session was
- * stopped: that one stays stopped.
+ * stopped: the stopped session stays so.
  */
 const counted = Effect.fnUntraced(function* (reception: Reception, attempt: UserAttempt) {
   const { names, quota, users, wall } = reception

@@ -10,14 +10,14 @@ import { logWarning } from "../kernel/log.ts"
 import { CurrentRepeatedLines } from "../kernel/repeated-lines.ts"
 
 /** The most pairs that are remembered; beyond, those that were told first are forgotten. */
-const mostPairs = 10_000
+const maxPairs = 10_000
 /** Longest name in a line, UTF-16 code units. */
-const longestName = 300
+const maxName = 300
 
-const name = (text: string): string => oneLine(text, longestName)
+const name = (text: string): string => oneLine(text, maxName)
 
 export class NameMismatches {
-  /** Pairs of a session and a Kubernetes user that the log was told of, the oldest first. */
+  /** Pairs of a session and a Kubernetes user that the log has named, the oldest first. */
   readonly #told = new Set<string>()
 
   /** Compares the owner of a session with the user who connects to it, whose certificate has been verified. */
@@ -27,7 +27,7 @@ export class NameMismatches {
     if (this.#told.has(pair)) return Effect.void
     this.#told.add(pair)
     const [oldest] = this.#told
-    if (this.#told.size > mostPairs && oldest !== undefined) this.#told.delete(oldest)
+    if (this.#told.size > maxPairs && oldest !== undefined) this.#told.delete(oldest)
     const line = logWarning("another Kubernetes user comes with the certificate of a session", {
       session: name(session),
       owner: name(owner.k8sUsername),

@@ -71,9 +71,9 @@ export interface OperatorOptions {
   /** The owners of the clusters, if they are shared among replicas. */
   readonly owners?: ClusterOwners | undefined
   readonly bounds: SessionBounds
-  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
-  readonly longestSessionSecs?: number | undefined
-  /** How long the target of a session may be without pods, ms; nothing: for ever. */
+  /** The longest time of a session, in seconds; `undefined` if there is no bound. */
+  readonly maxSessionSecs?: number | undefined
+  /** How long the target of a session may be without pods, ms; `undefined` if for ever. */
   readonly podlessMillis?: number | undefined
   /** Whether primaries may use this cluster, by the chart's values; not unless given. */
   readonly isMember?: boolean
@@ -86,7 +86,7 @@ export interface OperatorOptions {
   readonly addsSessionKey?: boolean
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
-  /** The engines whose databases have branches in this cluster; nothing: none. */
+  /** The engines whose databases have branches in this cluster; `undefined` if none. */
   readonly branchSettings?: BranchSettings | undefined
   /** Whether the statistics go on after a restart and under another leader. */
   readonly keepsUsers?: boolean
@@ -141,7 +141,7 @@ const makeGround = Effect.fnUntraced(function* (options: OperatorOptions, { fing
       notifier,
       ends: new SessionEnds(),
       interceptions: yield* makeInterceptions,
-      longestSessionSecs: options.longestSessionSecs,
+      maxSessionSecs: options.maxSessionSecs,
       podlessMillis: options.podlessMillis,
       requirePrimary: options.requirePrimary ?? false,
       addsSessionKey: options.addsSessionKey ?? false

@@ -59,8 +59,8 @@ export interface Settings {
   readonly search: ClusterSearch
   readonly requestBounds: RequestBounds
   readonly bounds: SessionBounds
-  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
-  readonly longestSessionSecs: number | undefined
+  /** The longest time of a session, in seconds; `undefined` if there is no bound. */
+  readonly maxSessionSecs: number | undefined
   /** How long the target of a session may be without pods, ms. */
   readonly podlessMillis: number
   /** Whether primaries may use this cluster. */
@@ -82,9 +82,9 @@ export interface Settings {
   /** How this process takes part in the election of the leader; missing if it does not know its pod. */
   readonly candidacy: Candidacy | undefined
   readonly jsonLog: boolean
-  /** Where metrics are served; nothing: nowhere. */
+  /** Where metrics are served; `undefined` if nowhere. */
   readonly metrics: MetricsAddress | undefined
-  /** Where traces go; nothing: traces are off. */
+  /** Where traces go; `undefined` if traces are off. */
   readonly tracing: TracingSettings | undefined
 }
 
@@ -93,7 +93,7 @@ const splitAddress = (address: string): ListenAddress => {
   return { host: address.slice(0, at).replace(/^\[|\]$/g, ""), port: Number(address.slice(at + 1)) }
 }
 
-const usualAgentImage = "ghcr.io/metalbear-co/mirrord:3.250.0"
+const defaultAgentImage = "ghcr.io/metalbear-co/mirrord:3.250.0"
 /** The settings that concern how a primary looks for clusters. */
 export type SearchSettings = Pick<
   SettingValues,
@@ -119,7 +119,7 @@ export const searchWithin = (
 /** The settings of agents: of the environment, else of their file, else the usual. */
 const agentSettings = (env: SettingValues, file: AgentConfiguration): AgentSettings => ({
   ...file,
-  image: env.agentImage ?? file.image ?? usualAgentImage,
+  image: env.agentImage ?? file.image ?? defaultAgentImage,
   imagePullPolicy: env.agentPullPolicy ?? file.imagePullPolicy ?? "IfNotPresent",
   imagePullSecrets: env.agentPullSecrets ?? file.imagePullSecrets ?? [],
   namespace: env.agentNamespace ?? file.namespace ?? env.namespace,
@@ -264,7 +264,7 @@ export const readSettings = (
     const fleetPaths = fleetPathsOf(env)
     const fleet =
       fleetPaths === undefined ? undefined : parseFleetConfiguration(yield* readFleetFiles(fleetPaths), sha256Hex)
-    const file = parseAgentConfiguration(yield* readDocument(env.agentFile), usualAgentImage)
+    const file = parseAgentConfiguration(yield* readDocument(env.agentFile), defaultAgentImage)
     const access = parseAccessProviders(yield* readDocument(env.accessProvidersFile))
     const together = [...mistakesTogether(env), ...mistakesOf(access)]
     const tracing = readTracing(yield* tracingEnvironment)
@@ -298,7 +298,7 @@ export const readSettings = (
       requestBounds: { requestsPerUser: env.requestsPerUser, connections: env.connections },
       bounds: boundsOf(env),
       podlessMillis: env.podless,
-      longestSessionSecs: env.longestSession,
+      maxSessionSecs: env.maxSession,
       protectedNamespaces: protectedNamespaces({
         operator: env.namespace,
         agents: agents.namespace,

@@ -15,7 +15,7 @@ import { logWarning } from "../kernel/log.ts"
 import type { SessionEnds } from "../sessions/session-ends.ts"
 
 /** Most sessions of other clusters that are stopped side by side. */
-const mostAtOnce = 100
+const maxAtOnce = 100
 
 /** The sessions, and the audit of their ends. */
 export interface Stopping {
@@ -30,7 +30,7 @@ interface Stop {
   readonly cause: "Stopped" | "AllStopped" | "InactiveStopped"
 }
 
-/** Remembers sessions before they are deleted: they must not begin anew when their clients come back. */
+/** Remembers sessions before they are deleted: they must not begin again when their clients come back. */
 const remember = ({ stopped }: ServedSessions, names: ReadonlyArray<string>): Effect.Effect<void, ApiError> =>
   Effect.mapError(stopped.record(names), ({ message }) =>
     internalError(`Nothing was stopped, because it cannot be remembered which sessions are to stay so: ${message}.`)
@@ -150,7 +150,7 @@ export const stopSessions = Effect.fnUntraced(function* (
   const distant = which === "All" ? stopping.sessions.distant().filter(isAsked) : []
   // Side by side: a cluster that does not answer holds up no other.
   const stopped = yield* Effect.forEach(distant, (session) => isStopped(stopping, session, { by, cause }), {
-    concurrency: mostAtOnce
+    concurrency: maxAtOnce
   })
   return count + stopped.filter(Boolean).length
 })

@@ -62,8 +62,8 @@ const withTracesPath = (url: URL): string => {
 }
 
 /**
- * Where traces go; nothing: nowhere. Only the common address gets the signal's path (OTLP exporter specification), and
- * the published chart's where it has none.
+ * Where traces go; `undefined` if nowhere. Only the common address gets the signal's path (OTLP exporter
+ * specification), and the published chart's where it has none.
  */
 const readEndpoint = ({ endpoint, publishedEndpoint, tracesEndpoint }: Environment) => {
   const read = {

@@ -7,7 +7,7 @@
 import { type ActiveUsers, activeUsers, monthOfUsers } from "../../domain/commands/overview/active-users.ts"
 
 /** The most users that are remembered; beyond, those who were seen longest ago are forgotten. */
-const mostUsers = 10_000
+const maxUsers = 10_000
 
 export class UserSightings {
   /** When each user was last seen, epoch ms, by the user's hash, before `recall` by id; the latest come last. */
@@ -44,7 +44,7 @@ export class UserSightings {
 
   #forget(now: number): void {
     for (const [oldest, at] of this.#lastSeen) {
-      if (this.#lastSeen.size <= mostUsers && now - at < monthOfUsers) break
+      if (this.#lastSeen.size <= maxUsers && now - at < monthOfUsers) break
       this.#lastSeen.delete(oldest)
     }
   }

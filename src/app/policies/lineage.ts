@@ -22,7 +22,7 @@ import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
 type Reading<A> = Effect.Effect<A, KubeError | UnreadableResource>
 
 /** How far owners are followed; a pod of a deployment has two. */
-const mostOwners = 6
+const maxOwners = 6
 
 /** The name of an object that may be an owner. */
 interface Named {
@@ -131,7 +131,7 @@ const withOwners = (lookUp: LookUp, objects: ReadonlyArray<Found>): Reading<Read
     let level = objects
     for (let depth = 0; level.length > 0; depth++) {
       for (const object of level) found.set(keyOf(object), object)
-      const owners = depth < mostOwners ? level.flatMap((object) => object.owners) : []
+      const owners = depth < maxOwners ? level.flatMap((object) => object.owners) : []
       const missing = new Map(owners.map((owner) => [keyOf(owner), owner]))
       for (const key of found.keys()) missing.delete(key)
       level = yield* Effect.forEach([...missing.values()], (owner) => findObject(lookUp, owner))

@@ -168,7 +168,7 @@ const limitsOf = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<He
   return { policies, outdated: outdated(asked, all, seen), atPod: (pod) => policiesAt(asked, policies, pod) }
 })
 
-/** A copy that is to be made, as its session will be. Only that one has a profile. */
+/** A copy that is to be made, as its session will be. Only a session has a profile. */
 const ofCopy = ({ namespace, scaleDown, target }: WantedCopy): LimitedSession => ({
   namespace,
   target,

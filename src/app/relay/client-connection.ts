@@ -45,7 +45,7 @@ export interface MemberNews {
 /** The limits that a connection is held to. */
 interface ConnectionLimits {
   readonly policies: SessionPolicies
-  /** Completes when other limits hold. The client's socket is closed then, and it connects anew. */
+  /** Completes when other limits hold. The client's socket is closed then, and it connects again. */
   readonly outdated: Effect.Effect<{ readonly reason: string }>
 }
 

@@ -20,8 +20,8 @@ import {
 import { countHolding } from "../kernel/holdings.ts"
 
 /** Most streams of one user, and of all. */
-const mostOfUser = 10
-const mostOfAll = 200
+const maxOfUser = 10
+const maxOfAll = 200
 /** After so long without an event a comment shows to both sides that the other one is there. */
 const keepAliveEvery = "15 seconds"
 
@@ -60,7 +60,7 @@ const news = (watcher: Watcher, isOver: () => boolean): Effect.Effect<void> =>
     })
   })
 
-/** The next piece of a stream; nothing: the stream is over. */
+/** The next piece of a stream; `undefined` if the stream is over. */
 const next = (watcher: Watcher, isOver: () => boolean): Effect.Effect<string | undefined> =>
   Effect.gen(function* () {
     const came = yield* Effect.timeoutOption(news(watcher, isOver), keepAliveEvery)
@@ -75,9 +75,9 @@ const next = (watcher: Watcher, isOver: () => boolean): Effect.Effect<string | u
 
 const boundProblem = (watchers: ReadonlySet<Watcher>, user: string): string | undefined => {
   const own = [...watchers].filter((watcher) => watcher.user === user).length
-  if (own >= mostOfUser)
+  if (own >= maxOfUser)
     return `User ${user} has ${own} streams of events open, and no more are allowed; end one of them.`
-  return watchers.size < mostOfAll
+  return watchers.size < maxOfAll
     ? undefined
     : `There are ${watchers.size} streams of events, and no more are allowed; try again when one of them has ended.`
 }

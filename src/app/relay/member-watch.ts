@@ -62,7 +62,7 @@ const takeNews = (connection: ClientConnection, news: MemberNews, known: KnownMe
   const { channels, isOver, options, run } = connection
   const { defaultMember } = options.router
   const current = new Set(now())
-  // Without its default member a connection cannot go on: it ends by itself, or the session is being prepared anew.
+  // Without its default member a connection cannot go on: it ends by itself, or the session is being prepared again.
   if (isOver || !current.has(defaultMember)) return
   const left = [...known.members].filter((member) => !current.has(member))
   const ready = [...current].filter((member) => {

@@ -31,12 +31,12 @@ const releaseAt = 1024 * 1024
 /** Queued bytes towards a client above which the client is not read any more: what is answered here, it must take. */
 const stopAt = 2 * brakeAt
 /** How long a member other than the default may hold up the client before it is disconnected, in ms. */
-const longestBrake = 10_000
-/** Pause before a lost member is dialled again, in ms; it doubles up to `longestRedial`. */
+const maxBrake = 10_000
+/** Pause before a lost member is dialled again, in ms; it doubles up to `maxRedial`. */
 const firstRedial = 1_000
-const longestRedial = 15_000
-/** Most refusals that the user is told of while a member is dialled again and again: a member may vary its words. */
-const mostRefusals = 3
+const maxRedial = 15_000
+/** Most refusals that the user gets while a member is dialled again and again: a member may vary its words. */
+const maxRefusals = 3
 /** How long one dial may take, in ms. */
 const dialTimeout = 30_000
 
@@ -156,7 +156,7 @@ const brakeFor = (connection: ClientConnection, member: MemberName, channel: Fra
   const giveUp = (): void => {
     if (fullMembers.has(member)) lose(connection, member, channel, "it did not take what was sent to it")
   }
-  run(`brake ${member}`, later(longestBrake, giveUp))
+  run(`brake ${member}`, later(maxBrake, giveUp))
 }
 
 /** Resumes the client when the last full member takes messages again. */
@@ -324,7 +324,7 @@ export const detach = (connection: ClientConnection, member: MemberName): void =
 
 /** Pauses between dials; the first dial came after a pause of `after` ms. */
 const redialPauses = (after: number): Schedule.Schedule<unknown> =>
-  Schedule.min([Schedule.exponential(Math.max(firstRedial, after * 2)), Schedule.spaced(longestRedial)])
+  Schedule.min([Schedule.exponential(Math.max(firstRedial, after * 2)), Schedule.spaced(maxRedial)])
 
 /**
  * Dials a member until it is connected. Replaces a dial of the member that is under way. The user is told once of each
@@ -334,7 +334,7 @@ export const redial = (connection: ClientConnection, member: MemberName, after =
   if (connection.isOver) return
   // At its start the connection has warned of what it knew then.
   const told = new Set(connection.options.warnings)
-  const most = told.size + mostRefusals
+  const most = told.size + maxRefusals
   const tell = ({ refusal }: DialFailure): void => {
     if (refusal === undefined || told.has(refusal) || told.size >= most) return
     told.add(refusal)

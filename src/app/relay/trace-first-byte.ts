@@ -8,7 +8,7 @@ import { type MessageFilter, pass } from "../../domain/protocol/message-filter.t
 import { CurrentTracing, traced } from "../kernel/tracing.ts"
 
 /** A client that got nothing for so long, in ms, will be heard of otherwise; no span lasts as long as a session. */
-const longestWait = 60_000
+const maxWait = 60_000
 
 /**
  * Traces the first bytes to a client of a session in the background, until the scope ends. The filter hears them;
@@ -23,7 +23,7 @@ export const traceFirstByte = (
     if (tracing === undefined || within === undefined) return undefined
     const first = Deferred.makeUnsafe<void>()
     const wait = traced({ name: "first byte", within, attributes: { "braid.session": session } })(Deferred.await(first))
-    yield* Effect.forkScoped(Effect.timeoutOption(wait, longestWait))
+    yield* Effect.forkScoped(Effect.timeoutOption(wait, maxWait))
     return {
       toClient: {
         rows: "every",

@@ -17,7 +17,7 @@ type AnyEnd = Extract<SessionAct, { readonly act: "ended" }>
 /**
  * How many ends are remembered. The watch shows an end within moments of its deletion, so older entries are not needed.
  */
-const mostRemembered = 10_000
+const maxRemembered = 10_000
 
 /** The end of one object, as far as it is known. */
 interface End {
@@ -96,7 +96,7 @@ export class SessionEnds {
     }
     this.#ends.set(uid, fresh)
     const [oldest] = this.#ends.keys()
-    if (this.#ends.size > mostRemembered && oldest !== undefined) this.#ends.delete(oldest)
+    if (this.#ends.size > maxRemembered && oldest !== undefined) this.#ends.delete(oldest)
     return fresh
   }
 }

@@ -15,7 +15,7 @@ export class SessionGround extends Context.Service<
     readonly ends: SessionEnds
     readonly interceptions: Interceptions
     /** The longest time of a session, in seconds; `undefined`: as long as it has a client. */
-    readonly longestSessionSecs: number | undefined
+    readonly maxSessionSecs: number | undefined
     /** How long the target of a session may be without pods, ms; `undefined`: for ever. */
     readonly podlessMillis: number | undefined
     /** Whether a primary must say which cluster it is. */

@@ -61,8 +61,8 @@ export class SessionSightings {
   }
 
   /**
-   * When the heartbeat `value` was first seen, epoch ms; nothing if there is none. A session's first heartbeat may be
-   * older than this process: its own time counts, but never a time later than now.
+   * When the heartbeat `value` was first seen, epoch ms; `undefined` if there is none. A session's first heartbeat may
+   * be older than this process: its own time counts, but never a time later than now.
    */
   heartbeatSeen(session: string, value: string | null | undefined, now: number): number | undefined {
     if (value === undefined || value === null) return undefined

@@ -110,11 +110,11 @@ const podSecurityOf = (value: unknown): JsonObject | undefined =>
       })
     : undefined
 
-const read = (file: JsonObject, usualImage: string): AgentConfiguration => {
+const read = (file: JsonObject, defaultImage: string): AgentConfiguration => {
   const disabled = asStrings(file["disabled_capabilities"])
   const { resources, tolerations } = file
   return {
-    image: imageOf(file["image"], usualImage),
+    image: imageOf(file["image"], defaultImage),
     imagePullPolicy: textOf(file["image_pull_policy"]),
     imagePullSecrets: Array.isArray(file["image_pull_secrets"])
       ? asObjects(file["image_pull_secrets"]).map(({ name }) => String(name))
@@ -144,7 +144,7 @@ const read = (file: JsonObject, usualImage: string): AgentConfiguration => {
 }
 
 /** Agents without any settings. */
-export const usualAgentConfiguration: AgentConfiguration = read({}, "")
+export const defaultAgentConfiguration: AgentConfiguration = read({}, "")
 
 /**
  * Reads the file. Fails with every value that a field cannot have. Fields that are not in the table are left alone: a
@@ -152,7 +152,7 @@ export const usualAgentConfiguration: AgentConfiguration = read({}, "")
  */
 export const parseAgentConfiguration = (
   document: ConfigurationDocument,
-  usualImage: string
+  defaultImage: string
 ): Result.Result<AgentConfiguration, ReadonlyArray<ConfigurationMistake>> => {
   const mistakes = new MistakeList("agent-config.yaml")
   const value = documentValue(document, mistakes)
@@ -163,7 +163,7 @@ export const parseAgentConfiguration = (
     const found = file[field]
     if (found !== undefined) checkField(shape, found, field, mistakes)
   }
-  return mistakes.mistakes.length > 0 ? Result.fail(mistakes.mistakes) : Result.succeed(read(file, usualImage))
+  return mistakes.mistakes.length > 0 ? Result.fail(mistakes.mistakes) : Result.succeed(read(file, defaultImage))
 }
 
 /** The variables in `OPERATOR_AGENT_EXTRA_ENV`, a JSON object; undefined if the text is none. */

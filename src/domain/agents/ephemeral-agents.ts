@@ -46,7 +46,7 @@ export type EphemeralStep =
   | { readonly _tag: "Refuse"; readonly detail: string }
 
 /** A process that was killed by a signal ends with a greater code. */
-const greatestOwnExitCode = 128
+const maxOwnExitCode = 128
 
 const isLiving = ({ state }: EphemeralAgent): boolean => state._tag !== "Ended"
 
@@ -55,7 +55,7 @@ const numberOf = (base: string, name: string): number => {
   return name.startsWith(`${base}-`) && /^\d{1,9}$/u.test(digits) ? Number(digits) : 0
 }
 
-/** Whether the agent is of this run of the container: a container that is started anew has another base. */
+/** Whether the agent is of this run of the container: a container that is started again has another base. */
 const isOwn = ({ base }: WantedAgent, { name }: EphemeralAgent): boolean => numberOf(base, name) > 0
 
 const stepWith = (wanted: WantedAgent, agent: EphemeralAgent): EphemeralStep => {
@@ -99,7 +99,7 @@ export const ephemeralStep = (wanted: WantedAgent): EphemeralStep => {
   const last = rivals.at(-1)
   const exitCodes = rivals.flatMap(({ state }) => (state._tag === "Ended" ? [state.exitCode] : []))
   // An agent that failed may have ended before it removed what a killed one had left.
-  const wasKilled = exitCodes.slice(exitCodes.lastIndexOf(0) + 1).some((code) => code > greatestOwnExitCode)
+  const wasKilled = exitCodes.slice(exitCodes.lastIndexOf(0) + 1).some((code) => code > maxOwnExitCode)
   const number = agents.reduce((most, { name }) => Math.max(most, numberOf(base, name)), 0) + 1
   return {
     _tag: "Add",

@@ -35,7 +35,7 @@ export const whyNoPod = (events: ReadonlyArray<JsonObject>): string | undefined 
   return refusal === undefined ? undefined : `its pod cannot be made: ${refusal}`
 }
 
-/** How a Job without a pod has ended, a clause; nothing: it has not. */
+/** How a Job without a pod has ended, a clause; `undefined` if it has not. */
 export const howJobEnded = (job: JsonObject | undefined): string | undefined => {
   if (job === undefined || at(job, "metadata", "deletionTimestamp") !== undefined) return "its Job was deleted"
   const failed = asObjects(at(job, "status", "conditions")).find(

@@ -42,7 +42,7 @@ interface UrlParts {
   readonly rest: string
 }
 
-/** The parts of a text that is a URL of the engine; nothing if it is none. */
+/** The parts of a text that is a URL of the engine; `undefined` if it is none. */
 const partsOf = ({ schemes }: AddressForm, text: string): UrlParts | undefined => {
   const [scheme, behind] = cut(text, "://")
   if (!text.includes("://") || !schemes.includes(cut(scheme.toLowerCase(), "+")[0])) return undefined
@@ -80,8 +80,8 @@ const hostOf = (host: string): string | undefined => URL.parse(`branch://${urlHo
 
 const webSchemes = ["http:", "https:"]
 
-/** Whether a URL leads to the server of the branch; `usualPort`: the port where it has none, if that is enough. */
-export const leadsTo = ({ form, host, port }: BranchAddress, url: string, usualPort?: number): boolean => {
+/** Whether a URL leads to the server of the branch; `defaultPort`: the port where it has none, if that is enough. */
+export const leadsTo = ({ form, host, port }: BranchAddress, url: string, defaultPort?: number): boolean => {
   const parsed = URL.parse(plainUrl(url))
   const wanted = hostOf(host)
   if (parsed === null || wanted === undefined || parsed.hostname !== wanted) return false
@@ -89,7 +89,7 @@ export const leadsTo = ({ form, host, port }: BranchAddress, url: string, usualP
   const scheme = parsed.protocol.slice(0, -1)
   const wantedPort = form.portFor === undefined ? port : form.portFor(scheme, parsed.port)
   // Of the web's schemes a URL without a port leads to that of the web.
-  const own = parsed.port === "" && !webSchemes.includes(parsed.protocol) ? usualPort : Number(parsed.port)
+  const own = parsed.port === "" && !webSchemes.includes(parsed.protocol) ? defaultPort : Number(parsed.port)
   return wantedPort !== undefined && own === wantedPort
 }
 
@@ -158,7 +158,7 @@ const tlsKeys = ["encrypt", "requiressl", "ssl", "ssl-mode", "ssl_mode", "sslmod
 /** Values of these keys with which drivers do without TLS where the server has none. */
 const withoutTls = ["0", "allow", "disable", "disabled", "false", "no", "off", "optional", "prefer", "preferred"]
 
-/** The word by which a text insists on TLS, which branches do not have; nothing: it does not. */
+/** The word by which a text insists on TLS, which branches do not have; `undefined` if it does not. */
 export const insistsOnTls = ({ secureSchemes = [], secures }: AddressForm, text: string): string | undefined => {
   const scheme = cut(cut(plainUrl(text).toLowerCase(), "://")[0], "+")[0]
   if (secureSchemes.includes(scheme)) return scheme
@@ -228,7 +228,7 @@ const written = (address: BranchAddress, scheme: string, database: string, query
 
 const awayFrom = /[\s;]|:\/\//u
 
-/** Why a parameter that the branch's URL keeps may lead to another server; nothing: none does. */
+/** Why a parameter that the branch's URL keeps may lead to another server; `undefined` if none does. */
 const strayPiece = (address: BranchAddress, pieces: ReadonlyArray<QueryPiece>): string | undefined => {
   const stray = pieces.find((piece) => isKept(address, piece) && (isPlaceKey(piece.name) || awayFrom.test(piece.text)))
   return stray && `holds a URL whose parameter ${quoted(stray.name)} may lead to another server`

@@ -20,13 +20,13 @@ export interface BranchCredentials {
   readonly id: string
   /** By variable, which is also the key in the Secret. */
   readonly values: ReadonlyMap<string, Redacted.Redacted>
-  /** The Kubernetes user for whom a primary sends them; nothing: the caller is the user. */
+  /** The Kubernetes user for whom a primary sends them; `undefined` if the caller is the user. */
   readonly user: string | undefined
 }
 
 /** A Secret holds them with its names in a megabyte, and a request is far smaller. */
-const mostValues = 64
-const longestId = 253
+const maxValues = 64
+const maxId = 253
 
 /** Names of Secrets that begin so are given by the operator alone. */
 const prefix = "mirrord-branch-values-"
@@ -64,11 +64,11 @@ export const readBranchCredentials = (body: unknown): Result.Result<BranchCreden
   if (!isDnsLabel(namespace)) {
     return Result.fail(`namespace is ${quoted(namespace)}; it must be the name of the target's namespace.`)
   }
-  if (id === "" || id.length > longestId) {
-    return Result.fail(`branch_id has ${id.length} characters; it must have 1 to ${longestId}.`)
+  if (id === "" || id.length > maxId) {
+    return Result.fail(`branch_id has ${id.length} characters; it must have 1 to ${maxId}.`)
   }
-  if (entries.length === 0 || entries.length > mostValues) {
-    return Result.fail(`values holds ${entries.length} variables; it must hold 1 to ${mostValues}.`)
+  if (entries.length === 0 || entries.length > maxValues) {
+    return Result.fail(`values holds ${entries.length} variables; it must hold 1 to ${maxValues}.`)
   }
   const values = new Map<string, Redacted.Redacted>()
   for (const [name, value] of entries) {

@@ -31,7 +31,7 @@ export const imagesOf = (repository: string): ReadonlyArray<string> => [
   `${repository}@*`
 ]
 
-/** Why an image that a user names in a field is refused; nothing if it may run. `allowed`: patterns. */
+/** Why an image that a user names in a field is refused; `undefined` if it may run. `allowed`: patterns. */
 export const imageProblem = (field: string, image: string, allowed: ReadonlyArray<string>): string | undefined => {
   if (!reference.test(image) || !endsInTag(image)) {
     return `${field} is ${quoted(image)}; it must be an image such as docker.io/library/postgres:17.`

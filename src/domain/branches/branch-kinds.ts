@@ -25,7 +25,7 @@ import type { Target, TargetKind } from "../targets/target.ts"
 /** A kind whose objects are read as branches. */
 export interface BranchKind {
   readonly resource: WatchedResource<BranchDatabase>
-  /** The only engine of an older kind; nothing: BranchDatabase, which has all. */
+  /** The only engine of an older kind; `undefined` for BranchDatabase, which has all. */
   readonly engine: OlderBranchEngine | undefined
   /** A sentence about a spec, with the field at its beginning named as the kind's objects have it. */
   readonly inOwnWords: (sentence: string) => string

@@ -28,7 +28,7 @@ export interface ObservedBranch {
   readonly status: BranchStatus | undefined
   /** The name that the branch's pod has or will have. */
   readonly podName: string
-  /** Why no branch can be made of the spec; nothing if one can. It matters only until the pod is made. */
+  /** Why no branch can be made of the spec; `undefined` if one can. It matters only until the pod is made. */
   readonly refusal: string | undefined
   readonly ttlMillis: number
   readonly pod: BranchPodState
@@ -36,13 +36,13 @@ export interface ObservedBranch {
   readonly isChanged: boolean
   /** The branch's password, which the Secret beside the pod has. Without it no session could use the branch. */
   readonly password: "Known" | "Unread" | "Gone"
-  /** The migrations that the spec asks for, at the beginning or once the branch is there; nothing: none. */
+  /** The migrations that the spec asks for, at the beginning or once the branch is there; `undefined` if none. */
   readonly migrations: ObservedMigrations | undefined
   /** The sessions that use the branch now, and those that are about to, as the status names them. */
   readonly sessions: BranchSessions
-  /** When `sessions` change by time alone; nothing: they do not. */
+  /** When `sessions` change by time alone; `undefined` if they do not. */
   readonly sessionsChangeAt: number | undefined
-  /** Until when a session that has named the branch may still be starting; nothing: there was none. */
+  /** Until when a session that has named the branch may still be starting; `undefined` if there was none. */
   readonly awaitedUntil: number | undefined
 }
 
@@ -62,11 +62,11 @@ export type BranchAction =
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
 /** How long it may take until a branch is ready. The client's own time-out stands in no resource. */
-const longestCopy = maxCopySeconds * 1_000
+const maxCopy = maxCopySeconds * 1_000
 /** A client that waits for the branch connects within this time after it is ready, whatever the TTL. */
-const shortestTtl = 60_000
+const minTtl = 60_000
 /** A session that names the branch uses it within this time: in a fleet it starts in all clusters before. */
-const longestStart = 300_000
+const maxStart = 300_000
 /** How long a failure stays to be read. The name is free for another try after that. */
 export const failureStays = 20_000
 /** The same of a copy, whose primary deletes it when its users have read the failure, and may be away meanwhile. */
@@ -92,10 +92,10 @@ const failed = ({ metadata }: ObservedBranch, now: number, reason: string): NewS
   failedStatus(now, reason, originOf({ metadata }) === undefined ? failureStays : copysFailureStays)
 
 /** When a branch expires that is used now, or was used until now. Times are epoch ms. */
-export const expiryAfterUse = (ttlMillis: number, now: number): number => now + Math.max(ttlMillis, shortestTtl)
+export const expiryAfterUse = (ttlMillis: number, now: number): number => now + Math.max(ttlMillis, minTtl)
 
 /** Until when a branch stays for a session that has named it now. */
-export const awaitedFrom = (now: number): number => now + longestStart
+export const awaitedFrom = (now: number): number => now + maxStart
 
 /** Whether migrations could reach the branch. */
 const isUp = ({ isChanged, password, pod }: ObservedBranch): boolean =>
@@ -132,7 +132,9 @@ const lossOf = ({ isChanged, password, pod }: ObservedBranch): string | undefine
   return password === "Gone" ? "The Secret with the branch's password is gone: run the command again" : undefined
 }
 
-/** The status of a branch whose server is up: ready with its migrations, failed with them; nothing: not yet. */
+/**
+ * The status of a branch whose server is up: ready with its migrations, failed with them; `undefined` if neither yet.
+ */
 const whenUp = (observed: ObservedBranch, migrations: MigrationStatus | undefined, now: number) => {
   const { password, podName, sessions, ttlMillis } = observed
   if (migrations?.phase === "Failed") {
@@ -144,17 +146,17 @@ const whenUp = (observed: ObservedBranch, migrations: MigrationStatus | undefine
   return { phase: "Ready" as const, expireTime, podName, sessionInfo: sessions, ...given(migrations) }
 }
 
-/** Why the pod of a branch does not start yet; nothing: it does. */
+/** Why the pod of a branch does not start yet; `undefined` if it does. */
 const waitOf = ({ pod }: ObservedBranch): string | undefined =>
   pod._tag === "Starting" && pod.noNode !== undefined ? `its pod waits for a node: ${pod.noNode}` : undefined
 
-/** Why a branch is given up that is not ready; nothing: it may become so. */
+/** Why a branch is given up that is not ready; `undefined` if it may become so. */
 const giveUp = (observed: ObservedBranch, before: BranchStatus, now: number): string | undefined => {
   // A pod that was there and is not any more is no pod that has to be made.
   const isNew = observed.pod._tag === "Absent" && (before.podName ?? undefined) === undefined
   const lost = isNew ? undefined : lossOf(observed)
   if (lost !== undefined || now < (timeOf(before.expireTime) ?? now)) return lost
-  const minutes = longestCopy / 60_000
+  const minutes = maxCopy / 60_000
   if (isUp(observed)) return `The migrations were not complete after ${minutes} minutes`
   const why = waitOf(observed)
   return `The copy was not complete after ${minutes} minutes${why === undefined ? "" : `: ${why}`}`
@@ -193,7 +195,7 @@ const nextStatus = (observed: ObservedBranch, migrations: MigrationStatus | unde
   }
   if (status === undefined || status.phase === "Init") {
     return refusal === undefined
-      ? { phase: "Pending", expireTime: timestamp(now + longestCopy), sessionInfo: {} }
+      ? { phase: "Pending", expireTime: timestamp(now + maxCopy), sessionInfo: {} }
       : failed(observed, now, refusal)
   }
   return refusal !== undefined && observed.pod._tag === "Absent"
@@ -214,7 +216,7 @@ const fieldsOf = ({ error, expireTime, migrations, phase, podName, sessionInfo }
 const nextLook = (observed: ObservedBranch, next: NewStatus, lookAt = Infinity): number => {
   const end = timeOf(next.expireTime) ?? 0
   const isKept = next.phase === "Ready" && isUsed(observed, next)
-  const extension = isKept ? end - Math.max(observed.ttlMillis, shortestTtl) / 2 : end
+  const extension = isKept ? end - Math.max(observed.ttlMillis, minTtl) / 2 : end
   return Math.min(extension, observed.sessionsChangeAt ?? Infinity, lookAt)
 }
 

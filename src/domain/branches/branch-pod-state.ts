@@ -21,7 +21,7 @@ export type BranchPodState =
 /** The containers of branches and of their migrations. */
 const ours = ["copy", "database", "migrations"]
 
-/** The state of a pod as the API server has it; nothing: there is none. */
+/** The state of a pod as the API server has it; `undefined` if there is none. */
 export const branchPodState = (pod: JsonObject | undefined): BranchPodState => {
   if (pod === undefined) return { _tag: "Absent" }
   if (at(pod, "metadata", "deletionTimestamp") !== undefined) return { _tag: "Over", reason: "it is being deleted" }

@@ -19,7 +19,7 @@ import { secretProblem } from "./source-secrets.ts"
 
 /** The pods of branches in this cluster. */
 export interface BranchPodSettings {
-  /** Repository of the image where the user names none; nothing: the engine's official one. */
+  /** Repository of the image where the user names none; `undefined` for the engine's official image. */
   readonly repository?: string | undefined
   readonly imagePullPolicy?: string | undefined
   readonly imagePullSecrets: ReadonlyArray<string>
@@ -31,7 +31,7 @@ export interface BranchPodSettings {
   readonly placement?: JsonObject | undefined
   /** Further arguments of the server. */
   readonly serverArguments?: ReadonlyArray<string> | undefined
-  /** Sources of the volumes for the data folder and the staged dump; nothing: folders of the node. */
+  /** Sources of the volumes for the data folder and the staged dump; `undefined` for folders of the node. */
   readonly dataVolume?: object | undefined
   readonly stagingVolume?: object | undefined
   /** Most of these folders, as quantities. */
@@ -55,7 +55,7 @@ export interface BranchPodOptions extends SourceTarget {
   readonly digest: string
 }
 
-const longestLabel = 63
+const maxLabel = 63
 const dataFolder = "/braid/data"
 const stagingFolder = "/braid/s"
 
@@ -95,10 +95,10 @@ const shared = (name: string): ReadonlyArray<JsonObject> => [
   { name: "BRANCH_PASSWORD", valueFrom: { secretKeyRef: { name, key: "password" } } }
 ]
 
-const usualResources = { requests: { cpu: "100m", memory: "128Mi" }, limits: { cpu: "1", memory: "2Gi" } }
+const defaultResources = { requests: { cpu: "100m", memory: "128Mi" }, limits: { cpu: "1", memory: "2Gi" } }
 
 /** Resources of every container of a branch. */
-export const branchResources = ({ resources = usualResources }: BranchPodSettings): object => resources
+export const branchResources = ({ resources = defaultResources }: BranchPodSettings): object => resources
 
 /** Pod Security "restricted", which allows this of the capabilities. */
 const securityContext: object = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } }
@@ -178,14 +178,14 @@ export const branchPod = (settings: BranchPodSettings, options: BranchPodOptions
         labels: {
           ...settings.labels,
           ...ownerLabel,
-          "db-owner-name": withoutEnd(owner.name.slice(0, longestLabel), "-.")
+          "db-owner-name": withoutEnd(owner.name.slice(0, maxLabel), "-.")
         },
         annotations: { ...settings.annotations, [requestAnnotation]: digest },
         ownerReferences: [owner]
       },
       spec: {
         ...settings.placement,
-        // A server that starts anew would have lost nothing, but a copy that is made twice is another database.
+        // A server that starts again would have lost nothing, but a copy that is made twice is another database.
         restartPolicy: "Never",
         automountServiceAccountToken: false,
         enableServiceLinks: false,

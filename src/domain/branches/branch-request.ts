@@ -29,7 +29,7 @@ export interface BranchRequest {
   readonly queryParameters: Readonly<Record<string, string>>
   /** Nothing: the database has its name in the source. */
   readonly databaseName: string | undefined
-  /** Name of the administrators' settings for it; nothing: the usual ones. */
+  /** Name of the administrators' settings for it; `undefined` for the default ones. */
   readonly profile: string | undefined
   /** Nothing: the branch has none. */
   readonly migrations: MigrationRequest | undefined
@@ -39,11 +39,11 @@ export interface BranchRequest {
 }
 
 /** Longest time of a branch without use: a year. The client sends up to 2^64 seconds. */
-const longestTtlSecs = 31_536_000
-const mostParts = 100
+const maxTtlSecs = 31_536_000
+const maxParts = 100
 /** Together all parts are variables of one pod, whose object may have 1.5 MiB. */
-const longestText = 4_096
-const longestDatabaseName = 63
+const maxText = 4_096
+const maxDatabaseName = 63
 const tag = /^[A-Za-z0-9_][-.A-Za-z0-9_]{0,127}$/u
 const settingName = /^[A-Za-z_][A-Za-z0-9_.]{0,62}$/u
 const nul = "\u0000"
@@ -71,8 +71,8 @@ const databaseNameProblem = ({ databaseForm }: Dialect, name: string): string | 
   if (databaseForm !== undefined && !databaseForm.holds(name)) {
     return `spec.databaseName is ${quoted(name)}; it must be ${databaseForm.words}.`
   }
-  return name === "" || name.includes(nul) || new TextEncoder().encode(name).length > longestDatabaseName
-    ? `spec.databaseName is ${quoted(name)}; it must have 1 to ${longestDatabaseName} bytes.`
+  return name === "" || name.includes(nul) || new TextEncoder().encode(name).length > maxDatabaseName
+    ? `spec.databaseName is ${quoted(name)}; it must have 1 to ${maxDatabaseName} bytes.`
     : undefined
 }
 
@@ -85,11 +85,11 @@ const takenParts = ({ parts }: Dialect, mode: CopyMode, named: ReadonlyArray<Cop
 const partsProblem = (block: string, dialect: Dialect, parts: ReadonlyArray<CopiedPart>): string | undefined => {
   const noun = nouns[dialect.parts]
   const field = `spec.${block}.copy.${dialect.parts === "KeyPatterns" ? "patterns" : "items"}`
-  if (parts.length > mostParts) return `${field} names ${parts.length} ${noun}s; it must be at most ${mostParts}.`
+  if (parts.length > maxParts) return `${field} names ${parts.length} ${noun}s; it must be at most ${maxParts}.`
   for (const part of parts) {
     const { filter = "", name } = part
-    const tooLong = [name, filter].some((text) => text.length > longestText || text.includes(nul))
-    const problem = tooLong ? `is longer than ${longestText} characters, or holds NUL` : dialect.partProblem(part)
+    const tooLong = [name, filter].some((text) => text.length > maxText || text.includes(nul))
+    const problem = tooLong ? `is longer than ${maxText} characters, or holds NUL` : dialect.partProblem(part)
     if (problem !== undefined) return `${field} for ${noun} ${quoted(name)} ${problem}.`
   }
   return undefined
@@ -183,7 +183,7 @@ const migrationsOf = (
 
 /** How long a branch stays after its last use, in ms. */
 export const ttlMillisOf = ({ ttlSecs }: Pick<BranchDatabaseSpec, "ttlSecs">): number =>
-  Math.min(ttlSecs, longestTtlSecs) * 1_000
+  Math.min(ttlSecs, maxTtlSecs) * 1_000
 
 /** Reads the spec of a BranchDatabase; the failure is a sentence that names the field and what would be right. */
 export const readBranchRequest = (spec: BranchDatabaseSpec): Result.Result<BranchRequest, string> =>

@@ -26,7 +26,7 @@ const returning = ({ released, uses }: KnownUses, stored: BranchSessions): Branc
 export const sessionsNow = (known: KnownUses, stored: BranchSessions, now: number): BranchSessions =>
   now < known.since + leaderGrace ? { ...returning(known, stored), ...known.uses } : known.uses
 
-/** When the sessions change by time alone; nothing: they do not. */
+/** When the sessions change by time alone; `undefined` if they do not. */
 export const sessionsChangeAt = (known: KnownUses, stored: BranchSessions, now: number): number | undefined => {
   const end = known.since + leaderGrace
   return now < end && Object.keys(returning(known, stored)).length > 0 ? end : undefined

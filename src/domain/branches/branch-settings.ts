@@ -43,8 +43,8 @@ export interface CommonSettings {
   readonly leavesUsersOut?: boolean | undefined
 }
 
-const usualLimit = "1Gi"
-const usualClaim = "20Gi"
+const defaultLimit = "1Gi"
+const defaultClaim = "20Gi"
 
 const text: Shape = { kind: "text" }
 const texts: Shape = { kind: "map", of: text }
@@ -155,13 +155,13 @@ const claim = (size: string, storageClass: string | undefined): object => ({
   }
 })
 
-/** A volume that is no folder of the node; nothing: it is one. The volume's own field counts before `storage`. */
+/** A volume that is no folder of the node; `undefined` if it is one. The volume's own field counts before `storage`. */
 const volumeOf = (pod: JsonObject, field: "volume" | "initVolume", size: string | undefined): object | undefined => {
   const own = given(pod[field])
   if (own["ephemeral"] !== undefined) return { ephemeral: own["ephemeral"] }
   const storage = given(pod["storage"])
   const isClaim = own["emptyDir"] === undefined && Object.keys(storage).length > 0 && storage["kind"] !== "emptyDir"
-  return isClaim ? claim(size ?? usualClaim, asString(storage["storageClassName"]) || undefined) : undefined
+  return isClaim ? claim(size ?? defaultClaim, asString(storage["storageClassName"]) || undefined) : undefined
 }
 
 /** Fields of a pod that say where it runs; they are taken as they are. */
@@ -186,8 +186,8 @@ const podSettings = (pod: JsonObject, common: CommonSettings): BranchPodSettings
     serverArguments: Array.isArray(serverArguments) ? serverArguments.map(textOf) : [],
     dataVolume: volumeOf(pod, "volume", quantityAt(pod, "storage", "dataSize") ?? common.data),
     stagingVolume: volumeOf(pod, "initVolume", quantityAt(pod, "storage", "initSize") ?? common.staging),
-    dataLimit: quantityAt(pod, "volume", "emptyDir", "sizeLimit") ?? common.data ?? usualLimit,
-    stagingLimit: quantityAt(pod, "initVolume", "emptyDir", "sizeLimit") ?? common.staging ?? usualLimit
+    dataLimit: quantityAt(pod, "volume", "emptyDir", "sizeLimit") ?? common.data ?? defaultLimit,
+    stagingLimit: quantityAt(pod, "initVolume", "emptyDir", "sizeLimit") ?? common.staging ?? defaultLimit
   }
 }
 

@@ -33,12 +33,12 @@ export type ValueSource =
 /** The source of each part of a connection by its name, such as `url` or `host`; the first one locates the database. */
 export type Connection = ReadonlyMap<string, ReadonlyArray<ValueSource>>
 
-const usualParameters: ReadonlyArray<string> = ["host", "port", "user", "password", "database"]
+const defaultParameters: ReadonlyArray<string> = ["host", "port", "user", "password", "database"]
 
 /** The field of a branch's spec that says where a part of its connection comes from. */
 export const fieldOf = (part: string): string => {
   if (part === "url") return "spec.connectionSource.url"
-  return `spec.connectionSource.params.${usualParameters.includes(part) ? part : `extra.${part}`}`
+  return `spec.connectionSource.params.${defaultParameters.includes(part) ? part : `extra.${part}`}`
 }
 
 const variableName = /^[-._A-Za-z][-._A-Za-z0-9]{0,252}$/u
@@ -141,7 +141,7 @@ export const readConnection = (
       params === undefined
         ? [["url", "spec.connectionSource.url", url] as const]
         : [...given(usual, prefix), ...given(extra, `${prefix}.extra`)]
-    const known = params === undefined ? ["url"] : [...usualParameters, ...extraParameters]
+    const known = params === undefined ? ["url"] : [...defaultParameters, ...extraParameters]
     const connection = new Map<string, ReadonlyArray<ValueSource>>()
     for (const [name, field, value] of fields) {
       if (!known.includes(name)) {

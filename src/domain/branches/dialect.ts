@@ -41,7 +41,7 @@ export interface AddressForm {
   readonly schemes: ReadonlyArray<string>
   /** Schemes of the same that ask for TLS. */
   readonly secureSchemes?: ReadonlyArray<string>
-  /** The scheme of every URL of a branch; nothing: that of the source. */
+  /** The scheme of every URL of a branch; `undefined` for that of the source. */
   readonly scheme?: string
   /**
    * Whether a branch asks for neither user nor password: its URL names none, variables with them stay as they are, and
@@ -60,8 +60,8 @@ export interface AddressForm {
   readonly isNamedAfterUser: boolean
   /**
    * The branch's port in the place of another, where the server has several. `scheme`: the URL's, in lower case; empty
-   * where a port stands alone. `old`: empty where there is none. Nothing: the scheme asks for what a branch does not
-   * have.
+   * where a port stands alone. `old`: empty where there is none. `undefined` if the scheme asks for what a branch does
+   * not have.
    */
   readonly portFor?: (scheme: string, old: string) => number | undefined
 }
@@ -96,14 +96,14 @@ export interface Dialect {
   readonly parts: "Tables" | "KeyPatterns" | "Collections" | "None"
   /** The form of a database's name where it is not any text, and the words for it. */
   readonly databaseForm?: { readonly holds: (name: string) => boolean; readonly words: string }
-  /** Why a part or its filter cannot be copied; nothing if it can. The sentence goes on after the part's name. */
+  /** Why a part or its filter cannot be copied; `undefined` if it can. The sentence goes on after the part's name. */
   readonly partProblem: (part: CopiedPart) => string | undefined
   /** A part's name as the copying program takes it. Only for parts without a problem. */
   readonly partName: (name: string) => string
-  /** Why an argument of the dump program cannot be given; nothing if it can. */
+  /** Why an argument of the dump program cannot be given; `undefined` if it can. */
   readonly dumpArgumentProblem: (argument: string) => string | undefined
   /** Arguments of the dump program where the user gives none. */
   readonly dumpArguments: ReadonlyArray<string>
-  /** How programs of migrations reach the branch; nothing: the engine has no migrations. */
+  /** How programs of migrations reach the branch; `undefined` if the engine has no migrations. */
   readonly migrations?: { readonly jdbcUrl: (place: DatabasePlace) => string }
 }

@@ -40,7 +40,7 @@ const unusedWarning = (branch: string): string =>
 const listed = (names: Iterable<string>): string => [...new Set(names)].join(", ")
 
 /** How the user gets a branch with another connection: one that is there keeps the connection that it was made with. */
-const anew = (branch: string): string =>
+const again = (branch: string): string =>
   `give the branch another id in feature.db_branches, or stop it first: mirrord db-branches stop ${branch}`
 
 /** The sentence for branches whose variables the target does not have; nothing for those that name no variable. */
@@ -50,7 +50,7 @@ const unusedRefusal = (unused: ReadonlyArray<UnusedBranch>): string | undefined 
     ? undefined
     : `No environment variable of this target leads to branch ${found.branch}, and the program would use the ` +
         `target's own database: the branch's connection names ${listed(found.places)}, which this target does not ` +
-        `have. Name a variable of this target, and ${anew(found.branch)}.`
+        `have. Name a variable of this target, and ${again(found.branch)}.`
 }
 
 /** The sentence for variables that the configuration names and no branch replaces. */
@@ -61,7 +61,7 @@ const foreignRefusal = ({ named, places }: EnvironmentPlan, foreign: ReadonlyArr
     : `The configuration names ${listed(foreign)} for a branch, and no branch of this session replaces it, so the ` +
         `program would use the target's own database: ${[...places.keys()].join(", ")} was made with a connection of ` +
         `${named.size === 0 ? "no variable" : listed(named)}, maybe for another engine. To have a branch of its own, ` +
-        `${anew(branch)}.`
+        `${again(branch)}.`
 }
 
 /** Messages that a client may send before its first request, as a connection of its internal proxy does. */

@@ -26,14 +26,14 @@ export interface VariableEdit {
   readonly part: string
   readonly address: BranchAddress
   /** Port of the engine where an address has none. */
-  readonly usualPort: number
-  /** The part of the variable that is changed; nothing: all of it is. */
+  readonly defaultPort: number
+  /** The part of the variable that is changed; `undefined` if all of it is. */
   readonly pattern: ValuePattern | undefined
   /** Whether the variable is set where the target has none. */
   readonly isInjected: boolean
   /**
-   * The text in the place of another, or of none. Nothing: there is none to be set. The failure goes on after "The
-   * variable … ".
+   * The text in the place of another, or of none. `undefined` if there is none to be set. The failure goes on after
+   * "The variable … ".
    */
   readonly text: (old: string | undefined) => Result.Result<string | undefined, string>
 }
@@ -98,7 +98,7 @@ const editsOf = ({
       const pattern = source._tag === "Pattern" ? source.pattern : undefined
       // Without a login programs find the source even where no variable says so.
       const isInjected = source._tag === "Secret" || (part === "url" && address.form.hasNoLogin === true)
-      const edit = { branch: name, part, address, usualPort: dialect.port, pattern, isInjected, text }
+      const edit = { branch: name, part, address, defaultPort: dialect.port, pattern, isInjected, text }
       return [[source.variable, edit]]
     })
   })
@@ -106,7 +106,7 @@ const editsOf = ({
 
 const described = ({ branch, part }: VariableEdit): string => `the ${part} of branch ${branch}`
 
-/** Why the changes of a variable cannot all be made; nothing if they can. */
+/** Why the changes of a variable cannot all be made; `undefined` if they can. */
 const problemOf = (variable: string, edits: ReadonlyArray<VariableEdit>): string | undefined => {
   const whole = edits.find(({ pattern }) => pattern === undefined)
   const other = edits.find(

@@ -65,8 +65,8 @@ const replacementOf = (value: string, edit: VariableEdit): Result.Result<Readonl
   })
 
 /** Whether a value that was changed in parts leads to the branch, as far as it can be read. */
-const isProved = (value: string, { address, usualPort }: VariableEdit): boolean =>
-  !mayStray(address, value) && (!isUrlOf(address.form, value) || leadsTo(address, value, usualPort))
+const isProved = (value: string, { address, defaultPort }: VariableEdit): boolean =>
+  !mayStray(address, value) && (!isUrlOf(address.form, value) || leadsTo(address, value, defaultPort))
 
 /** All spans are those of the original value. */
 const withParts = (value: string, edits: ReadonlyArray<VariableEdit>): Result.Result<string, string> =>
@@ -89,7 +89,7 @@ const withParts = (value: string, edits: ReadonlyArray<VariableEdit>): Result.Re
       : yield* Result.fail(`insists on TLS by ${word}, which is none of its parts, and the branch has none`)
   })
 
-/** The new value of a variable; nothing: it is not set. */
+/** The new value of a variable; `undefined` if it is not set. */
 const newValue = (
   value: string | undefined,
   edits: ReadonlyArray<VariableEdit>

@@ -15,7 +15,7 @@ import { archiveMark } from "./migrations/archive-mark.ts"
 export const maxSpecBytes = 65_536
 
 /** Longest id that is kept of a spec that is not. */
-const longestId = 253
+const maxId = 253
 
 /** Annotation of a branch whose spec is too heavy and is not kept: how heavy it is, in KiB. */
 export const leftOutAnnotation = "operator.metalbear.co/spec-left-out"
@@ -39,7 +39,7 @@ const withMark = (spec: JsonObject, sha256Hex: Sha256Hex): JsonObject => {
 
 /** The spec that stands for one that is not kept: it can be read as a branch, and asks for none. */
 const slimSpec = ({ id, ttlSecs }: JsonObject): JsonObject => ({
-  id: typeof id === "string" && id.length <= longestId ? id : "",
+  id: typeof id === "string" && id.length <= maxId ? id : "",
   ttlSecs: typeof ttlSecs === "number" ? ttlSecs : 0,
   target: { apiVersion: "", kind: "", name: "", container: "" },
   connectionSource: {}

@@ -6,20 +6,20 @@
  */
 
 import type { SettingCard } from "../catalogue/setting.ts"
-import { usualBounds } from "../sessions/session-bounds.ts"
+import { defaultBounds } from "../sessions/session-bounds.ts"
 
 export const branchSettings = {
   branchesPerNamespace: {
     variable: "OPERATOR_BRANCHES_PER_NAMESPACE",
     form: "bound",
-    default: usualBounds.branchesPerNamespace,
+    default: defaultBounds.branchesPerNamespace,
     value: "bounds.branchesPerNamespace",
     about: "branches of databases of one namespace at a time: [limits](../operating/policies.md#limits)"
   },
   branches: {
     variable: "OPERATOR_BRANCHES",
     form: "bound",
-    default: usualBounds.branches,
+    default: defaultBounds.branches,
     value: "bounds.branches",
     about: "branches of databases of all namespaces at a time"
   },

@@ -8,7 +8,7 @@
 import * as Result from "effect/Result"
 import { quoted } from "../clean-text.ts"
 import { asObjects, asString, at, type JsonObject } from "../json.ts"
-import { usualContainer } from "../targets/pod-template.ts"
+import { defaultContainer } from "../targets/pod-template.ts"
 import type { Connection, ValueSource } from "./connection-source.ts"
 
 /** The fields `env` and `envFrom` of a container. */
@@ -54,7 +54,7 @@ const containerOf = (
   if (source.container !== undefined) return named(source.container)[0]
   return (
     [...named(container), ...containers].find((one) => entryOf(one, source.variable) !== undefined) ??
-    named(container ?? usualContainer(template))[0]
+    named(container ?? defaultContainer(template))[0]
   )
 }
 

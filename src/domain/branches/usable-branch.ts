@@ -42,7 +42,7 @@ export interface BranchUser {
   readonly id: string
   /** Whether a client was connected to it before. */
   readonly hasBegun: boolean
-  /** UID of the branch of that name that it uses; nothing: this process knows of none. */
+  /** UID of the branch of that name that it uses; `undefined` if this process knows of none. */
   readonly uses: string | undefined
 }
 
@@ -51,7 +51,7 @@ const isReplaced = (branch: UsableBranch, { hasBegun, id, uses }: BranchUser): b
 
 const obstacle = (_tag: Exclude<BranchObstacle["_tag"], "Unserved" | "NotReady">) => Result.fail({ _tag })
 
-/** The branch of a session. `branch`: the one that its name finds; nothing: there is none. */
+/** The branch of a session. `branch`: the one that its name finds; `undefined` if there is none. */
 export const branchFor = (
   branch: UsableBranch | undefined,
   user: BranchUser

@@ -33,7 +33,7 @@ export type RightScope =
 
 /**
  * A condition under which a right is given. The chart judges it by its values (`braid.rightConditions`), `braid doctor`
- * by an installation (`conditionsOf` in needed-rights.ts); scripts/reference/rights.ts says each in words.
+ * by an installation (`installedConditions` in needed-rights.ts); scripts/reference/rights.ts says each in words.
  */
 export type RightCondition =
   | "agentJobs"

@@ -23,11 +23,11 @@ export interface CopyImage {
 }
 
 /** Longest name of a pod that is a host name and a label's value too. */
-const longestName = 63
+const maxName = 63
 /** Hex digits at the end of a copy's name. */
 const suffixLength = 8
 /** Seconds that the other containers of a copy get to end; a sleeping one takes all of them. */
-const longestGrace = 5
+const maxGrace = 5
 /** The user of a sleeping container that must not be root; the agent's image names none. */
 const nobody = 65_532
 
@@ -64,7 +64,7 @@ const probes = ["livenessProbe", "readinessProbe", "startupProbe"] as const
 /** Name of a new copy's pod. `session`: the id of its first session as an object's name. */
 export const copyName = (target: string, session: string): string => {
   const suffix = session.slice(-suffixLength)
-  const room = longestName - "mirrord-copy--".length - suffixLength
+  const room = maxName - "mirrord-copy--".length - suffixLength
   return `mirrord-copy-${withoutEnd(target.replaceAll(".", "-").slice(0, room), "-")}-${suffix}`
 }
 
@@ -153,7 +153,7 @@ const copiedSpec = (
     containers: containers.map((one) => (one["name"] === container ? sleeping(one, podSecurity, image) : quiet(one))),
     ...(volumes.length === 0 ? {} : { volumes }),
     ...pullSecrets(spec, image),
-    terminationGracePeriodSeconds: typeof grace === "number" && grace < longestGrace ? grace : longestGrace
+    terminationGracePeriodSeconds: typeof grace === "number" && grace < maxGrace ? grace : maxGrace
   }
 }
 

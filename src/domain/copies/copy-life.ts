@@ -21,9 +21,9 @@ export interface CopyState {
 const startWithin = 300_000
 
 /** Idle time of a copy whose spec names none, in seconds; the real client asks for the same. */
-const usualIdleTtl = 30
+const defaultIdleTtl = 30
 /** The client looks every 5 s, and connects after that, so a shorter idle time would end copies that are wanted. */
-const shortestIdle = 15_000
+const minIdle = 15_000
 /** Milliseconds between two looks at the sessions of a copy. */
 const lookEvery = 5_000
 
@@ -82,7 +82,7 @@ export type CopyAction =
 
 /** The next steps for a copy: it ends when it was idle for its time. */
 export const copyPlan = ({ idleTtl, isInUse, uid, usedAt }: ObservedCopy, now: number): ReadonlyArray<CopyAction> => {
-  const idle = Math.max((idleTtl ?? usualIdleTtl) * 1_000, shortestIdle)
+  const idle = Math.max((idleTtl ?? defaultIdleTtl) * 1_000, minIdle)
   if (isInUse) return [{ _tag: "RequeueAt", at: now + lookEvery }]
   if (now >= usedAt + idle) return [{ _tag: "DeleteCopy", uid, why: `No session has used it for ${idle / 1_000} s.` }]
   return [{ _tag: "RequeueAt", at: Math.min(now + lookEvery, usedAt + idle) }]

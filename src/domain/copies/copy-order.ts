@@ -35,7 +35,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** The order in the annotations of a CopyTarget; nothing if there is none that can be read. */
+/** The order in the annotations of a CopyTarget; `undefined` if there is none that can be read. */
 export const copyOrder = (annotations: unknown): CopyOrder | undefined => {
   const text = isObject(annotations) ? (annotations as JsonObject)[orderKey] : undefined
   const read = Schema.decodeUnknownResult(CopyOrder)(typeof text === "string" ? parsed(text) : undefined)
@@ -48,7 +48,7 @@ export const orderedSession = ({ session }: CopyOrder): SessionId => sessionId(B
 /** Selects the copies that a primary has ordered. */
 export const orderedBy = (primary: string): string => `${orderKey}=${primary}`
 
-/** The primary whose copies a label selector selects; nothing if it selects by anything else. */
+/** The primary whose copies a label selector selects; `undefined` if it selects by anything else. */
 export const selectedPrimary = (labelSelector: string | null): string | undefined => {
   const [key, primary, more] = (labelSelector ?? "").split("=")
   return key === orderKey && more === undefined ? primary : undefined

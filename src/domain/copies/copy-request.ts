@@ -29,7 +29,7 @@ export interface CopyRequest {
 }
 
 /** Longest time that an unused copy may be kept for, in seconds. The real client asks for 30. */
-const longestIdleTtl = 3_600
+const maxIdleTtl = 3_600
 
 /** Kinds whose pods a copy can replace, since their number can be set (operator-api.md §9.5). */
 const scalable: ReadonlySet<TargetKind> = new Set(["deployment", "statefulset", "replicaset", "rollout"])
@@ -62,8 +62,8 @@ const unserved = (target: CopiedTarget, spec: CopyTargetSpec): string | undefine
       `${path} cannot be scaled down: only a deployment, rollout, statefulset or replicaset can. Take ` +
       "feature.copy_target.scale_down out."
     )
-  if ((spec.idle_ttl ?? 0) > longestIdleTtl)
-    return `spec.idle_ttl is ${spec.idle_ttl} s; an unused copy is kept for at most ${longestIdleTtl} s.`
+  if ((spec.idle_ttl ?? 0) > maxIdleTtl)
+    return `spec.idle_ttl is ${spec.idle_ttl} s; an unused copy is kept for at most ${maxIdleTtl} s.`
   if (target.container !== undefined && spec.exclude_containers?.includes(target.container) === true)
     return `spec.exclude_containers excludes ${target.container}, the container that ${path} names.`
   return undefined

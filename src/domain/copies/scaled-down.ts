@@ -26,7 +26,7 @@ export interface WorkloadPatch {
 /** The number of pods that a workload is to have; Kubernetes takes 1 where none is given. */
 const wantedPods = ({ spec }: Workload): number => spec?.replicas ?? 1
 
-/** The copy that a workload is at zero pods for; nothing if it has the labels no more. */
+/** The copy that a workload is at zero pods for; `undefined` if it has the labels no more. */
 export const copyOf = ({ metadata }: Workload): string | undefined =>
   metadata.labels?.[scaledDownFrom] === undefined ? undefined : (metadata.labels[scaledDownBy] ?? "")
 

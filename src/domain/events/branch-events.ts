@@ -40,7 +40,7 @@ export const branchEvents = (before: BranchDatabase, after: BranchDatabase): Rea
       return [
         {
           reason: "BranchFailed",
-          message: `${quotation(after.status?.error ?? "")}. The branch is deleted soon, and can be made anew then.`
+          message: `${quotation(after.status?.error ?? "")}. The branch is deleted soon, and can be made again then.`
         }
       ]
   }

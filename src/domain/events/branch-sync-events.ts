@@ -39,7 +39,7 @@ const phaseEvents = (before: SyncedBranch, after: SyncedBranch): ReadonlyArray<S
     return [{ reason: "BranchReady", message: `The branch is ready, in cluster ${cluster}.`, cluster }]
   if (phase !== "Failed") return []
   const error = quotation(asString(after.status?.["error"]) ?? "")
-  return [{ reason: "BranchFailed", message: `${error}. The branch is deleted soon, and can be made anew then.` }]
+  return [{ reason: "BranchFailed", message: `${error}. The branch is deleted soon, and can be made again then.` }]
 }
 
 /** The Events between two versions of an origin. */

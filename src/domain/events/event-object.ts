@@ -30,7 +30,7 @@ export const events: ResourceDescriptor<typeof Event.Type> = {
 export const eventNamespace = "default"
 
 /** Longest message, in characters. For our texts it stays below the 1 kB that `events.k8s.io/v1` allows a note. */
-const longestMessage = 1_000
+const maxMessage = 1_000
 
 /** Name of the recorder in every Event. */
 const component = "mirrord-operator"
@@ -56,7 +56,7 @@ export interface Occurrences {
 }
 
 const repeatedFields = ({ message }: SessionEvent, { count, lastAt }: Occurrences) => ({
-  message: oneLine(message, longestMessage),
+  message: oneLine(message, maxMessage),
   count,
   lastTimestamp: timestamp(lastAt)
 })

@@ -10,10 +10,10 @@ import type { InvolvedObject, Occurrences } from "./event-object.ts"
 /** Time between the first two writes of a series, ms. It doubles with each write. */
 const firstSpacing = 10_000
 /** Longest time between two writes of a series, ms. */
-const longestSpacing = 120_000
+const maxSpacing = 120_000
 
 /** Most attempts to write an Event while the API server answers with errors. */
-export const mostTries = 3
+export const maxTries = 3
 
 /** An Event with its repetitions: the same object, reason and cluster. Times are epoch ms. */
 export interface EventSeries extends Occurrences {
@@ -45,7 +45,7 @@ export const occurred = (series: EventSeries | undefined, occurrence: Occurrence
 export const dueAt = ({ count, lastAt, written }: EventSeries): number | undefined => {
   if (written === undefined) return lastAt
   if (written.count === count) return undefined
-  return written.at + Math.min(firstSpacing * 2 ** Math.min(written.writes - 1, 10), longestSpacing)
+  return written.at + Math.min(firstSpacing * 2 ** Math.min(written.writes - 1, 10), maxSpacing)
 }
 
 /** The series after the API server accepted `count` occurrences. More may have come meanwhile. */
@@ -58,9 +58,9 @@ export const wasWritten = (series: EventSeries, count: number, now: number): Eve
 /** How a write failed. `Later`: it may succeed another time. `Never`: it will not succeed in this form. */
 export type WriteProblem = "Expired" | "Later" | "Never"
 
-/** The series after a write failed; undefined if the series is given up. An expired Event object is created anew. */
+/** The series after a write failed; undefined if the series is given up. An expired Event object is created again. */
 export const wasRefused = (series: EventSeries, problem: WriteProblem): EventSeries | undefined => {
   const failures = series.failures + 1
-  if (problem === "Never" || failures >= mostTries) return undefined
+  if (problem === "Never" || failures >= maxTries) return undefined
   return { ...series, failures, written: problem === "Expired" ? undefined : series.written }
 }

@@ -61,7 +61,7 @@ export const rightMissingEvent = (cluster: ClusterName, problem: string): Sessio
   message: `Cluster ${cluster} cannot be used in full: ${problem}.`
 })
 
-/** The fleet has another configuration now; nothing if no cluster is concerned. */
+/** The fleet has another configuration now; `undefined` if no cluster is concerned. */
 export const fleetChangedEvent = (
   before: Pick<FleetConfiguration, "members">,
   after: Pick<FleetConfiguration, "members">
@@ -70,7 +70,7 @@ export const fleetChangedEvent = (
   const parts = [
     { what: "new", names: engage.map(({ name }) => name) },
     { what: "gone", names: disengage },
-    { what: "connected to anew", names: reengage.map(({ name }) => name) },
+    { what: "connected to again", names: reengage.map(({ name }) => name) },
     { what: "with another way to authenticate", names: reauthenticate.map(({ name }) => name) }
   ]
   const texts = parts.flatMap(({ names, what }) => (names.length === 0 ? [] : [`${what}: ${names.join(", ")}`]))

@@ -22,7 +22,7 @@ export interface ExecConfig {
   readonly args: ReadonlyArray<string>
   /** Variables by their names. A value may be a secret. */
   readonly env: Readonly<Record<string, Redacted.Redacted>>
-  /** Whether the program is told of the cluster. */
+  /** Whether the program sees the cluster. */
   readonly provideClusterInfo: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
  * Clusters of Cluster API: which of its `Cluster` objects can be used, and where their kubeconfigs are. Its control
- * plane providers write these Secrets, and write them anew before the certificate in them ends.
+ * plane providers write these Secrets, and write them again before the certificate in them ends.
  *
  * Not here: finding them (app/fleet/cluster-api-clusters.ts).
  */

@@ -18,7 +18,7 @@ export interface FleetDifference {
   readonly engage: ReadonlyArray<MemberConfiguration>
   /** Members of which only the way to authenticate is another: their watches and links go on. */
   readonly reauthenticate: ReadonlyArray<MemberConfiguration>
-  /** Members that may be another cluster now: they are connected to anew. */
+  /** Members that may be another cluster now: they are connected to again. */
   readonly reengage: ReadonlyArray<MemberConfiguration>
   /** Members that are no longer configured. */
   readonly disengage: ReadonlyArray<ClusterName>

@@ -74,7 +74,7 @@ const pemField = (fields: JsonObject, field: string): Result.Result<string | und
   const found = fields[field]
   if (!isSet(found)) return Result.succeed(undefined)
   return typeof found === "string"
-    ? Result.mapError(readPem(found), () => `${field} is no base64 of PEM; write it anew`)
+    ? Result.mapError(readPem(found), () => `${field} is no base64 of PEM; write it again`)
     : Result.fail(`${field} must be text; write base64 of PEM`)
 }
 
@@ -97,7 +97,7 @@ const credentialsOf = (user: JsonObject): Result.Result<KubeconfigCredentials, s
     if (text === "")
       return yield* Result.fail("its user has no token and no client-certificate-data; write one of the two")
     if (!isToken(text))
-      return yield* Result.fail("its token has a character that no token has, such as a line break; write it anew")
+      return yield* Result.fail("its token has a character that no token has, such as a line break; write it again")
     return { _tag: "BearerToken", token: Redacted.make(text) } as const
   })
 

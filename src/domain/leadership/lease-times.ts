@@ -15,7 +15,7 @@ export interface LeaseTimes {
 }
 
 /** As in client-go and controller-runtime. */
-export const usualLeaseTimes: LeaseTimes = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 }
+export const defaultLeaseTimes: LeaseTimes = { leaseDuration: 15_000, renewDeadline: 10_000, retryPeriod: 2_000 }
 
 /** Why these times cannot work together, as client-go would refuse them; undefined if they can. */
 export const leaseTimesProblem = ({ leaseDuration, renewDeadline, retryPeriod }: LeaseTimes): string | undefined => {

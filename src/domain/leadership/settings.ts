@@ -1,7 +1,7 @@
 /** The settings of the election of the leader. */
 
 import type { SettingCard } from "../catalogue/setting.ts"
-import { usualLeaseTimes } from "./lease-times.ts"
+import { defaultLeaseTimes } from "./lease-times.ts"
 
 export const leadershipSettings = {
   podName: {
@@ -15,21 +15,21 @@ export const leadershipSettings = {
   leaseDuration: {
     variable: "OPERATOR_LEASE_DURATION_SECS",
     form: "leaseTime",
-    default: usualLeaseTimes.leaseDuration,
+    default: defaultLeaseTimes.leaseDuration,
     cure: "leave it out for 15",
     about: "others leave a leader alone for so long after they last saw it renew"
   },
   renewDeadline: {
     variable: "OPERATOR_LEASE_RENEW_DEADLINE_SECS",
     form: "leaseTime",
-    default: usualLeaseTimes.renewDeadline,
+    default: defaultLeaseTimes.renewDeadline,
     cure: "leave it out for 10",
     about: "a leader that could not renew for so long writes nothing more; less than the duration"
   },
   retryPeriod: {
     variable: "OPERATOR_LEASE_RETRY_PERIOD_SECS",
     form: "leaseTime",
-    default: usualLeaseTimes.retryPeriod,
+    default: defaultLeaseTimes.retryPeriod,
     cure: "leave it out for 2",
     about: "between two attempts; 1.2 times this is less than the deadline"
   }

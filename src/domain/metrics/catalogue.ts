@@ -143,7 +143,7 @@ export const metricCatalogue = {
   braid_watch_restarts_total: {
     type: "counter",
     labels: ["resource", "cause"],
-    help: "Watches that began anew: their server had ended them, or list or watch had failed."
+    help: "Watches that began again: their server had ended them, or list or watch had failed."
   },
   braid_watch_lag_seconds: {
     type: "gauge",

@@ -11,7 +11,7 @@ import type { PolicyRules } from "./policy-rules.ts"
 import { type Effort, newEffort, type Regex } from "./regex.ts"
 
 /** The longest path that the system opens, in bytes; counted in UTF-16 code units here, which are never more. */
-export const longestPath = 4_096
+export const maxPath = 4_096
 
 /** The use that a request makes of a file. A directory is moved with everything below it. */
 type FileUse = "Open" | "OpenToWrite" | "Look" | "Change" | "Move"
@@ -184,7 +184,7 @@ export const keptFile = (
   path: string | undefined,
   use: FileUse
 ): KeptFile | undefined => {
-  const isTooLong = path !== undefined && path.length > longestPath
+  const isTooLong = path !== undefined && path.length > maxPath
   const forms = path === undefined || isTooLong ? [] : formsOf(path, use)
   const effort = newEffort()
   for (const [how, list] of lists) {

@@ -16,7 +16,7 @@ export interface Forbidden {
 }
 
 /** The longest header filter that is looked at. */
-const longestFilter = 10_000
+const maxFilter = 10_000
 /** How deep filters may stand in one another. */
 const deepestFilter = 50
 
@@ -40,7 +40,7 @@ const filters = (filter: HttpFilter, depth = 0): boolean =>
  * published example wants `^baggage: .+` and takes the filter `^baggage: .*mirrord-session=alice.*`.
  */
 const isWanted = (filter: string, pattern: Regex, effort: Effort): boolean =>
-  filter.length <= longestFilter &&
+  filter.length <= maxFilter &&
   (pattern.matches(filter, effort) || (filter.startsWith("^") && pattern.matches(filter.slice(1), effort)))
 
 /**

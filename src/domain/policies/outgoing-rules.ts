@@ -14,10 +14,10 @@ import { type Effort, newEffort } from "./regex.ts"
 export type OutgoingProtocol = "TCP" | "UDP" | "Seqpacket"
 
 /** The most pairs of name and address that are remembered of a connection's look-ups, and the most of one address. */
-const mostPairs = 20_000
-const mostNames = 200
+const maxPairs = 20_000
+const maxNames = 200
 /** A host name has at most 253 characters. */
-export const longestName = 253
+export const maxName = 253
 
 /** The form in which names are compared: `Example.com.` is `example.com`. */
 const nameForm = (name: string): string => {
@@ -46,11 +46,11 @@ export class SeenNames {
     const names = this.#names.get(reached) ?? new Set()
     const known = nameForm(name)
     if (names.has(known)) return
-    if (known.length > longestName || this.#pairs >= mostPairs) {
+    if (known.length > maxName || this.#pairs >= maxPairs) {
       this.#isFull = true
       return
     }
-    if (names.size >= mostNames) return void this.#full.add(reached)
+    if (names.size >= maxNames) return void this.#full.add(reached)
     this.#pairs++
     this.#names.set(reached, names.add(known))
   }

@@ -16,9 +16,9 @@ import { type ClientDecision, pass } from "../protocol/message-filter.ts"
 import type { SocketAddress } from "../protocol/network-messages.ts"
 import { type ClientRowKey, clientRowKeys, type DaemonRowKey, daemonRowKeys } from "../protocol/peek.ts"
 import type { BlockedAction, ResponseError } from "../protocol/response-error.ts"
-import { isAnswered, type KeptFile, keptFile, longestPath, type NamedFile, namedFiles, refusal } from "./file-rules.ts"
+import { isAnswered, type KeptFile, keptFile, maxPath, type NamedFile, namedFiles, refusal } from "./file-rules.ts"
 import { type Forbidden, forbiddenMirror, forbiddenSteal } from "./incoming-rules.ts"
-import { forbiddenConnection, longestName, type OutgoingProtocol, SeenNames } from "./outgoing-rules.ts"
+import { forbiddenConnection, maxName, type OutgoingProtocol, SeenNames } from "./outgoing-rules.ts"
 import type { PolicyRules } from "./policy-rules.ts"
 
 /** Adapts an error to a client's version, as `readableError` of the router does. */
@@ -40,9 +40,9 @@ const answered = (answers: ReadonlyArray<Uint8Array>, warning?: string): ClientD
  * The most files whose paths are remembered while they are open, the most characters of all these paths, and the most
  * warnings of one connection.
  */
-const mostOpenFiles = 20_000
-const mostOpenCharacters = 4 * 1024 * 1024
-const mostTold = 100
+const maxOpenFiles = 20_000
+const maxOpenCharacters = 4 * 1024 * 1024
+const maxTold = 100
 
 type Subscribe = Extract<ClientMessage, { readonly _tag: "Tcp" | "TcpSteal" }>
 type Outgoing = Extract<ClientMessage, { readonly _tag: "TcpOutgoing" | "UdpOutgoing" | "SeqpacketOutgoing" }>
@@ -171,7 +171,7 @@ export class Policing {
 
   /** The sentence, the first time that there is one of its sort. */
   #once(sort: string, sentence: string): string | undefined {
-    if (this.#told.has(sort) || this.#told.size >= mostTold) return undefined
+    if (this.#told.has(sort) || this.#told.size >= maxTold) return undefined
     this.#told.add(sort)
     return sentence
   }
@@ -198,7 +198,7 @@ export class Policing {
   #lookUp(node: string): ClientDecision {
     if (this.#lookups.isFull) return tooMuch
     // Not the beginning of it: the engine would keep the whole text with it.
-    const name = node.length > longestName ? tooLongName : node
+    const name = node.length > maxName ? tooLongName : node
     this.#lookups.asked(name, name.length)
     return pass
   }
@@ -260,14 +260,14 @@ export class Policing {
     const isOpening = request._tag === "Open" || request._tag === "OpenRelative"
     const path = isOpening ? (files[0]?.path ?? "") : ""
     // A path that is too long is not worth its memory: no system opens it.
-    if (path === "" || path.length > longestPath) this.#files.asked(undefined)
+    if (path === "" || path.length > maxPath) this.#files.asked(undefined)
     else this.#files.asked(path, path.length)
     return pass
   }
 
   #opened(fd: bigint, path: string): void {
     this.#closed(fd)
-    if (this.#openFiles.size >= mostOpenFiles || this.#openCharacters >= mostOpenCharacters) return
+    if (this.#openFiles.size >= maxOpenFiles || this.#openCharacters >= maxOpenCharacters) return
     this.#openFiles.set(fd, path)
     this.#openCharacters += path.length
   }
@@ -315,7 +315,7 @@ export class Policing {
 }
 
 /** Kept in place of any text that is too long for a name. */
-const tooLongName = "?".repeat(longestName + 1)
+const tooLongName = "?".repeat(maxName + 1)
 
 const tooMuch: ClientDecision = {
   _tag: "TooMuch",

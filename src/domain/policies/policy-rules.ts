@@ -14,7 +14,7 @@ import { compileRegex, type Regex } from "./regex.ts"
 import type { TargetPattern } from "./target-pattern.ts"
 
 /** The most steps that the regular expressions of one policy have together: some MB of memory. */
-const mostSteps = 50_000
+const maxSteps = 50_000
 
 /** A rule for outgoing connections: all parts that are there must match. */
 export interface OutgoingRule {
@@ -145,7 +145,7 @@ const compile = (policy: Policy): PolicyRules => {
     outgoing: outgoingOf(spec),
     text: JSON.stringify([metadata.namespace ?? null, metadata.name, spec])
   }
-  if (sizeOf(rules) > mostSteps) refuse("spec", "its regular expressions are too large together; repeat less in them")
+  if (sizeOf(rules) > maxSteps) refuse("spec", "its regular expressions are too large together; repeat less in them")
   return rules
 }
 

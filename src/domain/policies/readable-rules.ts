@@ -11,8 +11,8 @@ import type { LabelSelector } from "../resources/policies/label-selector.ts"
 import { readPathPattern, type TargetPattern } from "./target-pattern.ts"
 
 /** The most entries of one list of an object, and the longest text in it. */
-const mostEntries = 500
-const longestText = 1_000
+const maxEntries = 500
+const maxText = 1_000
 
 /** The problem of an object while it is read. */
 class Unusable extends Error {}
@@ -33,12 +33,12 @@ export const readRules = <A>(read: () => A): Result.Result<A, string> => {
 }
 
 export const bounded = <A>(path: string, entries: ReadonlyArray<A>): ReadonlyArray<A> =>
-  entries.length <= mostEntries
+  entries.length <= maxEntries
     ? entries
-    : refuse(path, `it has ${entries.length} entries, and at most ${mostEntries} are taken`)
+    : refuse(path, `it has ${entries.length} entries, and at most ${maxEntries} are taken`)
 
 export const short = (path: string, text: string): string =>
-  text.length <= longestText ? text : refuse(path, `it has more than ${longestText} characters`)
+  text.length <= maxText ? text : refuse(path, `it has more than ${maxText} characters`)
 
 /** The fields that are understood, by the path of the object that has them. A list's entries are at `path[]`. */
 export type KnownFields = Readonly<Record<string, ReadonlyArray<string>>>

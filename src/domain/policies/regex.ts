@@ -11,10 +11,10 @@ import { cleanText, quoted, textLimits } from "../clean-text.ts"
 import { PatternProblem, re2Pattern } from "./rust-pattern.ts"
 
 /** The longest pattern, in UTF-16 code units, and the most steps that it may have once repetitions are written out. */
-const longestPattern = 1_000
-const mostSteps = 2_000
+const maxPattern = 1_000
+const maxSteps = 2_000
 /** The memory that a pattern may take for what it has seen, in bytes. A user must not fill the memory with texts. */
-const mostMemory = 64 * 1024
+const maxMemory = 64 * 1024
 
 /**
  * The work that the searches of one decision may still do. A search takes the product of the sizes of pattern and text,
@@ -45,9 +45,9 @@ const matcher = (pattern: string, ignoreCase: boolean): Regex => {
   const { isAscii, text: re2 } = re2Pattern(pattern)
   const flags = ignoreCase ? RE2JS.CASE_INSENSITIVE : 0
   const size = RE2JS.compile(re2, flags).programSize()
-  if (size > mostSteps) throw new PatternProblem("it is too large")
+  if (size > maxSteps) throw new PatternProblem("it is too large")
   // A set of one: only sets bound their memory.
-  const set = new RE2Set(RE2Set.UNANCHORED, flags, mostMemory)
+  const set = new RE2Set(RE2Set.UNANCHORED, flags, maxMemory)
   set.add(re2)
   set.compile()
   return {
@@ -67,22 +67,22 @@ export interface Span {
   readonly end: number
 }
 
-/** Finds a part of a text by a group of a pattern; nothing if the pattern or the group matches nowhere. */
+/** Finds a part of a text by a group of a pattern; `undefined` if the pattern or the group matches nowhere. */
 export type FindSpan = (text: string) => Span | undefined
 
 /** The longest text in which parts are looked for, in UTF-16 code units: a search in it takes less than a second. */
-const longestSearched = 8_192
+const maxSearched = 8_192
 
 /** `names`: the group is the first of these that the pattern has, else its first one. */
 const spanFinder = (pattern: string, names: ReadonlyArray<string>): FindSpan => {
   const { groups, isAscii, text: re2 } = re2Pattern(pattern)
   const program = RE2JS.compile(re2)
-  if (program.programSize() > mostSteps) throw new PatternProblem("it is too large")
+  if (program.programSize() > maxSteps) throw new PatternProblem("it is too large")
   if (groups.length === 0) throw new PatternProblem("it has no group (…) that says which part is meant")
   const named = names.map((name) => groups.indexOf(name)).find((index) => index >= 0)
   const group = 1 + (named ?? 0)
   return (text) => {
-    if (text.length > longestSearched || (isAscii && foreignWord.test(text))) return undefined
+    if (text.length > maxSearched || (isAscii && foreignWord.test(text))) return undefined
     const match = program.matcher(text)
     if (!match.find() || match.start(group) < 0) return undefined
     return { start: match.start(group), end: match.end(group) }
@@ -102,7 +102,7 @@ export const compileRegex = (
 const compiled = <A>(pattern: string, compile: () => A): Result.Result<A, string> => {
   const refuse = (problem: string) =>
     Result.fail(`${quoted(pattern)} is no regular expression that can be used: ${problem}`)
-  if (pattern.length > longestPattern) return refuse(`it has more than ${longestPattern} characters`)
+  if (pattern.length > maxPattern) return refuse(`it has more than ${maxPattern} characters`)
   try {
     return Result.succeed(compile())
   } catch (error) {

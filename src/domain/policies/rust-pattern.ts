@@ -142,7 +142,7 @@ const takeBrackets = (source: Source): string => {
   }
 }
 
-/** The beginning of a group that captures, behind its parenthesis; nothing if it is of another sort. */
+/** The beginning of a group that captures, behind its parenthesis; `undefined` if it is of another sort. */
 const takeCapture = (source: Source): string | undefined => {
   const isPlain = source.pattern[source.at] !== "?"
   const name = isPlain ? undefined : takeIf(source, /\?P?<([A-Za-z_][\w.[\]]*)>/y)?.[1]

@@ -7,8 +7,8 @@
  * Requests without an answer that one connection may have of one sort, and the bytes that are kept for them: far more
  * than any client asks at a time.
  */
-const mostWaiting = 10_000
-const mostKept = 4 * 1024 * 1024
+const maxWaiting = 10_000
+const maxKept = 4 * 1024 * 1024
 
 type Waiting<N> =
   /** The request was passed on; `note` is what its answer will be needed with. */
@@ -24,7 +24,7 @@ export class AnswerOrder<N> {
 
   /** Whether no further request is to be taken. */
   get isFull(): boolean {
-    return this.#waiting.length - this.#first >= mostWaiting || this.#kept >= mostKept
+    return this.#waiting.length - this.#first >= maxWaiting || this.#kept >= maxKept
   }
 
   /** A request was passed on. `size`: the bytes of the note. */

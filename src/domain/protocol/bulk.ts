@@ -46,7 +46,7 @@ const formsOf = (message: Shape): ReadonlyArray<ReadonlyArray<Form> | undefined>
  * Length in bytes of the varint at `at` if it is whole and in its shortest form, the only form that codecs write;
  * otherwise 0.
  */
-const shortestVarint = (bytes: Uint8Array, at: number, end: number): number => {
+const minVarint = (bytes: Uint8Array, at: number, end: number): number => {
   const first = at < end ? (bytes[at] ?? 0) : marker.u128
   if (first < marker.u16) return 1
   const tail = varintTail(first)
@@ -88,10 +88,10 @@ export class BulkHead {
     if (end - at < 4) return 0
     const form = this.#forms[bytes[at] ?? 0]?.[bytes[at + 1] ?? 0]
     if (form === undefined || form === 0 || (form === 3 && bytes[at + 2] !== 0)) return 0
-    const idLength = shortestVarint(bytes, at + form, end)
+    const idLength = minVarint(bytes, at + form, end)
     if (idLength === 0) return 0
     const lengthAt = at + form + idLength
-    const size = shortestVarint(bytes, lengthAt, end)
+    const size = minVarint(bytes, lengthAt, end)
     if (size === 0 || size === 9) return 0
     this.idAt = form
     this.idLength = idLength

@@ -15,7 +15,7 @@ import { Walker } from "./walker.ts"
  * one could not be delivered anyway. The connection on which a larger one comes ends: a WebSocket as soon as the length
  * is announced, an agent's stream because its next message cannot be found.
  */
-export const largestMessage = 64 * 1024 * 1024
+export const maxMessage = 64 * 1024 * 1024
 
 export interface Cut {
   /** Each frame is exactly one sound message, and never written to again. */
@@ -49,7 +49,7 @@ export class FrameCutter<T> {
   #length = 0
   #error: ProtocolError | undefined
 
-  constructor(codec: Codec<T>, shape: TypedShape<T>, limit = largestMessage) {
+  constructor(codec: Codec<T>, shape: TypedShape<T>, limit = maxMessage) {
     this.#codec = codec
     this.#shape = shape
     this.#limit = limit

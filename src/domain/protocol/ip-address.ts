@@ -11,14 +11,14 @@ export const formatIp = (octets: Uint8Array): string => {
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
     return `::ffff:${octets.subarray(12).join(".")}`
   }
-  const run = longestZeroRun(groups)
+  const run = maxZeroRun(groups)
   const hex = (part: ReadonlyArray<number>): string => part.map((group) => group.toString(16)).join(":")
   return run.length < 2
     ? hex(groups)
     : `${hex(groups.slice(0, run.start))}::${hex(groups.slice(run.start + run.length))}`
 }
 
-const longestZeroRun = (groups: ReadonlyArray<number>): { readonly start: number; readonly length: number } => {
+const maxZeroRun = (groups: ReadonlyArray<number>): { readonly start: number; readonly length: number } => {
   let best = { start: 0, length: 0 }
   let start = 0
   for (let i = 0; i <= groups.length; i++) {

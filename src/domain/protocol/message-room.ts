@@ -5,20 +5,20 @@
  * Not here: the shares and those who wait (adapters/stream/message-room.ts).
  */
 
-import { largestMessage } from "./frame-cutter.ts"
+import { maxMessage } from "./frame-cutter.ts"
 
 /** Room for headers, and for bytes behind the end of a message that are read with it. */
 const margin = 128 * 1024
 
 /** The room of a process whose memory has no known limit, in bytes. */
-const usualRoom = 2 * largestMessage
+const defaultRoom = 2 * maxMessage
 
 /**
  * The room of a process that may use `limit` bytes of memory; `undefined`: no limit is known. The heap has 40 %, and
  * what is read, written and thrown away needs as much again as the room itself.
  */
 export const roomWithin = (limit: number | undefined): number =>
-  Math.max(largestMessage, limit === undefined ? usualRoom : Math.floor(limit / 4)) + margin
+  Math.max(maxMessage, limit === undefined ? defaultRoom : Math.floor(limit / 4)) + margin
 
 export interface Growth {
   /** Bytes that the message holds. */

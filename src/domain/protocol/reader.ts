@@ -16,11 +16,11 @@ export type Marker = (typeof marker)[keyof typeof marker]
  * Items that one message may hold, in all its lists, sets, maps and header maps together (wire.md §2.6). An item may
  * have a single byte, so the limit of a message's bytes alone would let one message stop the operator for seconds.
  */
-export const mostItems = 262_144
+export const maxItems = 262_144
 
 /** The failure of a message whose items up to `at` are `items`, too many. */
 export const tooManyItems = (items: number, at: number): Failure =>
-  new Failure("TooLarge", at, `a message of at least ${items} items; at most ${mostItems} are taken`)
+  new Failure("TooLarge", at, `a message of at least ${items} items; at most ${maxItems} are taken`)
 
 /** Bytes that follow a varint marker. */
 export const varintTail = (first: number): number =>
@@ -103,7 +103,7 @@ export class Reader {
     const at = this.offset
     const items = this.length()
     this.#items += items
-    if (this.#items > mostItems) throw tooManyItems(this.#items, at)
+    if (this.#items > maxItems) throw tooManyItems(this.#items, at)
     return items
   }
 

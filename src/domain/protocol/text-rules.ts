@@ -15,13 +15,13 @@ const semverForm =
   /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/
 const httpVersions = new Set(["HTTP/0.9", "HTTP/1.0", "HTTP/1.1", "HTTP/2.0", "HTTP/3.0"])
 const u64Max = (1n << 64n) - 1n
-const longestUri = 65_534
-const longestScheme = 64
+const maxUri = 65_534
+const maxScheme = 64
 /** UTF-16 code units of a version; ours (wire.md §2.6), as the crate has no limit. */
-const longestVersion = 256
+const maxVersion = 256
 
 const checkSemver = (text: string): TextCheck => {
-  const parts = text.length > longestVersion ? null : semverForm.exec(text)
+  const parts = text.length > maxVersion ? null : semverForm.exec(text)
   return parts !== null && parts.slice(1, 4).every((part) => BigInt(part) <= u64Max)
     ? Result.succeed(text)
     : Result.fail(`${quoted(text)} is not a semantic version such as 1.29.0`)
@@ -77,7 +77,7 @@ const notUri = (text: string, why: string): TextCheck => Result.fail(`${quoted(t
 const checkUri = (text: string): TextCheck => {
   const wrong = (why: string): TextCheck => notUri(text, why)
   if (text === "") return wrong("empty")
-  if (new TextEncoder().encode(text).length > longestUri) return wrong("too long")
+  if (new TextEncoder().encode(text).length > maxUri) return wrong("too long")
   if (text === "*") return Result.succeed(text)
   if (text.startsWith("/")) {
     const kept = pathAndQuery(text)
@@ -95,7 +95,7 @@ const checkUri = (text: string): TextCheck => {
 /** `name`: the scheme with which `text` begins. */
 const checkAbsoluteUri = (text: string, name: string): TextCheck => {
   const wrong = (why: string): TextCheck => notUri(text, why)
-  if (name.length > longestScheme) return wrong("scheme too long")
+  if (name.length > maxScheme) return wrong("scheme too long")
   const rest = text.slice(name.length + 3)
   const authority = authorityEnd(rest)
   if (Result.isFailure(authority)) return wrong(authority.failure)

@@ -8,7 +8,7 @@
 
 import { maximumDepth } from "./codec.ts"
 import { type ProtocolError, Failure } from "./outcome.ts"
-import { marker, mostItems, tooManyItems, varintTail } from "./reader.ts"
+import { marker, maxItems, tooManyItems, varintTail } from "./reader.ts"
 import type { Field, Primitive, Shape } from "./shape.ts"
 
 /** A tag of one byte or a varint that chooses the program; `name` for the error. */
@@ -221,7 +221,7 @@ export class Walker {
         const count = this.#varint(bytes, marker.u64)
         if (count === undefined) return false
         this.#items += count
-        if (this.#items > mostItems) throw tooManyItems(this.#items, at)
+        if (this.#items > maxItems) throw tooManyItems(this.#items, at)
         frame.next++
         if (count > 0) this.#push(op.program, count - 1, "")
         return true

@@ -6,9 +6,9 @@
  */
 
 /** Most events of one reader, as in the published operator. */
-const mostEvents = 2_048
+const maxEvents = 2_048
 /** Most characters of them together. */
-export const mostCharacters = 1024 * 1024
+export const maxCharacters = 1024 * 1024
 
 export class EventBuffer {
   #events: Array<string> = []
@@ -24,7 +24,7 @@ export class EventBuffer {
   add(event: string): void {
     this.#events.push(event)
     this.#characters += event.length
-    while (this.#events.length > mostEvents || this.#characters > mostCharacters) {
+    while (this.#events.length > maxEvents || this.#characters > maxCharacters) {
       this.#characters -= this.#events.shift()?.length ?? 0
       this.#dropped++
     }

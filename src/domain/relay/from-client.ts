@@ -6,7 +6,7 @@
  */
 
 import { clientMessage } from "../protocol/client-message.ts"
-import { largestMessage } from "../protocol/frame-cutter.ts"
+import { maxMessage } from "../protocol/frame-cutter.ts"
 import type { ProtocolError, Unreadable } from "../protocol/outcome.ts"
 import { type ClientMessageAt, type ClientRowKey, peekClient } from "../protocol/peek.ts"
 import { compareVersions, protocolVersion } from "../protocol/version.ts"
@@ -34,10 +34,10 @@ import { mayRead, switchFromClient } from "./versions.ts"
 
 export const fromClient = (turn: Turn, bytes: Uint8Array): void => {
   // A WebSocket ends before this; other channels may have no bound.
-  if (bytes.length > largestMessage) {
+  if (bytes.length > maxMessage) {
     drop(turn, "oversizeClientMessage")
     if (firstTime(turn, "oversize"))
-      warnUser(turn, `a message of the client has ${bytes.length} bytes; at most ${largestMessage} are taken`)
+      warnUser(turn, `a message of the client has ${bytes.length} bytes; at most ${maxMessage} are taken`)
     return
   }
   if (!turn.state.links.has(turn.state.options.defaultMember)) {

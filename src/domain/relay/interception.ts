@@ -32,7 +32,7 @@ export type Interception =
 
 /** The session of an event. */
 export interface InterceptedSession {
-  /** Session key; nothing if the client has sent none. */
+  /** Session key; `undefined` if the client has sent none. */
   readonly key: string | undefined
   /** Name of the target; empty for a session without one. */
   readonly service: string

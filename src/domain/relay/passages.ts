@@ -8,7 +8,7 @@
  */
 
 import { type BulkHead, clientBulk, daemonBulk } from "../protocol/bulk.ts"
-import { largestMessage } from "../protocol/frame-cutter.ts"
+import { maxMessage } from "../protocol/frame-cutter.ts"
 import { peekClient, peekDaemon } from "../protocol/peek.ts"
 import type { MemberName } from "./member.ts"
 import type { RouterOutput, RouterState } from "./state.ts"
@@ -82,7 +82,7 @@ export class Passages<T> {
    * decide. The caller makes sure that `step` has nothing else to do now ({@link restsUntil}).
    */
   judge(state: RouterState, head: Uint8Array, length: number): T | undefined {
-    if (state !== this.#state || length === 0 || length > largestMessage) return undefined
+    if (state !== this.#state || length === 0 || length > maxMessage) return undefined
     const last = this.#last
     if (last !== undefined && startsWith(head, last.prefix)) {
       return this.#bulk.measure(head, 0, Math.min(head.length, length)) === length ? last.way : undefined

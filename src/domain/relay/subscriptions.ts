@@ -40,7 +40,7 @@ import { readableError } from "./versions.ts"
 
 /**
  * A PortSubscribe leaves two records. Its {@link SubscriptionRequest} lives until the client has the result, and knows
- * which members are waited for and which accepted. Its {@link Subscription} lives until the port is subscribed anew,
+ * which members are waited for and which accepted. Its {@link Subscription} lives until the port is subscribed again,
  * unsubscribed or rejected, and knows which members got it.
  *
  * The first refusal before the result rejects the subscription for all members. A refusal after the result only leaves
@@ -228,7 +228,7 @@ const stopWaiting = (turn: Turn, member: MemberName, which: (request: Subscripti
 
 /**
  * Takes the members that never received a superseded subscription out of its request, where they count as having
- * accepted it. If the port is subscribed anew, they get that subscription.
+ * accepted it. If the port is subscribed again, they get that subscription.
  */
 const supersede = (turn: Turn, subscription: Subscription | undefined): void => {
   const request = turn.state.requests.find((open) => open.number === subscription?.request)
@@ -327,7 +327,7 @@ const leftOutBy = ({ channel }: Subscription, { error, text }: Refusal): LeftOut
   // It answered by a Close, and would end its next connection, too.
   if (text !== undefined) return "forGood"
   // A mirror subscription never finds its port taken. There the error has another cause, such as a policy that an old
-  // client cannot be told of.
+  // client cannot learn.
   return channel === "TcpSteal" && error._tag === "PortAlreadyStolen" ? "untilFree" : "untilBack"
 }
 

@@ -5,13 +5,13 @@
  */
 
 import * as Schema from "effect/Schema"
-import { longestText, mostEntries, preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
+import { maxText, maxEntries, preservesUnknownFields, requiresExactlyOne } from "./open-api-schema.ts"
 
 export const text = (description: string) => Schema.String.annotate({ description })
 
 /** A text of which the API server takes at most `longest` characters; readers take any. */
 export const shortText = (longest: number, description?: string) =>
-  Schema.String.annotate({ [longestText]: longest, ...(description === undefined ? {} : { description }) })
+  Schema.String.annotate({ [maxText]: longest, ...(description === undefined ? {} : { description }) })
 
 /** A time as RFC 3339 text. */
 export const time = (description: string) => Schema.String.annotate({ format: "date-time", description })
@@ -51,10 +51,10 @@ export const textMap = (description: string) => Schema.Record(Schema.String, Sch
 
 /** As {@link texts}, with bounds for what the API server takes. */
 export const shortTexts = (most: number, longest: number, description: string) =>
-  Schema.Array(shortText(longest)).annotate({ description, [mostEntries]: most })
+  Schema.Array(shortText(longest)).annotate({ description, [maxEntries]: most })
 /** As {@link textMap}, with bounds for what the API server takes. */
 export const shortTextMap = (most: number, longest: number, description: string) =>
-  Schema.Record(Schema.String, shortText(longest)).annotate({ description, [mostEntries]: most })
+  Schema.Record(Schema.String, shortText(longest)).annotate({ description, [maxEntries]: most })
 
 /** Any JSON value, which the API server keeps unread. */
 export const anything = (description: string) => Schema.Json.annotate({ description, [preservesUnknownFields]: true })

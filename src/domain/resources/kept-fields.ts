@@ -136,7 +136,7 @@ export interface ReadNames {
 }
 
 /** Most owners that are kept. The operator's own objects have one. */
-const mostOwners = 16
+const maxOwners = 16
 
 const namedAlone = (
   values: Readonly<Record<string, string>> | null | undefined,
@@ -156,7 +156,7 @@ const namedAlone = (
  */
 export const readMetadata = (metadata: ObjectMeta, { annotations, labels, longest }: ReadNames): ObjectMeta => {
   const { annotations: noted, finalizers: _, labels: labelled, ownerReferences, ...named } = metadata
-  const owners = ownerReferences?.slice(0, mostOwners)
+  const owners = ownerReferences?.slice(0, maxOwners)
   return {
     ...named,
     labels: namedAlone(labelled, labels, longest),

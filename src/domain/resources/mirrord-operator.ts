@@ -146,13 +146,13 @@ export const collectionsRead = "CollectionsRead"
 export const unreadCollections = (status: MirrordOperatorStatus | null | undefined): string | undefined =>
   findCondition(status?.conditions ?? undefined, collectionsRead)?.message
 
-/** Why a primary does not use its changed configuration; nothing if it does. */
+/** Why a primary does not use its changed configuration; `undefined` if it does. */
 export const refusedConfiguration = (status: MirrordOperatorStatus | null | undefined): string | undefined => {
   const condition = findCondition(status?.conditions ?? undefined, configurationInUse)
   return condition?.status === "False" ? condition.message : undefined
 }
 
-/** Which credentials of a primary end soon; nothing if none do. */
+/** Which credentials of a primary end soon; `undefined` if none do. */
 export const endingCredentials = (status: MirrordOperatorStatus | null | undefined): string | undefined =>
   findCondition(status?.conditions ?? undefined, credentialsLast)?.message
 

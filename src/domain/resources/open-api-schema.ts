@@ -30,10 +30,10 @@ export const requiresExactlyOne = "x-exactly-one"
  * Annotation: the API server refuses a longer text. It becomes a `maxLength`, in Unicode characters. It is no check of
  * the schema itself, since an older object with a longer text must stay readable, or nobody could end its session.
  */
-export const longestText = "x-longest-text"
+export const maxText = "x-longest-text"
 
 /** Annotation of a list or a map: the API server refuses more entries. It becomes a `maxItems` or `maxProperties`. */
-export const mostEntries = "x-most-entries"
+export const maxEntries = "x-most-entries"
 
 /**
  * JSON Schema has `null` as an alternative; a structural schema has `nullable` instead. Beside an `enum` there is no
@@ -71,17 +71,17 @@ const spellOneOf = (node: JsonObject): JsonObject => {
   return { ...omit(node, requiresExactlyOne), oneOf: fields.map((field: Json) => ({ required: [field] })) }
 }
 
-/** Spells the annotation {@link longestText} as a `maxLength`. */
+/** Spells the annotation {@link maxText} as a `maxLength`. */
 const spellMaxLength = (node: JsonObject): JsonObject => {
-  const longest = node[longestText]
-  return longest === undefined ? node : { ...omit(node, longestText), maxLength: longest }
+  const longest = node[maxText]
+  return longest === undefined ? node : { ...omit(node, maxText), maxLength: longest }
 }
 
-/** Spells the annotation {@link mostEntries}. */
+/** Spells the annotation {@link maxEntries}. */
 const spellMostEntries = (node: JsonObject): JsonObject => {
-  const most = node[mostEntries]
+  const most = node[maxEntries]
   if (most === undefined) return node
-  return { ...omit(node, mostEntries), [node["type"] === "array" ? "maxItems" : "maxProperties"]: most }
+  return { ...omit(node, maxEntries), [node["type"] === "array" ? "maxItems" : "maxProperties"]: most }
 }
 
 const toStructural = (node: unknown, definitions: Readonly<Record<string, unknown>>): Json => {

@@ -27,7 +27,7 @@ export interface AgentEnd {
 
 /** The consequence for the session. */
 export type AfterEnd =
-  /** The target is resolved anew, and agents are started, at once. */
+  /** The target is resolved again, and agents are started, at once. */
   | "StartOver"
   /** The same, after the pause that follows a failed attempt. */
   | "Fail"

@@ -74,11 +74,11 @@ export interface ObservedChild<P> {
   readonly operatorSince: number
   /** The times of sessions whose annotations give none. */
   readonly defaults: SessionTimes
-  /** The longest time of a session without a parent, in seconds; nothing: as long as it has a client. */
-  readonly longestSessionSecs?: number | undefined
+  /** The longest time of a session without a parent, in seconds; `undefined` if there is no bound. */
+  readonly maxSessionSecs?: number | undefined
   /** The knowledge about the target's pods; missing: none. */
   readonly pods?: PodlessTime
-  /** How long a target may be without pods, ms; nothing: for ever. */
+  /** How long a target may be without pods, ms; `undefined` if for ever. */
   readonly podlessMillis?: number | undefined
   /** When a pod of the target was first seen to change since the last look at the pods; `undefined` if none was. */
   readonly podsChangedAt?: number | undefined
@@ -119,7 +119,7 @@ export type ChildAction<P> =
 const memberPatience = 15_000
 
 const firstRetry = 15_000
-const longestRetry = 300_000
+const maxRetry = 300_000
 
 /** Milliseconds between two looks at the pods of a target whose agents run and of which no pod was seen to change. */
 export const refreshEvery = 30_000
@@ -132,7 +132,7 @@ const orAfterChange = <P>({ podsChangedAt }: ObservedChild<P>, lookAt: number): 
   podsChangedAt === undefined ? lookAt : Math.min(lookAt, podsChangedAt + lookAfterChange)
 
 const retryAt = ({ at, failures }: FailedAttempt): number =>
-  at + Math.min(firstRetry * 2 ** Math.min(Math.max(failures - 1, 0), 10), longestRetry)
+  at + Math.min(firstRetry * 2 ** Math.min(Math.max(failures - 1, 0), 10), maxRetry)
 
 const fromParent = ({ spec }: MirrordClusterSession): boolean =>
   (spec.multiClusterParentName ?? undefined) !== undefined
@@ -169,10 +169,10 @@ const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => 
 
 /** The end by age of a session that has no parent; a child ends with its parent. */
 const endOfAge = <P>(observed: ObservedChild<P>, child: MirrordClusterSession, now: number) => {
-  const { createdSeenAt, longestSessionSecs, operatorSince } = observed
+  const { createdSeenAt, maxSessionSecs, operatorSince } = observed
   if (fromParent(child)) return undefined
   const { metadata } = child
-  return endByAge({ metadata, createdSeenAt, servedSince: operatorSince, longestSecs: longestSessionSecs }, now)
+  return endByAge({ metadata, createdSeenAt, servedSince: operatorSince, maxSecs: maxSessionSecs }, now)
 }
 
 /**
@@ -184,7 +184,7 @@ const endOfPods = <P>({ podlessMillis, pods }: ObservedChild<P>, child: MirrordC
 
 /**
  * The end for want of a socket, but not before the primary has heard that the target has no pods: it has no link while
- * there is no agent, and a child that is made anew would know nothing of the pods that were there.
+ * there is no agent, and a child that is made again would know nothing of the pods that were there.
  */
 const lonelyEnd = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => {
   const lonely = ending(observed, child)

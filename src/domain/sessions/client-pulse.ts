@@ -23,9 +23,9 @@ const remembered = 4
 /**
  * The interval of a client whose user configured none (operator-api.md §8.5). A single gap proves no shorter interval.
  */
-const usualInterval = 30_000
+const defaultInterval = 30_000
 /** A shorter silence proves nothing on a busy machine, however short the interval, ms. */
-const leastSilence = 15_000
+const minSilence = 15_000
 
 export const newPulse = (now: number): Pulse => ({ heardAt: now, pingedAt: undefined, pings: false, gaps: [] })
 
@@ -47,7 +47,7 @@ export const excuse = (pulse: Pulse, now: number): Pulse => ({ ...pulse, heardAt
  */
 export const intervalOf = ({ gaps }: Pulse): number | undefined => {
   if (gaps.length === 0) return undefined
-  return Math.max(...gaps, gaps.length === 1 ? usualInterval : 0)
+  return Math.max(...gaps, gaps.length === 1 ? defaultInterval : 0)
 }
 
 /**
@@ -56,8 +56,8 @@ export const intervalOf = ({ gaps }: Pulse): number | undefined => {
  * that more were to come: its client is given three usual ones, times `patience`, since its own may be longer.
  */
 export const goneAt = (pulse: Pulse, patience = 1): number | undefined => {
-  const interval = intervalOf(pulse) ?? (pulse.pings ? usualInterval * patience : undefined)
-  return interval === undefined ? undefined : pulse.heardAt + Math.max(leastSilence, 3 * interval)
+  const interval = intervalOf(pulse) ?? (pulse.pings ? defaultInterval * patience : undefined)
+  return interval === undefined ? undefined : pulse.heardAt + Math.max(minSilence, 3 * interval)
 }
 
 /** Whether that time has come. */
@@ -70,7 +70,7 @@ export const isGone = (pulse: Pulse, now: number, patience = 1): boolean => now 
  * as a client of the usual interval.
  */
 export const isOverdue = (pulse: Pulse, now: number): boolean => {
-  const interval = intervalOf(pulse) ?? usualInterval
+  const interval = intervalOf(pulse) ?? defaultInterval
   return now - (pulse.pingedAt ?? pulse.heardAt) > 1.5 * interval && now - pulse.heardAt > 0.5 * interval
 }
 
@@ -79,4 +79,4 @@ export const isOverdue = (pulse: Pulse, now: number): boolean => {
  * must have been silent for the usual interval.
  */
 export const mayBeReplaced = (pulse: Pulse, now: number): boolean =>
-  intervalOf(pulse) === undefined ? now - pulse.heardAt >= usualInterval : isOverdue(pulse, now)
+  intervalOf(pulse) === undefined ? now - pulse.heardAt >= defaultInterval : isOverdue(pulse, now)

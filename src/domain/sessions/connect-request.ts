@@ -106,7 +106,7 @@ export interface IgnoredParameters {
   readonly names: ReadonlyArray<string>
 }
 
-const mostIgnoredNames = 10
+const maxIgnoredNames = 10
 
 /** The parameters of a request that nobody here knows. */
 export const unknownEntries = ({ entries }: ConnectParams): ConnectParams["entries"] =>
@@ -115,7 +115,7 @@ export const unknownEntries = ({ entries }: ConnectParams): ConnectParams["entri
 /** The same for the audit and for their user; `undefined` if all are known. */
 export const ignoredParameters = (params: ConnectParams): IgnoredParameters | undefined => {
   const unknown = unknownEntries(params).map(([name]) => name)
-  const names = [...new Set(unknown)].slice(0, mostIgnoredNames)
+  const names = [...new Set(unknown)].slice(0, maxIgnoredNames)
   return unknown.length === 0 ? undefined : { count: unknown.length, names }
 }
 

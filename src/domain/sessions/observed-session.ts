@@ -24,8 +24,8 @@ export interface ClusterReach {
 /** Settings of sessions, from the fleet's configuration and the operator's environment. */
 export interface SessionSettings extends SessionTimes {
   readonly sessionStart: SessionStart
-  /** The longest time of a session, in seconds; nothing: as long as it has a client. */
-  readonly longestSessionSecs?: number | undefined
+  /** The longest time of a session, in seconds; `undefined` if there is no bound. */
+  readonly maxSessionSecs?: number | undefined
   /** The primary's identity towards members; nothing where it cannot be read. */
   readonly primaryUid?: string | undefined
 }

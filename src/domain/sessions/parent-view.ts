@@ -99,7 +99,7 @@ export const parentView = (
   }
 }
 
-/** Since when a condition has a status, epoch ms; nothing if its status is another. */
+/** Since when a condition has a status, epoch ms; `undefined` if its status is another. */
 export const conditionSince = (
   conditions: ReadonlyArray<Condition> | undefined,
   type: string,
@@ -121,7 +121,7 @@ const leftOut = (cluster: string, reason: string): string =>
   `mirrord multi-cluster: cluster ${cluster} takes no part in this session for now: ${reason}`
 
 /**
- * The warning for one cluster that a Ready session goes without; nothing if it has the cluster, or waits for it.
+ * The warning for one cluster that a Ready session goes without; `undefined` if it has the cluster, or waits for it.
  * `reasons`: by cluster, those that say more than the parent, such as why the cluster has no copy of the target.
  */
 export const leftOutWarning = (

@@ -14,7 +14,7 @@ const overPhases: ReadonlySet<string> = new Set(["Failed", "Succeeded", "Unknown
 
 /**
  * The sign for the agent that was started at a placement. `pod`: the object that now has the pod's name, if there is
- * any. An agent ends with its container: one that was started anew needs another agent (agent.md §3.7).
+ * any. An agent ends with its container: one that was started again needs another agent (agent.md §3.7).
  */
 export const podSign = ({ containerId, podUid }: AgentPlacement, pod: Pod | undefined): PodSign => {
   if (pod === undefined || (podUid !== undefined && pod.metadata.uid !== podUid)) return "Gone"

@@ -7,7 +7,7 @@
 import type { FailureReason } from "../resources/session-failure.ts"
 
 /** The usual time, ms; that of the published operator. */
-export const usualPodlessMillis = 60_000
+export const defaultPodlessMillis = 60_000
 
 /** A look for the target's pods. `at`: epoch ms. */
 export type PodLook =

@@ -8,8 +8,8 @@ import { oneLine } from "../one-line.ts"
 import type { IgnoredParameters } from "./connect-request.ts"
 
 /** Longest text of a field, and most items of a list; a client chooses some of them. UTF-16 code units. */
-const longestField = 300
-const mostItems = 50
+const maxField = 300
+const maxItems = 50
 
 /** The user who asked, as the API server authenticated them. */
 export interface AuditedCaller {
@@ -104,10 +104,10 @@ export type SessionAct =
 export type AuditValue = string | number | boolean | ReadonlyArray<string>
 
 const clean = (value: AuditValue): AuditValue => {
-  if (typeof value === "string") return oneLine(value, longestField)
+  if (typeof value === "string") return oneLine(value, maxField)
   if (typeof value === "number" || typeof value === "boolean") return value
-  const items = value.slice(0, mostItems).map((item) => oneLine(item, longestField))
-  return value.length > mostItems ? [...items, `… ${value.length - mostItems} more`] : items
+  const items = value.slice(0, maxItems).map((item) => oneLine(item, maxField))
+  return value.length > maxItems ? [...items, `… ${value.length - maxItems} more`] : items
 }
 
 type BranchAct = Extract<SessionAct, { readonly branch: string }>

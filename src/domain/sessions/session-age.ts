@@ -18,7 +18,7 @@ export interface ObservedAge {
   /** When this process began to serve. */
   readonly servedSince: number
   /** The longest time of a session, in seconds; nothing where none is set. */
-  readonly longestSecs: number | undefined
+  readonly maxSecs: number | undefined
 }
 
 /** The end of a session by age. */
@@ -32,15 +32,15 @@ export interface EndByAge {
 
 /** The end of a session by age, if there is a longest time. */
 export const endByAge = (observed: ObservedAge, now: number): EndByAge | undefined => {
-  const { createdSeenAt, longestSecs, metadata, servedSince } = observed
-  if (longestSecs === undefined) return undefined
+  const { createdSeenAt, maxSecs, metadata, servedSince } = observed
+  if (maxSecs === undefined) return undefined
   // A session from before this process is as old as the API server says; clocks of hosts differ by less than it lasts.
   const isOlder = createdSeenAt < servedSince
   const createdAt = isOlder ? (timeOf(metadata.creationTimestamp) ?? createdSeenAt) : createdSeenAt
-  const endsAt = createdAt + longestSecs * 1000
+  const endsAt = createdAt + maxSecs * 1000
   return {
     isReached: now >= endsAt,
     at: Math.min(endsAt, now + lookEvery),
-    why: `The session has lasted ${longestSecs} s, the longest time allowed (operator.maxSessionTimeSeconds).`
+    why: `The session has lasted ${maxSecs} s, the longest time allowed (operator.maxSessionTimeSeconds).`
   }
 }

@@ -29,7 +29,7 @@ export interface SessionBounds {
  * for each of a hundred services. A session has two or three connections; those that died without a word count for a
  * while, too. Of the fifty each may have four branches at a time in one namespace.
  */
-export const usualBounds: SessionBounds = {
+export const defaultBounds: SessionBounds = {
   sessionsPerUser: 100,
   sessions: 500,
   connectionsPerSession: 32,
@@ -40,14 +40,14 @@ export const usualBounds: SessionBounds = {
 }
 
 /** Longest text of a user's name in a sentence, UTF-16 code units. */
-const longestName = 100
+const maxName = 100
 
 /** A bound that is reached, as the beginning of a sentence. `value`: the chart's value. */
 export const reachedBound = (what: string, value: keyof SessionBounds, found: number, limit: number): string =>
   `the bound of ${what} is reached: there are ${found}, and ${limit} are allowed (the chart's value bounds.${value})`
 
 /** A user's name in a sentence. */
-export const userText = (user: string): string => `user ${oneLine(user, longestName)}`
+export const userText = (user: string): string => `user ${oneLine(user, maxName)}`
 
 /** A connect request, as the bounds see it. */
 export interface AskedConnection {
@@ -86,7 +86,7 @@ const reached = (bounds: SessionBounds, { session, user }: AskedConnection, coun
   return { problem: reachedBound("sessions of all users", "sessions", users.size, bounds.sessions), cure }
 }
 
-/** Why a connect request is beyond a bound, as a sentence for its user; nothing if it is within all bounds. */
+/** Why a connect request is beyond a bound, as a sentence for its user; `undefined` if it is within all bounds. */
 export const boundProblem = (
   bounds: SessionBounds,
   asked: AskedConnection,

@@ -95,9 +95,9 @@ const planAfterFailure = (
 }
 
 /**
- * The clusters of a session that has to run in new clusters of the fleet too; nothing if it has to stay as it is: it
- * was made by hand, runs on a copy, which new clusters do not have, or has no default cluster to go by. A cluster that
- * does not answer yet is joined when it does: until then the session's end would have to wait for it.
+ * The clusters of a session that has to run in new clusters of the fleet too; `undefined` if it has to stay as it is:
+ * it was made by hand, runs on a copy, which new clusters do not have, or has no default cluster to go by. A cluster
+ * that does not answer yet is joined when it does: until then the session's end would have to wait for it.
  */
 const joinClusters = (observed: ObservedSession, parent: ParentView): SessionAction | undefined => {
   const { metadata, spec } = observed.parent ?? {}
@@ -163,7 +163,7 @@ export const plan = (observed: ObservedSession, now: number): ReadonlyArray<Sess
       metadata: observed.parent.metadata,
       createdSeenAt: observed.createdSeenAt,
       servedSince: observed.leaderSince,
-      longestSecs: observed.settings.longestSessionSecs
+      maxSecs: observed.settings.maxSessionSecs
     },
     now
   )

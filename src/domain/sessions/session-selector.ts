@@ -10,7 +10,7 @@ import { quoted } from "../clean-text.ts"
 
 const field = "spec.session.key"
 
-/** The key that sessions are to have; nothing if any will do. The failure is a sentence. */
+/** The key that sessions are to have; `undefined` if any will do. The failure is a sentence. */
 export const selectedKey = (selector: string | null): Result.Result<string | undefined, string> => {
   if (selector === null || selector === "") return Result.succeed(undefined)
   const value = /^spec\.session\.key==?((?:[^\\,=]|\\[\\,=])*)$/u.exec(selector)?.[1]

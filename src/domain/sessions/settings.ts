@@ -1,8 +1,8 @@
 /** The settings of sessions. */
 
 import type { SettingCard } from "../catalogue/setting.ts"
-import { usualPodlessMillis } from "./podless.ts"
-import { usualBounds } from "./session-bounds.ts"
+import { defaultPodlessMillis } from "./podless.ts"
+import { defaultBounds } from "./session-bounds.ts"
 
 const limit = (what: string): string => `${what} at a time: [limits](../operating/policies.md#limits)`
 
@@ -10,39 +10,39 @@ export const sessionSettings = {
   sessionsPerUser: {
     variable: "OPERATOR_SESSIONS_PER_USER",
     form: "bound",
-    default: usualBounds.sessionsPerUser,
+    default: defaultBounds.sessionsPerUser,
     value: "bounds.sessionsPerUser",
     about: limit("sessions of one user")
   },
   sessions: {
     variable: "OPERATOR_SESSIONS",
     form: "bound",
-    default: usualBounds.sessions,
+    default: defaultBounds.sessions,
     value: "bounds.sessions",
     about: limit("sessions of all users")
   },
   connectionsPerSession: {
     variable: "OPERATOR_CONNECTIONS_PER_SESSION",
     form: "bound",
-    default: usualBounds.connectionsPerSession,
+    default: defaultBounds.connectionsPerSession,
     value: "bounds.connectionsPerSession",
     about: limit("connections of one session")
   },
   agentsPerUser: {
     variable: "OPERATOR_AGENTS_PER_USER",
     form: "bound",
-    default: usualBounds.agentsPerUser,
+    default: defaultBounds.agentsPerUser,
     value: "bounds.agentsPerUser",
     about: limit("agents of one user")
   },
   agents: {
     variable: "OPERATOR_AGENTS",
     form: "bound",
-    default: usualBounds.agents,
+    default: defaultBounds.agents,
     value: "bounds.agents",
     about: limit("agents of all users")
   },
-  longestSession: {
+  maxSession: {
     variable: "OPERATOR_MAX_SESSION_TIME_SECONDS",
     form: "seconds",
     value: "operator.maxSessionTimeSeconds",
@@ -52,7 +52,7 @@ export const sessionSettings = {
   podless: {
     variable: "OPERATOR_NO_POD_TARGETS_SESSION_TIMEOUT_MILLIS",
     form: "millis",
-    default: usualPodlessMillis,
+    default: defaultPodlessMillis,
     value: "operator.noPodTargetsSessionTimeoutMillis",
     isUnsetBy0: true,
     cure: "write for example 120000, or leave it out for 60000",

@@ -12,7 +12,7 @@
 export const stoppedFor = 900_000
 
 /** The most sessions that are remembered; beyond, the oldest are forgotten. */
-export const mostStopped = 2_000
+export const maxStopped = 2_000
 
 /**
  * When each stopped session was seen to be stopped, by its object's name, oldest first. Times are of this process's
@@ -36,6 +36,6 @@ export interface Remembered {
 export const rememberStopped = (before: StoppedSessions, sessions: ReadonlyArray<string>, now: number): Remembered => {
   const kept = [...before].filter(([session]) => wasStopped(before, session, now) && !sessions.includes(session))
   const all = [...kept, ...[...new Set(sessions)].map((session) => [session, now] as const)]
-  const stopped = new Map(all.slice(-mostStopped))
+  const stopped = new Map(all.slice(-maxStopped))
   return { stopped, forgotten: [...before.keys()].filter((session) => !stopped.has(session)) }
 }

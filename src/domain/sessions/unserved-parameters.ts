@@ -122,7 +122,7 @@ const newerFeatures: ReadonlyArray<readonly [ending: string, feature: UnservedFe
 const valueOf = (text: string): unknown => Result.getOrElse(parseJson(text), () => text)
 
 /** How many names a sentence has at most. */
-const mostNames = 10
+const maxNames = 10
 
 /** The sentences for parameters that are not known, and whose names say that the program needs what they ask for. */
 const newerSentences = (params: ConnectParams, isAutomatic: boolean): ReadonlyArray<string> => {
@@ -133,7 +133,7 @@ const newerSentences = (params: ConnectParams, isAutomatic: boolean): ReadonlyAr
   return [...new Set(wanted.map(({ feature }) => feature))].map((feature) => {
     const names = new Set(wanted.filter((one) => one.feature === feature).map(({ parameter }) => quoted(parameter)))
     return (
-      `This operator does not know the connect parameter ${[...names].slice(0, mostNames).join(", ")}, by which a ` +
+      `This operator does not know the connect parameter ${[...names].slice(0, maxNames).join(", ")}, by which a ` +
       `newer client asks for ${feature.name}: without it ${feature.danger}. Take it out of ${feature.setting}, or ` +
       "have the operator upgraded."
     )

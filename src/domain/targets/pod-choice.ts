@@ -70,8 +70,8 @@ interface ScheduledPod {
 }
 
 /**
- * The pod's first address of each family. An agent that is told of two of one family does not redirect connections that
- * the pod makes to itself (agent.md §2.4).
+ * The pod's first address of each family. An agent that gets two of one family does not redirect connections that the
+ * pod makes to itself (agent.md §2.4).
  */
 const oneOfEachFamily = (podIps: ReadonlyArray<{ readonly ip?: string | null }>): ReadonlyArray<string> => {
   const addresses = podIps.flatMap(({ ip }) => (ip && parseIp(ip) !== undefined ? [ip] : []))

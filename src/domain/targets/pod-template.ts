@@ -36,7 +36,7 @@ const referenceKinds = { Deployment: "deployment", StatefulSet: "statefulset", R
 const isReferenceKind = (kind: string | undefined): kind is keyof typeof referenceKinds =>
   kind !== undefined && Object.hasOwn(referenceKinds, kind)
 
-/** Where the template of a target's pods is; nothing: it has none. */
+/** Where the template of a target's pods is; `undefined` if it has none. */
 export const templateSource = (kind: TargetKind, object: unknown): TemplateSource | undefined => {
   const template = podTemplate(kind, object)
   if (template !== undefined) return { _tag: "Template", template }
@@ -54,7 +54,7 @@ export const templateContainers = (template: JsonObject): ReadonlyArray<string> 
     .toSorted()
 
 /** The container that a session gets that names none. */
-export const usualContainer = (template: JsonObject): string | undefined => {
+export const defaultContainer = (template: JsonObject): string | undefined => {
   const annotations = Object.entries(asObject(at(template, "metadata", "annotations")))
   const texts = annotations.flatMap(([key, value]) => (typeof value === "string" ? [[key, value] as const] : []))
   const statuses = templateContainers(template).map((name) => ({ name }))

@@ -6,7 +6,7 @@
  */
 
 /** The most pairs of a list; a collector needs a few. */
-const mostPairs = 64
+const maxPairs = 64
 
 const decoded = (text: string): string | undefined => {
   try {
@@ -19,7 +19,7 @@ const decoded = (text: string): string | undefined => {
 /** A character that no header and no attribute holds: it would end the line. */
 const isPlain = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/u.test(text)
 
-/** The pairs of a list; nothing if it is none. */
+/** The pairs of a list; `undefined` if it is none. */
 export const keyValueList = (text: string): Readonly<Record<string, string>> | undefined => {
   const pairs = text.split(",").filter((pair) => pair.trim() !== "")
   const found: Record<string, string> = {}
@@ -31,5 +31,5 @@ export const keyValueList = (text: string): Readonly<Record<string, string>> | u
       return undefined
     found[key] = value
   }
-  return pairs.length > mostPairs ? undefined : found
+  return pairs.length > maxPairs ? undefined : found
 }

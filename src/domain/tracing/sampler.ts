@@ -16,7 +16,7 @@ export interface Sampler {
 }
 
 /** The sampler where none is named. */
-export const usualSampler: Sampler = { followsParent: true, ratio: 1 }
+export const defaultSampler: Sampler = { followsParent: true, ratio: 1 }
 
 const samplers: ReadonlyMap<string, Omit<Sampler, "ratio"> & { readonly ratio: number | undefined }> = new Map([
   ["always_on", { followsParent: false, ratio: 1 }],
@@ -43,7 +43,7 @@ export const parseSampler = (
   name: string | undefined,
   argument: string | undefined
 ): Result.Result<Sampler, SamplerMistake> => {
-  const known = name === undefined ? usualSampler : samplers.get(name)
+  const known = name === undefined ? defaultSampler : samplers.get(name)
   if (known === undefined)
     return Result.fail({ field: "OTEL_TRACES_SAMPLER", cure: `name one of ${[...samplers.keys()].join(", ")}` })
   const { followsParent } = known

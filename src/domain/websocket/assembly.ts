@@ -9,7 +9,7 @@ import { Utf8Check } from "./utf8-check.ts"
 import type { Violation } from "./violation.ts"
 
 /** The most fragments of a message. An empty fragment costs its sender two bytes and no memory here. */
-export const mostFragments = 128 * 1024
+export const maxFragments = 128 * 1024
 
 const noText: Violation = { code: 1007, text: "a text message is no UTF-8" }
 
@@ -51,8 +51,8 @@ export class Assembly {
     this.#announced += length
     this.#fragments++
     if (this.#announced > this.#largest) return tooLarge(this.#announced, this.#largest)
-    if (this.#fragments <= mostFragments) return undefined
-    return { code: 1008, text: `a message has more than ${mostFragments} fragments` }
+    if (this.#fragments <= maxFragments) return undefined
+    return { code: 1008, text: `a message has more than ${maxFragments} fragments` }
   }
 
   /** Keeps nothing of the message that is open. */

@@ -18,16 +18,16 @@ export const final = 0x80
  * The most bytes of a frame that is sent: the client's library takes no longer ones, but messages of many of them
  * (wire.md §1.2).
  */
-export const largestFrame = 16 * 1024 * 1024
+export const maxFrame = 16 * 1024 * 1024
 
 /** The longest header, in bytes: two bytes, eight of the length, four of the mask. */
-export const longestHeader = 14
+export const maxHeader = 14
 
 /** The longest payload of a control frame, in bytes (RFC 6455 §5.5). */
-const longestControl = 125
+const maxControl = 125
 
 /** The longest payload whose length stands in the second byte of its header. */
-export const longestShort = 125
+export const maxShort = 125
 
 /** Four bytes as a number: the first byte is the lowest. Those behind the end are 0. */
 export const word = (bytes: Uint8Array, at: number): number =>
@@ -119,8 +119,8 @@ export const headerViolation = (
 const controlViolation = (header: FrameHeader): Violation | undefined => {
   if (header.opcode > opcode.pong) return refuse(`a frame has the reserved opcode ${header.opcode}`)
   if (!header.isFinal) return refuse("a control frame is fragmented")
-  return header.length > longestControl
-    ? refuse(`a control frame has ${header.length} bytes; at most ${longestControl} are allowed`)
+  return header.length > maxControl
+    ? refuse(`a control frame has ${header.length} bytes; at most ${maxControl} are allowed`)
     : undefined
 }
 
@@ -132,7 +132,7 @@ const dataViolation = (header: FrameHeader, isContinued: boolean): Violation | u
 }
 
 /**
- * Writes a header at `at`, in its shortest form, and says where it ends. There must be room for {@link longestHeader}
+ * Writes a header at `at`, in its shortest form, and returns where it ends. There must be room for {@link maxHeader}
  * bytes.
  */
 export const writeHeader = (into: Uint8Array, at: number, length: number, frame: HeaderFields): number => {
@@ -140,7 +140,7 @@ export const writeHeader = (into: Uint8Array, at: number, length: number, frame:
   const bit = isMasked ? 0x80 : 0
   into[at] = frame.first
   let next = at + 2
-  if (length <= longestShort) into[at + 1] = bit | length
+  if (length <= maxShort) into[at + 1] = bit | length
   else if (length < 0x1_0000) {
     into[at + 1] = bit | 126
     into[next++] = length >>> 8

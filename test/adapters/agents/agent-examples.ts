@@ -1,6 +1,6 @@
 import { Result } from "effect"
 import type { AgentSettings } from "../../../src/adapters/agents/agent-job.ts"
-import { parseAgentConfiguration, usualAgentConfiguration } from "../../../src/domain/agents/agent-configuration.ts"
+import { parseAgentConfiguration, defaultAgentConfiguration } from "../../../src/domain/agents/agent-configuration.ts"
 import type { PortTls } from "../../../src/domain/policies/tls/tls-steal-rules.ts"
 import type { AgentPlacement } from "../../../src/domain/targets/pod-choice.ts"
 
@@ -15,7 +15,7 @@ export const settingsWith = (file: object): AgentSettings => ({
 })
 
 export const settings: AgentSettings = {
-  ...usualAgentConfiguration,
+  ...defaultAgentConfiguration,
   image: "agent:1",
   imagePullPolicy: "IfNotPresent",
   namespace: "mirrord",

@@ -132,7 +132,7 @@ describe("agents as pods", () => {
     })
   )
 
-  it.effect("are made anew where the Job goes with its last session before the next one is its owner", () =>
+  it.effect("are made again where the Job goes with its last session before the next one is its owner", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("c")
       yield* ensured(api, running)

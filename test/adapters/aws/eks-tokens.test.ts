@@ -228,7 +228,7 @@ describe("a token for an EKS cluster", () => {
     expect(await problem(makeEksTokens(none))).toMatch(/ECONNREFUSED .*eks-pod-identity-agent/u)
   })
 
-  it.effect("is not waited for without end, and the identity is asked for anew", () =>
+  it.effect("is not waited for without end, and the identity is asked for again", () =>
     Effect.gen(function* () {
       const answers = [new Promise<never>(() => {}), Promise.resolve({ url: "x", identityEnds: undefined })]
       const make = makeEksTokens(none, async () => {
@@ -259,7 +259,7 @@ describe("a token for an EKS cluster", () => {
     })
   )
 
-  it("fails with the words of the Pod Identity's agent also when the identity is found anew", async () => {
+  it("fails with the words of the Pod Identity's agent also when the identity is found again", async () => {
     usePodIdentity()
     const make = makeEksTokens(none)
     await made(make)

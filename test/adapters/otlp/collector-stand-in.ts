@@ -14,7 +14,7 @@ export interface TakenRequest {
 export interface CollectorStandIn {
   readonly url: string
   readonly requests: ReadonlyArray<TakenRequest>
-  /** The status of its answers; nothing: it does not answer. */
+  /** The status of its answers; `undefined` if it does not answer. */
   answer: number | undefined
   /** Names of all spans that came as JSON. */
   readonly spans: () => ReadonlyArray<Readonly<Record<string, unknown>>>

@@ -4,7 +4,7 @@ import { Clock, Effect, Exit, Redacted, Scope } from "effect"
 import { describe, expect } from "vitest"
 import { makeOtlpTracer, type OtlpSettings, type OtlpTracerOptions } from "../../../src/adapters/otlp/otlp-tracer.ts"
 import { CurrentTracing, traced, type Tracing } from "../../../src/app/kernel/tracing.ts"
-import { usualSampler } from "../../../src/domain/tracing/sampler.ts"
+import { defaultSampler } from "../../../src/domain/tracing/sampler.ts"
 import { it } from "../../support/effect-it.ts"
 import { untilTrue } from "../../support/until-true.ts"
 import { type CollectorStandIn, collectorStandIn } from "./collector-stand-in.ts"
@@ -31,7 +31,7 @@ const exporting = (settings: OtlpSettings, further: Partial<OtlpTracerOptions> =
       exportEvery: 20,
       ...further
     }).pipe(Effect.provideService(Scope.Scope, scope))
-    const tracing: Tracing = { tracer, clock: yield* Clock.Clock, sampler: usualSampler }
+    const tracing: Tracing = { tracer, clock: yield* Clock.Clock, sampler: defaultSampler }
     const trace = <A, E>(effect: Effect.Effect<A, E>) => Effect.provideService(effect, CurrentTracing, tracing)
     return { dropped, noted, trace, tracing, end: Scope.close(scope, Exit.void) }
   })
@@ -136,7 +136,7 @@ describe("the exporter of traces", () => {
     Effect.gen(function* () {
       const collector = yield* collectorStandIn
       collector.answer = undefined
-      const { dropped, trace } = yield* exporting(settingsFor(collector), { patience: 200, mostWaiting: 10 })
+      const { dropped, trace } = yield* exporting(settingsFor(collector), { patience: 200, maxWaiting: 10 })
       for (let count = 0; count < 25; count++) yield* trace(connect(Effect.void))
       yield* until(() => dropped.some(([count]) => count === 10))
       yield* trace(connect(Effect.void))

@@ -13,7 +13,7 @@ import { decodeFrames, encodeFrame } from "../websocket/support/raw-peer.ts"
 import { FakeSocket } from "./support/fake-socket.ts"
 
 const mebibyte = 1024 * 1024
-const largestRead = 64 * 1024
+const maxRead = 64 * 1024
 const key = Buffer.alloc(4)
 
 /** Only the clock is faked: the turns of the event loop are real. */
@@ -50,7 +50,7 @@ class Sender {
   /** Sends the next part, if the channel reads. */
   send(): boolean {
     if (this.socket.isPaused() || this.socket.destroyed || this.#next >= this.#length) return false
-    const until = Math.min(this.#length, this.#next + largestRead)
+    const until = Math.min(this.#length, this.#next + maxRead)
     this.socket.push(this.#wire(this.#next, until))
     this.#next = until
     return true
@@ -97,7 +97,7 @@ describe("the room for the unfinished messages of all connections", () => {
     const senders = Array.from({ length: 6 }, () => announced(room, 64 * mebibyte))
     await sendAll(senders)
     expect(room.taken).toBeLessThanOrEqual(room.size)
-    await fewerKeptThan(before + room.size + senders.length * 2 * largestRead + mebibyte)
+    await fewerKeptThan(before + room.size + senders.length * 2 * maxRead + mebibyte)
     // One has come as far as it was sent, and all others wait for its end.
     expect(senders.map(({ channel }) => channel.waitsForRoom())).toEqual([false, true, true, true, true, true])
     // A message that fits passes them all.

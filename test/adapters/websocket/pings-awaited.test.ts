@@ -39,7 +39,7 @@ describe("pings that are awaited", () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it.each(["ping", "message"])("each %s begins the silence anew", (event) => {
+  it.each(["ping", "message"])("each %s begins the silence again", (event) => {
     const { lost, socket } = start()
     socket.emit("ping")
     for (let i = 0; i < 100; i++) {

@@ -20,9 +20,9 @@ import {
 import { type ApiError, badRequest, forbidden, notFound } from "../../../src/app/api/status.ts"
 import { CurrentFailingLists } from "../../../src/app/kernel/failing-lists.ts"
 import { orderedBy } from "../../../src/domain/copies/copy-order.ts"
-import { usualHeaders } from "../../../src/domain/fleet/credentials/front-proxy.ts"
+import { defaultHeaders } from "../../../src/domain/fleet/credentials/front-proxy.ts"
 import { at } from "../../../src/domain/json.ts"
-import { largestMessage } from "../../../src/domain/protocol/frame-cutter.ts"
+import { maxMessage } from "../../../src/domain/protocol/frame-cutter.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { servedCluster } from "../../support/fleet.ts"
 import { upgradeText } from "./running-api.ts"
@@ -63,7 +63,7 @@ const knownProxy = (certificateAuthority: string, more: Partial<KnownFrontProxy>
   certificateAuthority,
   authorities: readBundle(certificateAuthority),
   allowedNames: ["front-proxy-client"],
-  headers: usualHeaders,
+  headers: defaultHeaders,
   ...more
 })
 
@@ -943,7 +943,7 @@ describe("an upgrade", () => {
     const header = Buffer.alloc(14)
     header[0] = 0x82
     header[1] = 0xff
-    header.writeBigUInt64BE(BigInt(largestMessage) + 1n, 2)
+    header.writeBigUInt64BE(BigInt(maxMessage) + 1n, 2)
     raw.write(header)
     await once(bad, "close")
     good.send(Buffer.from("still here"))

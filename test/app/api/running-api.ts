@@ -8,7 +8,7 @@ import { readBundle } from "../../../src/adapters/x509/certificate-bundle.ts"
 import { type ApiServerOptions, serveApi } from "../../../src/app/api/aggregated-api.ts"
 import { OperatorFacade } from "../../../src/app/api/operator-facade.ts"
 import { unchanging } from "../../../src/app/api/served-certificate.ts"
-import { usualHeaders } from "../../../src/domain/fleet/credentials/front-proxy.ts"
+import { defaultHeaders } from "../../../src/domain/fleet/credentials/front-proxy.ts"
 import { idleFacade } from "../../support/idle-facade.ts"
 
 export const root = "/apis/operator.metalbear.co/v1"
@@ -64,7 +64,7 @@ export const runApi = async (
           certificateAuthority: front.caPem,
           authorities: readBundle(front.caPem),
           allowedNames: ["front-proxy-client"],
-          headers: usualHeaders
+          headers: defaultHeaders
         }),
         listen: () => {}
       },

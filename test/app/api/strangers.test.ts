@@ -2,7 +2,7 @@ import { once } from "node:events"
 import net from "node:net"
 import type { TLSSocket } from "node:tls"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
-import { mostStrangers } from "../../../src/app/api/strangers.ts"
+import { maxStrangers } from "../../../src/app/api/strangers.ts"
 import { type Certificates, comes, connectText, makeCertificates, root, runApi, textOf } from "./running-api.ts"
 
 let certificates: Certificates
@@ -81,7 +81,7 @@ describe("a connection that is not the front proxy's", () => {
 
   it("gives way when there are too many, so that the front proxy is served all the time", async () => {
     const { get, port } = await run({ patience: 60_000 })
-    const sockets = Array.from({ length: mostStrangers + 40 }, () => net.connect({ host: "127.0.0.1", port }))
+    const sockets = Array.from({ length: maxStrangers + 40 }, () => net.connect({ host: "127.0.0.1", port }))
     let ended = 0
     const enough = Promise.withResolvers<void>()
     for (const socket of sockets) {

@@ -7,11 +7,11 @@ import { events } from "../../../src/domain/events/event-object.ts"
 import { asObjects, asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, pods, rollouts, secrets, services } from "../../../src/domain/resources/core-kinds.ts"
-import { usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
-import { begin, branchName, branchSpec, namespace, ready, today, usualRules, user } from "./branched.ts"
+import { begin, branchName, branchSpec, namespace, ready, today, defaultRules, user } from "./branched.ts"
 
 const session = { sessionId: "00000000000000ff", user }
 
@@ -269,18 +269,18 @@ describe("a branch that cannot be", () => {
     ["a filter with a command", filtered("true; DROP TABLE users"), "has a filter with a semicolon", {}],
     ["a name of 300 characters", { databaseName: "x".repeat(300) }, "it must have 1 to 63 bytes", {}],
     ["a table's name of 300 characters", items({ ["x".repeat(300)]: {} }), "has a name of more than 63 bytes", {}],
-    ["an engine that is switched off", {}, "operator.pgBranching set to true", { ...usualRules, settings: {} }],
+    ["an engine that is switched off", {}, "operator.pgBranching set to true", { ...defaultRules, settings: {} }],
     [
       "an image that is not allowed",
       { image: "evil.example.com/postgres:1" },
       "does not allow",
-      { ...usualRules, settings: { pg: limited } }
+      { ...defaultRules, settings: { pg: limited } }
     ],
     [
       "a file that cannot be used",
       {},
       "dbPod.allowedImages: it must be a list",
-      { ...usualRules, settings: { pg: broken } }
+      { ...defaultRules, settings: { pg: broken } }
     ],
     ["no target", { target: { ...branchSpec.target, name: "none" } }, "deployment/none", {}],
     [
@@ -304,7 +304,7 @@ describe("a branch that cannot be", () => {
     ]
   ] as const)("is Failed within 2 s, with the reason, and its name is free soon: %s", ([, change, reason, rules]) =>
     Effect.gen(function* () {
-      const branched = yield* begin({ ...usualRules, ...rules })
+      const branched = yield* begin({ ...defaultRules, ...rules })
       branched.api.write(services, "app", {}, namespace)
       yield* branched.order(change)
       yield* pass("1 second")
@@ -414,8 +414,8 @@ describe("a branch that cannot be", () => {
       Effect.gen(function* () {
         const branched = yield* begin()
         yield* branched.kill
-        const bounds = { ...usualBounds, branchesPerNamespace: 2 }
-        yield* branched.start(usualRules, bounds)
+        const bounds = { ...defaultBounds, branchesPerNamespace: 2 }
+        yield* branched.start(defaultRules, bounds)
         yield* branched.order({ postgresOptions: { copy: { mode: "none" } } }, "wrong")
         for (const name of ["a", "b", "c"]) yield* branched.order({}, name)
         const phases = () => ["a", "b", "c", "d"].map((name) => branched.status(name)?.phase)
@@ -425,7 +425,7 @@ describe("a branch that cannot be", () => {
           /^The bound of branches of namespace shop .*: there are 2, and 2/u
         )
         yield* branched.kill
-        yield* branched.start(usualRules, bounds)
+        yield* branched.start(defaultRules, bounds)
         yield* branched.order({}, "d")
         assert.deepStrictEqual(phases(), ["Pending", "Pending", "Failed", "Failed"])
         yield* pass("25 seconds")
@@ -611,7 +611,7 @@ describe("a branch that cannot be", () => {
     })
   )
 
-  it.effect("is made anew under its name by the same command, half a minute after it failed", () =>
+  it.effect("is made again under its name by the same command, half a minute after it failed", () =>
     Effect.gen(function* () {
       const branched = yield* begin()
       yield* branched.order({ target: { ...branchSpec.target, name: "late" } })

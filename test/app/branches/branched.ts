@@ -17,7 +17,7 @@ import {
 import type { BranchStatus } from "../../../src/domain/resources/branches/branch-shapes.ts"
 import { deployments, jobs, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
 import { timestamp } from "../../../src/domain/resources/object-meta.ts"
-import { usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 import { protectedNamespaces } from "../../../src/domain/targets/protected-namespaces.ts"
 import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
@@ -36,7 +36,7 @@ export const branchSpec: BranchDatabaseSpec = {
   postgresOptions: { copy: { mode: "all" } }
 }
 
-export const usualRules: BranchRules = {
+export const defaultRules: BranchRules = {
   settings: { pg: readEngineSettings("pg", { _tag: "Absent" }, {}) },
   protectedNamespaces: protectedNamespaces({ operator: "mirrord", agents: "mirrord", allowed: [] })
 }
@@ -56,7 +56,7 @@ export class Branched {
   }
 
   /** A new leader. */
-  readonly start = (rules: BranchRules = usualRules, bounds = usualBounds) =>
+  readonly start = (rules: BranchRules = defaultRules, bounds = defaultBounds) =>
     Effect.gen({ self: this }, function* () {
       const { api, holdings } = this
       const scope = yield* Scope.make()
@@ -188,7 +188,7 @@ const readyStatus = {
 /** The moment at which tests begin, epoch ms. */
 export const today = Date.UTC(2026, 10, 21)
 
-export const begin = (rules: BranchRules = usualRules) =>
+export const begin = (rules: BranchRules = defaultRules) =>
   Effect.gen(function* () {
     yield* TestClock.setTime(today)
     const branched = new Branched()
@@ -198,7 +198,7 @@ export const begin = (rules: BranchRules = usualRules) =>
   })
 
 /** A branch that is ready. */
-export const ready = (rules: BranchRules = usualRules) =>
+export const ready = (rules: BranchRules = defaultRules) =>
   Effect.gen(function* () {
     const branched = yield* begin(rules)
     yield* branched.order()

@@ -11,7 +11,7 @@ import { configMaps, jobs, pods } from "../../../src/domain/resources/core-kinds
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
-import { begin, type Branched, branchName, jobEnds, jobRuns, namespace, ready, usualRules, user } from "./branched.ts"
+import { begin, type Branched, branchName, jobEnds, jobRuns, namespace, ready, defaultRules, user } from "./branched.ts"
 
 const flyway = (archive = "aGk=") => ({ migrations: { flavor: "flyway", archive } })
 const program = { migrations: { flavor: "container", image: "docker.io/library/postgres:17", command: ["migrate"] } }
@@ -265,7 +265,7 @@ describe("migrations of a new branch", () => {
 })
 
 const rulesOf = (dbPod: object): BranchRules => ({
-  ...usualRules,
+  ...defaultRules,
   settings: { pg: readEngineSettings("pg", { _tag: "Parsed", value: { dbPod } }, {}) }
 })
 

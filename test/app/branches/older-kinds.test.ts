@@ -13,7 +13,7 @@ import {
 } from "../../../src/domain/resources/branches/legacy-branch-databases.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
-import { begin, type Branched, namespace, usualRules, user } from "./branched.ts"
+import { begin, type Branched, namespace, defaultRules, user } from "./branched.ts"
 
 const name = "app-pg-branch-x7k2p"
 const spec = {
@@ -116,7 +116,7 @@ describe("a branch of an older kind", () => {
   it.effect("is followed where its engine is switched on, and the others are not asked for", () =>
     Effect.gen(function* () {
       const mysql = readEngineSettings("mysql", { _tag: "Absent" }, {})
-      const branched = yield* begin({ ...usualRules, settings: { mysql } })
+      const branched = yield* begin({ ...defaultRules, settings: { mysql } })
       const { copy, iamAuth: _, postgresVersion: __, ...common } = spec
       branched.api.write(mysqlBranchDatabases, name, { spec: { ...common, copy, mysqlVersion: null } }, namespace)
       yield* pass("1 second")

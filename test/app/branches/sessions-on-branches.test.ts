@@ -17,7 +17,7 @@ import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../supp
 import { deploy, type MemoryCluster } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 import { allow, client, logs } from "../policies/policed.ts"
-import { usualRules } from "./branched.ts"
+import { defaultRules } from "./branched.ts"
 import { memoryBranches, type MemoryBranches, readyBranch, withBranches } from "./memory-branches.ts"
 
 const source = "postgresql://app:secret@source/shop"
@@ -28,7 +28,7 @@ const variables = (select = "*", filter: ReadonlyArray<string> = []): ClientMess
   _tag: "GetEnvVarsRequest",
   value: { envVarsFilter: new Set(filter), envVarsSelect: new Set([select]) }
 })
-/** The values of `DATABASE_URL` in the answers so far; nothing: it was not told. */
+/** The values of `DATABASE_URL` in the answers so far; `undefined` if it was not told. */
 const urls = (got: ReadonlyArray<DaemonMessage>): ReadonlyArray<string | undefined> =>
   got.flatMap((message) =>
     message._tag === "GetEnvVarsResponse" && message.value._tag === "Ok"
@@ -398,7 +398,7 @@ describe("a session over many clusters", () => {
       yield* pass("15 seconds")
       yield* world.kill(world.primary)
       settings.defaultCluster = clusterName("a")
-      limits.branchSettings = usualRules.settings
+      limits.branchSettings = defaultRules.settings
       yield* world.start(world.primary)
       yield* pass("5 seconds")
       const { got, say } = yield* client(opened(yield* connectTo(world.primary, naming(certificate, ["ann"]))))

@@ -125,7 +125,7 @@ describe("the operator's own serving certificate", () => {
     })
   )
 
-  it.effect("is made anew when the Secret cannot be used, the Service has another name, or all has ended", () =>
+  it.effect("is made again when the Secret cannot be used, the Service has another name, or all has ended", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(Date.UTC(2026, 0, 1))
       const api = cluster()

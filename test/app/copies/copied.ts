@@ -22,7 +22,7 @@ import { certificateOf } from "../../support/user-certificate.ts"
 /** The pods of the target while nobody replaces it. */
 export const replicas = 3
 
-export const usualSpec = {
+export const defaultSpec = {
   target: { deployment: "myapp", container: null },
   idle_ttl: 30,
   scale_down: true,
@@ -109,7 +109,7 @@ export class Copied {
   readonly certificate = (name?: string) => certificateOf(this.cluster, name)
 
   /** Posts a copy target and lets time pass until it is answered, half a minute at most. */
-  readonly post = (certificate: string | undefined, spec: object = usualSpec, user = "ann") =>
+  readonly post = (certificate: string | undefined, spec: object = defaultSpec, user = "ann") =>
     Effect.gen({ self: this }, function* () {
       const { caller, clientHostname, clientName } = request(certificate)
       const asked = {

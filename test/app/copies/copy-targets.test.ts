@@ -7,13 +7,13 @@ import { at } from "../../../src/domain/json.ts"
 import { deployments, pods, rollouts } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
-import { usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import { configurationOf } from "../../support/fleet.ts"
 import { connectTo, opened, refusedWith } from "../../support/memory-session.ts"
-import { begin, type Copied, made, minutes, refused, replicas, usualSpec } from "./copied.ts"
+import { begin, type Copied, made, minutes, refused, replicas, defaultSpec } from "./copied.ts"
 
 const theirs = { replicas, labels: {} }
 const scaledDownFor = (copy: string) => ({
@@ -25,7 +25,7 @@ const scaledDownFor = (copy: string) => ({
 })
 
 /** A user with a certificate, and a copy of theirs that is ready. */
-const withCopy = (spec: object = usualSpec) =>
+const withCopy = (spec: object = defaultSpec) =>
   Effect.gen(function* () {
     const copied = yield* begin()
     const certificate = yield* copied.certificate()
@@ -44,7 +44,7 @@ describe("a copy that replaces its target", () => {
       const certificate = yield* copied.certificate()
       const copy = made(yield* copied.post(certificate))
       const { name } = copy.metadata
-      assert.deepStrictEqual(copy.spec, usualSpec)
+      assert.deepStrictEqual(copy.spec, defaultSpec)
       assert.strictEqual(copy.status.phase, "InProgress")
       assert.deepStrictEqual(copied.workload(), scaledDownFor(name))
       assert.strictEqual((yield* copied.get(name)).status.phase, "InProgress")
@@ -132,7 +132,7 @@ describe("a copy that replaces its target", () => {
 
   it.effect("has the spec that was sent, session key included: by it the client finds its copy again", () =>
     Effect.gen(function* () {
-      const wish = { ...usualSpec, session_key: "one" }
+      const wish = { ...defaultSpec, session_key: "one" }
       const { copied, copy, name } = yield* withCopy(wish)
       assert.deepStrictEqual(at(copy, "spec"), wish)
       const listed = yield* copied.facade.listCopyTargets({ namespace: "default" })
@@ -158,7 +158,7 @@ describe("a copy that replaces its target", () => {
         if (plural === "pods" && verb === "create") tried++
         return Effect.void
       }
-      const { code, message } = refused(yield* copied.post(bob, usualSpec, "bob"))
+      const { code, message } = refused(yield* copied.post(bob, defaultSpec, "bob"))
       assert.strictEqual(code, 409)
       assert.include(message, `deployment/myapp is scaled down already, for the copy ${name} of another session.`)
       assert.strictEqual(tried, 0, "a session could begin on a pod that goes at once")
@@ -189,7 +189,7 @@ describe("a copy that replaces its target", () => {
       })
   )
 
-  it.effect("ends as usual when its target is deleted meanwhile, or made anew", () =>
+  it.effect("ends as usual when its target is deleted meanwhile, or made again", () =>
     Effect.gen(function* () {
       const { copied } = yield* withCopy()
       copied.cluster.api.erase(deployments, "myapp", "default")
@@ -332,7 +332,7 @@ describe("a leader after another", () => {
 describe("copies", () => {
   it.effect("that replace nothing are many of one target, and are no pods of it", () =>
     Effect.gen(function* () {
-      const spec = { ...usualSpec, scale_down: false }
+      const spec = { ...defaultSpec, scale_down: false }
       const { certificate, copied, copy } = yield* withCopy(spec)
       const other = made(yield* copied.post(certificate, spec))
       assert.notStrictEqual(other.metadata.name, copy.metadata.name)
@@ -366,7 +366,7 @@ describe("copies", () => {
       const copied = yield* begin()
       const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "gone" }
       copied.cluster.api.write(rollouts, "next", { spec: { workloadRef } }, "default")
-      const spec = { ...usualSpec, target: { rollout: "next", container: null } }
+      const spec = { ...defaultSpec, target: { rollout: "next", container: null } }
       const { code, message } = refused(yield* copied.post(yield* copied.certificate(), spec))
       assert.strictEqual(code, 404)
       assert.include(
@@ -379,14 +379,14 @@ describe("copies", () => {
   it.effect("are for users who may connect to the target, within the bounds, and not in protected namespaces", () =>
     Effect.gen(function* () {
       const copied = yield* begin({
-        bounds: { ...usualBounds, sessionsPerUser: 1 }
+        bounds: { ...defaultBounds, sessionsPerUser: 1 }
       })
       const certificate = yield* copied.certificate()
-      const stranger = refused(yield* copied.post(certificate, usualSpec, "eve"))
+      const stranger = refused(yield* copied.post(certificate, defaultSpec, "eve"))
       assert.strictEqual(stranger.code, 403)
       assert.include(stranger.message, 'User eve cannot proxy resource "targets"')
       assert.include(refused(yield* copied.post(undefined)).message, "x-client-der")
-      made(yield* copied.post(certificate, { ...usualSpec, scale_down: false }))
+      made(yield* copied.post(certificate, { ...defaultSpec, scale_down: false }))
       const further = refused(yield* copied.post(certificate))
       assert.deepStrictEqual([further.code, further.message.includes("sessionsPerUser")], [403, true])
       assert.deepStrictEqual(copied.workload(), theirs)
@@ -395,10 +395,10 @@ describe("copies", () => {
 
   it.effect("are no more than the bounds allow, although they are asked for at the same moment", () =>
     Effect.gen(function* () {
-      const copied = yield* begin({ bounds: { ...usualBounds, sessionsPerUser: 2 } })
+      const copied = yield* begin({ bounds: { ...defaultBounds, sessionsPerUser: 2 } })
       const certificate = yield* copied.certificate()
       const answers = yield* Effect.all(
-        [1, 2, 3, 4].map(() => copied.post(certificate, { ...usualSpec, scale_down: false })),
+        [1, 2, 3, 4].map(() => copied.post(certificate, { ...defaultSpec, scale_down: false })),
         { concurrency: "unbounded" }
       )
       for (const answer of answers.filter(Result.isFailure)) assert.include(answer.failure.message, "sessionsPerUser")

@@ -10,7 +10,7 @@ import type { KubeObject } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
 import { connectTo, memberOf, startWorld } from "../../support/memory-session.ts"
 import type { MemoryCluster, MemoryWorld } from "../../support/memory-world.ts"
-import { replicas, usualSpec } from "./copied.ts"
+import { replicas, defaultSpec } from "./copied.ts"
 
 /** The lines that a client's log gets after its handshake. */
 export const logsOf = (channel: FrameChannel) =>
@@ -105,7 +105,7 @@ export class FleetCopied {
       return yield* Fiber.join(fiber)
     })
 
-  readonly post = (spec: object = usualSpec, certificate = this.certificate, user = "ann") => {
+  readonly post = (spec: object = defaultSpec, certificate = this.certificate, user = "ann") => {
     const { caller, clientHostname, clientName } = request(certificate)
     return this.ask((facade) =>
       Effect.map(

@@ -7,13 +7,13 @@ import { deployments, pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
-import { usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass } from "../../support/connect-request.ts"
 import { it } from "../../support/effect-it.ts"
 import { opened, refusedWith } from "../../support/memory-session.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
-import { made, minutes, refused, replicas, usualSpec } from "./copied.ts"
+import { made, minutes, refused, replicas, defaultSpec } from "./copied.ts"
 import { beginFleet, type FleetCopied, logsOf } from "./fleet-copied.ts"
 
 const noAnswer = new KubeError({ cluster: "a", operation: "list", reason: "Unreachable", detail: "connection refused" })
@@ -37,7 +37,7 @@ describe("a copy over many clusters that replaces its target", () => {
       const copied = yield* beginFleet()
       const copy = made(yield* copied.post())
       const { name } = copy.metadata
-      assert.deepStrictEqual(copy.spec, usualSpec)
+      assert.deepStrictEqual(copy.spec, defaultSpec)
       assert.strictEqual(copy.status.phase, "InProgress")
       yield* pass("1 second")
       assert.deepStrictEqual(copied.names(), { a: [name], b: [name] }, "one name everywhere")
@@ -83,7 +83,7 @@ describe("a copy over many clusters that replaces its target", () => {
         copied.member(cluster).api.write(deployments, "myapp", { spec: { template, replicas } }, "default")
       }
       const target = { deployment: "myapp", container: "side" }
-      const copy = made(yield* copied.post({ ...usualSpec, target }))
+      const copy = made(yield* copied.post({ ...defaultSpec, target }))
       yield* pass("1 second")
       copied.runCopies("a", "b")
       for (const cluster of ["a", "b"]) {
@@ -176,7 +176,7 @@ describe("a copy over many clusters that replaces its target", () => {
       let slow = 1
       a.before = ({ plural, verb }) =>
         plural === "pods" && verb === "list" && slow-- > 0 ? Effect.sleep("2 seconds") : Effect.void
-      // The second question is answered first, and orders the copy of b anew.
+      // The second question is answered first, and orders the copy of b again.
       assert.deepStrictEqual(yield* Effect.all([copied.phase(name), copied.phase(name)], { concurrency: 2 }), [
         "InProgress",
         "InProgress"
@@ -230,7 +230,7 @@ describe("the order of a copy", () => {
     const forged = {
       ...record,
       owner: { ...record.owner, k8sUsername },
-      spec: { ...usualSpec, target: { deployment: "victim", container: null } }
+      spec: { ...defaultSpec, target: { deployment: "victim", container: null } }
     }
     api.erase(pods, name, "default")
     const metadata = { labels: { [recordOf]: "true" }, annotations: { [recordOf]: JSON.stringify(forged) } }
@@ -400,11 +400,11 @@ describe("a copy over many clusters", () => {
 
   it.effect("is for users who may connect to the target at the primary, within the bounds", () =>
     Effect.gen(function* () {
-      const copied = yield* beginFleet({}, { limits: { bounds: { ...usualBounds, sessionsPerUser: 1 } } })
-      const stranger = refused(yield* copied.post(usualSpec, copied.certificate, "eve"))
+      const copied = yield* beginFleet({}, { limits: { bounds: { ...defaultBounds, sessionsPerUser: 1 } } })
+      const stranger = refused(yield* copied.post(defaultSpec, copied.certificate, "eve"))
       assert.deepStrictEqual([stranger.code, stranger.message.includes("User eve cannot proxy")], [403, true])
       const copy = made(yield* copied.post())
-      const further = refused(yield* copied.post({ ...usualSpec, scale_down: false }))
+      const further = refused(yield* copied.post({ ...defaultSpec, scale_down: false }))
       assert.deepStrictEqual([further.code, further.message.includes("sessionsPerUser")], [403, true])
       yield* pass("1 second")
       copied.runCopies("a", "b")
@@ -415,9 +415,9 @@ describe("a copy over many clusters", () => {
 
   it.effect("is not made beside too many of the same moment, and is known although others asked meanwhile", () =>
     Effect.gen(function* () {
-      const copied = yield* beginFleet({}, { limits: { bounds: { ...usualBounds, sessionsPerUser: 2 } } })
+      const copied = yield* beginFleet({}, { limits: { bounds: { ...defaultBounds, sessionsPerUser: 2 } } })
       const answers = yield* Effect.all(
-        [1, 2, 3, 4].map(() => copied.post({ ...usualSpec, scale_down: false })),
+        [1, 2, 3, 4].map(() => copied.post({ ...defaultSpec, scale_down: false })),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(

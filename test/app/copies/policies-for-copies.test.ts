@@ -13,14 +13,14 @@ import { groundOf } from "../../support/ground.ts"
 import { connectTo, opened, refusedWith } from "../../support/memory-session.ts"
 import { memoryCluster } from "../../support/memory-world.ts"
 import { allow, client, logs, refusalOf, steal } from "../policies/policed.ts"
-import { begin, type Copied, made, minutes, refused, replicas, usualSpec } from "./copied.ts"
+import { begin, type Copied, made, minutes, refused, replicas, defaultSpec } from "./copied.ts"
 import { beginFleet, type FleetCopied } from "./fleet-copied.ts"
 
 const noScaleDown = { block: ["copy-target-scale-down"], targetPath: "deploy/myapp" }
-const beside = { ...usualSpec, scale_down: false }
+const beside = { ...defaultSpec, scale_down: false }
 
 /** A copy whose container runs. */
-const running = (copied: Copied, certificate: string, spec: object = usualSpec) =>
+const running = (copied: Copied, certificate: string, spec: object = defaultSpec) =>
   Effect.gen(function* () {
     const copy = made(yield* copied.post(certificate, spec))
     copied.runCopies()
@@ -29,7 +29,7 @@ const running = (copied: Copied, certificate: string, spec: object = usualSpec) 
   })
 
 /** A copy over many clusters whose containers run. */
-const runningInAll = (copied: FleetCopied, spec: object = usualSpec) =>
+const runningInAll = (copied: FleetCopied, spec: object = defaultSpec) =>
   Effect.gen(function* () {
     const copy = made(yield* copied.post(spec))
     yield* pass("1 second")

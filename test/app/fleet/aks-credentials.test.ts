@@ -55,7 +55,7 @@ describe("an AKS cluster of the fleet", () => {
     })
   )
 
-  it.effect("gets a token of another tenant at once, and is not engaged anew", () =>
+  it.effect("gets a token of another tenant at once, and is not engaged again", () =>
     Effect.gen(function* () {
       const started = yield* start
       const { engaged, used } = started
@@ -71,7 +71,7 @@ describe("an AKS cluster of the fleet", () => {
       const { asked, cloud, engaged } = started
       cloud.problem = "no such tenant; mend it"
       yield* pass(10 * minute)
-      // The pause of the wrong tenant has begun anew.
+      // The pause of the wrong tenant has begun again.
       const tries = asked.length
       while (asked.length === tries) yield* pass(1)
       yield* change(started, { ...aks, tenantId: "fabrikam.co" })

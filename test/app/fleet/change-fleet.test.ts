@@ -125,7 +125,7 @@ describe("a running fleet that gets another configuration", () => {
     })
   )
 
-  it.effect("connects anew to a cluster with another server, which is in the fleet all the time", () =>
+  it.effect("connects again to a cluster with another server, which is in the fleet all the time", () =>
     Effect.gen(function* () {
       const before = configurationOf(["a", "b"])
       const { done, fleet, member, reachable } = yield* start(before)

@@ -80,7 +80,7 @@ describe("a right that is missing in a cluster", () => {
     Effect.fail(new KubeError({ cluster, operation: "get", reason: "Forbidden", code: 403, detail }))
   const cannot = 'is forbidden: User "u" cannot'
 
-  it.effect("is told once, with the verb and the cure, and again when it is missing anew", () =>
+  it.effect("is told once, with the verb and the cure, and again when it is missing again", () =>
     Effect.gen(function* () {
       let isGranted = false
       const { health, told } = yield* start(["a"], (name, plural) =>

@@ -23,7 +23,7 @@ describe("an EKS cluster of the fleet", () => {
     })
   )
 
-  it.effect("gets a token every ten minutes, and is never engaged anew", () =>
+  it.effect("gets a token every ten minutes, and is never engaged again", () =>
     Effect.gen(function* () {
       const { asked, engaged, used } = yield* start()
       yield* pass(9 * minute)

@@ -36,7 +36,7 @@ describe("a cluster of the fleet whose credentials a plugin gives", () => {
     })
   )
 
-  it.effect("keeps credentials without an end until it refuses them, and the plugin is asked anew then", () =>
+  it.effect("keeps credentials without an end until it refuses them, and the plugin is asked again then", () =>
     Effect.gen(function* () {
       const { asked, cloud, fleet, reach, refuseAll } = yield* startInCloud(auth)
       cloud.lifetime = Infinity

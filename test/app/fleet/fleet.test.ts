@@ -763,7 +763,7 @@ describe("a member's token", () => {
   it.effect("gives way to another one that has not ended when the member refuses it, in either direction", () =>
     Effect.gen(function* () {
       for (const [kept, first, right] of [
-        // The cluster was made anew, and the kept token is of its predecessor, whose clock was ahead.
+        // The cluster was made again, and the kept token is of its predecessor, whose clock was ahead.
         [jwt(24 * hour, 48 * hour, { jti: "kept" }), jwt(0, 10 * hour), "first"],
         [jwt(-hour, 9 * hour, { jti: "kept" }), jwt(-2 * hour, 8 * hour), "first"],
         [jwt(-2 * hour, 8 * hour, { jti: "kept" }), jwt(-hour, 9 * hour), "kept"]

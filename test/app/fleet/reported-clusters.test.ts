@@ -127,7 +127,7 @@ describe("clusters as their owners report them", () => {
     })
   )
 
-  it.effect("stand as they are when somebody deletes the report, until their owner writes it anew", () =>
+  it.effect("stand as they are when somebody deletes the report, until their owner writes it again", () =>
     Effect.gen(function* () {
       const { hear, report, reports, told } = yield* start
       const data = { [clusterEntry]: report(), one: childText("one", "Ready") }

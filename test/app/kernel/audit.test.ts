@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
-import { usualPlan, World } from "../../../lab/simulation/world/world.ts"
+import { defaultPlan, World } from "../../../lab/simulation/world/world.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { sessionId as toSessionId, sessionIdHex } from "../../../src/domain/sessions/session-id.ts"
 
@@ -21,7 +21,7 @@ const audited = (): {
   const lines: Array<Line> = []
   const world = new World(
     {
-      ...usualPlan,
+      ...defaultPlan,
       seed: "audit",
       clusters: [
         { name: "a", pods: 1 },

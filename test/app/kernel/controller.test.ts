@@ -92,7 +92,7 @@ describe("the kernel of controllers", () => {
   )
 
   it.effect(
-    "repeats what failed after pauses that double up to half a minute, with jitter, and start anew after success",
+    "repeats what failed after pauses that double up to half a minute, with jitter, and start again after success",
     () =>
       Effect.gen(function* () {
         let works = false

@@ -118,7 +118,7 @@ describe("the recorder of Events", () => {
       expect(stored()).toHaveLength(1)
     })
   )
-  it.effect("creates an Event anew that the API server has forgotten", () =>
+  it.effect("creates an Event again that the API server has forgotten", () =>
     Effect.gen(function* () {
       const { api, record, stored } = yield* recorder
       record()

@@ -144,7 +144,7 @@ describe("a controller that plans", () => {
     })
   )
 
-  it.effect("reads an object anew after a conflict, and plans again soon", () =>
+  it.effect("reads an object again after a conflict, and plans again soon", () =>
     Effect.gen(function* () {
       let conflicts = 1
       const { api, log, write } = yield* noted(() => ({
@@ -174,7 +174,7 @@ describe("a controller that plans", () => {
       write({ a: "1" })
       yield* TestClock.adjust(1)
       expect(log.slice(1)).toEqual(["perform stuck", "perform refused", "perform conflicting", "perform good"])
-      // A refusal weighs more than the conflict: nothing is read anew, the turn has failed.
+      // A refusal weighs more than the conflict: nothing is read again, the turn has failed.
       yield* TestClock.adjust("61 seconds")
       expect(api.calls.filter(({ verb }) => verb === "get")).toEqual([])
       expect(log.length).toBeGreaterThan(5)

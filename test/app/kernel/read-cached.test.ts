@@ -14,7 +14,7 @@ const parent = (spec: object) => ({
 })
 
 describe("reading objects of a cache", () => {
-  it("gives what reading them anew gives, once per object", () => {
+  it("gives what reading them again gives, once per object", () => {
     const object = parent({ clusters: [] })
     const first = readCached(mirrordMultiClusterSessions, object)
     expect(first).toEqual(readResource(mirrordMultiClusterSessions, object))
@@ -39,7 +39,7 @@ describe("reading a heartbeat", () => {
   })
   const read = (object: object) => readCached(mirrordClusterSessions, object as ReturnType<typeof child>)
 
-  it("gives what reading the object anew gives, and keeps all other parts", () => {
+  it("gives what reading the object again gives, and keeps all other parts", () => {
     const status = fc.record(
       {
         closed: fc.constantFrom(null, { reason: "Gone", message: "It went." }),
@@ -76,7 +76,7 @@ describe("reading a heartbeat", () => {
     ["a status that is no object", child("1", beaten), child("2", "late")],
     ["an object without a version", child("1", beaten), child(undefined, beaten)],
     ["an object whose predecessor cannot be read", child("1", { ...beaten, closed: 5 }), child("2", beaten)]
-  ])("reads anew: %s", (_what, before, after) => {
+  ])("reads again: %s", (_what, before, after) => {
     read(before)
     readHeartbeat(mirrordClusterSessions, before, after)
     expect(read(after)).toEqual(readResource(mirrordClusterSessions, after))

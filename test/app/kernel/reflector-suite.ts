@@ -117,7 +117,7 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
           const known = books.get(name)?.metadata.uid
           if (deleted && known !== object.metadata.uid) contradictions.push(`${name} is gone, but was never there`)
           if (!deleted && known !== undefined && known !== object.metadata.uid)
-            contradictions.push(`${name} was made anew, but is not gone`)
+            contradictions.push(`${name} was made again, but is not gone`)
           if (deleted) books.delete(name)
           else books.set(name, object)
         },
@@ -148,7 +148,7 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
     return { ...maps, relay, reflector, reports, caughtUp, lists, watches, watching, renew, api }
   }
 
-  /** Deletes one, changes one, makes one anew under its name, and makes a new one. */
+  /** Deletes one, changes one, makes one again under its name, and makes a new one. */
   const change = async ({
     erase,
     write
@@ -170,7 +170,7 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
   })
 
   it.each(["reset", "mid-line"] as const)(
-    "a watch that breaks off (%s): what happened meanwhile is found, deletions and objects made anew among it",
+    "a watch that breaks off (%s): what happened meanwhile is found, deletions and objects made again among it",
     async (how) => {
       const all = await follow()
       all.relay.set("shut")
@@ -274,7 +274,7 @@ export const reflectorSuite = (cluster: () => ReflectedCluster): void => {
     }
   )
 
-  it("a server that stops answering under the open watch is given up, and asked anew", async () => {
+  it("a server that stops answering under the open watch is given up, and asked again", async () => {
     const all = await follow({ times: { watchSeconds: 1, watchTimeout: 3_000 } })
     // A watch that has just been ended is followed by another one.
     await untilTrue("a watch is open and frozen", () => all.watches().at(-1)?.status === 200 && all.relay.freeze() > 0)

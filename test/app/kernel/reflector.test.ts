@@ -309,7 +309,7 @@ describe("a reflector", () => {
     })
   )
 
-  it.effect("tells of both when an object was deleted and made anew while it was not looking", () =>
+  it.effect("tells of both when an object was deleted and made again while it was not looking", () =>
     Effect.gen(function* () {
       const api = new MemoryKubeApi("test")
       write(api, "a")

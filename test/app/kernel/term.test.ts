@@ -2,12 +2,12 @@ import { assert, describe } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { elapsedOf, LeaseTerm } from "../../../src/app/kernel/term.ts"
-import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
+import { defaultLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { it } from "../../support/effect-it.ts"
 
 const make = Effect.map(Clock.Clock, (clock) => {
   const elapsed = elapsedOf(clock)
-  return new LeaseTerm(3, elapsed(), usualLeaseTimes, elapsed)
+  return new LeaseTerm(3, elapsed(), defaultLeaseTimes, elapsed)
 })
 
 describe("a term", () => {

@@ -2,12 +2,12 @@ import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { LeaseTerm } from "../../../src/app/kernel/term.ts"
 import { channelWhileLeading } from "../../../src/app/leadership/channel-while-leading.ts"
-import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
+import { defaultLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { fakeChannel } from "../../support/fake-channel.ts"
 
 const newTerm = () => {
   const time = { now: 0 }
-  return { time, term: new LeaseTerm(0, 0, usualLeaseTimes, () => time.now) }
+  return { time, term: new LeaseTerm(0, 0, defaultLeaseTimes, () => time.now) }
 }
 
 /** Opens a channel; `hear` is called for each message that it passes. */

@@ -3,7 +3,7 @@ import { Effect, Fiber, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { Term } from "../../../src/app/kernel/term.ts"
 import { electLeader, leaseName } from "../../../src/app/leadership/elector.ts"
-import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
+import { defaultLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { leases } from "../../../src/domain/resources/core-kinds.ts"
 import { type KubeApi, KubeError } from "../../../src/ports/kube-api.ts"
 import { it } from "../../support/effect-it.ts"
@@ -29,7 +29,7 @@ const start = (api: KubeApi, name: string, uid = `uid of ${name}`): Effect.Effec
       namespace,
       lease: leaseName,
       pod: { name, uid },
-      times: usualLeaseTimes,
+      times: defaultLeaseTimes,
       resign: note("resigns")
     }
     const fiber = yield* Effect.forkScoped(

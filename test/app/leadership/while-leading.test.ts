@@ -11,7 +11,7 @@ import {
   connectorWhileLeading,
   facadeWhileLeading
 } from "../../../src/app/leadership/while-leading.ts"
-import { usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
+import { defaultLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 import { configMaps } from "../../../src/domain/resources/core-kinds.ts"
 import type { Agents } from "../../../src/ports/agents.ts"
 import type { ClusterAccess } from "../../../src/ports/cluster-connector.ts"
@@ -22,7 +22,7 @@ import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 const setup = () => {
   const time = { now: 0 }
-  const term = new LeaseTerm(0, 0, usualLeaseTimes, () => time.now)
+  const term = new LeaseTerm(0, 0, defaultLeaseTimes, () => time.now)
   const server = new MemoryKubeApi("c")
   return { time, term, server, api: apiWhileLeading(term, server) }
 }

@@ -9,8 +9,8 @@ import { clusterName } from "../../../src/domain/fleet/cluster-name.ts"
 import { readSeries, scrapeAfterSession, separately } from "../../support/scrape.ts"
 
 /** The stated bounds (docs/operating/observability.md): series of one cluster of a fleet, and all others. */
-const mostOfCluster = 7
-const mostOthers = 200
+const maxOfCluster = 7
+const maxOthers = 200
 
 const now = Date.UTC(2026, 10, 21)
 
@@ -47,8 +47,8 @@ describe("the number of time series", () => {
         `time series with 1,000 clusters: ${ofFleet.length} of clusters (${took.toFixed(0)} ms to write), ` +
           `${others.length} others`
       )
-      assert.strictEqual(ofFleet.length, mostOfCluster * clusters.length)
-      assert.isAtMost(others.length, mostOthers)
+      assert.strictEqual(ofFleet.length, maxOfCluster * clusters.length)
+      assert.isAtMost(others.length, maxOthers)
     }).pipe(Effect.scoped, separately)
   )
 })

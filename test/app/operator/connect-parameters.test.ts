@@ -12,7 +12,7 @@ import { connectTo, memberOf, startWorld } from "../../support/memory-session.ts
 import type { MemoryCluster } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 
-/** The beginning of the refusal of a parameter; nothing if the parameter is served. */
+/** The beginning of the refusal of a parameter; `undefined` if the parameter is served. */
 const expected = (name: ConnectParameterName, isManagementOnly: boolean): string | undefined => {
   const [, told] = parameterRows[name]
   if (told !== undefined) return `This operator does not serve ${told} (connect parameter ${name}): without it the`

@@ -9,7 +9,7 @@ import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { SessionInfo } from "../../../src/domain/resources/session.ts"
-import { usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 import { protectedNamespaces } from "../../../src/domain/targets/protected-namespaces.ts"
 import { stealHeader, stealPort } from "../../domain/relay/scenario.ts"
 import { pass, request } from "../../support/connect-request.ts"
@@ -44,7 +44,7 @@ const session = (cluster: MemoryCluster, wanted: ConnectRequest) =>
 const caller = { user: "admin", groups: [], extra: {} }
 
 describe("the bounds of an operator", () => {
-  const limits = { bounds: { ...usualBounds, sessionsPerUser: 2, sessions: 3, connectionsPerSession: 3 } }
+  const limits = { bounds: { ...defaultBounds, sessionsPerUser: 2, sessions: 3, connectionsPerSession: 3 } }
 
   it.live("refuse a user's session beyond them with 403 and a sentence, and let everything else be", () =>
     Effect.gen(function* () {
@@ -132,7 +132,10 @@ describe("the bounds of an operator", () => {
 
   it.live("hold for agents in the cluster of the target, whose reason reaches the user", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld({}, { limits: { bounds: { ...usualBounds, agentsPerUser: 1 } } })
+      const { certificate, world } = yield* startWorld(
+        {},
+        { limits: { bounds: { ...defaultBounds, agentsPerUser: 1 } } }
+      )
       const ask = (sessionId: string, target: string) =>
         connectTo(world.primary, request(certificate, { sessionId, target }))
       opened(yield* ask("1", "targetless"))
@@ -205,7 +208,7 @@ describe("a stranger with the id of a session", () => {
 describe("a session of the longest time", () => {
   it.live("ends although its client is there, and no other of its id begins", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld({}, { limits: { longestSessionSecs: 100 } })
+      const { certificate, world } = yield* startWorld({}, { limits: { maxSessionSecs: 100 } })
       for (const cluster of [memberOf(world, "a"), world.primary]) {
         const own = cluster === world.primary ? certificate : yield* certificateOf(cluster)
         opened((yield* session(cluster, request(own))).result)
@@ -223,7 +226,7 @@ describe("a session of the longest time", () => {
 
   it.live("is over in all its clusters when it is over at its primary, and not before", () =>
     Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld({}, { limits: { longestSessionSecs: 100 } })
+      const { certificate, world } = yield* startWorld({}, { limits: { maxSessionSecs: 100 } })
       opened((yield* session(world.primary, request(certificate))).result)
       const children = () => [...world.members.values()].map(objectsOf)
       for (let i = 0; i < 18; i++) yield* pass("5 seconds")

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ConfigProvider, Effect, Exit, Redacted, Result } from "effect"
 import { afterAll, describe, expect, it } from "vitest"
-import { usualRequestBounds } from "../../../src/app/api/request-bounds.ts"
+import { defaultRequestBounds } from "../../../src/app/api/request-bounds.ts"
 import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { readSettings, RefusedConfiguration, type Settings } from "../../../src/app/operator/settings.ts"
-import { usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "braid-settings-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -230,13 +230,13 @@ describe("settings", () => {
       if (Exit.isFailure(exit)) throw new Error(String(exit.cause))
       return {
         bounds: exit.value.bounds,
-        longest: exit.value.longestSessionSecs,
+        longest: exit.value.maxSessionSecs,
         podless: exit.value.podlessMillis,
         namespaces: [...exit.value.protectedNamespaces.keys()].toSorted()
       }
     }
     expect(await limitsOf({})).toEqual({
-      bounds: usualBounds,
+      bounds: defaultBounds,
       longest: undefined,
       podless: 60_000,
       namespaces: ["kube-system", "mirrord"]
@@ -379,12 +379,12 @@ describe("settings", () => {
       const exit = await read(env)
       return Exit.isSuccess(exit) ? exit.value.requestBounds : exit
     }
-    expect(await bounds({})).toEqual(usualRequestBounds)
+    expect(await bounds({})).toEqual(defaultRequestBounds)
     expect(await bounds({ OPERATOR_CONNECTIONS: "10000", OPERATOR_REQUESTS_PER_USER: "" })).toEqual({
-      ...usualRequestBounds,
+      ...defaultRequestBounds,
       connections: 10_000
     })
-    expect(await bounds({ OPERATOR_REQUESTS_PER_USER: "1" })).toEqual({ ...usualRequestBounds, requestsPerUser: 1 })
+    expect(await bounds({ OPERATOR_REQUESTS_PER_USER: "1" })).toEqual({ ...defaultRequestBounds, requestsPerUser: 1 })
   })
 
   it("refuse what is no YAML, and a file that is not there", async () => {

@@ -246,7 +246,7 @@ describe("a target that selects by labels", () => {
     }).pipe(Effect.scoped, Effect.provide(virtualTime))
   )
 
-  it.live("is connected anew when a policy comes for a pod that came later, and not for others' policies", () =>
+  it.live("is connected again when a policy comes for a pod that came later, and not for others' policies", () =>
     Effect.gen(function* () {
       const { cluster, join } = yield* start
       deployCanary(cluster)

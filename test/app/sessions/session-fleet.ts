@@ -28,7 +28,7 @@ import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
 import type { FrameHandlers } from "../../../src/ports/frame-channel.ts"
 import type { KubeApi, ResourceRef } from "../../../src/ports/kube-api.ts"
 import { LinkRefused } from "../../../src/ports/member-link.ts"
-import { configurationOf, giveCredentials, operatorNamespace, usualLimits } from "../../support/fleet.ts"
+import { configurationOf, giveCredentials, operatorNamespace, defaultLimits } from "../../support/fleet.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
 
 export const operators: ResourceRef = {
@@ -285,7 +285,7 @@ export class SessionFleet {
           events,
           defaults: configurationOf([]),
           stopped: makeStoppedLedger(api, operatorNamespace, storedLedger(api, operatorNamespace)),
-          ...usualLimits,
+          ...defaultLimits,
           stealTls: () => Effect.succeed([]),
           requirements: () => [],
           requirePrimary: false,

@@ -26,7 +26,7 @@ describe("the ages of sessions", () => {
     expect(other.seen("never").created).toBe(since - 1)
   })
 
-  it("begin anew for an object that was made anew, and know when its deletion began", () => {
+  it("begin again for an object that was made again, and know when its deletion began", () => {
     const sightings = new SessionSightings(since)
     sightings.saw(object("1"), true, now)
     sightings.saw(object("1", at(now - 600_000)), false, now + 100)

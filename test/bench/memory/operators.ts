@@ -170,7 +170,7 @@ export class Operators {
     return join(process.env["BENCH_SNAPSHOT"] ?? this.#folder, `memory-${cluster}`)
   }
 
-  /** As a user does on a machine that stood still for a while, it begins anew if the session has ended meanwhile. */
+  /** As a user does on a machine that stood still for a while, it begins again if the session has ended meanwhile. */
   async #openOne(): Promise<RawSession> {
     for (let tries = 1; ; tries++) {
       try {

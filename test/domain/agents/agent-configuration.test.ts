@@ -4,12 +4,12 @@ import { describe, expect, it } from "vitest"
 import {
   extraEnvironment,
   parseAgentConfiguration,
-  usualAgentConfiguration
+  defaultAgentConfiguration
 } from "../../../src/domain/agents/agent-configuration.ts"
 import { agentFields } from "../../../src/domain/agents/agent-fields.ts"
 
-const usualImage = "example.com:5000/mirrord:1"
-const parse = (value: unknown) => parseAgentConfiguration({ _tag: "Parsed", value }, usualImage)
+const defaultImage = "example.com:5000/mirrord:1"
+const parse = (value: unknown) => parseAgentConfiguration({ _tag: "Parsed", value }, defaultImage)
 const sentences = (value: unknown): ReadonlyArray<string> => {
   const result = parse(value)
   return Result.isFailure(result) ? result.failure.map(({ message }) => message) : []
@@ -18,11 +18,12 @@ const sentences = (value: unknown): ReadonlyArray<string> => {
 describe("agent-config.yaml", () => {
   it.each([[{ _tag: "Absent" }], [{ _tag: "Parsed", value: null }], [{ _tag: "Parsed", value: {} }]] as const)(
     "that says nothing leaves agents as usual: %j",
-    (document) => expect(parseAgentConfiguration(document, usualImage)).toEqual(Result.succeed(usualAgentConfiguration))
+    (document) =>
+      expect(parseAgentConfiguration(document, defaultImage)).toEqual(Result.succeed(defaultAgentConfiguration))
   )
 
   it("leaves fields that a newer chart may write alone", () => {
-    expect(parse({ later: [1], ephemerals: true })).toEqual(Result.succeed(usualAgentConfiguration))
+    expect(parse({ later: [1], ephemerals: true })).toEqual(Result.succeed(defaultAgentConfiguration))
   })
 
   it.each([
@@ -85,7 +86,7 @@ describe("agent-config.yaml", () => {
       "agent-config.yaml: the file must hold a map (found []); write fields such as labels at its top level."
     ])
     expect(sentences({ ttl: -1, labels: 5 })).toHaveLength(2)
-    const unread = parseAgentConfiguration({ _tag: "Unreadable", reason: "ENOENT" }, usualImage)
+    const unread = parseAgentConfiguration({ _tag: "Unreadable", reason: "ENOENT" }, defaultImage)
     expect(Result.isFailure(unread) && unread.failure[0]?.message).toContain("cannot be read")
   })
 

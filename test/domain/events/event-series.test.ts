@@ -5,7 +5,7 @@ import { eventObject } from "../../../src/domain/events/event-object.ts"
 import {
   dueAt,
   type EventSeries,
-  mostTries,
+  maxTries,
   occurred,
   wasRefused,
   wasWritten
@@ -50,14 +50,14 @@ describe("a series of Events", () => {
   })
   it("is given up after some failures, and at once where it will never work", () => {
     let series: EventSeries | undefined = happen(undefined, begin)
-    for (let i = 1; i < mostTries; i++) {
+    for (let i = 1; i < maxTries; i++) {
       series = series && wasRefused(series, "Later")
       expect(series).toBeDefined()
     }
     expect(series && wasRefused(series, "Later")).toBeUndefined()
     expect(wasRefused(happen(undefined, begin), "Never")).toBeUndefined()
   })
-  it("whose Event expired is created anew with all it has counted", () => {
+  it("whose Event expired is created again with all it has counted", () => {
     const again = wasRefused(happen(wasWritten(happen(undefined, begin), 1, begin), begin + 5), "Expired")
     expect(again).toMatchObject({ count: 2, firstAt: begin, written: undefined })
   })

@@ -120,8 +120,8 @@ describe("a check of a cluster", () => {
 
 describe("engaging", () => {
   it.each([
-    ["starts anew for a cluster that had no credentials", noCredentials, neverChecked],
-    ["starts anew for a cluster that was never engaged", neverEngaged(0), neverChecked],
+    ["starts again for a cluster that had no credentials", noCredentials, neverChecked],
+    ["starts again for a cluster that was never engaged", neverEngaged(0), neverChecked],
     ["with new credentials is no loss of a well cluster", well, well],
     ["with new credentials keeps the failures of a never-checked cluster", oneFailure, oneFailure],
     ["with new credentials does not find a lost cluster", lost, lost]

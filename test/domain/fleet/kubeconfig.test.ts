@@ -61,7 +61,7 @@ describe("a kubeconfig", () => {
       { user: { "client-key-data": encodeBase64Text(pem("PRIVATE KEY")) } },
       /client-key-data without client-certificate/u
     ],
-    [{ user: { "client-certificate-data": "%" } }, /^client-certificate-data is no base64 of PEM; write it anew$/u],
+    [{ user: { "client-certificate-data": "%" } }, /^client-certificate-data is no base64 of PEM; write it again$/u],
     [{ cluster: { "insecure-skip-tls-verify": true } }, /^it has insecure-skip-tls-verify; write the CA/u],
     [{ cluster: { "certificate-authority": "/ca.crt" } }, /^it has certificate-authority; write the CA itself/u],
     [{ cluster: { "proxy-url": "http://p" } }, /^it has proxy-url; leave it out, and set HTTPS_PROXY/u],

@@ -1,17 +1,17 @@
 import { describe, expect, it } from "vitest"
-import { leaseTimesProblem, usualLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
+import { leaseTimesProblem, defaultLeaseTimes } from "../../../src/domain/leadership/lease-times.ts"
 
 describe("times of a Lease", () => {
-  it("are usually those of client-go", () => expect(leaseTimesProblem(usualLeaseTimes)).toBeUndefined())
+  it("are usually those of client-go", () => expect(leaseTimesProblem(defaultLeaseTimes)).toBeUndefined())
 
   it.each([
-    [{ ...usualLeaseTimes, retryPeriod: 0 }, /^the retry period is 0 s/],
+    [{ ...defaultLeaseTimes, retryPeriod: 0 }, /^the retry period is 0 s/],
     [
-      { ...usualLeaseTimes, renewDeadline: 2_400 },
+      { ...defaultLeaseTimes, renewDeadline: 2_400 },
       /^the renew deadline is 2.4 s; it must be more than 1.2 times the retry period of 2 s/
     ],
     [
-      { ...usualLeaseTimes, leaseDuration: 10_000 },
+      { ...defaultLeaseTimes, leaseDuration: 10_000 },
       /^the lease duration is 10 s; it must be longer than the renew deadline of 10 s/
     ]
   ])("%o cannot be", (times, problem) => expect(leaseTimesProblem(times)).toMatch(problem))

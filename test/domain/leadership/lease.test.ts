@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { holderIdentity } from "../../../src/domain/leadership/identity.ts"
-import { usualLeaseTimes as times } from "../../../src/domain/leadership/lease-times.ts"
+import { defaultLeaseTimes as times } from "../../../src/domain/leadership/lease-times.ts"
 import {
   type LeaseSpec,
   type LeaseStep,

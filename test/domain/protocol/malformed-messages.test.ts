@@ -4,7 +4,7 @@ import { codec, maximumDepth } from "../../../src/domain/protocol/codec.ts"
 import { DaemonMessage, daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import { FrameCutter } from "../../../src/domain/protocol/frame-cutter.ts"
 import type { HttpFilter } from "../../../src/domain/protocol/http-filter-messages.ts"
-import { mostItems } from "../../../src/domain/protocol/reader.ts"
+import { maxItems } from "../../../src/domain/protocol/reader.ts"
 import {
   bool,
   i32,
@@ -260,15 +260,15 @@ describe("items (wire.md §2.6)", () => {
     Uint8Array.from([6, ...varint(filter), ...new Uint8Array(filter), ...varint(select), ...new Uint8Array(select)])
 
   it("are counted over the whole message, the same by decoder, checker, skipper and cutter", () => {
-    const fits = environment(mostItems - 10, 10)
+    const fits = environment(maxItems - 10, 10)
     expect(clientMessage.decode(fits)).toMatchObject({ _tag: "Decoded", used: fits.length })
     expect(clientMessage.check(fits)).toEqual({ _tag: "Sound", used: fits.length })
     expect(skip("ClientMessage", ClientMessage, fits)).toEqual({ _tag: "End", offset: fits.length })
-    const tooMany = environment(mostItems - 10, 11)
+    const tooMany = environment(maxItems - 10, 11)
     const error = {
       _tag: "TooLarge",
       offset: tooMany.length - 12,
-      message: expect.stringContaining(`${mostItems + 1} items`)
+      message: expect.stringContaining(`${maxItems + 1} items`)
     }
     expect(clientMessage.decode(tooMany)).toMatchObject({
       _tag: "Invalid",
@@ -283,7 +283,7 @@ describe("items (wire.md §2.6)", () => {
   })
 
   it("of one message do not count for the next", () => {
-    const fits = environment(mostItems, 0)
+    const fits = environment(maxItems, 0)
     const cutter = new FrameCutter(clientMessage, ClientMessage)
     expect(cutter.feed(Uint8Array.from([...fits, ...fits]))).toEqual({ frames: [fits, fits] })
   })

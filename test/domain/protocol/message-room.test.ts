@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { largestMessage } from "../../../src/domain/protocol/frame-cutter.ts"
+import { maxMessage } from "../../../src/domain/protocol/frame-cutter.ts"
 import { mayGrow, roomWithin } from "../../../src/domain/protocol/message-room.ts"
 
 const mebibyte = 1024 * 1024
@@ -12,8 +12,8 @@ describe("the room for unfinished messages", () => {
     expect(Math.floor(roomWithin(undefined) / mebibyte)).toBe(128)
     fc.assert(
       fc.property(fc.nat(2 ** 40), (limit) => {
-        expect(roomWithin(limit)).toBeGreaterThan(largestMessage)
-        expect(roomWithin(limit)).toBeLessThanOrEqual(largestMessage + mebibyte + limit / 4)
+        expect(roomWithin(limit)).toBeGreaterThan(maxMessage)
+        expect(roomWithin(limit)).toBeLessThanOrEqual(maxMessage + mebibyte + limit / 4)
       })
     )
   })

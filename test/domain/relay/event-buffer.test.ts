@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { EventBuffer, mostCharacters } from "../../../src/domain/relay/event-buffer.ts"
+import { EventBuffer, maxCharacters } from "../../../src/domain/relay/event-buffer.ts"
 
 describe("the events that a reader has not taken", () => {
   it("are taken in order, each once", () => {
@@ -13,14 +13,14 @@ describe("the events that a reader has not taken", () => {
   it("are counted when they are dropped, until the reader has been told", () => {
     const buffer = new EventBuffer()
     for (let i = 0; i < 2_050; i++) buffer.add(String(i))
-    buffer.add("x".repeat(mostCharacters + 1))
+    buffer.add("x".repeat(maxCharacters + 1))
     expect(buffer.takeAll()).toEqual({ dropped: 2_051, events: [] })
     buffer.add("a")
     expect(buffer.takeAll()).toEqual({ dropped: 0, events: ["a"] })
   })
 
   it("are at most 2048 and 1 MiB: the newest stay, and older ones go, in any story", () => {
-    const size = fc.oneof(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: mostCharacters + 1 }))
+    const size = fc.oneof(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 1, max: maxCharacters + 1 }))
     const burst = fc.record({ events: fc.integer({ min: 1, max: 2_500 }), size, taken: fc.boolean() })
     fc.assert(
       fc.property(fc.array(burst, { maxLength: 3 }), (bursts) => {
@@ -33,12 +33,12 @@ describe("the events that a reader has not taken", () => {
           waiting = [...waiting, ...Array.from({ length: count }, () => length)]
           const { characters, events: kept } = buffer.size
           expect(kept).toBeLessThanOrEqual(2_048)
-          expect(characters).toBeLessThanOrEqual(mostCharacters)
+          expect(characters).toBeLessThanOrEqual(maxCharacters)
           // The newest stay, and the next older one would be too much.
           const lengths = waiting.slice(waiting.length - kept)
           expect(lengths.reduce((sum, one) => sum + one, 0)).toBe(characters)
           const older = waiting[waiting.length - kept - 1]
-          if (older !== undefined) expect(kept === 2_048 || characters + older > mostCharacters).toBe(true)
+          if (older !== undefined) expect(kept === 2_048 || characters + older > maxCharacters).toBe(true)
           if (!taken) {
             waiting = older === undefined ? waiting : lengths
             continue

@@ -1,9 +1,9 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { agentsWithinBounds, type AgentUse } from "../../../src/domain/sessions/agent-bounds.ts"
-import { type SessionBounds, usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { type SessionBounds, defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 
-const bounds: SessionBounds = { ...usualBounds, agentsPerUser: 3, agents: 4 }
+const bounds: SessionBounds = { ...defaultBounds, agentsPerUser: 3, agents: 4 }
 const use = (user: string, ...agents: ReadonlyArray<string>): AgentUse => ({ user, agents })
 
 describe("the bounds of agents", () => {

@@ -36,7 +36,7 @@ describe("the watch over an agent", () => {
     ["rrr", "Suspected"],
     ["rrrr", "Suspected"],
     ["rrrrr", "Lost"],
-    // A late answer clears it, and the count begins anew.
+    // A late answer clears it, and the count begins again.
     ["rrrrh", "Serving"],
     ["rrrrhrrrr", "Suspected"],
     ["rrrrhrrrrr", "Lost"],

@@ -210,7 +210,7 @@ describe("childPlan", () => {
     expect(tags({}, created + 299_999)).not.toContain("DeleteChild")
     expect(tags({}, created + 300_000)).toEqual(["DeleteChild"])
     const short = read({ metadata: { annotations: { "operator.metalbear.co/remote-session-timeout-secs": "20" } } })
-    // Not before the parent could be gone, be it one that a restarted primary keeps: what ends sooner is made anew.
+    // Not before the parent could be gone, be it one that a restarted primary keeps: what ends sooner is made again.
     expect(tags({ child: short }, created + 224_999)).not.toContain("DeleteChild")
     expect(tags({ child: short }, created + 225_000)).toEqual(["DeleteChild"])
     const both = read({

@@ -95,7 +95,7 @@ describe("the pulse of a client", () => {
     }
   })
 
-  it("excused, begins its silence anew and takes the pause for no gap", () => {
+  it("excused, begins its silence again and takes the pause for no gap", () => {
     const pulse = excuse(pinging(0, 30_000, 60_000), 500_000)
     expect(isGone(pulse, 589_999)).toBe(false)
     expect(isGone(pulse, 590_000)).toBe(true)

@@ -38,7 +38,7 @@ describe("the pod beside which an agent works", () => {
     ["is gone", undefined, "Gone"],
     ["is gone when another has its name", pod({ uid: "u2" }), "Gone"],
     [
-      "is gone when its container was started anew",
+      "is gone when its container was started again",
       pod(
         {},
         {

@@ -33,7 +33,7 @@ describe("a target without pods", () => {
     expect(podlessEnd(after(failed(0), found), 1)).toBeUndefined()
   })
 
-  it("is not known by a look that fails for another reason: the time begins anew", () => {
+  it("is not known by a look that fails for another reason: the time begins again", () => {
     const pods = after(failed(0), failed(90_000, "Error"), failed(91_000))
     expect(podlessEnd(pods, 60_000)).toMatchObject({ isReached: false, at: start + 151_000 })
     expect(after(failed(0, "Forbidden"))).toEqual(podsUnknown)

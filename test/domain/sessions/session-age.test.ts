@@ -8,13 +8,13 @@ const observed = (change: Partial<ObservedAge> = {}): ObservedAge => ({
   metadata: { creationTimestamp: timestamp(created) },
   createdSeenAt: created,
   servedSince: created - 1_000_000,
-  longestSecs: 3_600,
+  maxSecs: 3_600,
   ...change
 })
 
 describe("the age of a session", () => {
   it("has no end where no longest time is set", () => {
-    expect(endByAge(observed({ longestSecs: undefined }), created + 1e12)).toBeUndefined()
+    expect(endByAge(observed({ maxSecs: undefined }), created + 1e12)).toBeUndefined()
   })
 
   it("reaches its end after the longest time, with a sentence", () => {
@@ -38,13 +38,13 @@ describe("the age of a session", () => {
 
   it("is looked at again at its end, and at least once a day: no timer waits for a month", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 315_360_000 }), fc.nat({ max: 315_360_000 }), (longestSecs, age) => {
+      fc.property(fc.integer({ min: 1, max: 315_360_000 }), fc.nat({ max: 315_360_000 }), (maxSecs, age) => {
         const now = created + age * 1000
-        const end = endByAge(observed({ longestSecs }), now)
-        expect(end?.isReached).toBe(age >= longestSecs)
+        const end = endByAge(observed({ maxSecs }), now)
+        expect(end?.isReached).toBe(age >= maxSecs)
         if (end?.isReached === false) {
           expect(end.at).toBeGreaterThan(now)
-          expect(end.at).toBe(Math.min(created + longestSecs * 1000, now + 86_400_000))
+          expect(end.at).toBe(Math.min(created + maxSecs * 1000, now + 86_400_000))
         }
       })
     )

@@ -1,8 +1,8 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { boundProblem, type SessionBounds, usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { boundProblem, type SessionBounds, defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 
-const bounds: SessionBounds = { ...usualBounds, sessionsPerUser: 2, sessions: 3, connectionsPerSession: 4 }
+const bounds: SessionBounds = { ...defaultBounds, sessionsPerUser: 2, sessions: 3, connectionsPerSession: 4 }
 const asked = { session: "mc-9", user: "ann" }
 const users = (...names: ReadonlyArray<string>) => new Map(names.map((name, index) => [`mc-${index}`, name]))
 
@@ -105,7 +105,7 @@ describe("the bounds of sessions", () => {
   it("leave a team of fifty with one account alone, with two sessions each", () => {
     const known = new Map(Array.from({ length: 99 }, (_, index) => [`mc-${index}`, "team"]))
     expect(
-      boundProblem(usualBounds, { session: "new", user: "team" }, { users: known, connections: 0 })
+      boundProblem(defaultBounds, { session: "new", user: "team" }, { users: known, connections: 0 })
     ).toBeUndefined()
   })
 })

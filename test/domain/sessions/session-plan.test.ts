@@ -443,7 +443,7 @@ describe("plan: running", () => {
     expect(world.entry(a)).toEqual({ sessionName: "mc-4dbe55ab68bba16c-cluster-a", ready: true })
   })
 
-  it("makes its own child anew when somebody took the parent's name out, and leaves another's object alone", () => {
+  it("makes its own child again when somebody took the parent's name out, and leaves another's object alone", () => {
     const world = readyWorld()
     const { uid } = world.child(b)
     Object.assign(world.child(b), { parentName: "nobody" })

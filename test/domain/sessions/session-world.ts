@@ -45,7 +45,7 @@ export class SessionWorld {
       reachable: boolean
       /** Nobody knows yet whether it answers. */
       isConnecting?: boolean
-      /** When the look at it was begun that found it lost; nothing if that is known without one. */
+      /** When the look at it was begun that found it lost; `undefined` if that is known without one. */
       askedAt?: number
       /** Its API server answers, but nobody behind it does. */
       operatorGone?: boolean

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import {
-  mostStopped,
+  maxStopped,
   rememberStopped,
   stoppedFor,
   type StoppedSessions,
@@ -35,10 +35,10 @@ describe("the memory of stopped sessions", () => {
 
   it("has a bound, forgets the oldest, and never one that is young and within the bound", () => {
     const names = (count: number, from = 0) => Array.from({ length: count }, (_, index) => `mc-${from + index}`)
-    const full = rememberStopped(none, names(mostStopped), 0).stopped
+    const full = rememberStopped(none, names(maxStopped), 0).stopped
     const next = rememberStopped(full, ["one more"], 1)
     expect(next.forgotten).toEqual(["mc-0"])
-    expect(next.stopped.size).toBe(mostStopped)
+    expect(next.stopped.size).toBe(maxStopped)
     const step = fc.record({ pause: fc.nat(stoppedFor / 2), sessions: fc.array(fc.constantFrom("a", "b", "c", "d")) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {

@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { isSampled, parseSampler, usualSampler } from "../../../src/domain/tracing/sampler.ts"
+import { isSampled, parseSampler, defaultSampler } from "../../../src/domain/tracing/sampler.ts"
 
 const traceId = fc.stringMatching(/^[0-9a-f]{32}$/)
 const parent = fc.option(fc.boolean(), { nil: undefined })
@@ -10,8 +10,8 @@ const parsed = (name: string | undefined, argument?: string) => Result.getOrThro
 
 describe("samplers", () => {
   it("keep every trace unless one is named", () => {
-    expect(parsed(undefined)).toEqual(usualSampler)
-    expect(parsed("parentbased_always_on")).toEqual(usualSampler)
+    expect(parsed(undefined)).toEqual(defaultSampler)
+    expect(parsed("parentbased_always_on")).toEqual(defaultSampler)
   })
 
   it("keep all or nothing by their names, whatever the trace", () =>

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { Assembly, mostFragments } from "../../../src/domain/websocket/assembly.ts"
+import { Assembly, maxFragments } from "../../../src/domain/websocket/assembly.ts"
 
 describe("fragments", () => {
   it("become the message that they are parts of, one message after the other", () => {
@@ -50,7 +50,7 @@ describe("fragments", () => {
     many.begin("binary")
     let admitted = 0
     while (many.announce(0) === undefined) admitted++
-    expect(admitted).toBe(mostFragments)
+    expect(admitted).toBe(maxFragments)
     expect(many.announce(0)).toMatchObject({ code: 1008 })
   })
 })

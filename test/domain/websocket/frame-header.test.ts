@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { FrameHeader, headerViolation, longestHeader, writeHeader } from "../../../src/domain/websocket/frame-header.ts"
+import { FrameHeader, headerViolation, maxHeader, writeHeader } from "../../../src/domain/websocket/frame-header.ts"
 
 const read = (bytes: Uint8Array): FrameHeader | undefined => {
   const header = new FrameHeader()
@@ -17,7 +17,7 @@ describe("a frame's header", () => {
     )
     fc.assert(
       fc.property(lengths, fc.integer(), fc.boolean(), fc.nat(255), fc.nat(9), (length, key, isMasked, first, at) => {
-        const bytes = new Uint8Array(at + longestHeader)
+        const bytes = new Uint8Array(at + maxHeader)
         const end = writeHeader(bytes, at, length, { first, isMasked, key })
         const header = new FrameHeader()
         for (let short = at; short < end; short++) {

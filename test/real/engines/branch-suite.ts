@@ -13,7 +13,7 @@ import { events } from "../../../src/domain/events/event-object.ts"
 import { asString, at } from "../../../src/domain/json.ts"
 import { branchDatabases } from "../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, jobs, namespaces, pods, secrets } from "../../../src/domain/resources/core-kinds.ts"
-import { usualBounds } from "../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../src/domain/sessions/session-bounds.ts"
 import { protectedNamespaces } from "../../../src/domain/targets/protected-namespaces.ts"
 import type { KubeApi, KubeObject, ResourceRef } from "../../../src/ports/kube-api.ts"
 import { eventually } from "../../support/eventually.ts"
@@ -82,7 +82,7 @@ class Leaders {
     this.#directory = await Effect.runPromise(
       Effect.gen(function* () {
         const recorder = yield* makeEventRecorder(api)
-        return yield* makeBranches({ api, awaited: retryingApi(api), rules, events: recorder, bounds: usualBounds })
+        return yield* makeBranches({ api, awaited: retryingApi(api), rules, events: recorder, bounds: defaultBounds })
       }).pipe(Scope.provide(scope), Effect.provideService(Clock.Clock, ahead(by)), Effect.provide(Logger.layer([])))
     )
   }

@@ -19,12 +19,12 @@ export interface MysqlEngine {
   readonly install: string
 }
 
-const usualPath = `${process.env["PATH"] ?? ""}:/usr/sbin`
+const defaultPath = `${process.env["PATH"] ?? ""}:/usr/sbin`
 
 const mariadb: MysqlEngine = {
   name: "MariaDB",
   block: "mariadbOptions",
-  path: usualPath,
+  path: defaultPath,
   server: "mariadbd",
   client: "mariadb",
   install: `mariadb-install-db --no-defaults --datadir="$DATA" --auth-root-authentication-method=normal \
@@ -35,7 +35,7 @@ const mariadb: MysqlEngine = {
 const mysql: MysqlEngine = {
   name: "MySQL",
   block: "mysqlOptions",
-  path: `${mysqlFolder}:${usualPath}`,
+  path: `${mysqlFolder}:${defaultPath}`,
   server: "mysqld",
   client: "mysql",
   install: `mysqld --no-defaults --datadir="$DATA" --initialize-insecure > "$DATA.log" 2>&1`

@@ -19,12 +19,12 @@ const sourceAddress = `127.${subnetOf("copies of databases")}.0.3`
 const branchAddress = `127.${subnetOf("copies of databases")}.0.4`
 const fakeAddress = `127.${subnetOf("copies of databases")}.0.5`
 const sourceUrl = `redis://:${encodeURIComponent(password)}@${sourceAddress}:6379/2`
-const usualPath = process.env["PATH"] ?? ""
+const defaultPath = process.env["PATH"] ?? ""
 
 type Options = NonNullable<BranchDatabaseSpec["redisOptions"]>
 
 const place: BranchPlace = {
-  path: usualPath,
+  path: defaultPath,
   env: [
     { name: "DATABASE_URL", valueFrom: { secretKeyRef: { name: "app", key: "url" } } },
     { name: "PASSWORD", valueFrom: { secretKeyRef: { name: "reader", key: "password" } } },
@@ -80,7 +80,7 @@ describeWith(["Redis"], "a branch of Redis", () => {
   beforeAll(async () => {
     const options = ["--bind", sourceAddress, "--port", "6379", "--save", "", "--dir", folder.path]
     const command = ["redis-server", ...options, "--requirepass", password]
-    source = await startRedis({ command, env: { PATH: usualPath } }, sourceAddress, password)
+    source = await startRedis({ command, env: { PATH: defaultPath } }, sourceAddress, password)
     await source.ask(2, "eval", binary, "0")
     await source.ask(5, "eval", hard, "0")
     await source.ask(2, "eval", "for i = 1, 12000 do redis.call('set', 'n:' .. i, i) end return 1", "0")
@@ -161,7 +161,7 @@ describeWith(["Redis"], "a branch of Redis", () => {
       const script = '#!/bin/sh\nPATH=${PATH#*:} redis-cli "$@" | sed "s/^(integer) -1$/&\\n(0.86s)/"\n'
       writeFileSync(join(programs.path, "redis-cli"), script, { mode: 0o755 })
       const url = `redis://slow:of-the-slow@${sourceAddress}:6379/2`
-      const changed = { ...place, path: `${programs.path}:${usualPath}`, secrets: { app: { url } } }
+      const changed = { ...place, path: `${programs.path}:${defaultPath}`, secrets: { app: { url } } }
       await withBranch(changed, asked({ copy: { mode: "all" } }), async (serve) => {
         const server = await startRedis(serve, branchAddress, branchPassword)
         try {
@@ -180,7 +180,7 @@ describeWith(["Redis"], "a branch of Redis", () => {
     try {
       const script = '#!/bin/sh\ncase " $* " in *" --raw "*) exit 1 ;; esac\nPATH=${PATH#*:} exec redis-cli "$@"\n'
       writeFileSync(join(programs.path, "redis-cli"), script, { mode: 0o755 })
-      const changed = { ...place, path: `${programs.path}:${usualPath}` }
+      const changed = { ...place, path: `${programs.path}:${defaultPath}` }
       await withBranch(changed, asked({ copy: { mode: "all" } }), async (serve) => {
         const server = await startRedis(serve, branchAddress, branchPassword)
         try {
@@ -353,7 +353,7 @@ describeWith(["Redis"], "a branch of Redis", () => {
   it("fails where the source is a cluster, of which a server has only some keys", async () => {
     const command = ["redis-server", "--bind", branchAddress, "--port", "6379", "--save", "", "--dir", folder.path]
     const cluster = await startRedis(
-      { command: [...command, "--cluster-enabled", "yes"], env: { PATH: usualPath } },
+      { command: [...command, "--cluster-enabled", "yes"], env: { PATH: defaultPath } },
       branchAddress,
       ""
     )

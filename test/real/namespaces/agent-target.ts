@@ -26,7 +26,7 @@ let pods = 0
 const newPodIp = (): string => `127.77.${Math.floor(++pods / 250)}.${1 + (pods % 250)}`
 
 /** The variables that braid's operator gives to every agent, beside the settings of a test. */
-const usualEnvironment = {
+const defaultEnvironment = {
   RUST_LOG: "info",
   NO_COLOR: "1",
   MIRRORD_AGENT_STEALER_FLUSH_CONNECTIONS: "true",
@@ -49,7 +49,7 @@ export const startTarget = async (node: PodNode, binary: string): Promise<Incomi
     const args = ["-l", String(agentPort), "-t", "600", ...mode]
     const security = { group: 40_001, capabilities: ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN"] }
     const agent = startProcess(agentCommand(node, agentIp, security, [binary, ...args]), {
-      ...usualEnvironment,
+      ...defaultEnvironment,
       MIRRORD_AGENT_POD_IPS: addressInNetwork(podIp),
       MIRRORD_AGENT_HTTP_DETECTION_TIMEOUT: String(httpDetectionTimeoutSecs)
     })

@@ -107,7 +107,7 @@ export const podApp = (node: () => PodNode): ContainerProgram =>
   })
 
 /** The capabilities that containerd and docker give to every container; the Job asks for more. */
-const usualCapabilities = [
+const defaultCapabilities = [
   "chown",
   "dac_override",
   "fowner",
@@ -146,7 +146,7 @@ const confined = (
   command: ReadonlyArray<string>
 ): ReadonlyArray<string> => {
   const added = capabilities.map((name) => name.toLowerCase())
-  const bound = ["-all", ...[...usualCapabilities, ...added].map((name) => `+${name}`)].join(",")
+  const bound = ["-all", ...[...defaultCapabilities, ...added].map((name) => `+${name}`)].join(",")
   const limits = [`--regid=${group}`, "--clear-groups", `--bounding-set=${bound}`]
   return [tools.sh, script("agent-root.sh"), runtimeSocket ?? "", tools.setpriv, ...limits, ...command]
 }

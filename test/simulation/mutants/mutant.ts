@@ -38,7 +38,7 @@ export type Finding =
 
 const here = fileURLToPath(new URL(".", import.meta.url))
 /** A mutant must be found within so many stories. */
-export const mostStories = 2_000
+export const maxStories = 2_000
 
 const readMutant = (file: string): Mutant => ({
   name: basename(file, ".yaml"),

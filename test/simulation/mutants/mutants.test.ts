@@ -6,7 +6,7 @@ import { mutants, mutated } from "./mutant.ts"
 import { tableInDocs, tableOf } from "./table.ts"
 import { withTellers } from "./with-tellers.ts"
 
-const update = "run `node test/simulation/mutants/search.ts` to look for them anew"
+const update = "run `node test/simulation/mutants/search.ts` to look for them again"
 
 describe("planted mistakes", () => {
   it("are at least 14", () => expect(mutants.length).toBeGreaterThanOrEqual(14))

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url"
 import { Effect } from "effect"
 import { parseDocument } from "yaml"
 import { runStory } from "../../../lab/simulation/story/run-story.ts"
-import { type FindMistake, makeTellers, type Mutant, mostStories, mutants } from "./mutant.ts"
+import { type FindMistake, makeTellers, type Mutant, maxStories, mutants } from "./mutant.ts"
 import { storyOfSeries } from "./story-of-series.ts"
 import { tableOf, writeTable } from "./table.ts"
 
@@ -21,8 +21,8 @@ const isBroken = ({ series }: Mutant, story: number): boolean =>
 
 const search = (find: FindMistake, mutant: Mutant): Effect.Effect<Mutant> =>
   Effect.gen(function* () {
-    for (let from = 1; from <= mostStories;) {
-      const found = yield* find({ mutant, from, to: mostStories })
+    for (let from = 1; from <= maxStories;) {
+      const found = yield* find({ mutant, from, to: maxStories })
       if (found === undefined) break
       from = found.story + 1
       if (isBroken(mutant, found.story)) continue
@@ -34,7 +34,7 @@ const search = (find: FindMistake, mutant: Mutant): Effect.Effect<Mutant> =>
       writeFileSync(file, document.toString({ lineWidth: 0, flowCollectionPadding: false }))
       return { ...mutant, found: note }
     }
-    console.log(`${mutant.name}: not found within ${mostStories} stories`)
+    console.log(`${mutant.name}: not found within ${maxStories} stories`)
     process.exitCode = 1
     return mutant
   })

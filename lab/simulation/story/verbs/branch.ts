@@ -8,8 +8,8 @@ import type { Verb } from "../verb.ts"
 import { duration, exactly, nameWord, oneOf, wholeSeconds } from "../words.ts"
 
 /** How long the real client waits unless its configuration says more, ms. */
-const usualPatience = 60_000
-const usualTtl = 60
+const defaultPatience = 60_000
+const defaultTtl = 60
 
 /** The words after which, or for which, a user says more. */
 const options = ["at", "engine", "ttl", "waits", "user", "local", "forbidden", "migrated", "mistyped"]
@@ -38,8 +38,8 @@ export const branch: Verb = {
       let wish: BranchWish = {
         ids,
         engine: "pg",
-        ttlSecs: usualTtl,
-        patience: usualPatience,
+        ttlSecs: defaultTtl,
+        patience: defaultPatience,
         isLocal: false,
         image: undefined,
         isMigrated: false

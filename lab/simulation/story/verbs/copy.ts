@@ -10,7 +10,7 @@ import { nameWord, exactly, wholeSeconds } from "../words.ts"
 import { workloadWord } from "../workload-word.ts"
 
 /** The idle time that the real client asks for, seconds. */
-const usualIdleTtl = 30
+const defaultIdleTtl = 30
 
 export const copy: Verb = {
   name: "copy",
@@ -30,7 +30,7 @@ export const copy: Verb = {
       let target: Result.Result.Success<ReturnType<typeof workloadWord>> = { kind: "deployment", name: "myapp" }
       let scaleDown = false
       let user = "ann"
-      let idleTtl = usualIdleTtl
+      let idleTtl = defaultIdleTtl
       for (let word = left.shift(); word !== undefined; word = left.shift()) {
         if (word === "scale-down") scaleDown = true
         else if (word === "of") target = yield* workloadWord(left.shift())

@@ -91,7 +91,7 @@ if [ "$COPY_MODE" = all ]; then
     fail "the source has no database $source_database with collections"
 fi
 
-# A copy that was cut off is begun anew.
+# A copy that was cut off is begun again.
 rm -rf "$DATA"
 mkdir "$DATA"
 mongod --dbpath "$DATA" --bind_ip "$STAGING/m.sock" --unixSocketPrefix "$STAGING" > "$STAGING/server.log" 2>&1 &

@@ -74,7 +74,7 @@ literal() { printf "'%s'" "$(printf %s "$1" | sed "s/[\\\\']/\\\\&/g")"; }
 # shellcheck disable=SC2016 # Backticks of MySQL run nothing.
 identifier() { printf '`%s`' "$(printf %s "$1" | sed 's/`/``/g')"; }
 
-# A copy that was cut off is begun anew.
+# A copy that was cut off is begun again.
 rm -rf "$DATA" "$DATA.cnf"
 rm -rf "${STAGING:?}"/*
 folded=0

@@ -111,7 +111,7 @@ return absent" 0
 END
 )
 
-# A copy that was cut off is begun anew.
+# A copy that was cut off is begun again.
 rm -rf "$DATA" "$DATA.conf"
 rm -rf "${STAGING:?}"/*
 mkdir "$DATA"

@@ -20,7 +20,7 @@ import type { NamedBranch } from "../../../domain/sessions/connect-request.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { branchAt, copyAddress, type SyncState } from "./sync-state.ts"
 
-/** The origin of the branch of a name in a namespace of the default cluster; nothing: there is none. */
+/** The origin of the branch of a name in a namespace of the default cluster; `undefined` if there is none. */
 const originFor = (
   { options, origins }: Pick<SyncState, "options" | "origins">,
   namespace: string,
@@ -37,8 +37,8 @@ interface BranchOrder {
 }
 
 /**
- * The order of the branch that a connect names; nothing: there is none. `states`: of all kinds, of which BranchDatabase
- * counts first, and then the older kind of the list that has the name.
+ * The order of the branch that a connect names; `undefined` if there is none. `states`: of all kinds, of which
+ * BranchDatabase counts first, and then the older kind of the list that has the name.
  */
 const orderFor = (
   states: ReadonlyArray<SyncState>,
@@ -53,7 +53,7 @@ const orderFor = (
   return undefined
 }
 
-/** Why no session can use an ordered branch, as far as its origin tells; nothing: it can. */
+/** Why no session can use an ordered branch, as far as its origin tells; `undefined` if it can. */
 const orderObstacle = ({
   origin,
   state: {

@@ -74,7 +74,7 @@ export interface SyncState {
 
 export const keyOf = ({ name, namespace }: BranchAddress): string => `${namespace}/${name}`
 
-/** A cached object as a branch; nothing if it cannot be read. */
+/** A cached object as a branch; `undefined` if it cannot be read. */
 export const viewOf = (object: KubeObject): SyncedBranch | undefined =>
   Result.getOrUndefined(readCached(syncedBranches, object))
 
@@ -87,7 +87,7 @@ export const branchAt = (
   return object === undefined ? undefined : viewOf(object)
 }
 
-/** The place of an origin's copy; nothing: it can have none. */
+/** The place of an origin's copy; `undefined` if it can have none. */
 export const copyAddress = (
   origin: SyncedBranch,
   { copy }: Pick<KnownOrigin, "copy">,

@@ -76,7 +76,7 @@ const placeOf = ({ auth, ...member }: MemberConfiguration, namespace: string) =>
     : { secret: own, from: place.path, selection: undefined, fix: "Write another kubeconfig there." }
 }
 
-/** The text of the kubeconfig that a member was found by; nothing if it is gone, or was not found by any. */
+/** The text of the kubeconfig that a member was found by; `undefined` if it is gone, or was not found by any. */
 const kubeconfigText = (
   { auth }: MemberConfiguration,
   secretOf: (name: string) => KubeObject | undefined

@@ -11,7 +11,7 @@ import type { KubeConfig } from "@kubernetes/client-node"
 import { Config, ConfigProvider, Effect, Result, type Scope, Struct } from "effect"
 import { documentOf } from "../../../adapters/files/configuration-files.ts"
 import { makeKubeApi } from "../../../adapters/kubernetes/kube-api-http.ts"
-import { parseAgentConfiguration, usualAgentConfiguration } from "../../../domain/agents/agent-configuration.ts"
+import { parseAgentConfiguration, defaultAgentConfiguration } from "../../../domain/agents/agent-configuration.ts"
 import { agentSettings } from "../../../domain/agents/settings.ts"
 import type { ValuesOf } from "../../../domain/catalogue/setting.ts"
 import { failed, type Finding, warning } from "../../../domain/commands/doctor/finding.ts"
@@ -63,7 +63,7 @@ export interface Installation {
 export interface FleetSources {
   readonly configMap: KubeObject
   readonly documents: FleetDocuments
-  /** Key of the list of clusters; nothing if the operator was told of none. */
+  /** Key of the list of clusters; `undefined` if the operator has no list. */
   readonly clustersKey: string | undefined
 }
 
@@ -99,7 +99,7 @@ const wrongEnvironment = ({ message }: Config.ConfigError): Finding =>
     "Correct operator.extraEnv in the chart's values."
   )
 
-/** The lines that the chart wrote beside the operator's files; nothing if it wrote none. */
+/** The lines that the chart wrote beside the operator's files; `undefined` if it wrote none. */
 const mountedUnusedValues = (): string | undefined => {
   try {
     return readFileSync(join(dirname(process.env["OPERATOR_AGENT_CONFIG"] ?? ""), unusedValuesFile), "utf8")
@@ -192,7 +192,7 @@ const agentPartsOf = (
   env: ReadonlyMap<string, string>
 ): Pick<InstalledParts, "asksNodes" | "ephemeralAgents"> => {
   const file = parseAgentConfiguration(documentIn(configMap, env, "OPERATOR_AGENT_CONFIG"), "")
-  const { checkOutOfPods, ephemeral } = Result.getOrElse(file, () => usualAgentConfiguration)
+  const { checkOutOfPods, ephemeral } = Result.getOrElse(file, () => defaultAgentConfiguration)
   return { asksNodes: checkOutOfPods, ephemeralAgents: ephemeral }
 }
 

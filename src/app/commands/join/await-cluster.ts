@@ -19,7 +19,7 @@ export const awaitCluster = (api: KubeApi, name: string, waitSecs: number): Effe
     for (;;) {
       const awaited = yield* readOperator(api).pipe(
         Effect.map(({ status }) => awaitedCluster(status, name)),
-        // An operator that starts anew is away for a moment.
+        // An operator that starts again is away for a moment.
         Effect.catch(({ message }) => Effect.succeed<Awaited>({ _tag: "Waiting", why: message }))
       )
       if (awaited._tag !== "Waiting" || (yield* Clock.currentTimeMillis) >= end) return awaited

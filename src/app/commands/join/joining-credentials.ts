@@ -69,7 +69,7 @@ export const secretData = (credentials: MemberCredentials): Readonly<Record<stri
         "tls.key": encodeBase64Text(Redacted.value(credentials.keyPem))
       }
 
-/** The certificate that a person gives; nothing if they give none. */
+/** The certificate that a person gives; `undefined` if they give none. */
 export const givenPair = ({
   clientCertificate,
   clientKey

@@ -86,7 +86,7 @@ const childEntries = (
   ]
 }
 
-/** Writes what is news. A report that somebody has deleted is written anew as a whole. */
+/** Writes what is news. A report that somebody has deleted is written again as a whole. */
 const publish = (source: ReportSource, place: LedgerPlace, written: Written): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     const report = source.report()

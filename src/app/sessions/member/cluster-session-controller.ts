@@ -118,7 +118,7 @@ const observedChild = (
   heartbeatSeenAt: sightings.heartbeatSeen(key, view.status?.connectedTimestamp, now),
   operatorSince,
   defaults: options.defaults,
-  longestSessionSecs: options.longestSessionSecs,
+  maxSessionSecs: options.maxSessionSecs,
   requirements: options.requirements(view)
 })
 

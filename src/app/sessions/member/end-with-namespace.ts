@@ -18,7 +18,7 @@ export const namespaceGoes = (api: KubeApi, name: string): Effect.Effect<boolean
     Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(false) : Effect.fail(error)))
   )
 
-/** The result is whether the part has ended. It begins anew if its target is there again. */
+/** The result is whether the part has ended. It begins again if its target is there again. */
 export const endWithNamespace = (
   state: ClusterSessionState,
   { metadata: { name }, spec: { namespace } }: MirrordClusterSession

@@ -139,7 +139,7 @@ const admitHere =
 /** The controller of the sessions, which waits for what the capabilities before it require. */
 const makeController = Effect.gen(function* () {
   const { api, bounds, fleet, namespace, protectedNamespaces } = yield* OwnCluster
-  const { ends, longestSessionSecs, notifier, podlessMillis, requirePrimary } = yield* SessionGround
+  const { ends, maxSessionSecs, notifier, podlessMillis, requirePrimary } = yield* SessionGround
   const earlier = yield* Capabilities
   const feed = yield* Changes
   const stopped = makeStoppedLedger(api, namespace, storedLedger(retryingApi(api), namespace))
@@ -148,7 +148,7 @@ const makeController = Effect.gen(function* () {
   const controller = yield* makeClusterSessionController({
     api,
     bounds,
-    longestSessionSecs,
+    maxSessionSecs,
     podlessMillis,
     protectedNamespaces,
     notifier,

@@ -17,7 +17,7 @@ import { clusterUid } from "../../kernel/cluster-uid.ts"
 import { LogOnce } from "../../kernel/log-once.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
 
-/** Why a child's primary may not use this cluster; nothing if it may. */
+/** Why a child's primary may not use this cluster; `undefined` if it may. */
 export type AdmitPrimary = (child: MirrordClusterSession) => Effect.Effect<SessionFailure | undefined, KubeError>
 
 export interface PrimaryLeaseOptions {

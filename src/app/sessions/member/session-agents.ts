@@ -295,7 +295,7 @@ const startSession = (state: ClusterSessionState, turn: ChildTurn, placements: P
   )
 
 /**
- * Starts the agents of a session. After a failure the target is looked up anew: its pod may have been replaced, or may
+ * Starts the agents of a session. After a failure the target is looked up again: its pod may have been replaced, or may
  * be gone.
  */
 export const startAgents = (state: ClusterSessionState, turn: ChildTurn, placements: Placements): Effect.Effect<void> =>

@@ -44,8 +44,8 @@ export interface ClusterSessionOptions {
   readonly events: EventRecorder
   readonly defaults: SessionTimes
   /** The longest time of a session without a parent, in seconds. */
-  readonly longestSessionSecs: number | undefined
-  /** How long the target of a session may be without pods, ms; nothing: for ever. */
+  readonly maxSessionSecs: number | undefined
+  /** How long the target of a session may be without pods, ms; `undefined` if for ever. */
   readonly podlessMillis?: number | undefined
   readonly stopped: StoppedLedger
   readonly admitPrimary: AdmitPrimary

@@ -243,7 +243,7 @@ interface Wanted {
   readonly spec: Pick<MirrordClusterSession["spec"], "namespace" | "target">
 }
 
-/** `selecting`: told of the pods among which the target's are, before they are read. */
+/** `selecting`: called with the pods among which the target's are, before they are read. */
 export const resolveTarget = (
   api: KubeApi,
   { spec }: Wanted,

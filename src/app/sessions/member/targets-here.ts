@@ -10,7 +10,7 @@ import { cureOf, type SessionFailure } from "../../../domain/resources/session-f
 import { failureStatus } from "../../../domain/sessions/failure-status.ts"
 import { ownerLabel } from "../../../domain/sessions/names.ts"
 import { toKubeTarget } from "../../../domain/targets/kube-target.ts"
-import { podTemplate, templateContainers, usualContainer } from "../../../domain/targets/pod-template.ts"
+import { podTemplate, templateContainers, defaultContainer } from "../../../domain/targets/pod-template.ts"
 import { type ProtectedNamespaces, protectedTarget } from "../../../domain/targets/protected-namespaces.ts"
 import { targetFailure } from "../../../domain/targets/target-errors.ts"
 import { targetObject } from "../../../domain/targets/target-object.ts"
@@ -50,7 +50,7 @@ const listedTarget = (kind: TargetKind, object: KubeObject): Workload => {
     _tag: "Workload",
     kind,
     name: object.metadata.name,
-    container: template === undefined ? undefined : usualContainer(template)
+    container: template === undefined ? undefined : defaultContainer(template)
   }
 }
 
@@ -104,7 +104,7 @@ const containerOf = (place: Place, namespace: string, target: Workload): Effect.
       const [placement] = yield* Effect.mapError(resolveTarget(place.api, { spec }), refused)
       return placement?.containerName
     }
-    const { container = usualContainer(template) } = target
+    const { container = defaultContainer(template) } = target
     if (container === undefined || templateContainers(template).includes(container)) return container
     const path = formatTargetPath({ ...target, container: undefined })
     return yield* Effect.fail(refused(targetFailure({ _tag: "NoSuchContainer", target: path, container })))

@@ -34,7 +34,7 @@ interface BranchClient {
 }
 
 /**
- * Records the use of the branches, if any are named, and plans the session's variables. A primary is told of a session
+ * Records the use of the branches, if any are named, and plans the session's variables. A primary learns of a session
  * that cannot go on by a code of its own, since `ReconnectNotPossible` only says that the child is gone.
  */
 export const useBranches = (

@@ -59,7 +59,9 @@ const connectedCluster = (cluster: FleetCluster, now: number): ConnectedCluster 
 export const connectedClusters = (fleet: Fleet, now: number): ReadonlyArray<ConnectedCluster> =>
   [...fleet.clusters.values()].map((cluster) => connectedCluster(cluster, now))
 
-/** Of a cluster that new sessions cannot use. `askedAt`: of the check that found that; nothing: nobody asks it. */
+/**
+ * Of a cluster that new sessions cannot use. `askedAt`: of the check that found that; `undefined` if nobody asks it.
+ */
 const unreachable = (message: string, askedAt: number | undefined, lacksRight: boolean): ClusterReadiness => {
   if (lacksRight) return { _tag: "RightMissing", message }
   if (isCredentialRefusal(message)) return { _tag: "CredentialsRefused", message }

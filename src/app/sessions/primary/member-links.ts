@@ -151,7 +151,7 @@ const untilAdmitted = (
     )
   })
 
-/** Links to the default cluster for as long as the session stands; each try reads the parent anew. */
+/** Links to the default cluster for as long as the session stands; each try reads the parent again. */
 export const linkDefault = (
   options: PrimarySessionsOptions,
   connection: UserConnection

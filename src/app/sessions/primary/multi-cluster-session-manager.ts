@@ -40,7 +40,7 @@ export type { SessionManagerOptions } from "./session-manager-state.ts"
 
 export interface SessionManager extends Controller {
   readonly parents: Reflector
-  /** The parent as last seen; nothing if there is none, or if it cannot be read. */
+  /** The parent as last seen; `undefined` if there is none, or if it cannot be read. */
   readonly parent: (name: string) => MirrordMultiClusterSession | undefined
   /** Whether a session has no client now. */
   readonly isInactive: (parent: MirrordMultiClusterSession, now: number) => boolean

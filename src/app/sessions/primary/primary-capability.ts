@@ -122,7 +122,7 @@ const ownUid = (ownApi: KubeApi): Effect.Effect<string | undefined> =>
 
 const makePrimary = Effect.fnUntraced(function* (configuration: FleetConfiguration) {
   const { api: ownApi, namespace } = yield* OwnCluster
-  const { ends, longestSessionSecs, notifier } = yield* SessionGround
+  const { ends, maxSessionSecs, notifier } = yield* SessionGround
   const { configuration: source, owners } = yield* PrimaryGround
   const [events, feed] = [yield* Events, yield* Changes]
   const reports = owners && new ReportedClusters(owners, sha256Hex, yield* Clock.Clock)
@@ -138,7 +138,7 @@ const makePrimary = Effect.fnUntraced(function* (configuration: FleetConfigurati
     ownApi,
     fleet,
     defaultCluster: configuration.defaultCluster,
-    settings: { ...configuration, longestSessionSecs, primaryUid },
+    settings: { ...configuration, maxSessionSecs, primaryUid },
     sockets,
     debts,
     stopped,

@@ -38,7 +38,7 @@ const strayed = (
   return current === cluster ? undefined : "it is configured otherwise now"
 }
 
-/** The ends of links to clusters, as the user is told of them. */
+/** The ends of links to clusters, as the user reads them. */
 const linkEnds = (options: PrimarySessionsOptions, connection: LinkedConnection) => {
   /** The reason that the user was told last, by cluster. */
   const told = new Map<string, string>()
@@ -126,7 +126,10 @@ const relayOptions = (
   }
 }
 
-/** Deletes the session of a client that was told of its end: it must not linger for a reconnect that never comes. */
+/**
+ * Deletes the session of a client that has the answer about its end: it must not linger for a reconnect that never
+ * comes.
+ */
 const endSession = (
   { ends, ownApi, manager }: PrimarySessionsOptions,
   { name, parent: { metadata, spec } }: LinkedConnection,

@@ -36,7 +36,7 @@ const address: AddressForm = {
 }
 
 /** Most bytes of a name. The server cuts off the rest, and may find another table by it. */
-const longestName = 63
+const maxName = 63
 
 /** PostgreSQL. */
 export const postgresql: Dialect = {
@@ -51,8 +51,8 @@ export const postgresql: Dialect = {
   partProblem: ({ filter, name }) => {
     const parts = tableName(name)
     if (parts === undefined) return 'has no name of a table: it must be like orders, sales.orders or "Sales"."Orders"'
-    if (parts.some((part) => new TextEncoder().encode(part).length > longestName))
-      return `has a name of more than ${longestName} bytes, of which the server would read no more`
+    if (parts.some((part) => new TextEncoder().encode(part).length > maxName))
+      return `has a name of more than ${maxName} bytes, of which the server would read no more`
     return filter === undefined ? undefined : filterProblem(filter, "PostgreSQL")
   },
   partName: (name) => quotedName(tableName(name) ?? [name]),

@@ -21,7 +21,7 @@ const numberSigns: ReadonlyArray<SqlForm> = ["MySQL", "ClickHouse"]
 /** Quotes of other scripts, which new servers of ClickHouse read as quotes. */
 const curlyQuotes = "‘’“”"
 
-/** The problem of a sign outside of texts in quotes; nothing if it may stand there. */
+/** The problem of a sign outside of texts in quotes; `undefined` if it may stand there. */
 const signProblem = (form: SqlForm, sign: string, next: string): string | undefined => {
   if (sign === ";") return "has a filter with a semicolon: it must be one condition on rows"
   // A single colon may name a variable of the client program, and a dollar sign may begin a text of its own.
@@ -85,8 +85,8 @@ const readFilter = (filter: string, form: SqlForm): ReadonlyArray<FilterPiece> |
 }
 
 /**
- * Why a row filter is not served; nothing if it is: it is to be one condition in parentheses behind `where` that does
- * nothing but read. Texts in quotes may hold anything but a backslash, which older settings of a server read as an
+ * Why a row filter is not served; `undefined` if it is: it is to be one condition in parentheses behind `where` that
+ * does nothing but read. Texts in quotes may hold anything but a backslash, which older settings of a server read as an
  * escape.
  */
 export const filterProblem = (filter: string, form: SqlForm): string | undefined => {
@@ -98,7 +98,7 @@ export const filterProblem = (filter: string, form: SqlForm): string | undefined
 /** A part of a name: bare, or in double quotes in which a quote is written twice. */
 const namePart = /(?:"((?:[^"]|"")+)"|([\p{L}_][\p{L}\p{N}_$-]*))(\.|$)/uy
 
-/** The one or two parts of a table's name, such as `orders` or `"Sales"."2024"`; nothing if it is no such name. */
+/** The one or two parts of a table's name, such as `orders` or `"Sales"."2024"`; `undefined` if it is no such name. */
 export const tableName = (name: string): ReadonlyArray<string> | undefined => {
   const parts: Array<string> = []
   namePart.lastIndex = 0

@@ -24,7 +24,7 @@ export const isArchiveMark = (archive: string): boolean => mark.test(archive)
 export const archiveMark = (archive: string, sha256Hex: Sha256Hex): string =>
   isArchiveMark(archive) ? archive : `sha256:${sha256Hex(archive)}:${bytesOf(archive) ?? "none"}`
 
-/** Why an archive, or the archive of a mark, cannot be used; nothing if it can. */
+/** Why an archive, or the archive of a mark, cannot be used; `undefined` if it can. */
 export const archiveProblem = (archive: string): string | undefined => {
   const [, told] = mark.exec(archive) ?? []
   const bytes = told === undefined ? bytesOf(archive) : told === "none" ? undefined : Number(told)

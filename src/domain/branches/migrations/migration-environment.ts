@@ -9,7 +9,7 @@
 import * as Result from "effect/Result"
 import { quoted } from "../../clean-text.ts"
 import { asObjects, asString, at, type JsonObject } from "../../json.ts"
-import { usualContainer } from "../../targets/pod-template.ts"
+import { defaultContainer } from "../../targets/pod-template.ts"
 import { encoded, urlHost } from "../branch-address.ts"
 import type { BranchRequest } from "../branch-request.ts"
 import type { Connection } from "../connection-source.ts"
@@ -69,7 +69,10 @@ const urlOf = ({ branch, request: { dialect, queryParameters } }: MigrationPlace
   return `${literalValue(before)}$(${passwordVariable})${literalValue(behind)}`
 }
 
-/** The value of one part of the connection in the branch, as a variable has it; nothing: a branch has no such part. */
+/**
+ * The value of one part of the connection in the branch, as a variable has it; `undefined` if a branch has no such
+ * part.
+ */
 const valueOf = (place: MigrationPlace, part: string): string | undefined => {
   const { branch, request } = place
   const { address, port, user } = request.dialect
@@ -101,7 +104,7 @@ const containerOf = ({ container, request: { connection }, template }: Migration
   const containers = asObjects(at(template, "spec", "containers"))
   if (container !== undefined) return containers.find(({ name }) => name === container)
   const variables = new Set(variablesOf(connection))
-  const usual = usualContainer(template)
+  const usual = defaultContainer(template)
   return (
     containers.find(({ env }) => asObjects(env).some(({ name }) => variables.has(asString(name) ?? ""))) ??
     containers.find(({ name }) => name === usual)
@@ -119,7 +122,7 @@ const redirected = (place: MigrationPlace): ReadonlyArray<JsonObject> =>
     )
   })
 
-/** Why the target's own variables could lead migrations to the source; nothing: they cannot. */
+/** Why the target's own variables could lead migrations to the source; `undefined` if they cannot. */
 const strayProblem = (
   { request: { connection } }: MigrationPlace,
   isSet: (variable: string) => boolean

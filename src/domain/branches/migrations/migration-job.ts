@@ -22,7 +22,7 @@ import type { MigrationRequest } from "./migration-request.ts"
 
 /** The migrations of branches in this cluster. */
 export interface MigrationSettings {
-  /** Repository of Flyway's image where the user names none; nothing: the official one. */
+  /** Repository of Flyway's image where the user names none; `undefined` for the official image. */
   readonly repository: string | undefined
   readonly environment: MigrationEnvironment
 }
@@ -48,7 +48,7 @@ export const digestAnnotation = "operator.metalbear.co/branch-migrations-digest"
 export const branchAnnotation = "operator.metalbear.co/branch"
 
 /** The longest run of migrations, in seconds. */
-export const longestRun = 1_800
+export const maxRun = 1_800
 
 /** Name of the Job and of its ConfigMap. */
 export const migrationsName = (branchUid: string, generation: number): string =>
@@ -178,7 +178,7 @@ const metadataOf = ({ generation, namespace, owner }: MigrationJobOptions) => ({
   ownerReferences: [owner]
 })
 
-/** The ConfigMap with the user's files; nothing: the image has them. */
+/** The ConfigMap with the user's files; `undefined` if the image has them. */
 export const migrationFiles = (options: MigrationJobOptions): object | undefined =>
   options.migrations._tag === "Archive"
     ? {
@@ -210,7 +210,7 @@ export const migrationJob = (
         podFailurePolicy: {
           rules: [{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget", status: "True" }] }]
         },
-        activeDeadlineSeconds: longestRun,
+        activeDeadlineSeconds: maxRun,
         template: {
           metadata: {
             labels: { ...pod.labels, ...metadata.labels },

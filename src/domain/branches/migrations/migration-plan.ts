@@ -54,12 +54,12 @@ export interface MigrationPlan {
   readonly lookAt?: number
 }
 
-/** How long a failure that may pass stays to be read, before the run is made anew. */
+/** How long a failure that may pass stays to be read, before the run is made again. */
 const lostStays = 30_000
 /** How long a Job may have no pod until the Events about it are asked for, and at least between two such questions. */
 const askAgain = 2_000
 /** How long an image may fail to be pulled before that is told: a node tries again after 10 s, and 20 s later. */
-const longestPull = 30_000
+const maxPull = 30_000
 
 interface Situation {
   readonly generation: number
@@ -109,7 +109,7 @@ const stuck = (
   { pulledSince, reason }: { readonly pulledSince?: number | undefined; readonly reason: string },
   now: number
 ): Decision => {
-  const end = (pulledSince ?? 0) + longestPull
+  const end = (pulledSince ?? 0) + maxPull
   return now < end ? { outcome: running, lookAt: end } : { outcome: failed(reason) }
 }
 

@@ -17,7 +17,7 @@ export type MigrationRequest =
   | { readonly _tag: "Archive"; readonly archive: string; readonly image: string | undefined }
   /** Flyway with files of its image. */
   | { readonly _tag: "Locations"; readonly locations: ReadonlyArray<string>; readonly image: string }
-  /** A program of an image. Nothing: the image's own. */
+  /** A program of an image. `undefined` for the image's own. */
   | {
       readonly _tag: "Container"
       readonly image: string
@@ -32,7 +32,7 @@ const nul = "\u0000"
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 const isText = (value: unknown): value is string => typeof value === "string" && !value.includes(nul)
 
-/** A list of texts; nothing: it is not there. */
+/** A list of texts; `undefined` if it is not there. */
 const textsAt = (spec: JsonObject, field: string): Result.Result<ReadonlyArray<string> | undefined, string> => {
   const value = spec[field]
   if (!isGiven(value)) return Result.succeed(undefined)

@@ -7,7 +7,7 @@
 import { asNumber, asObjects, asString, at, type JsonObject } from "../../json.ts"
 import { type ObjectMeta, timeOf } from "../../resources/object-meta.ts"
 import { type BranchPodState, branchPodState } from "../branch-pod-state.ts"
-import { digestAnnotation, longestRun, migrationsContainer } from "./migration-job.ts"
+import { digestAnnotation, maxRun, migrationsContainer } from "./migration-job.ts"
 
 /** How far a run is. A `reason` is a clause. */
 export type RunState =
@@ -57,7 +57,7 @@ const hasSucceeded = (pod: JsonObject): boolean =>
 const conditionOf = (job: JsonObject, type: string): JsonObject | undefined =>
   asObjects(at(job, "status", "conditions")).find((one) => one["type"] === type && one["status"] === "True")
 
-/** How a pod failed; nothing: it did not, or it was deleted before anybody could know. */
+/** How a pod failed; `undefined` if it did not, or it was deleted before anybody could know. */
 const failureOf = (pod: JsonObject): Extract<BranchPodState, { readonly _tag: "Over" }> | undefined => {
   if (isBeingDeleted(pod) && containerStatus(pod) === undefined) return undefined
   const state = branchPodState({ ...pod, metadata: {} })
@@ -67,7 +67,7 @@ const failureOf = (pod: JsonObject): Extract<BranchPodState, { readonly _tag: "O
 /** A time of an object, epoch ms; 0: it has none. */
 const timeIn = (time: unknown): number => timeOf(asString(time)) ?? 0
 
-/** How a pod keeps its run from beginning; nothing: it does not. */
+/** How a pod keeps its run from beginning; `undefined` if it does not. */
 const stuckBy = (pod: JsonObject): RunState | undefined => {
   const failure = failureOf(pod)
   if (failure === undefined) return undefined
@@ -78,7 +78,7 @@ const stuckBy = (pod: JsonObject): RunState | undefined => {
 /** The state of a Job that has failed. */
 const failed = (condition: JsonObject, pods: ReadonlyArray<JsonObject>): RunState => {
   if (condition["reason"] === "DeadlineExceeded") {
-    return { _tag: "Failed", reason: `they were not complete after ${longestRun / 60} minutes` }
+    return { _tag: "Failed", reason: `they were not complete after ${maxRun / 60} minutes` }
   }
   const [failure] = pods.flatMap((pod) => failureOf(pod) ?? [])
   if (failure !== undefined) return { _tag: "Failed", reason: failure.reason }

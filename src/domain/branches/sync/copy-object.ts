@@ -88,7 +88,7 @@ export interface WrittenGenerations {
 const isSpecKept = (branch: SyncedBranch): boolean =>
   phaseOf(branch) !== "Failed" && leftOutProblem(branch.metadata) === undefined
 
-/** The patch that makes a copy equal to its origin; nothing: it is. */
+/** The patch that makes a copy equal to its origin; `undefined` if it is. */
 export const copyPatch = (
   origin: SyncedBranch,
   copy: SyncedBranch,

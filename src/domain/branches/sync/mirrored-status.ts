@@ -10,7 +10,7 @@ import { timestamp } from "../../resources/object-meta.ts"
 import { type CopyReference, originOf, phaseOf, plain, type SyncedBranch } from "./synced-branch.ts"
 
 /** How long a branch may take that its cluster says nothing of; for people, since the default cluster decides. */
-const longestWait = 1_800_000
+const maxWait = 1_800_000
 
 const phases = ["Init", "Pending", "Ready", "Failed"]
 const stepOf = (branch: Pick<SyncedBranch, "status">): number => phases.indexOf(phaseOf(branch) ?? "")
@@ -43,7 +43,7 @@ export const mirroredStatus = (
 ): JsonObject => {
   const before = plain(origin.status)
   if (stepOf(copy) < 0) {
-    const expireTime = before["expireTime"] ?? timestamp(now + longestWait)
+    const expireTime = before["expireTime"] ?? timestamp(now + maxWait)
     return stepOf(origin) > 0 ? before : { phase: "Init", expireTime, copy: reference }
   }
   // A list may be older than what was seen before it.

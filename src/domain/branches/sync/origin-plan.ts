@@ -48,7 +48,7 @@ export interface ObservedOrigin {
   readonly resource: SyncedKind
   readonly origin: SyncedBranch
   readonly primary: PrimaryIdentity
-  /** The cluster in which the copy is or is to be; nothing: there is no default cluster. */
+  /** The cluster in which the copy is or is to be; `undefined` if there is no default cluster. */
   readonly cluster: ClusterName | undefined
   readonly seen: SeenCluster
   /** The copy that this process has made or seen. */

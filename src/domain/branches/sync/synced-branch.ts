@@ -50,7 +50,7 @@ export interface CopyReference {
   readonly borrowed?: true
 }
 
-/** The reference to the copy that an origin's status holds; nothing: no copy is known to have been there. */
+/** The reference to the copy that an origin's status holds; `undefined` if no copy is known to have been there. */
 export const copyOf = ({ status }: Pick<SyncedBranch, "status">): CopyReference | undefined => {
   const copy = at(status, "copy")
   const [cluster, namespace, uid] = ["cluster", "namespace", "uid"].map((field) => asString(at(copy, field)))
@@ -103,7 +103,7 @@ export interface OriginMarks {
   readonly generation: number | undefined
 }
 
-/** The origin of a copy; nothing: the branch is no copy. */
+/** The origin of a copy; `undefined` if the branch is no copy. */
 export const originOf = ({ metadata: { annotations } }: Pick<SyncedBranch, "metadata">): OriginMarks | undefined => {
   const clusterUid = annotations?.[originAnnotations.clusterUid]
   const namespace = annotations?.[originAnnotations.namespace]

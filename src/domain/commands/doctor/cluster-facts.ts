@@ -93,7 +93,7 @@ export interface OperatorFacts {
   readonly version: string | undefined
   readonly protocolVersion: string | undefined
   readonly features: ReadonlyArray<string>
-  /** Why a primary does not use its changed configuration; nothing if it does. */
+  /** Why a primary does not use its changed configuration; `undefined` if it does. */
   readonly refusedConfiguration?: string | undefined
   /** Which collections the operator cannot read, and why; `undefined` if it reads all. */
   readonly unreadCollections?: string | undefined

@@ -91,7 +91,7 @@ const engineConditions = (branching: ReadonlyArray<BranchEngine>) => ({
  * The conditions as far as an installation shows them. `undefined`: only the chart's values say it, and its rights are
  * not asked for.
  */
-export const conditionsOf = (
+export const installedConditions = (
   role: Role,
   { agentTls, asksNodes, branching, copies, ephemeralAgents, ownCertificate, sharding }: InstalledParts
 ): Readonly<Record<RightCondition, boolean | undefined>> => {
@@ -129,17 +129,17 @@ export const conditionsOf = (
 
 const needed = (
   holders: ReadonlyArray<RightHolder>,
-  conditions: ReturnType<typeof conditionsOf>
+  conditions: ReturnType<typeof installedConditions>
 ): ReadonlyArray<Right> =>
   holders.flatMap(rightsOf).filter(({ when = [] }) => when.every((condition) => conditions[condition] === true))
 
 /** All that an operator does in its own cluster. */
 export const ownRights = (role: Role, parts: InstalledParts): ReadonlyArray<Right> =>
-  needed(role._tag === "Primary" ? ["operator", "link"] : ["operator"], conditionsOf(role, parts))
+  needed(role._tag === "Primary" ? ["operator", "link"] : ["operator"], installedConditions(role, parts))
 
 /**
  * All that a primary's identity does on a member. `branching`: the engines whose branches it orders there, none if this
  * is not its default cluster.
  */
 export const memberRights = (branching: ReadonlyArray<BranchEngine>): ReadonlyArray<Right> =>
-  needed(["link", "member"], conditionsOf({ _tag: "Single" }, { ...noParts, branching }))
+  needed(["link", "member"], installedConditions({ _tag: "Single" }, { ...noParts, branching }))

@@ -50,10 +50,10 @@ export const reportJson = (report: DoctorReport): object => ({
 const marks: Readonly<Record<FindingStatus, string>> = { ok: "ok", warning: "WARN", failed: "FAIL", skipped: "-" }
 const widestCheck = "authentication".length
 /** Longest message or fix on a line, in UTF-16 code units; the JSON has all of it. */
-const longestText = 4_096
+const maxText = 4_096
 
 /** A server's words must not reach a terminal as they are. */
-const printable = (text: string): string => cleanText(text, longestText)
+const printable = (text: string): string => cleanText(text, maxText)
 
 /** One line for each finding, and one for its fix. Of the same fix twice in a row only the last is printed. */
 export const findingLines = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>

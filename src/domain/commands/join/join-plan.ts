@@ -21,14 +21,14 @@ import type { ProvidedCluster } from "../../fleet/provided-clusters.ts"
 import type { JsonObject } from "../../json.ts"
 import { judgeClaim } from "../../sessions/primary-claim.ts"
 import { withEntry } from "./clusters-list.ts"
-import { clusterEntry, type JoinRequest, requestProblems, usualNamespace } from "./join-request.ts"
+import { clusterEntry, type JoinRequest, requestProblems, defaultNamespace } from "./join-request.ts"
 
 /** All that the decision depends on. */
 export interface JoinFacts {
   readonly request: JoinRequest
   /** The files of the primary. */
   readonly documents: FleetDocuments
-  /** Whether the operator that runs was told of a list of clusters. */
+  /** Whether the operator that runs has a list of clusters. */
   readonly readsList: boolean
   /** The clusters that the primary finds by itself. */
   readonly provided: ReadonlyArray<ProvidedCluster>
@@ -70,7 +70,7 @@ const wantedMember = (request: JoinRequest): MemberConfiguration | undefined =>
   parseMembers({ clusters: [clusterEntry(request)] }, new MistakeList("")).entries[0]?.member
 
 const address = ({ server }: MemberConfiguration): string => server.replace(/\/$/u, "")
-const namespaceOf = ({ namespace }: MemberConfiguration): string => namespace ?? usualNamespace
+const namespaceOf = ({ namespace }: MemberConfiguration): string => namespace ?? defaultNamespace
 const authority = ({ certificateAuthority }: MemberConfiguration): string | undefined => certificateAuthority?.trim()
 
 /** Fields in which the entry that is there is another one. */

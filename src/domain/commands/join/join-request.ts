@@ -16,7 +16,7 @@ export const joinProviders = ["token", "mtls", "eks", "aks"] as const
 export type JoinProvider = (typeof joinProviders)[number]
 
 /** Namespace of an operator unless a cluster's entry says another one. */
-export const usualNamespace = "mirrord"
+export const defaultNamespace = "mirrord"
 /** The service account that the chart makes on members, and the group that takes its place there. */
 export const memberAccount = "mirrord-operator-envoy"
 
@@ -86,7 +86,7 @@ const given = (fields: Readonly<Record<string, string | undefined>>): JsonObject
 const clusterFields = (request: JoinRequest): JsonObject =>
   given({
     server: request.server,
-    namespace: request.namespace === usualNamespace ? undefined : request.namespace,
+    namespace: request.namespace === defaultNamespace ? undefined : request.namespace,
     caData: request.certificateAuthority === undefined ? undefined : encodeBase64Text(request.certificateAuthority),
     authType: authTypeOf[request.provider],
     region: request.region,
@@ -119,7 +119,7 @@ export const memberValues = ({ group, namespace, provider, user }: JoinRequest):
     aks: given({ multiClusterMemberAzureGroup: group })
   }[provider]
   return {
-    ...(namespace === usualNamespace ? {} : { namespace }),
+    ...(namespace === defaultNamespace ? {} : { namespace }),
     operator: { multiClusterMember: true, ...identity },
     ...(provider === "mtls" && user !== undefined && user !== ""
       ? { rbac: { memberSubjects: [{ kind: "User", name: user, apiGroup: rbacGroup }] } }

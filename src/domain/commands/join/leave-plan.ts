@@ -63,12 +63,12 @@ export type LeavePlan =
   | { readonly _tag: "Leave"; readonly steps: ReadonlyArray<LeaveStep>; readonly left: ReadonlyArray<string> }
 
 /** The most names in a sentence. */
-const mostNames = 5
+const maxNames = 5
 
 const listed = (names: ReadonlyArray<string>): string =>
-  names.length <= mostNames
+  names.length <= maxNames
     ? names.join(", ")
-    : `${names.slice(0, mostNames).join(", ")} and ${names.length - mostNames} more`
+    : `${names.slice(0, maxNames).join(", ")} and ${names.length - maxNames} more`
 
 const isHere = ({ name }: LeaveFacts, fleet: FleetConfiguration): boolean =>
   fleet.members.some((member) => member.name === name)

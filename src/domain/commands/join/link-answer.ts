@@ -12,7 +12,7 @@ import { type Finding, failed, ok } from "../doctor/finding.ts"
 export const impossibleSession = 2n ** 64n
 
 export interface LinkAnswer {
-  /** HTTP status; nothing if nothing was answered. */
+  /** HTTP status; `undefined` if nothing was answered. */
   readonly code: number | undefined
   readonly detail: string
 }
@@ -23,7 +23,7 @@ const isOperators = ({ code, detail }: LinkAnswer): boolean => code === 400 && d
 const fixOf = ({ code }: LinkAnswer): string => {
   switch (code) {
     case 401:
-      return "The credentials must be those of the member; make them anew."
+      return "The credentials must be those of the member; make them again."
     case 403:
       return "Upgrade the chart there with operator.multiClusterMember: true; it gives the right to proxy targets."
     case undefined:

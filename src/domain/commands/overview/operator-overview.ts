@@ -32,7 +32,7 @@ export interface OperatorOverview {
   readonly sessions: { readonly multiCluster: number; readonly here: number }
   /** The clusters of a primary; empty for other operators. */
   readonly clusters: ReadonlyArray<FleetRow>
-  /** Why a primary does not use its changed configuration; nothing if it does. */
+  /** Why a primary does not use its changed configuration; `undefined` if it does. */
   readonly refusedConfiguration: string | undefined
   /** Which credentials for clusters end soon, and nobody renews them. */
   readonly endingCredentials: string | undefined

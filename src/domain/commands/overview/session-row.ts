@@ -54,7 +54,7 @@ const targetText = (target: KubeResourceTarget | null | undefined, otherwise: st
 
 const isDeleted = (time: string | null | undefined): boolean => (time ?? undefined) !== undefined
 
-/** The clusters that take no part, each with its reason, as one sentence; nothing if all do. */
+/** The clusters that take no part, each with its reason, as one sentence; `undefined` if all do. */
 const leftOutText = (clusters: ReadonlyArray<SessionCluster>): string | undefined => {
   const leftOut = clusters.flatMap(({ name, reason }) => (reason === undefined ? [] : [`${name}: ${reason}`]))
   return leftOut.length === 0 ? undefined : leftOut.join("; ")

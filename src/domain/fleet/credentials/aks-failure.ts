@@ -47,7 +47,7 @@ const inEntraWords = (error: SdkError): SdkError => {
 /** A clause that says what went wrong, and what to do about it. `identity`: with which the token was asked for. */
 export const aksFailure = (error: SdkError, { authorityHost, clientId, tenantId }: AksIdentity): string => {
   const told = inEntraWords(error)
-  const usualCure = `let the operator's pod reach ${authorityHost}`
-  const [, cure = usualCure] = cures.find(([pattern]) => pattern.test(told.name)) ?? []
+  const defaultCure = `let the operator's pod reach ${authorityHost}`
+  const [, cure = defaultCure] = cures.find(([pattern]) => pattern.test(told.name)) ?? []
   return `client ${clientId} of tenant ${tenantId} gets no token ${detailOf(told)}; ${cure}`
 }

@@ -18,7 +18,7 @@ const publicAuthority = "https://login.microsoftonline.com/"
 export interface AksIdentity {
   readonly tenantId: string
   readonly clientId: string
-  /** File with the token of the pod's service account. The kubelet writes it anew. */
+  /** File with the token of the pod's service account. The kubelet writes it again. */
   readonly tokenFile: string
   /** Address of Microsoft Entra; sovereign clouds have their own. */
   readonly authorityHost: string

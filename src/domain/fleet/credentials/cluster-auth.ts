@@ -49,7 +49,7 @@ export type AksAuth = Extract<ClusterAuth, { readonly _tag: "Aks" }>
 /** The ways that need no Secret: by the operator's identity in a cloud. */
 export type CloudAuth = EksAuth | AksAuth
 export type ExecAuth = Extract<ClusterAuth, { readonly _tag: "ExecPlugin" }>
-/** The ways that need no Secret, as the operator makes the credentials anew before they end. */
+/** The ways that need no Secret, as the operator makes the credentials again before they end. */
 export type MadeAuth = CloudAuth | ExecAuth
 
 /** The way to authenticate at a cluster whose credentials are made; `undefined` for every other. */

@@ -10,7 +10,7 @@ const day = 86_400_000
 /** People are told so long before the end, ms, and at the end. */
 const notices = [30 * day, 7 * day, day]
 /** A notice is left out if it is more than this part of a lifetime: new credentials of a day are no news. */
-const mostOfLife = 1 / 3
+const maxOfLife = 1 / 3
 /** The one notice of credentials that live too short for the others, as a part of their lifetime. */
 const ofShortLife = 1 / 5
 
@@ -26,7 +26,7 @@ export interface EndingCredentials {
 const momentsOf = ({ from, until }: Validity): ReadonlyArray<number> => {
   if (until === undefined) return []
   const life = from === undefined ? Infinity : Math.max(0, until - from)
-  const fitting = notices.filter((notice) => notice <= life * mostOfLife)
+  const fitting = notices.filter((notice) => notice <= life * maxOfLife)
   return [...(fitting.length > 0 ? fitting : [life * ofShortLife]).map((notice) => until - notice), until]
 }
 

@@ -38,7 +38,7 @@ import {
 } from "./member-credentials.ts"
 import {
   firstRenewal,
-  longestRenewalPause,
+  maxRenewalPause,
   nextTry,
   renewalPause,
   tokenRenewal,
@@ -338,7 +338,7 @@ export const afterFailure = (
   { now, share }: Pick<CredentialObservation, "now" | "share">
 ): CredentialMemory => {
   const { [tried]: tries, tokens } = memory
-  const longest = tokens === undefined ? undefined : longestRenewalPause(tokens.used, now)
+  const longest = tokens === undefined ? undefined : maxRenewalPause(tokens.used, now)
   const notBefore = now + renewalPause(tries.failures, share, longest)
   return { ...memory, [tried]: { failures: tries.failures + 1, notBefore } }
 }

@@ -30,11 +30,11 @@ const agentCure =
   "policy lets pods.eks.amazonaws.com do sts:AssumeRole and sts:TagSession"
 const noAgentCure = "let the add-on eks-pod-identity-agent run on the operator's node"
 
-const usualCure = "let the operator's pod reach AWS STS, or what gives it its AWS identity"
+const defaultCure = "let the operator's pod reach AWS STS, or what gives it its AWS identity"
 
 /** A clause that says what went wrong, and what to do about it. */
 export const eksFailure = (error: SdkError): string => {
-  const [, cure = usualCure] = cures.find(([pattern]) => pattern.test(error.name)) ?? []
+  const [, cure = defaultCure] = cures.find(([pattern]) => pattern.test(error.name)) ?? []
   return `the operator gets no AWS identity ${detailOf(error)}; ${cure}`
 }
 

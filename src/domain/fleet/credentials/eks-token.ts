@@ -13,7 +13,7 @@ const minute = 60_000
 /** A token is used for so long, ms: a minute less than EKS takes it. */
 const lifetime = 14 * minute
 /** Clocks that differ by more are not made up for, ms. A request with such a date would be valid at another time. */
-const mostSkew = 15 * minute
+const maxSkew = 15 * minute
 
 /** The end of a token that is made now. `identityEnds`: the end of the AWS credentials, if they have one. */
 export const eksTokenEnd = (now: number, identityEnds: number | undefined): number =>
@@ -25,7 +25,7 @@ export const eksTokenEnd = (now: number, identityEnds: number | undefined): numb
  */
 export const eksTokenDate = (now: number, serverTime: number | undefined): Result.Result<number, string> => {
   const skew = (serverTime ?? now) - now
-  return Math.abs(skew) <= mostSkew
+  return Math.abs(skew) <= maxSkew
     ? Result.succeed(now + skew)
     : Result.fail(
         `the API server's clock is ${spanText(Math.abs(skew))} ${skew > 0 ? "ahead of" : "behind"} this operator's; ` +

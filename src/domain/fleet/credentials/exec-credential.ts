@@ -3,7 +3,7 @@
  * credentials is told, how its answer is read, and what its failures mean.
  *
  * Not here: which program is run (domain/fleet/access-providers.ts), running it (adapters/exec-plugin), and when it is
- * asked anew (made-credentials.ts).
+ * asked again (made-credentials.ts).
  */
 
 import * as Redacted from "effect/Redacted"
@@ -27,9 +27,9 @@ export const execInfoVariable = "KUBERNETES_EXEC_INFO"
 /** Seconds that a program may take. */
 export const execPatienceSecs = 10
 /** Bytes that a program may write. */
-export const mostExecOutput = 65_536
+export const maxExecOutput = 65_536
 
-/** The cluster as a program is told of it. */
+/** The cluster as a program sees it. */
 export interface ExecCluster {
   readonly server: string
   /** PEM. */
@@ -38,7 +38,7 @@ export interface ExecCluster {
   readonly config: string | undefined
 }
 
-/** The value of `KUBERNETES_EXEC_INFO`. `cluster`: undefined if the program is not told of it. */
+/** The value of `KUBERNETES_EXEC_INFO`. `cluster`: undefined if the program does not see it. */
 export const execInfo = (apiVersion: ExecApiVersion, cluster: ExecCluster | undefined): string => {
   if (cluster === undefined) return JSON.stringify({ apiVersion, kind: "ExecCredential", spec: { interactive: false } })
   const { certificateAuthority: ca, config, server } = cluster
@@ -161,7 +161,7 @@ export const execFailureClause = (failure: ExecFailure): string => {
     case "TooSlow":
       return `it had not ended after ${execPatienceSecs} s and was killed; see what it waits for, such as a terminal`
     case "TooMuch":
-      return `it wrote more than ${mostExecOutput / 1_024} KiB and was killed; it may write an ExecCredential only`
+      return `it wrote more than ${maxExecOutput / 1_024} KiB and was killed; it may write an ExecCredential only`
     case "Failed": {
       const line = firstLine(failure.stderr)
       const how = typeof failure.how === "number" ? `exit code ${failure.how}` : failure.how

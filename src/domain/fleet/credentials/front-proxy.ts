@@ -39,7 +39,7 @@ export interface FrontProxy {
 }
 
 /** The headers of kube-apiserver's aggregation layer, unless it is configured otherwise. */
-export const usualHeaders: IdentityHeaders = {
+export const defaultHeaders: IdentityHeaders = {
   user: ["x-remote-user"],
   uid: ["x-remote-uid"],
   groups: ["x-remote-group"],
@@ -100,7 +100,7 @@ export type NoCaller =
 
 /**
  * Decodes the key of an extra, which is percent-encoded in a header's name. A key that is not is taken as it is
- * (k8s.io/apiserver, headerrequest); nothing if it encodes what is not UTF-8.
+ * (k8s.io/apiserver, headerrequest); `undefined` if it encodes what is not UTF-8.
  */
 const decodeKey = (text: string): string | undefined => {
   if (/%(?![0-9a-f]{2})/i.test(text)) return text

@@ -10,7 +10,7 @@ const bytesOf = (value: string): Uint8Array => Uint8Array.from(value, (char) => 
 /** Nearly every value is ASCII. */
 const isAscii = (value: string): boolean => /^[\0-\x7f]*$/.test(value)
 
-/** The text of a value of which every character is a byte; nothing if these are not UTF-8. */
+/** The text of a value of which every character is a byte; `undefined` if these are not UTF-8. */
 export const headerText = (value: string): string | undefined => {
   if (isAscii(value)) return value
   try {

@@ -18,9 +18,9 @@ export interface TokenCandidate {
 }
 
 /** API servers grant no shorter lifetime (`kube-apiserver` refuses `expirationSeconds` below 600). */
-const shortestLifetime = 600_000
+const minLifetime = 600_000
 /** Lifetime that is asked for where the first token does not tell its own: that of `kubectl create token`. */
-const usualLifetime = 3_600_000
+const defaultLifetime = 3_600_000
 /** Part of its lifetime after which a token is renewed at the latest. */
 const latest = 0.8
 /** Part of the lifetime over which the renewals of many members are spread. */
@@ -62,7 +62,7 @@ const dueAt = ({ claims, grantedAt }: TokenCandidate, share: number, now: number
   const issuedAt = claims?.issuedAt
   // Another one would have the same claims. A grant in the future tells no age: this clock was set back.
   if (grantedAt !== undefined && grantedAt <= now + clockTolerance)
-    return Math.max(now, grantedAt + Math.max(earliest, (lifetime ?? shortestLifetime) * (latest - spread * share)))
+    return Math.max(now, grantedAt + Math.max(earliest, (lifetime ?? minLifetime) * (latest - spread * share)))
   // A token that is issued in the future has an unknown age: the clocks differ.
   if (lifetime === undefined || issuedAt === undefined || issuedAt > now + clockTolerance) return now
   return Math.max(now, issuedAt + lifetime * (latest - spread * share) - clockMargin)
@@ -80,12 +80,12 @@ export const tokenRenewal = (used: TokenCandidate, first: TokenCandidate, share:
   if (claims === undefined) return { _tag: "Never", why: "it is no JWT" }
   if (claims.validity.until === undefined) return { _tag: "Never", why: "it has no end" }
   if (claims.account === undefined) return { _tag: "Never", why: "it is no service account's" }
-  const wanted = lifetimeOf(first.claims) ?? lifetimeOf(claims) ?? usualLifetime
+  const wanted = lifetimeOf(first.claims) ?? lifetimeOf(claims) ?? defaultLifetime
   return {
     _tag: "At",
     at: dueAt(used, share, now),
     account: claims.account,
-    expirationSeconds: Math.round(Math.max(wanted, shortestLifetime) / 1_000)
+    expirationSeconds: Math.round(Math.max(wanted, minLifetime) / 1_000)
   }
 }
 
@@ -121,9 +121,9 @@ export const usedToken = <T extends TokenCandidate>(first: T, others: ReadonlyAr
 }
 
 /** Longest pause between two tries to renew a token, ms. */
-const longestPause = 300_000
+const maxPause = 300_000
 /** Shortest pause after a token's end, ms. */
-const shortestPause = 2_000
+const minPause = 2_000
 /** Part of the rest of a token's life that a pause may take: a member that was slow is asked again in time. */
 const pauseOfRest = 1 / 4
 
@@ -131,22 +131,22 @@ const pauseOfRest = 1 / 4
  * The longest pause between two tries to renew a token that is in use, ms. A member whose clock is behind takes a token
  * for some time after its end, so tries become rarer behind the end as they became more frequent before it.
  */
-export const longestRenewalPause = ({ claims }: TokenCandidate, now: number): number => {
+export const maxRenewalPause = ({ claims }: TokenCandidate, now: number): number => {
   const rest = (claims?.validity.until ?? Infinity) - now
-  const pause = rest > 0 ? rest * pauseOfRest : Math.max(shortestPause, -rest * pauseOfRest)
-  return Math.min(longestPause, pause)
+  const pause = rest > 0 ? rest * pauseOfRest : Math.max(minPause, -rest * pauseOfRest)
+  return Math.min(maxPause, pause)
 }
 
 /** By so much of the longest pause a pause may differ from what its number of failures says. */
 const pauseSpread = 0.2
 
 /** The pause after so many failed tries in a row, ms. `share` as in {@link tokenRenewal}. */
-export const renewalPause = (failures: number, share: number, longest = longestPause): number =>
+export const renewalPause = (failures: number, share: number, longest = maxPause): number =>
   Math.min(longest, 2_000 * 2 ** Math.min(failures, 10)) * (1 - pauseSpread + 2 * pauseSpread * share)
 
 /**
  * When something that is due is tried: not before a pause is over. A pause that is longer than any was begun before
  * this clock was set back, and counts for nothing.
  */
-export const nextTry = (due: number, notBefore: number, now: number, longest = longestPause): number =>
+export const nextTry = (due: number, notBefore: number, now: number, longest = maxPause): number =>
   notBefore - now > (1 + pauseSpread) * longest ? due : Math.max(due, notBefore)

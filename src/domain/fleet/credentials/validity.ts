@@ -14,7 +14,7 @@ export type ValidityVerdict = "Valid" | "EndsSoon" | "Ended" | "NotYet"
 
 const day = 86_400_000
 /** Longest time before the end from which on it counts as soon, ms. */
-const longestNotice = 30 * day
+const maxNotice = 30 * day
 
 /**
  * Soon is the last fifth of the lifetime, but at most 30 days: 5 h for a token of one day, 18 days for a certificate of
@@ -24,7 +24,7 @@ export const judgeValidity = ({ from, until }: Validity, now: number): ValidityV
   if (from !== undefined && now < from) return "NotYet"
   if (until === undefined) return "Valid"
   if (now >= until) return "Ended"
-  const notice = from === undefined ? longestNotice : Math.min(longestNotice, (until - from) / 5)
+  const notice = from === undefined ? maxNotice : Math.min(maxNotice, (until - from) / 5)
   return until - now < notice ? "EndsSoon" : "Valid"
 }
 

@@ -43,7 +43,7 @@ export const replicaLeaseMetadata = ({ name, uid }: OperatorPod, weight: number)
   ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid }]
 })
 
-/** The weight in the metadata of a replica's Lease; nothing if the Lease is no replica's. */
+/** The weight in the metadata of a replica's Lease; `undefined` if the Lease is no replica's. */
 export const weightOf = (metadata: {
   readonly labels?: Readonly<Record<string, string>> | undefined
   readonly annotations?: Readonly<Record<string, string>> | undefined

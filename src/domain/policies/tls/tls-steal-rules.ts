@@ -62,7 +62,7 @@ const knownFields: KnownFields = {
 }
 
 /** The longest name of a protocol in a handshake, in bytes (RFC 7301). */
-const longestProtocol = 255
+const maxProtocol = 255
 
 /** A path as the agent opens it. A text that is a key instead of a path is named and never quoted. */
 const path = (at: string, text: string): string => {
@@ -90,9 +90,9 @@ const trust = (at: string, { acceptAnyCert = false, trustRoots }: Verification, 
 
 const protocols = (at: string, names: ReadonlyArray<string> = []): ReadonlyArray<string> =>
   bounded(at, names).map((name, i) =>
-    name !== "" && new TextEncoder().encode(name).length <= longestProtocol
+    name !== "" && new TextEncoder().encode(name).length <= maxProtocol
       ? name
-      : refuse(`${at}[${i}]`, `it is no name of a protocol such as h2, with 1 to ${longestProtocol} bytes`)
+      : refuse(`${at}[${i}]`, `it is no name of a protocol such as h2, with 1 to ${maxProtocol} bytes`)
   )
 
 const asServer = (at: string, { alpnProtocols, ...server }: PortSpec["agentAsServer"]): PortTls["agentAsServer"] => {

@@ -22,7 +22,7 @@ import {
   unsigned
 } from "../field-schemas.ts"
 import { observations } from "../observations.ts"
-import { mostEntries } from "../open-api-schema.ts"
+import { maxEntries } from "../open-api-schema.ts"
 import { SessionOwner } from "../session-shapes.ts"
 
 /** The largest archive of migrations, in bytes: a ConfigMap has to hold it. */
@@ -55,7 +55,7 @@ const ConnectionSource = Schema.Struct({
       extra: Schema.optionalKey(
         Schema.Record(Schema.String, anything("Where the value comes from.")).annotate({
           description: "Further parameters of the engine.",
-          [mostEntries]: orderLimits.entries
+          [maxEntries]: orderLimits.entries
         })
       )
     }).annotate({ description: "Where the parts of the address come from." })
@@ -72,7 +72,7 @@ export const IamAuth = open({ type: literals(["aws_rds", "gcp_cloud_sql"], "Whos
 export const CopiedParts = Schema.Record(
   Schema.String,
   Schema.Struct({ filter: nullable(shortText(orderLimits.value, "Copy only what matches, in the engine's language.")) })
-).annotate({ description: "Copied whatever `mode` says.", [mostEntries]: orderLimits.entries })
+).annotate({ description: "Copied whatever `mode` says.", [maxEntries]: orderLimits.entries })
 
 export const sqlMode = literals(["empty", "schema", "all"], "Nothing, the schema, or the schema and all rows.")
 export const allOrNothing = literals(["empty", "all"], "Nothing or everything.")

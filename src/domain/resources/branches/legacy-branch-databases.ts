@@ -33,7 +33,7 @@ const workloads = ["deployment", "pod", "rollout", "job", "cron_job", "stateful_
 const LegacyTarget = Schema.Struct({
   ...eachNamed(workloads, (name) => Schema.optionalKey(orderText(`Name of the ${name.replace("_", " ")}.`))),
   labels: Schema.optionalKey(orderTextMap("Labels of the pods.")),
-  container: nullable(orderText("Name of the container; nothing: chosen by the operator."))
+  container: nullable(orderText("Name of the container; the operator chooses it if missing."))
 }).annotate({ description: "The workload whose database is branched.", ...exactlyOne(...workloads, "labels") })
 export type LegacyTarget = typeof LegacyTarget.Type
 

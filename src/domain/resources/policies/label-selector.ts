@@ -15,5 +15,5 @@ export const LabelSelector = Schema.Struct({
       })
     )
   )
-}).annotate({ description: "Labels of the pods that this is for. Nothing: all." })
+}).annotate({ description: "Labels of the pods that this is for; all if missing." })
 export type LabelSelector = typeof LabelSelector.Type

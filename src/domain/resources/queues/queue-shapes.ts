@@ -9,7 +9,7 @@ import { literals, nullable, text } from "../field-schemas.ts"
 
 export const QueueConsumer = Schema.Struct({
   name: text("Name of the workload."),
-  container: nullable(text("Name of the container; nothing: all.")),
+  container: nullable(text("Name of the container; all if missing.")),
   workloadType: literals(["Deployment", "Rollout"], "Kind of the workload.")
 }).annotate({ description: "The workload that reads the queues." })
 

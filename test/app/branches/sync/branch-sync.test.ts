@@ -5,14 +5,14 @@ import { events } from "../../../../src/domain/events/event-object.ts"
 import { asString, at } from "../../../../src/domain/json.ts"
 import { branchDatabases } from "../../../../src/domain/resources/branches/branch-database.ts"
 import { deployments, namespaces, pods, secrets } from "../../../../src/domain/resources/core-kinds.ts"
-import { usualBounds } from "../../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../../src/domain/sessions/session-bounds.ts"
 import { type KubeErrorReason, KubeError } from "../../../../src/ports/kube-api.ts"
 import { it } from "../../../support/effect-it.ts"
 import { configurationOf, operatorNamespace } from "../../../support/fleet.ts"
 import { MemoryKubeApi, type MemoryCall } from "../../../support/memory-kube-api.ts"
 import { memberOf } from "../../../support/memory-session.ts"
 import { memoryWorld } from "../../../support/memory-world.ts"
-import { branchName, branchSpec, jobEnds, namespace, user, usualRules } from "../branched.ts"
+import { branchName, branchSpec, jobEnds, namespace, user, defaultRules } from "../branched.ts"
 import { begin, ready, seconds, Synced } from "./synced.ts"
 
 const failing =
@@ -128,7 +128,7 @@ describe("a branch that users order at a primary", () => {
   it.effect("is not taken for an earlier one of its name, whose end is seen late", () =>
     Effect.gen(function* () {
       const synced = yield* ready
-      // The default cluster's end of it is seen first, while the primary tells nothing of a person who orders anew.
+      // The default cluster's end of it is seen first, while the primary tells nothing of a person who orders again.
       synced.default.setMuted(true)
       synced.primary.setMuted(true)
       synced.default.erase(branchDatabases, branchName, namespace)
@@ -153,7 +153,7 @@ describe("a branch that users order at a primary", () => {
     Effect.gen(function* () {
       const synced = yield* ready
       yield* synced.kill("primary")
-      yield* synced.start(undefined, { ...usualBounds, branchesPerNamespace: 1 })
+      yield* synced.start(undefined, { ...defaultBounds, branchesPerNamespace: 1 })
       const order = (name: string, place: string, change: object = {}) => {
         const annotations = { "mirrord.metalbear.co/target-namespace": place }
         const object = { spec: { ...branchSpec, ...change }, metadata: { annotations } }
@@ -485,7 +485,7 @@ describe("a primary", () => {
     })
   )
 
-  it.effect("goes on after a cluster was engaged anew", () =>
+  it.effect("goes on after a cluster was engaged again", () =>
     Effect.gen(function* () {
       const synced = yield* ready
       synced.clusters.set("a", { api: undefined, lost: "it has no credentials" })
@@ -577,7 +577,7 @@ describe("a connect at a primary that names branches", () => {
 describe("operators of a fleet", () => {
   it.effect("make the branch that a user orders at the primary in the default cluster, and in no other", () =>
     Effect.gen(function* () {
-      const world = yield* memoryWorld({}, { limits: { branchSettings: usualRules.settings } })
+      const world = yield* memoryWorld({}, { limits: { branchSettings: defaultRules.settings } })
       const [a, b] = [memberOf(world, "a").api, memberOf(world, "b").api]
       world.primary.api.write(namespaces, "kube-system", {})
       const env = [{ name: "DATABASE_URL", value: "postgresql://app:secret@source/shop" }]

@@ -55,7 +55,7 @@ const evil = "evil.example"
 const own = { HOST: evil, PORT: "6666", USER: "me", PASSWORD: "mine", URL: `postgresql://me:mine@${evil}/x` }
 const variables = ["DATABASE_URL", "DB_PASSWORD", "DB_HOST", "JOINED_URL", "MORE_KEY", "MORE_URL", "ADMIN", "NONE"]
 
-/** In the place of the Secret with values of a user's own, whose name is drawn anew. */
+/** In the place of the Secret with values of a user's own, whose name is drawn again. */
 const ownSecret = "mirrord-branch-values-own"
 const keysOf = Object.entries(secretValues).flatMap(([name, keys]) => Object.keys(keys).map((key) => ({ name, key })))
 const ownSource = (key: string) => ({ secret: { name: ownSecret, key, env_var_name: key } })

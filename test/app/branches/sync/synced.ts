@@ -16,14 +16,14 @@ import { type BranchDatabase, branchDatabases } from "../../../../src/domain/res
 import type { BranchStatus } from "../../../../src/domain/resources/branches/branch-shapes.ts"
 import { deployments, namespaces, pods } from "../../../../src/domain/resources/core-kinds.ts"
 import { parseConnectQuery } from "../../../../src/domain/sessions/connect-request.ts"
-import { usualBounds } from "../../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../../src/domain/sessions/session-bounds.ts"
 import { sessionId } from "../../../../src/domain/sessions/session-id.ts"
 import type { KubeObject } from "../../../../src/ports/kube-api.ts"
 import { pass } from "../../../support/connect-request.ts"
 import { configurationOf, operatorNamespace } from "../../../support/fleet.ts"
 import { MemoryKubeApi } from "../../../support/memory-kube-api.ts"
 import { reviewedApi } from "../../../support/reviewed-api.ts"
-import { branchName, branchSpec, namespace, today, usualRules } from "../branched.ts"
+import { branchName, branchSpec, namespace, today, defaultRules } from "../branched.ts"
 import { syncAlone } from "./sync-alone.ts"
 
 /** A primary whose default cluster `a` has `deployment/app`, its kubelet, and operators that come and go. */
@@ -73,12 +73,12 @@ export class Synced {
     })
 
   /** A new leader of the primary. */
-  readonly start = (configuration = configurationOf(["a"]), bounds = usualBounds) =>
+  readonly start = (configuration = configurationOf(["a"]), bounds = defaultBounds) =>
     Effect.gen({ self: this }, function* () {
       const own = { api: this.primary, fleet: configuration, bounds }
       this.#sync = yield* this.#run(
         "primary",
-        syncAlone(own, usualRules.settings, () => this.#reached())
+        syncAlone(own, defaultRules.settings, () => this.#reached())
       )
     })
 
@@ -102,7 +102,7 @@ export class Synced {
 
   /** A new leader of the default cluster's operator. */
   readonly startDefault = Effect.gen({ self: this }, function* () {
-    const [api, rules, bounds] = [this.default, usualRules, usualBounds]
+    const [api, rules, bounds] = [this.default, defaultRules, defaultBounds]
     this.#directory = yield* this.#run(
       "a",
       Effect.flatMap(makeEventRecorder(api), (recorder) =>

@@ -18,7 +18,7 @@ import { operatorDefinition } from "../../../support/operator-objects.ts"
 import { untilTrue } from "../../../support/until-true.ts"
 import { until } from "../../../support/until.ts"
 import type { ApiServer } from "../../fleet/api-server.ts"
-import { branchSpec, namespace, usualRules } from "../branched.ts"
+import { branchSpec, namespace, defaultRules } from "../branched.ts"
 import { syncAlone } from "./sync-alone.ts"
 
 const definition = new URL("../../../../crds/branchdatabases.yaml", import.meta.url)
@@ -136,7 +136,8 @@ export const twoServersSuite = (use: () => readonly [ApiServer, ApiServer]): voi
             branchFeatures: fleet.clusters.get(clusterName("a"))?.branchFeatures
           }
         ]
-        return (yield* syncAlone({ api: own, fleet: configurationOf(["a"]) }, usualRules.settings, clusters)).capability
+        return (yield* syncAlone({ api: own, fleet: configurationOf(["a"]) }, defaultRules.settings, clusters))
+          .capability
       }).pipe(Scope.provide(scope), Effect.provide(Logger.layer([])))
     )
   })

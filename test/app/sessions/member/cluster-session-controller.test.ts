@@ -84,7 +84,7 @@ describe("one session in one cluster", () => {
   })
 
   it.effect(
-    "that is a part of a fleet's ends with its namespace, within the turn, and begins anew in another one",
+    "that is a part of a fleet's ends with its namespace, within the turn, and begins again in another one",
     () =>
       Effect.gen(function* () {
         const { agents, api, condition, create, member } = yield* start
@@ -512,7 +512,7 @@ describe("one session in one cluster", () => {
     })
   )
 
-  it.effect("that was made anew under its name gets agents of its own", () =>
+  it.effect("that was made again under its name gets agents of its own", () =>
     Effect.gen(function* () {
       const { agents, api, create } = yield* start
       create()

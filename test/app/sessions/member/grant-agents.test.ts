@@ -3,7 +3,7 @@ import { grantAgents } from "../../../../src/app/sessions/member/grant-agents.ts
 import { newSession, type SessionState } from "../../../../src/app/sessions/member/session-state.ts"
 import { SessionSightings } from "../../../../src/app/sessions/session-sightings.ts"
 import type { MirrordClusterSession } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
-import { usualBounds } from "../../../../src/domain/sessions/session-bounds.ts"
+import { defaultBounds } from "../../../../src/domain/sessions/session-bounds.ts"
 import type { AgentPlacement } from "../../../../src/domain/targets/pod-choice.ts"
 
 const operatorSince = 1_000
@@ -12,7 +12,7 @@ const operatorSince = 1_000
 const member = () => {
   const state = {
     operatorSince,
-    options: { bounds: { ...usualBounds, agentsPerUser: 2 } },
+    options: { bounds: { ...defaultBounds, agentsPerUser: 2 } },
     sessions: new Map<string, SessionState>(),
     sightings: new SessionSightings(operatorSince)
   }

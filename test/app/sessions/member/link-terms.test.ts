@@ -25,7 +25,7 @@ describe("links of a primary's leaders", () => {
       assert.deepStrictEqual(
         yield* ended(["s", "7"], ["s", "0"]),
         ["s 7"],
-        "a Lease that was made anew counts from the beginning"
+        "a Lease that was made again counts from the beginning"
       )
     })
   )

@@ -396,7 +396,7 @@ describe("what goes wrong in between", () => {
   )
 
   it.effect(
-    "a parent that was made anew under its name does not inherit what was known of the old one's children",
+    "a parent that was made again under its name does not inherit what was known of the old one's children",
     () =>
       Effect.gen(function* () {
         const { fleet } = yield* running()

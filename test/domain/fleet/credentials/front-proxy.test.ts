@@ -5,7 +5,7 @@ import {
   callerFrom,
   isAllowedName,
   readFrontProxy,
-  usualHeaders
+  defaultHeaders
 } from "../../../../src/domain/fleet/credentials/front-proxy.ts"
 
 const data = {
@@ -16,7 +16,7 @@ const data = {
   "requestheader-group-headers": '["X-Remote-Group"]',
   "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]'
 }
-const proxy = { certificateAuthority: "PEM", allowedNames: ["front-proxy-client"], headers: usualHeaders }
+const proxy = { certificateAuthority: "PEM", allowedNames: ["front-proxy-client"], headers: defaultHeaders }
 
 describe("the authentication ConfigMap", () => {
   it("says who the front proxy is and which headers tell the caller", () => {
@@ -26,7 +26,7 @@ describe("the authentication ConfigMap", () => {
   it("of an older cluster names no header for uids; one without names allows any", () => {
     const { "requestheader-uid-headers": _uid, "requestheader-allowed-names": _names, ...older } = data
     expect(readFrontProxy(older)).toEqual(
-      Result.succeed({ ...proxy, allowedNames: [], headers: { ...usualHeaders, uid: [] } })
+      Result.succeed({ ...proxy, allowedNames: [], headers: { ...defaultHeaders, uid: [] } })
     )
   })
 
@@ -59,7 +59,7 @@ describe("the caller", () => {
   const key = fc.stringMatching(/^[a-z0-9./ %äé-]{1,12}$/)
   const text = fc.string({ unit: "binary", minLength: 1, maxLength: 12 }).filter((name) => name.isWellFormed())
   const bytes = (name: string): string => Buffer.from(name).toString("latin1")
-  const who = (headers: Parameters<typeof callerFrom>[0]) => Result.getOrThrow(callerFrom(headers, usualHeaders))
+  const who = (headers: Parameters<typeof callerFrom>[0]) => Result.getOrThrow(callerFrom(headers, defaultHeaders))
   const wire = (name: string): string => encodeURIComponent(name).toLowerCase()
 
   it("says from where the request came, as the API server sent it", () => {
@@ -93,7 +93,7 @@ describe("the caller", () => {
 
   it("is nobody without a name, whatever else is said", () => {
     for (const user of [undefined, [], [""]])
-      expect(callerFrom({ "x-remote-user": user, "x-remote-group": ["system:masters"] }, usualHeaders)).toEqual(
+      expect(callerFrom({ "x-remote-user": user, "x-remote-group": ["system:masters"] }, defaultHeaders)).toEqual(
         Result.fail({ _tag: "NoUser" })
       )
   })
@@ -105,7 +105,7 @@ describe("the caller", () => {
     ["x-remote-extra-team", "\xff"],
     ["x-remote-extra-%ff", "a"]
   ])("is nobody with bytes that are not UTF-8 in %s", (header, value) => {
-    expect(callerFrom({ "x-remote-user": ["ann"], [header]: ["ann", value] }, usualHeaders)).toEqual(
+    expect(callerFrom({ "x-remote-user": ["ann"], [header]: ["ann", value] }, defaultHeaders)).toEqual(
       Result.fail({ _tag: "NotUtf8", header })
     )
   })

@@ -31,12 +31,12 @@ describe("a pause between two tries", () => {
 })
 
 describe("a token for a cluster of a cloud", () => {
-  it("of 14 minutes is made anew after 10 minutes at the latest, and each cluster's a little earlier", () => {
+  it("of 14 minutes is made again after 10 minutes at the latest, and each cluster's a little earlier", () => {
     expect(madeRenewal(token(0), 0, minute)).toBe(10 * minute)
     expect(madeRenewal(token(0), 0.5, minute)).toBe(9.5 * minute)
   })
 
-  it("that lasts longer is made anew after 75 to 80 % of its life", () => {
+  it("that lasts longer is made again after 75 to 80 % of its life", () => {
     fc.assert(
       fc.property(share, fc.integer({ min: 20 * minute, max: 1_440 * minute }), (at, until) => {
         const due = madeRenewal(token(0, until), at, 0) / until
@@ -46,7 +46,7 @@ describe("a token for a cluster of a cloud", () => {
     )
   })
 
-  it("for EKS is made anew when its identity can be, which is in the identity's last five minutes", () => {
+  it("for EKS is made again when its identity can be, which is in the identity's last five minutes", () => {
     fc.assert(
       fc.property(share, fc.integer({ min: 6 * minute, max: 14 * minute }), (at, identityEnds) => {
         const due = madeRenewal(token(0, eksTokenEnd(0, identityEnds)), at, 0)
@@ -56,18 +56,18 @@ describe("a token for a cluster of a cloud", () => {
     )
   })
 
-  it("without an end, as a plugin may give one, is made anew when it is refused", () => {
+  it("without an end, as a plugin may give one, is made again when it is refused", () => {
     expect(madeRenewal(token(0, Infinity), 0.5, minute)).toBe(Infinity)
     expect(madeRenewal(token(0, Infinity, true), 0.5, minute)).toBe(minute)
   })
 
-  it("is not made anew at once again, even if it ends soon or is refused", () => {
+  it("is not made again at once again, even if it ends soon or is refused", () => {
     expect(madeRenewal(token(0, minute), 0, 0)).toBe(30_000)
     expect(madeRenewal(token(0, undefined, true), 0, 0)).toBe(30_000)
     expect(madeRenewal(token(0, undefined, true), 0, minute)).toBe(minute)
   })
 
-  it("is made anew if this clock was set back", () => {
+  it("is made again if this clock was set back", () => {
     expect(madeRenewal(token(60 * minute), 0, 50 * minute)).toBe(50 * minute)
   })
 })

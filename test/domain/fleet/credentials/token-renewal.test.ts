@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import type { TokenClaims } from "../../../../src/domain/fleet/credentials/token-claims.ts"
 import {
   firstRenewal,
-  longestRenewalPause,
+  maxRenewalPause,
   nextTry,
   renewalPause,
   type TokenCandidate,
@@ -98,16 +98,15 @@ describe("the renewal of a token", () => {
 
 describe("the pause after a failed renewal", () => {
   it("leaves time for several tries before the token ends, and is the usual one where no end is known", () => {
-    expect(longestRenewalPause(token(0, hour), hour - 400_000)).toBe(100_000)
-    expect(longestRenewalPause(token(0, hour), 0)).toBe(300_000)
-    for (const used of [token(0, undefined), { claims: undefined }])
-      expect(longestRenewalPause(used, hour)).toBe(300_000)
+    expect(maxRenewalPause(token(0, hour), hour - 400_000)).toBe(100_000)
+    expect(maxRenewalPause(token(0, hour), 0)).toBe(300_000)
+    for (const used of [token(0, undefined), { claims: undefined }]) expect(maxRenewalPause(used, hour)).toBe(300_000)
     // The member may have another clock.
-    const behind = [0, 8_000, 60_000, 2 * hour].map((since) => longestRenewalPause(token(0, hour), hour + since))
+    const behind = [0, 8_000, 60_000, 2 * hour].map((since) => maxRenewalPause(token(0, hour), hour + since))
     expect(behind).toEqual([2_000, 2_000, 15_000, 300_000])
     fc.assert(
       fc.property(fc.integer({ min: 1, max: hour }), fc.nat(50), (rest, failures) => {
-        const longest = longestRenewalPause(token(0, hour), hour - rest)
+        const longest = maxRenewalPause(token(0, hour), hour - rest)
         expect(renewalPause(failures, 1, longest)).toBeLessThan(rest / 2)
       })
     )
@@ -120,7 +119,7 @@ describe("the token that is used", () => {
   it("is the newest that has not ended", () => {
     const renewed = token(8 * hour, 18 * hour)
     expect(usedToken(first, [renewed], 9 * hour)).toBe(renewed)
-    // The first was set anew, by hand.
+    // The first was set again, by hand.
     const fresh = token(9 * hour, 10 * hour)
     expect(usedToken(fresh, [renewed], 9.5 * hour)).toBe(fresh)
     expect(usedToken(fresh, [renewed], 11 * hour)).toBe(renewed)

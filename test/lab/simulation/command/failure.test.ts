@@ -9,7 +9,7 @@ import { readOptions } from "../../../../lab/simulation/command/simulate-flags.t
 import type { Outcome } from "../../../../lab/simulation/command/work.ts"
 import { givenFlags } from "./given-flags.ts"
 
-const usualSize = { clusters: 3, sessions: 3, minutes: 5 }
+const defaultSize = { clusters: 3, sessions: 3, minutes: 5 }
 
 /** The subject that the command line names. */
 const subjectOf = (args: ReadonlyArray<string>) => {
@@ -38,7 +38,7 @@ const failure = (choice: Failure["choice"]): Failure => ({
 
 describe("a failure", () => {
   it("names the whole seed, the lines of the world, the transcript, and a command without a file", () => {
-    const told = failureText(failure({ _tag: "Random", seed: outcome.story.seed, size: usualSize }), false)
+    const told = failureText(failure({ _tag: "Random", seed: outcome.story.seed, size: defaultSize }), false)
     expect(told).toEqual([
       "✗ story 0123456789ab-17: expect: What the story expects holds.",
       "    s1 lives",

@@ -6,8 +6,8 @@ import { readOptions } from "../../../../lab/simulation/command/simulate-flags.t
 import { type Given, givenFlags } from "./given-flags.ts"
 
 const read = (given: Given) => readOptions(givenFlags(given), 2)
-const usualSize = { clusters: 3, sessions: 3, minutes: 5 }
-const random = { _tag: "Random", seed: undefined, stories: 100, forever: false, size: usualSize }
+const defaultSize = { clusters: 3, sessions: 3, minutes: 5 }
+const random = { _tag: "Random", seed: undefined, stories: 100, forever: false, size: defaultSize }
 
 describe("the options of simulate", () => {
   it.each<[Given, object]>([
@@ -28,7 +28,7 @@ describe("the options of simulate", () => {
     [{ scenario: "rfc-example", seed: "9" }, { subject: { _tag: "Scenario", scenario: "rfc-example", seed: "9" } }],
     [
       { story: "0123456789ab-17", clusters: "2", report: "a.html" },
-      { subject: { _tag: "Story", seed: "0123456789ab-17", size: { ...usualSize, clusters: 2 } }, report: "a.html" }
+      { subject: { _tag: "Story", seed: "0123456789ab-17", size: { ...defaultSize, clusters: 2 } }, report: "a.html" }
     ],
     [{ sweep: "rfc-example" }, { subject: { _tag: "Sweep", scenario: "rfc-example", seed: undefined } }],
     [

@@ -1,7 +1,7 @@
 /** A world for tests of rules about branches: branches are written by hand, and everything that happens is kept. */
 
 import type { TimedEvent } from "../../../../lab/simulation/world/world-event.ts"
-import { type WorldPlan, usualPlan, World } from "../../../../lab/simulation/world/world.ts"
+import { type WorldPlan, defaultPlan, World } from "../../../../lab/simulation/world/world.ts"
 import { originAnnotations } from "../../../../src/domain/branches/sync/synced-branch.ts"
 import { identityNamespace } from "../../../../src/domain/fleet/cluster-identity.ts"
 import { branchDatabases } from "../../../../src/domain/resources/branches/branch-database.ts"
@@ -23,7 +23,7 @@ export class BranchWorld {
       { name: "a", pods: 1 },
       { name: "b", pods: 1 }
     ]
-    const plan = { ...usualPlan, seed: "test", clusters, defaultCluster: "a", branches: true, ...more }
+    const plan = { ...defaultPlan, seed: "test", clusters, defaultCluster: "a", branches: true, ...more }
     this.world = new World(plan, [(event) => void this.events.push(event)])
   }
 

@@ -313,7 +313,7 @@ describe("N3", () => {
     expect(find(heartbeats, [beat(0), beat(5_000)])).toContain("5000 ms after")
     expect(find(heartbeats, [beat(0), beat(10_000), beat(12_000, "u2")])).toBeUndefined()
   })
-  it("counts per term: whoever leads anew remembers nothing", () => {
+  it("counts per term: whoever leads again remembers nothing", () => {
     const lease = (leaseTransitions: number) =>
       committed("primary", leases, { metadata: { name: "mirrord-operator" }, spec: { leaseTransitions } })
     expect(find(heartbeats, [lease(0), beat(0), lease(1), beat(5_000)])).toBeUndefined()

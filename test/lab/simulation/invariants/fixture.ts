@@ -3,7 +3,7 @@
 import type { Commit } from "../../../../lab/memory/memory-objects.ts"
 import type { Invariant } from "../../../../lab/simulation/invariants/invariant.ts"
 import type { PortCall, TimedEvent, WorldEvent } from "../../../../lab/simulation/world/world-event.ts"
-import { type WorldPlan, usualPlan, World } from "../../../../lab/simulation/world/world.ts"
+import { type WorldPlan, defaultPlan, World } from "../../../../lab/simulation/world/world.ts"
 import { mirrordClusterSessions } from "../../../../src/domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import { childAnnotations, parentFinalizer, parentName } from "../../../../src/domain/sessions/names.ts"
@@ -18,7 +18,7 @@ export const children = mirrordClusterSessions.plural
 /** Clusters a (default) and b, and a primary of its own. Time stands still unless a test lets it pass. */
 export const makeWorld = (more: Partial<WorldPlan> = {}): World =>
   new World({
-    ...usualPlan,
+    ...defaultPlan,
     seed: "test",
     clusters: [
       { name: "a", pods: 1 },

@@ -4,14 +4,14 @@ import { describe, expect, it } from "vitest"
 import { onlyLeadersAct } from "../../../../lab/simulation/invariants/n13-only-leaders-act.ts"
 import { oneLabelledLeader } from "../../../../lab/simulation/invariants/n14-one-labelled-leader.ts"
 import { noCallFromTheDead } from "../../../../lab/simulation/invariants/s10-no-call-from-the-dead.ts"
-import { usualPlan, World } from "../../../../lab/simulation/world/world.ts"
+import { defaultPlan, World } from "../../../../lab/simulation/world/world.ts"
 import { leases, pods } from "../../../../src/domain/resources/core-kinds.ts"
 import { at, called, find, findAtRest, makeWorld } from "./fixture.ts"
 
 /** The primary has two replicas, of which the first leads. */
 const elected = (): World => {
   const world = new World({
-    ...usualPlan,
+    ...defaultPlan,
     seed: "test",
     clusters: [{ name: "a", pods: 1 }],
     defaultCluster: "a",

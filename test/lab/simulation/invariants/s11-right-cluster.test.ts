@@ -22,7 +22,7 @@ it("S11 finds a child in a cluster that has two names", () => {
   )
 })
 
-it("S11 holds for the pinned cluster, for one that is pinned anew, and where none tells its identity", () => {
+it("S11 holds for the pinned cluster, for one that is pinned again, and where none tells its identity", () => {
   const replaced = [identity("b", "two"), pins({ b: "two" }), identity("b", "three"), pins({ b: "three" }), child("b")]
   expect(find(rightCluster, [child("a"), ...replaced])).toBeUndefined()
 })

@@ -49,7 +49,7 @@ describe("faults that last", () => {
     expect(bandsOf(["swizzle 30s", "swizzle"]).bands.map(([, , from, to]) => [from, to])).toContainEqual([0, 30])
   })
 
-  it("is begun anew by the same step", () => {
+  it("is begun again by the same step", () => {
     expect(bandsOf(["latency p b 1ms 2ms", "latency"], ["latency b p 9ms 9ms", "latency"]).bands).toEqual([
       ["b", "latency", 0, 10],
       ["b", "latency", 10, 100]

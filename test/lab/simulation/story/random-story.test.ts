@@ -5,13 +5,13 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { branchStory } from "../../../../lab/simulation/story/branch-story.ts"
 import { parseStory } from "../../../../lab/simulation/story/parse-story.ts"
-import { randomStory, storyArbitrary, usualRandomStory } from "../../../../lab/simulation/story/random-story.ts"
+import { randomStory, storyArbitrary, defaultRandomStory } from "../../../../lab/simulation/story/random-story.ts"
 import { runStory } from "../../../../lab/simulation/story/run-story.ts"
 import type { Story } from "../../../../lab/simulation/story/story.ts"
 import { verbs } from "../../../../lab/simulation/story/verbs.ts"
 import { duration } from "../../../../lab/simulation/story/words.ts"
 
-const some = Array.from({ length: 300 }, (_, i) => randomStory(`some ${i}`, usualRandomStory))
+const some = Array.from({ length: 300 }, (_, i) => randomStory(`some ${i}`, defaultRandomStory))
 const verbOf = (line: string): string => line.split(" ")[0] ?? ""
 const ticks = ({ lines }: Story): number =>
   lines.reduce(
@@ -21,7 +21,7 @@ const ticks = ({ lines }: Story): number =>
 
 describe("randomStory", () => {
   it("is the same for the same seed, and another for another", () => {
-    expect(randomStory("some 7", usualRandomStory)).toEqual(some[7])
+    expect(randomStory("some 7", defaultRandomStory)).toEqual(some[7])
     expect(new Set(some.map(({ lines }) => lines.join("\n"))).size).toBe(some.length)
     expect(some.map(({ seed }) => seed)).toEqual(some.map((_, i) => `some ${i}`))
   })
@@ -76,7 +76,7 @@ describe("randomStory", () => {
 describe("storyArbitrary", () => {
   it("shrinks to a story with fewer acts", () => {
     const result = fc.check(
-      fc.property(storyArbitrary(usualRandomStory), ({ lines }) => !lines.includes("session s2")),
+      fc.property(storyArbitrary(defaultRandomStory), ({ lines }) => !lines.includes("session s2")),
       { seed: 1, numRuns: 100 }
     )
     const [story] = result.counterexample ?? []

@@ -3,7 +3,7 @@
 import { Result } from "effect"
 import { describe, expect, it } from "vitest"
 import { parseStory } from "../../../../lab/simulation/story/parse-story.ts"
-import { randomStory, usualRandomStory } from "../../../../lab/simulation/story/random-story.ts"
+import { randomStory, defaultRandomStory } from "../../../../lab/simulation/story/random-story.ts"
 import { shrinkStory } from "../../../../lab/simulation/story/shrink-story.ts"
 import type { Story } from "../../../../lab/simulation/story/story.ts"
 
@@ -77,7 +77,7 @@ describe("shrinkStory", () => {
 
   it("gives the same story every time, one that still breaks", () => {
     for (let seed = 1; seed <= 20; seed++) {
-      const long = randomStory(`${seed}`, usualRandomStory)
+      const long = randomStory(`${seed}`, defaultRandomStory)
       const sessions = (candidate: Story): boolean =>
         candidate.lines.filter((line) => line.startsWith("tick")).length >= 2
       const [shrunk, shrunkAgain] = [shrinkStory(long, sessions, 300), shrinkStory(long, sessions, 300)]

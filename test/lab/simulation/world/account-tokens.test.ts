@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import { AccountTokens } from "../../../../lab/simulation/world/account-tokens.ts"
-import { usualPlan, World } from "../../../../lab/simulation/world/world.ts"
+import { defaultPlan, World } from "../../../../lab/simulation/world/world.ts"
 import { readTokenClaims } from "../../../../src/domain/fleet/credentials/token-claims.ts"
 
 const minute = 60_000
@@ -37,7 +37,7 @@ describe("a world whose tokens end", () => {
   const plan = { lifetime: 10 * minute, longest: Infinity, skew: 0 }
   const make = () =>
     new World({
-      ...usualPlan,
+      ...defaultPlan,
       seed: "test",
       clusters: [{ name: "a", pods: 1 }],
       defaultCluster: "a",
