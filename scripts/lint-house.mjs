@@ -66,6 +66,25 @@ const blocksOf = (context) => {
 const beginning = /(?:^|[.:;?!…–][)"'`*]* |^(?:[-*•]|\d+\.|@\w+(?: \{[^}]*\})?(?: [\w.[\]]+ -)?) )["'(*]*$/u
 const interrogative = /\b(?:Who|What|Whoever|Whatever|Whose)\b(?=([^.?!]*[.?!]?))/gu
 
+/** Words that say less than the field's own. */
+const mannered = /[;,.] [Nn]othing: |\b(?:told|tells?) of\b|\banew\b/gu
+
+/**
+ * Comments in plain English: "`undefined` if …" for a missing value, "report" and "name" for news, "again".
+ *
+ * @param {Context} context @returns {Visitor}
+ */
+const words = (context) => ({
+  Program: () => {
+    for (const { line, text } of blocksOf(context).flat())
+      for (const match of text.matchAll(mannered))
+        context.report({
+          loc: { start: { line, column: 0 }, end: { line, column: text.length } },
+          message: `${JSON.stringify(match[0].trim())} in a comment: write "\`undefined\` if", "reports" or "again"`
+        })
+  }
+})
+
 /**
  * @param {Context} context
  * @returns {Visitor}
@@ -133,6 +152,7 @@ export default {
     columns: { create: columns },
     heads: { create: heads },
     linear: { create: linear },
-    sentences: { create: sentences }
+    sentences: { create: sentences },
+    words: { create: words }
   }
 }

@@ -125,7 +125,7 @@ const targetOf = (mode: AgentMode, container: ContainerContext): AgentTarget | u
   }
 }
 
-/** The container by its id if the agent was told of one, else the one beside which it was started. */
+/** The container by its id if the agent got one, else the one beside which it was started. */
 const targetOfEphemeral = (container: ContainerContext): AgentTarget | undefined => {
   const { podIp, targetContainerName } = container
   const id = container.env.get("MIRRORD_AGENT_EPHEMERAL_TARGET_CONTAINER_ID")

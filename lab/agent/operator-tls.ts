@@ -64,7 +64,7 @@ export const secureOperator = (
     socket.destroy()
     failed(reason)
   }
-  // After the handshake the client connection is told of errors and of the end by handlers of its own.
+  // After the handshake the client connection hears errors and the end by handlers of its own.
   secure.on("error", (error) => cut(error.message))
   secure.once("close", () => cut("the operator ended the TLS handshake"))
   secure.once("secureConnect", () => {

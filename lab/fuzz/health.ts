@@ -1,6 +1,6 @@
 /**
- * Whether an arena is as it was before the hostile input: the operators run and hold nothing more, their logs tell of
- * no defect, and the live sessions are undisturbed. Ends the sessions that hostile input has begun.
+ * Whether an arena is as it was before the hostile input: the operators run and hold nothing more, their logs name no
+ * defect, and the live sessions are undisturbed. Ends the sessions that hostile input has begun.
  */
 
 import { setTimeout as pause } from "node:timers/promises"

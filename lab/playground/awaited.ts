@@ -19,7 +19,7 @@ export class Hangs extends Data.TaggedError("Hangs")<{ readonly what: string; re
   }
 }
 
-/** How often people are told of a wait. */
+/** How often people read of a wait. */
 const tellEveryMs = 15_000
 
 /** Tells of a wait until it is over, and fails when no state that was not seen before has come for too long. */

@@ -22,7 +22,7 @@ const run = (script: string): string =>
 
 describe("a new switch of the chart", () => {
   it("is a card, a value and the code that acts on it", () => {
-    for (const folder of ["src", "scripts", "charts", "crds", "docs/reference", "package.json"])
+    for (const folder of ["src", "scripts", "charts", "crds", "docs/reference", "test/conformance", "package.json"])
       cpSync(join(root, folder), join(copy, folder), { recursive: true })
     symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
     edit(

@@ -52,7 +52,6 @@ const named = Object.keys(habits) as ReadonlyArray<Habit>
 /** Where that is as it should be, and why. */
 const allowed: Readonly<Record<string, Partial<Readonly<Record<Habit, string>>>>> = {
   "adapters/agents/agent-channel.test.ts": { "bound of its own": "the operator's own, as the chart gives it" },
-  "domain/branches/dialects/sql-server-script.test.ts": { "bound of its own": "ends a script that waits for ever" },
   "lab/simulation/report/browser.ts": { "bound of its own": "playwright's own is half a minute" },
   "adapters/files/configuration-files.test.ts": {
     sleep: "files are read while virtual time passes",

@@ -191,7 +191,9 @@ const outOfBounds: ReadonlyArray<readonly [file: string, text: string, names: st
   ],
   ["lab/client/bullet.ts", "// Some are told:\n// - Whoever asks", "begins with Whoever"],
   ["lab/client/tag.ts", "/** @returns Whatever came */\nexport const x = 1", "begins with Whatever"],
-  ["scripts/begins-with-who.mjs", "// Who runs this, needs git.\nexport const x = 1", "begins with Who"]
+  ["scripts/begins-with-who.mjs", "// Who runs this, needs git.\nexport const x = 1", "begins with Who"],
+  ["lab/client/nothing.ts", "/** The end; nothing: there is none. */\nexport const x = 1", "in a comment: write"],
+  ["src/app/kernel/told-of.ts", "// A client that is told of it.\nexport const x = 1", "told of"]
 ]
 
 const circle: ReadonlyArray<readonly [file: string, text: string]> = [

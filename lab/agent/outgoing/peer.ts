@@ -10,7 +10,7 @@ import type { ResponseError } from "../../../src/domain/protocol/response-error.
 export interface Peer {
   readonly remoteAddress: SocketAddress
   readonly localAddress: SocketAddress
-  /** Begins to deliver what the peer sends. Called once, after the client was told of the connection. */
+  /** Begins to deliver what the peer sends. Called once, after the client has heard of the connection. */
   readonly start: (events: PeerEvents) => void
   /** Calls back when the bytes are on their way. */
   readonly write: (bytes: Uint8Array, done: () => void) => void

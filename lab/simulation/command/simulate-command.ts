@@ -1,5 +1,5 @@
 /**
- * The command `npm run simulate`: plans stories, hands them to workers, and tells of each in order. The stories run in
+ * The command `npm run simulate`: plans stories, hands them to workers, and reports each in order. The stories run in
  * `do-work.ts`, in other processes.
  */
 

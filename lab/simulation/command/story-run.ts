@@ -1,4 +1,4 @@
-/** Gives stories to workers, tells of each in their order, and has those that failed shrunk and written down. */
+/** Gives stories to workers, reports each in their order, and has those that failed shrunk and written down. */
 
 import { Clock, Effect, Exit, Stream } from "effect"
 import type { Violation } from "../invariants/invariant.ts"
@@ -53,7 +53,7 @@ const outcomeOf = (choice: StoryChoice, answer: Answer): Outcome => {
 /** Interval of progress reports, in real time. */
 const progressEvery = "200 millis"
 
-/** Runs jobs, and tells of each in their order. */
+/** Runs jobs, and reports each in their order. */
 export class StoryRun {
   #tally: Tally = emptyTally
   readonly #shown = new Map<string, number>()

@@ -29,7 +29,7 @@ const isAble = ({ plan }: World, cluster: SimCluster, alias: string): boolean =>
   cluster.host.serves &&
   (alias === targetless ? !plan.ephemeralAgents.includes(cluster.name) : podsOf(cluster, alias).length > 0)
 
-/** The ports whose subscription the client was told of as accepted. */
+/** The ports whose subscription the client heard of as accepted. */
 const confirmedPorts = ({ state }: SimClient): ReadonlyArray<number> =>
   [...state.subscriptions].flatMap(([port, { confirmed }]) => (confirmed ? [port] : []))
 

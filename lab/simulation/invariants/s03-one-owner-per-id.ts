@@ -63,7 +63,7 @@ export const oneOwnerPerId: Invariant = {
   id: "S3",
   sentence: "A connection id that a client sees means one connection of one agent for its whole life.",
   begin: () => {
-    /** By content: what agents opened, until it is certain which client was told of it. */
+    /** By content: what agents opened, until it is certain which client heard of it. */
     const opened = new Map<string, Array<Origin>>()
     const origins = new Map<string, Origin>()
     /** By client connection, channel and id. */

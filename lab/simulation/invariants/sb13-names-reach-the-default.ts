@@ -1,4 +1,4 @@
-/** S-B13 (failures.md §1.24). Names may tell of a customer or of a secret project. */
+/** S-B13 (failures.md §1.24). Names may name a customer or of a secret project. */
 
 import { asString, at } from "../../../src/domain/json.ts"
 import type { Invariant } from "./invariant.ts"

@@ -90,7 +90,7 @@ export class MemberAuthors {
     return plan !== undefined && !isMade(plan)
   }
 
-  /** Whether a primary tells of the end of their credentials, as it does not know that they replace them. */
+  /** Whether a primary reports the end of their credentials, as it does not know that they replace them. */
   get areEndsTold(): boolean {
     return [...this.#members.values()].some(({ plan }) => !isMade(plan))
   }

@@ -185,7 +185,7 @@ const handshake = (socket: net.Socket, tls: AgentTls, timeout: number, { failed,
     timeout
   )
   socket.once("close", () => clearTimeout(timer))
-  // TLS tells of the errors below it.
+  // TLS reports the errors below it.
   socket.on("error", () => undefined)
   secureAgent(socket, tls, {
     secured: (secure) => {

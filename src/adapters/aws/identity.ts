@@ -49,7 +49,7 @@ export class PodIdentityError extends Error {
   }
 }
 
-/** The SDK tries one more way after the agent, and would tell of that way alone. */
+/** The SDK tries one more way after the agent, and would report that way alone. */
 const reasonOf = async (cause: unknown): Promise<unknown> => {
   const isOfAgent = (process.env["AWS_CONTAINER_CREDENTIALS_FULL_URI"] ?? "") !== ""
   const isLast = cause instanceof Error && cause.name === "CredentialsProviderError"

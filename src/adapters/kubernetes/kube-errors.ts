@@ -30,7 +30,7 @@ const byCode: Readonly<Record<number, KubeErrorReason>> = {
   429: "TooManyRequests"
 }
 
-/** The call that an error tells of. */
+/** The call that an error is about. */
 export interface Operation {
   readonly cluster: string
   readonly operation: string

@@ -449,7 +449,7 @@ const recordUse = (
     )
   })
 
-/** The status tells of it in the next turn. */
+/** The status reports it in the next turn. */
 const awaitUse = (
   { memory, self }: State,
   { name, namespace, uid }: UsableBranch,

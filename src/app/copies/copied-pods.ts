@@ -176,7 +176,7 @@ export const makeCopiedPods = (options: CopiedPodsOptions): Effect.Effect<Copied
     const { api, awaited } = options
     const uses = new Map<string, CopyUse>()
     yield* countHolding("copies of targets", () => uses.size)
-    // The workloads are there before the pods that tell of them.
+    // The workloads are there before the pods that name them.
     let controller: PlannedController<Pod> | undefined
     const find = (namespace: string, name: string): Copy | undefined =>
       copyOf(`${namespace}/${name}`, controller?.view(`${namespace}/${name}`))

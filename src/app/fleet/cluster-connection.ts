@@ -62,7 +62,7 @@ export interface ConnectionEvents {
   readonly happened: (cluster: ClusterName, event: SessionEvent) => void
 }
 
-/** The credentials of a cluster, as its metrics tell of them. */
+/** The credentials of a cluster, as its metrics report them. */
 export interface CredentialState {
   /** The word of the configuration for them, such as `bearerToken`. */
   readonly auth: string

@@ -1,6 +1,5 @@
 /**
- * Keeps a running fleet at its configuration, and tells of each change and refusal by an Event of the operator's
- * object.
+ * Keeps a running fleet at its configuration, and reports each change and refusal by an Event of the operator's object.
  *
  * Not here: reading and judging the configuration (configuration-source.ts).
  */

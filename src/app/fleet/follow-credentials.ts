@@ -80,7 +80,7 @@ const authWords = {
   Kubeconfig: "kubeconfig"
 } as const
 
-/** The credentials as metrics tell of them. */
+/** The credentials as metrics report them. */
 const credentialState = ({ member, memory }: State): CredentialState => {
   const { ending, making, renewing, tokens } = memory
   const auth = authWords[member().auth._tag]

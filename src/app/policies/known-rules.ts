@@ -44,7 +44,7 @@ export const titleOf = (
  */
 const lookAgainAfter = "250 millis"
 
-/** Reasons for which a list that was read before does not count any more: nobody tells of changes. */
+/** Reasons for which a list that was read before does not count any more: no watch reports changes. */
 const isRefused = ({ problem }: Reflector): boolean => {
   const reason = problem()?.reason
   return reason === "Forbidden" || reason === "NotFound"

@@ -1,7 +1,7 @@
 /**
  * Why the Job of an agent or of migrations has no pod, or the pod of an agent does not start, where the pod itself does
  * not say so: from the Job and from Events about the two. Admission (Pod Security, quotas, webhooks) refuses the pod to
- * the Job's controller, which tells of it in an Event alone; a node tells so of volumes and networks.
+ * the Job's controller, which reports it in an Event alone; so does a node of volumes and networks.
  *
  * Not here: reading them (adapters/agents/agent-progress.ts, app/branches/branch-controller.ts), and what the pod says
  * (domain/pod-problem.ts).

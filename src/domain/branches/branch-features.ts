@@ -38,6 +38,6 @@ const servedEngines = (settings: BranchSettings): ReadonlyArray<BranchEngine> =>
 /** The features of the branches that a cluster with these settings makes. */
 export const branchFeatures = (settings: BranchSettings): ReadonlyArray<Feature> => featuresOf(servedEngines(settings))
 
-/** The features of branches among those that another operator tells of; it may be of another version. */
+/** The features of branches among those that another operator names; it may be of another version. */
 export const branchFeaturesAmong = (told: unknown): ReadonlyArray<Feature> =>
   featuresOf(branchEngines).filter((feature) => asArray(told).includes(feature))

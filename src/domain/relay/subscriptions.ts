@@ -424,7 +424,7 @@ const overdue = (turn: Turn, { boundFrom }: SubscriptionRequest): boolean =>
 
 /**
  * The answer when every member is too old for the filter. Of the errors that a client survives, this one alone has room
- * for the reason; a client that cannot read it would tell of a policy and nothing else.
+ * for the reason; a client that cannot read it would name a policy and nothing else.
  */
 const tooOldForAll = (
   state: RouterState,

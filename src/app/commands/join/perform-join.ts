@@ -18,7 +18,7 @@ import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
 import { failedDoing, type Primary } from "./primary.ts"
 
-/** One write. `done`: the sentence that tells of it. */
+/** One write. `done`: the sentence that reports it. */
 export interface Write {
   readonly doing: string
   readonly done: string

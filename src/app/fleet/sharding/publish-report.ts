@@ -19,7 +19,7 @@ import { logWarning } from "../../kernel/log.ts"
 /** Pause after a write that failed, in ms. */
 const retryAfter = 1_000
 
-/** An owned cluster, as its report tells of it. */
+/** An owned cluster, as its report describes it. */
 export interface ReportSource {
   readonly cluster: ClusterName
   /** Nothing while nothing is known; then the last owner's report stands. */

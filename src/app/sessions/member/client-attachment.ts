@@ -93,7 +93,7 @@ export interface MemberSessionsState {
 
 /** A client that attaches. */
 export interface AttachingClient {
-  /** The name under which the notifier tells of the session's changes. */
+  /** The name under which the notifier reports the session's changes. */
   readonly key: string
   /** The session, as soon as there is one. */
   readonly find: () => MirrordClusterSession | undefined
