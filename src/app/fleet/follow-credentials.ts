@@ -145,7 +145,10 @@ const keep = (state: State, token: MemberToken): Effect.Effect<void> => {
   const { connector, namespace, refreshed: name, secretOf } = state
   return keepToken({ own: connector.own.api, namespace, name, known: secretOf(name) }, token).pipe(
     Effect.matchEffect({
-      onSuccess: () => Effect.sync(() => (state.memory = afterKeeping(state.memory, token))),
+      onSuccess: () =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          state.memory = afterKeeping(state.memory, token, now)
+        }),
       onFailure: ({ detail }) => failed(state, "keeping", "renewed token is not kept", detail)
     })
   )

@@ -58,13 +58,24 @@ const noFailures: Tries = { failures: 0, notBefore: 0 }
 
 type Found = Result.Result<MemberCredentials, string>
 
+interface GrantedToken {
+  readonly token: MemberToken
+  /** Whether its Secret holds it. */
+  readonly isKept: boolean
+  /** From when on a Secret that is not seen is one that was deleted: the watch shows a new Secret late. */
+  readonly missedFrom: number
+}
+
+/** How long the watch may take to show a Secret that was written, ms. */
+const maxUnseen = 300_000
+
 /** The knowledge of one member's credentials in this process. */
 export interface CredentialMemory {
   /** The credentials in use, or the reason why there are none; `undefined` before the first look. */
   readonly current: Found | undefined
   readonly tokens: UsedTokens | undefined
-  /** The last token that this process got from the member or found kept, and whether its Secret holds it. */
-  readonly granted: { readonly token: MemberToken; readonly isKept: boolean } | undefined
+  /** The last token that this process got from the member or found kept. */
+  readonly granted: GrantedToken | undefined
   /** Tokens whose bearer the member did not know; none again when it has refused all. */
   readonly refused: ReadonlyArray<MemberToken>
   /** The last token of the user's Secret with which the member has answered. */
@@ -203,7 +214,7 @@ const lookAt = (reading: CredentialReading, before: CredentialMemory, now: numbe
     firstSince: tokens !== undefined && isOther ? now : before.firstSince,
     ending,
     renewing: renewingOf(before, tokens),
-    granted: rememberedToken(granted, tokens, reading)
+    granted: rememberedToken(granted, tokens, reading, now)
   }
   const isOlder = tokens !== undefined && before.tokens !== undefined && isOther
   const older = isOlder && !isSameToken(tokens.first, tokens.used)
@@ -245,13 +256,16 @@ const renewingOf = ({ renewing, tokens }: CredentialMemory, now: UsedTokens | un
 
 /** A kept token that is used, as its Secret may be deleted; a Secret that is gone is to be made again. */
 const rememberedToken = (
-  granted: CredentialMemory["granted"],
+  granted: GrantedToken | undefined,
   tokens: UsedTokens | undefined,
-  { hasKeptSecret }: CredentialReading
-): CredentialMemory["granted"] => {
+  { hasKeptSecret }: CredentialReading,
+  now: number
+): GrantedToken | undefined => {
   if (tokens === undefined || isSameToken(tokens.first, tokens.used)) return granted
-  if (granted === undefined) return { token: tokens.used, isKept: true }
-  return isSameToken(granted.token, tokens.used) && !hasKeptSecret ? { ...granted, isKept: false } : granted
+  if (granted === undefined) return { token: tokens.used, isKept: true, missedFrom: now }
+  if (hasKeptSecret) return { ...granted, missedFrom: now }
+  const isGone = isSameToken(granted.token, tokens.used) && now >= granted.missedFrom
+  return isGone ? { ...granted, isKept: false } : granted
 }
 
 /** Takes up other credentials than those in use, or ends the engagement. */
@@ -295,6 +309,7 @@ const turnsOf = (
   if (tokens === undefined) return turns
   if (granted?.isKept === false)
     turns.push({ at: nextTry(now, keeping.notBefore, now), action: { _tag: "Keep", token: granted.token } })
+  else if (granted !== undefined && granted.missedFrom > now) turns.push({ at: granted.missedFrom })
   const renewal = tokenRenewal(tokens.used, tokens.first, share, now)
   if (renewal._tag === "At" && isRenewed(auth))
     turns.push({ at: nextTry(renewal.at, renewing.notBefore, now), action: { _tag: "Renew", renewal } })
@@ -312,7 +327,7 @@ export const afterGrant = (
   token: MemberToken,
   observed: CredentialObservation
 ): Result.Result<CredentialMemory, string> => {
-  const granted = { ...memory, granted: { token, isKept: false } }
+  const granted = { ...memory, granted: { token, isKept: false, missedFrom: observed.now } }
   const { tokens } = look(granted, observed).memory
   if (tokens === undefined || !isSameToken(tokens.used, token))
     return Result.fail("the member's new token cannot stand in for that of its Secret, or is older")
@@ -325,9 +340,9 @@ export const afterGrant = (
 }
 
 /** The Secret of the operator holds the token. */
-export const afterKeeping = (memory: CredentialMemory, token: MemberToken): CredentialMemory => ({
+export const afterKeeping = (memory: CredentialMemory, token: MemberToken, now: number): CredentialMemory => ({
   ...memory,
-  granted: { token, isKept: true },
+  granted: { token, isKept: true, missedFrom: now + maxUnseen },
   keeping: noFailures
 })
 

@@ -43,7 +43,7 @@ const carriedOut = ({ memory, observed }: World, action: CredentialAction): Worl
       return { memory: afterUse(memory, Result.fail(action.why)), observed }
     case "Keep": {
       const kept = reading && { ...reading, kept: action.token, hasKeptSecret: true }
-      return { memory: afterKeeping(memory, action.token), observed: { ...observed, reading: kept } }
+      return { memory: afterKeeping(memory, action.token, now), observed: { ...observed, reading: kept } }
     }
     case "Renew": {
       const token = memberToken(tokenOf(now, now + action.renewal.expirationSeconds * 1_000), now)
@@ -177,6 +177,14 @@ describe("the plan of a member's credentials", () => {
     const kept = tokenOf(start + hour, start + 11 * hour)
     const [there, gone] = [seen(tokens(token, kept), start + hour), seen(tokens(token), start + hour)]
     expect(follow(there, gone).acts).toEqual(["Keep"])
+  })
+
+  it("does not keep a token again while the watch has not shown its Secret yet", () => {
+    const now = start + 8 * hour
+    const { memory } = follow(seen(tokens(token), start), seen(tokens(token), now))
+    const actions = (later: number) =>
+      credentialPlan(memory, seen(tokens(token), now + later)).actions.map(({ _tag }) => _tag)
+    expect([actions(1), actions(299_999), actions(300_000)]).toEqual([[], [], ["Keep"]])
   })
 
   it("reports another token of the user's that is older than the one in use", () => {
