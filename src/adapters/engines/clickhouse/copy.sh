@@ -167,7 +167,7 @@ away="$away|ytsaurus|arrowflight"
 # A name behind a full stop is a table's.
 leads="(match(lower(create_table_query), '[^a-z0-9_]disk *= *disk *[(]') or (engine like '%View' and
   match(lower(create_table_query), '[^a-z0-9_.\x60]\x60?($away)\x60? *[(]')))"
-# Makes objects again, in the branch's database. A branch has no keeper, to which replicated tables would belong, and the
+# Makes objects in the branch's database. A branch has no keeper, to which replicated tables would belong, and the
 # users of the source, as whom views look, are not in it.
 target=$(identifier "$database")
 make() {

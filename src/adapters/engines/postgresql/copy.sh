@@ -59,7 +59,7 @@ initdb --pgdata="$DATA" --username=postgres --pwfile="$STAGING/password" --auth=
   --no-sync > "$STAGING/initdb.log" 2>&1 || { cat "$STAGING/initdb.log" >&2; exit 1; }
 rm "$STAGING/password"
 say 'host all all all scram-sha-256' >> "$DATA/pg_hba.conf"
-# What is lost with this server is copied again, so it need not write everything twice, nor see to it that it is on disk.
+# A lost server is copied again, so it need not write everything twice, nor see to it that it is on disk.
 pg_ctl --pgdata="$DATA" --silent --wait --log="$STAGING/server.log" start \
   --options="-c listen_addresses= -c unix_socket_directories='$STAGING' -c port=5432 -c fsync=off \
     -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off -c maintenance_work_mem=256MB \
