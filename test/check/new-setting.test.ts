@@ -39,7 +39,11 @@ describe("a new switch of the chart", () => {
       "\ntargets:\n",
       "\ntargets:\n  # -- Whether targets sleep.\n  sleep: false\n"
     )
-    edit("src/app/operator/settings.ts", "sharding: env.sharding,", "sharding: env.sharding && !env.sleeps,")
+    edit(
+      "src/app/sessions/member/member-capability.ts",
+      "addsSessionKey: (yield* CurrentSettings).addsSessionKey,",
+      "addsSessionKey: (yield* CurrentSettings).addsSessionKey && !(yield* CurrentSettings).sleeps,"
+    )
     expect(run("generate-chart.mjs").trim().split(", ")).toEqual([
       "written: charts/mirrord-operator/files/settings.yaml",
       "charts/mirrord-operator/files/known-values.yaml",

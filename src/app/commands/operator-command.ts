@@ -29,6 +29,7 @@ import { type ConfigurationSource, makeConfigurationSource } from "../fleet/conf
 import { makeProvidedSource } from "../fleet/provided-source.ts"
 import { logError, logInfo } from "../kernel/log.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
+import { CurrentSettings } from "../kernel/setting-values.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { CurrentTracing } from "../kernel/tracing.ts"
 import { version } from "../kernel/version.ts"
@@ -149,7 +150,6 @@ const serve = (
         requirePrimary: settings.requirePrimary,
         protectedNamespaces: settings.protectedNamespaces,
         makesCopies: settings.makesCopies,
-        addsSessionKey: settings.addsSessionKey,
         copyImage: settings.copyImage,
         branchSettings: settings.branchSettings,
         keepsUsers: true
@@ -161,7 +161,8 @@ const serve = (
       sharding: shardingOf(settings)
     }).pipe(
       Effect.provideService(CredentialMaker, makeCredentialMaker(settings.search.accessProviders)),
-      Effect.provideService(CurrentTracing, tracing)
+      Effect.provideService(CurrentTracing, tracing),
+      Effect.provideService(CurrentSettings, settings.values)
     )
   })
 

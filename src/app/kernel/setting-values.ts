@@ -4,7 +4,7 @@
  * Not here: rules that look at several variables together, and files (app/operator/settings.ts).
  */
 
-import { Config, Option, Schema } from "effect"
+import { Config, Context, Option, Schema } from "effect"
 import { extraEnvironment } from "../../domain/agents/agent-configuration.ts"
 import { agentSettings } from "../../domain/agents/settings.ts"
 import { branchSettings } from "../../domain/branches/settings.ts"
@@ -104,3 +104,11 @@ export type SettingValues = ValuesOf<typeof allSettings>
 
 /** Reads the value of each setting from the environment. */
 export const settingValues: Config.Config<SettingValues> = configOf(allSettings)
+
+/** The settings of this process, for the code that acts on one; those of an empty environment by default. */
+export const CurrentSettings = Context.Reference<SettingValues>("braid/app/CurrentSettings", {
+  defaultValue: () =>
+    Object.fromEntries(
+      Object.entries<Setting>(allSettings).map(([name, setting]) => [name, setting.default])
+    ) as unknown as SettingValues
+})

@@ -45,6 +45,7 @@ import { Events, makeEventRecorder } from "../kernel/event-recorder.ts"
 import { failingLists, type UnreadCollections } from "../kernel/failing-lists.ts"
 import { CurrentHoldings, countHolding } from "../kernel/holdings.ts"
 import { SessionNotifier } from "../kernel/session-notifier.ts"
+import { CurrentSettings } from "../kernel/setting-values.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { steadyClock } from "../kernel/steady-clock.ts"
 import { CurrentTracing } from "../kernel/tracing.ts"
@@ -82,8 +83,6 @@ export interface OperatorOptions {
   readonly protectedNamespaces: ProtectedNamespaces
   /** Whether targets are copied; they are unless given. */
   readonly makesCopies?: boolean
-  /** Whether stolen requests get a header with the key of their session; not unless given. */
-  readonly addsSessionKey?: boolean
   /** The image of copied containers; without it they keep their own. */
   readonly copyImage?: CopyImage | undefined
   /** The engines whose databases have branches in this cluster; `undefined` if none. */
@@ -106,6 +105,7 @@ export const makeOperator = (
     const wall = yield* Clock.Clock
     const ours = Context.make(Clock.Clock, steadyClock(wall)).pipe(
       Context.add(CurrentHoldings, yield* CurrentHoldings),
+      Context.add(CurrentSettings, yield* CurrentSettings),
       Context.add(CurrentTracing, yield* CurrentTracing)
     )
     const facade = yield* Effect.provideContext(makeFacade(options, capabilities, wall), ours)
@@ -143,8 +143,7 @@ const makeGround = Effect.fnUntraced(function* (options: OperatorOptions, { fing
       interceptions: yield* makeInterceptions,
       maxSessionSecs: options.maxSessionSecs,
       podlessMillis: options.podlessMillis,
-      requirePrimary: options.requirePrimary ?? false,
-      addsSessionKey: options.addsSessionKey ?? false
+      requirePrimary: options.requirePrimary ?? false
     }),
     Context.add(PrimaryGround, {
       operatorVersion: operatorVersion(options.version),

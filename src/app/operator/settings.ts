@@ -73,8 +73,6 @@ export interface Settings {
   readonly protectedNamespaces: ProtectedNamespaces
   /** Whether targets are copied. */
   readonly makesCopies: boolean
-  /** Whether stolen requests get a header with the key of their session. */
-  readonly addsSessionKey: boolean
   /** The image of copied containers: the agent's, unless they keep their own. */
   readonly copyImage: CopyImage | undefined
   /** The engines whose databases have branches. */
@@ -305,7 +303,6 @@ export const readSettings = (
         allowed: env.allowedNamespaces
       }),
       makesCopies: env.makesCopies,
-      addsSessionKey: env.addsSessionKey,
       copyImage: env.copiesUseAgentImage ? { ...agents, leavesUsersOut: !env.podUsers } : undefined,
       branchSettings: yield* readBranchSettings(yield* branchEnvironment, env),
       isMember: env.isMember,

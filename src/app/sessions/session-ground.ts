@@ -20,7 +20,5 @@ export class SessionGround extends Context.Service<
     readonly podlessMillis: number | undefined
     /** Whether a primary must say which cluster it is. */
     readonly requirePrimary: boolean
-    /** Whether stolen requests get a header with the key of their session. */
-    readonly addsSessionKey: boolean
   }
 >()("braid/app/SessionGround") {}

@@ -35,6 +35,7 @@ import { countHolding } from "../../kernel/holdings.ts"
 import { measure } from "../../kernel/metrics.ts"
 import { readCached } from "../../kernel/read-cached.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
+import { CurrentSettings } from "../../kernel/setting-values.ts"
 import { makeStoppedLedger, storedLedger } from "../../kernel/stopped-ledger.ts"
 import { SessionGround } from "../session-ground.ts"
 import { makeSocketRegistry } from "../socket-registry.ts"
@@ -206,7 +207,7 @@ export const memberLayer = Layer.effectContext(
   Effect.gen(function* () {
     const own = yield* OwnCluster
     const { api, fleet, protectedNamespaces } = own
-    const { addsSessionKey, ends, interceptions, notifier } = yield* SessionGround
+    const { ends, interceptions, notifier } = yield* SessionGround
     const made = yield* makeController
     const { controller, sockets } = made
     const branches = yield* Branches
@@ -221,7 +222,7 @@ export const memberLayer = Layer.effectContext(
       remoteSessionTimeoutSecs: (fleet ?? defaultSessionTimes).remoteSessionTimeoutSecs,
       limits: (yield* SessionLimits).ask,
       interceptions,
-      addsSessionKey,
+      addsSessionKey: (yield* CurrentSettings).addsSessionKey,
       branches: sessionBranches
     })
     yield* measureSessions(controller)

@@ -39,6 +39,7 @@ import { makeLedgerCache } from "../../kernel/ledger.ts"
 import { logWarning } from "../../kernel/log.ts"
 import { measure } from "../../kernel/metrics.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
+import { CurrentSettings } from "../../kernel/setting-values.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import { cachedLedger, makeStoppedLedger, type StoppedLedger } from "../../kernel/stopped-ledger.ts"
 import { makeSessionLockTable, type SessionLockTable } from "../../relay/session-locks.ts"
@@ -298,7 +299,7 @@ const addPrimary = Effect.fnUntraced(function* (primary: Primary) {
     remoteSessionTimeoutSecs: configuration.remoteSessionTimeoutSecs,
     limits: (yield* SessionLimits).ask,
     interceptions: ground.interceptions,
-    addsSessionKey: ground.addsSessionKey
+    addsSessionKey: (yield* CurrentSettings).addsSessionKey
   })
   const capability = yield* withCapability({
     features: () => ["MultiClusterPrimary"],
