@@ -305,7 +305,7 @@ export const readSettings = (
       makesCopies: env.makesCopies,
       copyImage: env.copiesUseAgentImage ? { ...agents, leavesUsersOut: !env.podUsers } : undefined,
       branchSettings: yield* readBranchSettings(yield* branchEnvironment, env),
-      isMember: env.isMember,
+      isMember: env.isMember || env.requirePrimary,
       requirePrimary: env.requirePrimary,
       sharding: env.sharding,
       fleet: fleet?.success,
