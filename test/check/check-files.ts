@@ -22,6 +22,7 @@ const files = [
   "CONTRIBUTING.md",
   "docs/concepts/architecture.md",
   "docs/reference",
+  "scripts/chart-rights.mjs",
   "scripts/check.mjs",
   "scripts/check-shell.mjs",
   "scripts/check-versions.mjs",
