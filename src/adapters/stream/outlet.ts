@@ -2,7 +2,7 @@
  * The writing side of a socket: messages and control frames in the form that the other side reads. Messages that were
  * read in the same form go as they came, others are unmasked, masked or renumbered on their way.
  *
- * Not here: when bytes leave (out-buffer.ts), and which messages go where (passing.ts).
+ * Not here: when bytes leave (out-buffer.ts), and which messages go where (forwarding.ts).
  */
 
 import type { Duplex } from "node:stream"

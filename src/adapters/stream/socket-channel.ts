@@ -7,9 +7,9 @@
 
 import type { Duplex } from "node:stream"
 import type { FrameChannel, FrameHandlers } from "../../ports/frame-channel.ts"
+import { Passing } from "./forwarding.ts"
 import type { MessageRoom, Share } from "./message-room.ts"
 import { type Format, Outlet } from "./outlet.ts"
-import { Passing } from "./passing.ts"
 import { timeRead } from "./timed-read.ts"
 import { maxMessageTime, UnfinishedWatch } from "./unfinished-watch.ts"
 

@@ -16,9 +16,9 @@ import {
 } from "../../domain/websocket/frame-header.ts"
 import { mask, turned } from "../../domain/websocket/mask.ts"
 import type { Violation } from "../../domain/websocket/violation.ts"
+import type { Passing } from "../stream/forwarding.ts"
 import { Kept } from "../stream/kept.ts"
 import { noPieces } from "../stream/message-in-place.ts"
-import type { Passing } from "../stream/passing.ts"
 
 /** A control frame with its header is no longer, in bytes (RFC 6455 §5.5). */
 const maxControlFrame = 2 + 4 + 125

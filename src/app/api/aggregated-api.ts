@@ -19,8 +19,8 @@ import { OperatorFacade } from "./operator-facade.ts"
 import { type RequestBounds, TakenByCallers, defaultRequestBounds } from "./request-bounds.ts"
 import { Authenticator, orStatus, routes } from "./routes.ts"
 import type { ServingCertificateSource } from "./served-certificate.ts"
-import { divertStrangers, maxStrangers, type Strangers } from "./strangers.ts"
 import { answerUnread } from "./unread-requests.ts"
+import { divertStrangers, maxStrangers, type Strangers } from "./unverified-connections.ts"
 
 /**
  * Largest headers of a request of the front proxy, in bytes: they may hold connect parameters with protobuf descriptors

@@ -6,7 +6,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { endWith, refusalText } from "./last-words.ts"
+import { endWith, refusalText } from "./raw-answers.ts"
 import { ApiError, badRequest, failureBody, tooLarge } from "./status.ts"
 
 interface ParserError extends Error {

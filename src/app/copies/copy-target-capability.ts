@@ -12,7 +12,7 @@ import { CopyTargets, CopyUses, noCopies, type ServedCopies } from "../ground/co
 import { FleetView } from "../ground/fleet-view.ts"
 import { OwnCluster } from "../ground/own-cluster.ts"
 import { SessionLimits } from "../ground/session-limits.ts"
-import { makeInTurn } from "../kernel/in-turn.ts"
+import { makeInTurn } from "../kernel/keyed-mutex.ts"
 import { retryingApi } from "../kernel/retrying-api.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { type CopiedPods, makeCopiedPods } from "./copied-pods.ts"

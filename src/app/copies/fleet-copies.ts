@@ -29,7 +29,7 @@ import type { ConnectedCopy, CopyConnect, ServedCopies } from "../ground/copy-ta
 import type { ReachedCluster } from "../ground/fleet-view.ts"
 import { audit } from "../kernel/audit.ts"
 import { countHolding } from "../kernel/holdings.ts"
-import type { InTurn } from "../kernel/in-turn.ts"
+import type { InTurn } from "../kernel/keyed-mutex.ts"
 import { logWarning } from "../kernel/log.ts"
 import type { CountedCopy, InPlace } from "./copy-places.ts"
 import { type CreateCopyOptions, mayCopy, newSessionId } from "./create-copy.ts"

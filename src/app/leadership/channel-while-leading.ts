@@ -3,7 +3,7 @@
  */
 
 import type { FrameChannel } from "../../ports/frame-channel.ts"
-import { passedOn } from "../kernel/passed-on.ts"
+import { passedOn } from "../kernel/guarded-channel.ts"
 import type { Term } from "../kernel/term.ts"
 
 /**

@@ -23,7 +23,7 @@ import {
   isReplaced,
   type RouterInputBody
 } from "./client-connection.ts"
-import { judgeClient, judgeMember, learnWay } from "./judgement.ts"
+import { judgeClient, judgeMember, learnWay } from "./fast-path.ts"
 
 /** Queued bytes towards a peer above which its senders are paused, and below which they go on. */
 const brakeAt = 4 * 1024 * 1024

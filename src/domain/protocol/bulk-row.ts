@@ -1,9 +1,10 @@
 /**
  * A row of bulk messages: each is as long as the one before it and has the same bytes in front of its payload. Nothing
- * else of a bulk message is looked at to route it (routing/passages.ts), so what was decided about the first of them
- * holds for all of them, as long as nothing else has happened. Asking this costs a few comparisons for each message.
+ * else of a bulk message is looked at to route it (routing/learnt-routes.ts), so what was decided about the first of
+ * them holds for all of them, as long as nothing else has happened. Asking this costs a few comparisons for each
+ * message.
  *
- * Not here: what a bulk message looks like (bulk.ts), and when a row must end (adapters/stream/passing.ts).
+ * Not here: what a bulk message looks like (bulk.ts), and when a row must end (adapters/stream/forwarding.ts).
  */
 
 import { headLength } from "./bulk.ts"

@@ -3,7 +3,7 @@
  * the place of the id follow from the head, so that they can be routed where they lie. The forms are derived from the
  * shapes.
  *
- * Not here: where a message goes (routing/passages.ts), and messages that must be read as a whole (codec.ts).
+ * Not here: where a message goes (routing/learnt-routes.ts), and messages that must be read as a whole (codec.ts).
  */
 
 import { ClientMessage } from "./client-message.ts"

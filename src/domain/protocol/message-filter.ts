@@ -38,8 +38,8 @@ export type DaemonDecision =
 export interface Hearing<Row, Decision> {
   /**
    * The rows whose messages are heard; `undefined` among them stands for messages of an unknown kind. Where `every`
-   * message is heard, bulk is heard until the router's way for it is learnt (relay/passages.ts). No way is learnt for
-   * messages of rows that are named here.
+   * message is heard, bulk is heard until the router's way for it is learnt (relay/learnt-routes.ts). No way is learnt
+   * for messages of rows that are named here.
    */
   readonly rows: "every" | ReadonlySet<Row | undefined>
   readonly hear: (bytes: Uint8Array, row: Row | undefined) => Decision

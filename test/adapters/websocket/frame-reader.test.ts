@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { Passing } from "../../../src/adapters/stream/passing.ts"
+import { Passing } from "../../../src/adapters/stream/forwarding.ts"
 import { FrameReader } from "../../../src/adapters/websocket/frame-reader.ts"
 import { encodeFrame, type RawFrame } from "./support/raw-peer.ts"
 

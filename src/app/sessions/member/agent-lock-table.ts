@@ -18,7 +18,7 @@ import {
 } from "../../../domain/relay/agent-locks.ts"
 import { alreadyStolen, type ConnectionName, connectionName, readSteal } from "../../../domain/relay/port-locks.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
-import { passedOn } from "../../kernel/passed-on.ts"
+import { passedOn } from "../../kernel/guarded-channel.ts"
 
 /** The session and the link for which a connection to an agent steals ports. */
 export interface AgentUser {

@@ -11,7 +11,7 @@ import { daemonMessage } from "../../../domain/protocol/daemon-message.ts"
 import { peekDaemon } from "../../../domain/protocol/peek.ts"
 import { isAgentFailure } from "../../../domain/sessions/agent-health.ts"
 import type { FrameChannel } from "../../../ports/frame-channel.ts"
-import { passedOn } from "../../kernel/passed-on.ts"
+import { passedOn } from "../../kernel/guarded-channel.ts"
 
 /** The agent's words if it says that a part of it has failed. */
 const failureIn = (bytes: Uint8Array): string | undefined => {

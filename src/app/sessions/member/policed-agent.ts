@@ -12,7 +12,7 @@ import { daemonMessage } from "../../../domain/protocol/daemon-message.ts"
 import { stealPort } from "../../../domain/protocol/named-port.ts"
 import { peekClient } from "../../../domain/protocol/peek.ts"
 import type { FrameChannel, FrameHandlers } from "../../../ports/frame-channel.ts"
-import { passedOn } from "../../kernel/passed-on.ts"
+import { passedOn } from "../../kernel/guarded-channel.ts"
 
 /** Asks an agent to end the subscription that a message makes or replaces; `undefined` for other messages. */
 const endOfSubscription = (bytes: Uint8Array): Uint8Array | undefined => {

@@ -1,7 +1,7 @@
 /**
  * Plays random messages, many of them bulk and some of them broken, to two routers: `step` decides everything for the
- * first, and the second judges messages by their head wherever that is possible (passages.ts). Both must do the same,
- * byte for byte.
+ * first, and the second judges messages by their head wherever that is possible (learnt-routes.ts). Both must do the
+ * same, byte for byte.
  */
 
 import { RandomStream } from "../../../../lab/simulation/kernel/random-stream.ts"
@@ -9,8 +9,8 @@ import { BulkRow } from "../../../../src/domain/protocol/bulk-row.ts"
 import { headLength } from "../../../../src/domain/protocol/bulk.ts"
 import { type ClientMessage, clientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import { type DaemonMessage, daemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
+import { Passages, type Way } from "../../../../src/domain/relay/learnt-routes.ts"
 import { type MemberName, memberName } from "../../../../src/domain/relay/member.ts"
-import { Passages, type Way } from "../../../../src/domain/relay/passages.ts"
 import {
   makeRouter,
   restsUntil,

@@ -2,7 +2,7 @@ import { once } from "node:events"
 import net from "node:net"
 import type { TLSSocket } from "node:tls"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
-import { maxStrangers } from "../../../src/app/api/strangers.ts"
+import { maxStrangers } from "../../../src/app/api/unverified-connections.ts"
 import { type Certificates, comes, connectText, makeCertificates, root, runApi, textOf } from "./running-api.ts"
 
 let certificates: Certificates

@@ -1,13 +1,14 @@
 /**
- * Judges messages by their head, so that bulk is not read, and learns from the router how to (routing/passages.ts).
+ * Judges messages by their head, so that bulk is not read, and learns from the router how to
+ * (relay/learnt-routes.ts).
  *
  * Not here: messages that are not judged to pass, which take the way of message-path.ts.
  */
 
 import { mustHear } from "../../domain/protocol/message-filter.ts"
 import { peekClient, peekDaemon } from "../../domain/protocol/peek.ts"
+import { Passages } from "../../domain/relay/learnt-routes.ts"
 import type { MemberName } from "../../domain/relay/member.ts"
-import { Passages } from "../../domain/relay/passages.ts"
 import { restsUntil, type RouterState, type step } from "../../domain/relay/router.ts"
 import type { FrameHandlers, Passage } from "../../ports/frame-channel.ts"
 import type { ClientConnection, RouterInputBody } from "./client-connection.ts"

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest"
 import type { Pod } from "../../../src/domain/resources/core-kinds.ts"
-import { podSign } from "../../../src/domain/sessions/pod-sign.ts"
+import { podSign } from "../../../src/domain/sessions/agent-pod-state.ts"
 import type { AgentPlacement } from "../../../src/domain/targets/pod-choice.ts"
 
 const placement: AgentPlacement = {
