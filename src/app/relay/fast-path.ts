@@ -1,6 +1,5 @@
 /**
- * Judges messages by their head, so that bulk is not read, and learns from the router how to
- * (relay/learnt-routes.ts).
+ * Judges messages by their head, so that bulk is not read, and learns from the router how to (relay/learnt-routes.ts).
  *
  * Not here: messages that are not judged to pass, which take the way of message-path.ts.
  */
