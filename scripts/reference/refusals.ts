@@ -55,10 +55,10 @@ export const refusals: Page = {
   title: "Refusals",
   source: "the sentences of src",
   body: [
-    "The sentences that users read, with the file that says them; `…` stands for what is filled in. Each says what " +
-      "is wrong, what was found and what to do. A client shows them as they are, or has them in the log of its " +
-      "internal proxy. Clients try again by themselves after 503 alone, and end a running session at once after 410 " +
-      "alone.",
+    "The sentences that users read, with the file that says them; `…` stands for what is filled in. Each refusal is " +
+      "to say what is wrong, what was found and what to do. A client shows them as they are, or has them in the log " +
+      "of its internal proxy. Clients try again by themselves after 503 alone, and end a running session at once " +
+      "after 410 alone.",
     "## Refused requests",
     table(
       ["code", "sentence", "file"],

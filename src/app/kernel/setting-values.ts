@@ -4,7 +4,7 @@
  * Not here: rules that look at several variables together, and files (app/operator/settings.ts).
  */
 
-import { Config, Context, Option, Schema } from "effect"
+import { Config, ConfigProvider, Context, Effect, Option, Schema } from "effect"
 import { extraEnvironment } from "../../domain/agents/agent-configuration.ts"
 import { agentSettings } from "../../domain/agents/settings.ts"
 import { branchSettings } from "../../domain/branches/settings.ts"
@@ -95,9 +95,9 @@ const configOfSetting = (setting: Setting): Config.Config<unknown> =>
 
 /** Reads the variables of a card. */
 export const configOf = <Card extends SettingCard>(card: Card): Config.Config<ValuesOf<Card>> =>
-  Config.all(
-    Object.fromEntries(Object.entries(card).map(([name, setting]) => [name, configOfSetting(setting)]))
-  ) as unknown as Config.Config<ValuesOf<Card>>
+  Config.all(Object.fromEntries(Object.entries(card).map(([name, setting]) => [name, configOfSetting(setting)]))).pipe(
+    Config.map((values) => values as ValuesOf<Card>)
+  )
 
 /** The value of each setting; those of traces are read by tracing-settings.ts. */
 export type SettingValues = ValuesOf<typeof allSettings>
@@ -107,8 +107,5 @@ export const settingValues: Config.Config<SettingValues> = configOf(allSettings)
 
 /** The settings of this process, for the code that acts on one; those of an empty environment by default. */
 export const CurrentSettings = Context.Reference<SettingValues>("braid/app/CurrentSettings", {
-  defaultValue: () =>
-    Object.fromEntries(
-      Object.entries<Setting>(allSettings).map(([name, setting]) => [name, setting.default])
-    ) as unknown as SettingValues
+  defaultValue: () => Effect.runSync(settingValues.parse(ConfigProvider.fromEnv({ env: {} })))
 })

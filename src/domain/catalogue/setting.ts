@@ -16,9 +16,9 @@ export interface Form {
   /** Each text, or each part, is one of these. */
   readonly words?: ReadonlyArray<string>
   readonly separator?: ","
-  /** The most characters of the text or of each part. */
+  /** Max characters of the text, or of each part. */
   readonly maxLength?: number
-  /** The greatest number; the number is what `number` finds, else the whole text. */
+  /** Max number; the number is found by `number`, else it is the whole text. */
   readonly max?: number
   readonly number?: RegExp
   /** The rest of the sentence "it must be …". */
