@@ -55,5 +55,16 @@ describe("a new switch of the chart", () => {
       /OPERATOR_SLEEPS:\n {2}form: truth\n(?: {2}.+\n)+? {2}value: targets\.sleep\n/u
     )
     expect(read("docs/reference/settings.md")).toContain("| `OPERATOR_SLEEPS` | `false` | `targets.sleep` |")
+    // The operator reads it, under the name that the card gives it.
+    const values = join(copy, "src/app/kernel/setting-values.ts")
+    const program = `import { Effect } from "effect"
+      import { settingValues } from ${JSON.stringify(values)}
+      console.log(Effect.runSync(settingValues).sleeps)`
+    const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", program], {
+      cwd: copy,
+      encoding: "utf8",
+      env: { ...process.env, OPERATOR_SLEEPS: "true" }
+    })
+    expect(printed.trim()).toBe("true")
   })
 })
