@@ -34,22 +34,21 @@ const eventsAbout = ({ api, settings }: AgentStarter, { metadata }: KubeObject) 
   )
 
 /** Why a Job has no pod. A quota may be free in a moment, and a webhook back: what is told twice does not pass soon. */
-const withoutPod = (
+const withoutPod = Effect.fnUntraced(function* (
   starter: AgentStarter,
   job: KubeObject,
   progress: AgentProgress
-): Effect.Effect<string | undefined, KubeError | AgentFailed> =>
-  Effect.gen(function* () {
-    const { name, uid } = job.metadata
-    const failed = (detail: string): AgentFailed => new AgentFailed({ agent: name, detail })
-    const now = yield* starter.api.get(jobs, name, starter.settings.namespace).pipe(Effect.catch(unlessAbsent))
-    const ended = howJobEnded(now?.metadata.uid === uid ? now : undefined)
-    if (ended !== undefined) return yield* failed(ended)
-    const why = whyNoPod(yield* eventsAbout(starter, job))
-    if (why !== undefined && progress.noPod !== undefined) return yield* failed(why)
-    progress.noPod = why
-    return why
-  })
+): Effect.fn.Return<string | undefined, KubeError | AgentFailed> {
+  const { name, uid } = job.metadata
+  const failed = (detail: string): AgentFailed => new AgentFailed({ agent: name, detail })
+  const now = yield* starter.api.get(jobs, name, starter.settings.namespace).pipe(Effect.catch(unlessAbsent))
+  const ended = howJobEnded(now?.metadata.uid === uid ? now : undefined)
+  if (ended !== undefined) return yield* failed(ended)
+  const why = whyNoPod(yield* eventsAbout(starter, job))
+  if (why !== undefined && progress.noPod !== undefined) return yield* failed(why)
+  progress.noPod = why
+  return why
+})
 
 /**
  * Why the agent of a Job does not start, a clause, if that is known by now; fails when it never will. Asks only once in

@@ -120,19 +120,20 @@ export const markGivenUp = (
   })
 
 /** Says of an agent, by the certificate that it was started with, why it has to make way for another, if it has. */
-export const unfitNow = ({
+export const unfitNow = Effect.fnUntraced(function* ({
   identity
-}: AgentStarter): Effect.Effect<(name: string, certificatePem: string | undefined) => string | undefined, KubeError> =>
-  Effect.gen(function* () {
-    const known = identity && (yield* identity)
-    const now = yield* Clock.currentTimeMillis
-    return (name, certificatePem) => {
-      if (known !== undefined)
-        return whyUnfit({ name, certificate: known.read(certificatePem), isEncrypted: true }, now)
-      const _tag = certificatePem === undefined ? "None" : "Foreign"
-      return whyUnfit({ name, certificate: { _tag }, isEncrypted: false }, now)
-    }
-  })
+}: AgentStarter): Effect.fn.Return<
+  (name: string, certificatePem: string | undefined) => string | undefined,
+  KubeError
+> {
+  const known = identity && (yield* identity)
+  const now = yield* Clock.currentTimeMillis
+  return (name, certificatePem) => {
+    if (known !== undefined) return whyUnfit({ name, certificate: known.read(certificatePem), isEncrypted: true }, now)
+    const _tag = certificatePem === undefined ? "None" : "Foreign"
+    return whyUnfit({ name, certificate: { _tag }, isEncrypted: false }, now)
+  }
+})
 
 /**
  * Connects to an agent, as it was started: never in clear text where agents are to speak TLS, nor the other way round.

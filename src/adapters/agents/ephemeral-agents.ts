@@ -63,31 +63,29 @@ const failed = (request: EphemeralRequest, detail: string): AgentFailed =>
 const uidOf = ({ podUid }: AgentPlacement, container: string): string => `${podUid ?? ""}/${container}`
 
 /** The pod in which the target was found: another one of its name has other containers. */
-const readPod = (
+const readPod = Effect.fnUntraced(function* (
   { api }: AgentStarter,
   request: EphemeralRequest
-): Effect.Effect<KubeObject, KubeError | AgentFailed> =>
-  Effect.gen(function* () {
-    const { podName, podNamespace, podUid } = request.target
-    const pod = yield* api.get(pods, podName, podNamespace)
-    if (podUid !== undefined && pod.metadata.uid !== podUid)
-      return yield* failed(request, `pod ${podName} is another one by now`)
-    return pod
-  })
+): Effect.fn.Return<KubeObject, KubeError | AgentFailed> {
+  const { podName, podNamespace, podUid } = request.target
+  const pod = yield* api.get(pods, podName, podNamespace)
+  if (podUid !== undefined && pod.metadata.uid !== podUid)
+    return yield* failed(request, `pod ${podName} is another one by now`)
+  return pod
+})
 
 /** Ends the agent that was made as a Job before the settings changed: two agents of one container would fight. */
-const endEarlierJob = (
+const endEarlierJob = Effect.fnUntraced(function* (
   starter: AgentStarter,
   request: EphemeralRequest
-): Effect.Effect<void, KubeError | AgentFailed> =>
-  Effect.gen(function* () {
-    const { api, settings } = starter
-    const job = yield* api.get(jobs, request.name, settings.namespace).pipe(Effect.catch(unlessAbsent))
-    if (job !== undefined && !isFinished(job)) yield* deleteJob(starter, job)
-    // The pod of a Job that is gone may still run.
-    if (!(yield* predecessorEnded(starter, request.name)))
-      return yield* failed(request, "the agent of its earlier Job does not end; look at the node of its pod")
-  })
+): Effect.fn.Return<void, KubeError | AgentFailed> {
+  const { api, settings } = starter
+  const job = yield* api.get(jobs, request.name, settings.namespace).pipe(Effect.catch(unlessAbsent))
+  if (job !== undefined && !isFinished(job)) yield* deleteJob(starter, job)
+  // The pod of a Job that is gone may still run.
+  if (!(yield* predecessorEnded(starter, request.name)))
+    return yield* failed(request, "the agent of its earlier Job does not end; look at the node of its pod")
+})
 
 const portFor = (
   { settings }: AgentStarter,
@@ -102,42 +100,41 @@ const portFor = (
   )
 
 /** Adds an agent to the pod that was read; a Conflict if somebody has written the pod since. */
-const addTo = (
+const addTo = Effect.fnUntraced(function* (
   starter: AgentStarter,
   request: EphemeralRequest,
   pod: KubeObject,
   { cleansUp, name }: { readonly name: string; readonly cleansUp: boolean }
-): Effect.Effect<void, KubeError | AgentFailed> =>
-  Effect.gen(function* () {
-    const { api, givenUp, identity, settings } = starter
-    const { target, tls } = request
-    const problem = tlsProblem(tls, settings.extraEnv)
-    if (problem !== undefined) return yield* failed(request, problem)
-    const container = containerNamed(pod, target.containerName)
-    if (container === undefined)
-      return yield* failed(request, `pod ${target.podName} has no container ${target.containerName} in its spec`)
-    yield* endEarlierJob(starter, request)
-    const port = yield* portFor(starter, pod, ephemeralAgentsOf(pod))
-    if (port === undefined) {
-      const why = settings.port === undefined ? "no port is free" : `port ${settings.port} (agent.port) is in use`
-      return yield* failed(request, `in pod ${target.podName} ${why}`)
-    }
-    const added = ephemeralContainer(settings, {
-      name,
-      port,
-      group: yield* Random.nextIntBetween(firstGroup, 65_535),
-      target,
-      container,
-      cleansUp,
-      certificatePem: identity && (yield* (yield* identity).issue(request.name)),
-      tls
-    })
-    yield* api.update(pods, withEphemeralContainer(pod, added), {
-      namespace: target.podNamespace,
-      subresource: "ephemeralcontainers"
-    })
-    givenUp.delete(request.name)
+): Effect.fn.Return<void, KubeError | AgentFailed> {
+  const { api, givenUp, identity, settings } = starter
+  const { target, tls } = request
+  const problem = tlsProblem(tls, settings.extraEnv)
+  if (problem !== undefined) return yield* failed(request, problem)
+  const container = containerNamed(pod, target.containerName)
+  if (container === undefined)
+    return yield* failed(request, `pod ${target.podName} has no container ${target.containerName} in its spec`)
+  yield* endEarlierJob(starter, request)
+  const port = yield* portFor(starter, pod, ephemeralAgentsOf(pod))
+  if (port === undefined) {
+    const why = settings.port === undefined ? "no port is free" : `port ${settings.port} (agent.port) is in use`
+    return yield* failed(request, `in pod ${target.podName} ${why}`)
+  }
+  const added = ephemeralContainer(settings, {
+    name,
+    port,
+    group: yield* Random.nextIntBetween(firstGroup, 65_535),
+    target,
+    container,
+    cleansUp,
+    certificatePem: identity && (yield* (yield* identity).issue(request.name)),
+    tls
   })
+  yield* api.update(pods, withEphemeralContainer(pod, added), {
+    namespace: target.podNamespace,
+    subresource: "ephemeralcontainers"
+  })
+  givenUp.delete(request.name)
+})
 
 const saidOf = (reason = "Error"): string =>
   reason === "Error" || reason === "Completed" ? "" : ` (${quotation(reason)})`
@@ -150,81 +147,78 @@ const whyOver = (agent: ReadAgent | undefined, { podName, podNamespace }: AgentP
     : undefined
 
 /** Looks at the pod, and adds an agent if there is none. `awaited`: the container for which the last look waits. */
-const look = (
+const look = Effect.fnUntraced(function* (
   starter: AgentStarter,
   request: EphemeralRequest,
   awaited: string | undefined
-): Effect.Effect<Look, KubeError | AgentFailed> =>
-  Effect.gen(function* () {
-    const { name, target } = request
-    const pod = yield* readPod(starter, request)
-    const agents = ephemeralAgentsOf(pod)
-    const over = whyOver(
-      agents.find((agent) => agent.name === awaited),
-      target
-    )
-    if (over !== undefined) return yield* failed(request, over)
-    const whyUnfit = yield* unfitNow(starter)
-    const certificates = new Map(agents.map((agent) => [agent.name, agent.certificatePem]))
-    const tlsPorts = tlsValue(request.tls, starter.settings.extraEnv)
-    const otherTls = new Set(agents.flatMap((agent) => (agent.tls === tlsPorts ? [] : [agent.name])))
-    const step = ephemeralStep({
-      agents,
-      base: name,
-      target: target.containerName,
-      isShared: asObject(pod["spec"])["shareProcessNamespace"] === true,
-      mustEnd: (agent) =>
-        starter.givenUp.get(name)?.uid === uidOf(target, agent.name)
-          ? "it stopped answering, and an ephemeral container ends by itself or with its pod"
-          : (whyUnfit(name, certificates.get(agent.name)) ?? (otherTls.has(agent.name) ? otherTlsReason : undefined))
-    })
-    switch (step._tag) {
-      case "Refuse":
-        return yield* failed(request, step.detail)
-      case "Wait":
-        return { _tag: "Waiting", detail: step.detail, container: step.detail ? undefined : step.agent.name }
-      case "Add":
-        yield* addTo(starter, request, pod, step)
-        return { _tag: "Waiting", detail: undefined, container: step.name }
-      case "Use": {
-        const host = asString(at(pod, "status", "podIP"))
-        if (host === undefined) return { _tag: "Waiting", detail: "its pod has no address", container: undefined }
-        const { name: container, port } = step.agent
-        const certificatePem = certificates.get(container)
-        const uid = uidOf(target, container)
-        const handle = { name, uid, host, port, certificatePem, tellsOwnVariables: true } as const
-        return { _tag: "Running", handle }
-      }
-    }
+): Effect.fn.Return<Look, KubeError | AgentFailed> {
+  const { name, target } = request
+  const pod = yield* readPod(starter, request)
+  const agents = ephemeralAgentsOf(pod)
+  const over = whyOver(
+    agents.find((agent) => agent.name === awaited),
+    target
+  )
+  if (over !== undefined) return yield* failed(request, over)
+  const whyUnfit = yield* unfitNow(starter)
+  const certificates = new Map(agents.map((agent) => [agent.name, agent.certificatePem]))
+  const tlsPorts = tlsValue(request.tls, starter.settings.extraEnv)
+  const otherTls = new Set(agents.flatMap((agent) => (agent.tls === tlsPorts ? [] : [agent.name])))
+  const step = ephemeralStep({
+    agents,
+    base: name,
+    target: target.containerName,
+    isShared: asObject(pod["spec"])["shareProcessNamespace"] === true,
+    mustEnd: (agent) =>
+      starter.givenUp.get(name)?.uid === uidOf(target, agent.name)
+        ? "it stopped answering, and an ephemeral container ends by itself or with its pod"
+        : (whyUnfit(name, certificates.get(agent.name)) ?? (otherTls.has(agent.name) ? otherTlsReason : undefined))
   })
+  switch (step._tag) {
+    case "Refuse":
+      return yield* failed(request, step.detail)
+    case "Wait":
+      return { _tag: "Waiting", detail: step.detail, container: step.detail ? undefined : step.agent.name }
+    case "Add":
+      yield* addTo(starter, request, pod, step)
+      return { _tag: "Waiting", detail: undefined, container: step.name }
+    case "Use": {
+      const host = asString(at(pod, "status", "podIP"))
+      if (host === undefined) return { _tag: "Waiting", detail: "its pod has no address", container: undefined }
+      const { name: container, port } = step.agent
+      const certificatePem = certificates.get(container)
+      const uid = uidOf(target, container)
+      const handle = { name, uid, host, port, certificatePem, tellsOwnVariables: true } as const
+      return { _tag: "Running", handle }
+    }
+  }
+})
 
-const started = (
+const started = Effect.fnUntraced(function* (
   starter: AgentStarter,
   request: EphemeralRequest,
   waits: (detail: string | undefined) => void
-): Effect.Effect<AgentHandle, KubeError | AgentFailed> =>
-  Effect.gen(function* () {
-    // All agents of a pod are in one list, so sessions on its other containers write the same object.
-    const inPodsTurn = <A, E>(effect: Effect.Effect<A, E>) =>
-      inTurn(starter.turns, `pod ${request.target.podUid ?? request.target.podName}`, effect)
-    let container: string | undefined
-    let conflicts = 0
-    for (let looks = 0; ; looks++) {
-      const seen = yield* Effect.result(inPodsTurn(look(starter, request, container)))
-      if (seen._tag === "Failure") {
-        const error = seen.failure
-        if (error._tag !== "KubeError" || error.reason !== "Conflict" || ++conflicts > conflictsBorne)
-          return yield* error
-      } else if (seen.success._tag === "Running") return seen.success.handle
-      else {
-        if (container !== seen.success.container) looks = 0
-        container = seen.success.container
-        waits(seen.success.detail)
-      }
-      const isUsual = looks < quickLooks && (seen._tag === "Failure" || container !== undefined)
-      yield* Effect.sleep(isUsual ? pollEvery : lookEvery)
+): Effect.fn.Return<AgentHandle, KubeError | AgentFailed> {
+  // All agents of a pod are in one list, so sessions on its other containers write the same object.
+  const inPodsTurn = <A, E>(effect: Effect.Effect<A, E>) =>
+    inTurn(starter.turns, `pod ${request.target.podUid ?? request.target.podName}`, effect)
+  let container: string | undefined
+  let conflicts = 0
+  for (let looks = 0; ; looks++) {
+    const seen = yield* Effect.result(inPodsTurn(look(starter, request, container)))
+    if (seen._tag === "Failure") {
+      const error = seen.failure
+      if (error._tag !== "KubeError" || error.reason !== "Conflict" || ++conflicts > conflictsBorne) return yield* error
+    } else if (seen.success._tag === "Running") return seen.success.handle
+    else {
+      if (container !== seen.success.container) looks = 0
+      container = seen.success.container
+      waits(seen.success.detail)
     }
-  })
+    const isUsual = looks < quickLooks && (seen._tag === "Failure" || container !== undefined)
+    yield* Effect.sleep(isUsual ? pollEvery : lookEvery)
+  }
+})
 
 /** The agent of a container, as an ephemeral container of its pod; added if there is none. */
 export const ensureEphemeralAgent = (

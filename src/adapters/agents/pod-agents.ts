@@ -67,20 +67,22 @@ const obstacle = (
     )
   )
 
-const createJob = (starter: AgentStarter, request: AgentRequest): Effect.Effect<KubeObject, KubeError | AgentFailed> =>
-  Effect.gen(function* () {
-    const { api, givenUp, settings } = starter
-    const { name, target, tls } = request
-    const detail = tlsProblem(tls, settings.extraEnv) ?? (target && (yield* obstacle(starter, target)))
-    if (detail !== undefined) return yield* new AgentFailed({ agent: name, detail })
-    // Targetless agents share nothing, so nothing has to end first.
-    const cleansUp = givenUp.has(name) && target !== undefined && (yield* predecessorEnded(starter, name))
-    const port = settings.port ?? (yield* Random.nextIntBetween(portRange.least, portRange.most))
-    const group = yield* Random.nextIntBetween(firstGroup, 65_535)
-    const certificatePem = starter.identity && (yield* (yield* starter.identity).issue(name))
-    const job = agentJob(settings, { ...request, port, group, cleansUp, certificatePem })
-    return yield* Effect.tap(api.create(jobs, job, settings.namespace), () => Effect.sync(() => givenUp.delete(name)))
-  })
+const createJob = Effect.fnUntraced(function* (
+  starter: AgentStarter,
+  request: AgentRequest
+): Effect.fn.Return<KubeObject, KubeError | AgentFailed> {
+  const { api, givenUp, settings } = starter
+  const { name, target, tls } = request
+  const detail = tlsProblem(tls, settings.extraEnv) ?? (target && (yield* obstacle(starter, target)))
+  if (detail !== undefined) return yield* new AgentFailed({ agent: name, detail })
+  // Targetless agents share nothing, so nothing has to end first.
+  const cleansUp = givenUp.has(name) && target !== undefined && (yield* predecessorEnded(starter, name))
+  const port = settings.port ?? (yield* Random.nextIntBetween(portRange.least, portRange.most))
+  const group = yield* Random.nextIntBetween(firstGroup, 65_535)
+  const certificatePem = starter.identity && (yield* (yield* starter.identity).issue(name))
+  const job = agentJob(settings, { ...request, port, group, cleansUp, certificatePem })
+  return yield* Effect.tap(api.create(jobs, job, settings.namespace), () => Effect.sync(() => givenUp.delete(name)))
+})
 
 /** Adds an owner to the Job that was read; a Conflict if somebody has written the Job since. */
 const addOwner = (
@@ -113,42 +115,43 @@ const ownerState = (
       )
 
 /** Whether the agent of a Job has to make way for one with the TLS ports of its target; fails if others use it. */
-const hasOtherTls = (
+const hasOtherTls = Effect.fnUntraced(function* (
   starter: AgentStarter,
   { name, owner, tls }: AgentRequest,
   job: KubeObject
-): Effect.Effect<boolean, KubeError | AgentFailed> =>
-  Effect.gen(function* () {
-    if (tlsValueOf(job) === tlsValue(tls, starter.settings.extraEnv)) return false
-    const owners = job.metadata.ownerReferences ?? []
-    const states = yield* Effect.forEach(owners, (one) => ownerState(starter, owner, one))
-    switch (otherTls(states)) {
-      case "Keep":
-        return false
-      case "Replace":
-        yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: name, reason: otherTlsReason })
-        yield* markGivenUp(starter, { name, uid: job.metadata.uid ?? "" })
-        return true
-      case "Refuse": {
-        const alive = owners.filter((_, i) => states[i] === "Alive").map((one) => one.name)
-        const detail = `${otherTlsReason}, and these sessions use it: ${alive.join(", ")}; wait for their end`
-        return yield* new AgentFailed({ agent: name, detail })
-      }
+): Effect.fn.Return<boolean, KubeError | AgentFailed> {
+  if (tlsValueOf(job) === tlsValue(tls, starter.settings.extraEnv)) return false
+  const owners = job.metadata.ownerReferences ?? []
+  const states = yield* Effect.forEach(owners, (one) => ownerState(starter, owner, one))
+  switch (otherTls(states)) {
+    case "Keep":
+      return false
+    case "Replace":
+      yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: name, reason: otherTlsReason })
+      yield* markGivenUp(starter, { name, uid: job.metadata.uid ?? "" })
+      return true
+    case "Refuse": {
+      const alive = owners.filter((_, i) => states[i] === "Alive").map((one) => one.name)
+      const detail = `${otherTlsReason}, and these sessions use it: ${alive.join(", ")}; wait for their end`
+      return yield* new AgentFailed({ agent: name, detail })
     }
-  })
+  }
+})
 
 /** Whether the agent of a Job has to end before the session can have one: it is over, was given up, or is unfit. */
-const hasToEnd = (starter: AgentStarter, job: KubeObject): Effect.Effect<boolean, KubeError> =>
-  Effect.gen(function* () {
-    const { name, uid } = job.metadata
-    if (isFinished(job) || starter.givenUp.get(name)?.uid === uid) return true
-    // A Job that is no agent's is left alone.
-    const reason = agentPort(job) === undefined ? undefined : (yield* unfitNow(starter))(name, agentCertificate(job))
-    if (reason === undefined) return false
-    yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: name, reason })
-    yield* markGivenUp(starter, { name, uid: uid ?? "" })
-    return true
-  })
+const hasToEnd = Effect.fnUntraced(function* (
+  starter: AgentStarter,
+  job: KubeObject
+): Effect.fn.Return<boolean, KubeError> {
+  const { name, uid } = job.metadata
+  if (isFinished(job) || starter.givenUp.get(name)?.uid === uid) return true
+  // A Job that is no agent's is left alone.
+  const reason = agentPort(job) === undefined ? undefined : (yield* unfitNow(starter))(name, agentCertificate(job))
+  if (reason === undefined) return false
+  yield* Effect.annotateLogs(Effect.logInfo("an agent is replaced"), { agent: name, reason })
+  yield* markGivenUp(starter, { name, uid: uid ?? "" })
+  return true
+})
 
 /**
  * The agent's Job with the session among its owners; made if there is none. Tried again if another write came first.

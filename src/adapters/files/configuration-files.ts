@@ -55,16 +55,15 @@ const targets = ({ clusters, multiCluster }: FleetPaths): Effect.Effect<Readonly
   Effect.promise(() => Promise.all([multiCluster, clusters ?? ""].map((path) => realpath(path).catch(() => "missing"))))
 
 /** The files of one moment: read again if the links were exchanged meanwhile. */
-export const readFleetFiles = (paths: FleetPaths): Effect.Effect<FleetDocuments> =>
-  Effect.gen(function* () {
-    const before = yield* targets(paths)
-    const multiCluster = yield* readDocument(paths.multiCluster)
-    const clusters = yield* readDocument(paths.clusters)
-    const isOfOneMoment = Equal.equals(before, yield* targets(paths))
-    return isOfOneMoment
-      ? { multiCluster, clusters, managementOnly: paths.managementOnly, findsClusters: paths.findsClusters }
-      : yield* readFleetFiles(paths)
-  })
+export const readFleetFiles = Effect.fnUntraced(function* (paths: FleetPaths): Effect.fn.Return<FleetDocuments> {
+  const before = yield* targets(paths)
+  const multiCluster = yield* readDocument(paths.multiCluster)
+  const clusters = yield* readDocument(paths.clusters)
+  const isOfOneMoment = Equal.equals(before, yield* targets(paths))
+  return isOfOneMoment
+    ? { multiCluster, clusters, managementOnly: paths.managementOnly, findsClusters: paths.findsClusters }
+    : yield* readFleetFiles(paths)
+})
 
 /** Follows the files by reading them again and again: file systems do not report exchanged links reliably. */
 export const fleetFiles = (paths: FleetPaths): FleetFiles => ({

@@ -33,16 +33,15 @@ const behind = (path: string): Effect.Effect<string> =>
   Effect.promise(() => realpath(join(path, "..data")).catch(() => ""))
 
 /** The texts of the files of one moment that a directory has, by their names; the failure is a clause. */
-export const readTexts = (
+export const readTexts = Effect.fnUntraced(function* (
   path: string
-): Effect.Effect<Result.Result<ReadonlyMap<string, Result.Result<string, string>>, string>> =>
-  Effect.gen(function* () {
-    const before = yield* behind(path)
-    const names = yield* namesIn(path)
-    if (Result.isFailure(names)) return Result.fail(names.failure)
-    const files = names.success.filter((name) => !name.startsWith("."))
-    const texts = yield* Effect.forEach(files, (name) =>
-      Effect.map(readText(join(path, name)), (text) => [name, text] as const)
-    )
-    return before === (yield* behind(path)) ? Result.succeed(new Map(texts)) : yield* readTexts(path)
-  })
+): Effect.fn.Return<Result.Result<ReadonlyMap<string, Result.Result<string, string>>, string>> {
+  const before = yield* behind(path)
+  const names = yield* namesIn(path)
+  if (Result.isFailure(names)) return Result.fail(names.failure)
+  const files = names.success.filter((name) => !name.startsWith("."))
+  const texts = yield* Effect.forEach(files, (name) =>
+    Effect.map(readText(join(path, name)), (text) => [name, text] as const)
+  )
+  return before === (yield* behind(path)) ? Result.succeed(new Map(texts)) : yield* readTexts(path)
+})

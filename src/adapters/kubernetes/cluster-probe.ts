@@ -211,22 +211,21 @@ const request = (probe: ProbeState, asked: ProbeRequest): Effect.Effect<ProbeRes
  * {@link ClusterProbe} with the credentials of a configuration. Requests are made as `makeKubeApi` makes them, so they
  * fail where an operator's would. `patience`: how long connecting, and how long an answer, may take, in ms.
  */
-export const makeClusterProbe = (
+export const makeClusterProbe = Effect.fnUntraced(function* (
   config: KubeConfig,
   patience: number
-): Effect.Effect<ClusterProbe, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const cluster = config.getCurrentCluster()
-    const server = cluster?.server ?? ""
-    const url = URL.canParse(server) ? new URL(server) : new URL("https://127.0.0.1:1")
-    const probe: ProbeState = { config, url, patience, connections: undefined }
-    yield* Effect.addFinalizer(() => Effect.promise(async () => probe.connections?.destroy()))
-    return {
-      server,
-      unchecked: cluster?.skipTLSVerify === true,
-      hasOwnAuthority: Boolean(cluster?.caData) || Boolean(cluster?.caFile),
-      handshake: url.protocol === "https:" ? shakeHands(config, url, patience) : undefined,
-      credentialsProblem: credentialsProblem(probe),
-      request: (method, path, body) => request(probe, { method, path, body })
-    }
-  })
+): Effect.fn.Return<ClusterProbe, never, Scope.Scope> {
+  const cluster = config.getCurrentCluster()
+  const server = cluster?.server ?? ""
+  const url = URL.canParse(server) ? new URL(server) : new URL("https://127.0.0.1:1")
+  const probe: ProbeState = { config, url, patience, connections: undefined }
+  yield* Effect.addFinalizer(() => Effect.promise(async () => probe.connections?.destroy()))
+  return {
+    server,
+    unchecked: cluster?.skipTLSVerify === true,
+    hasOwnAuthority: Boolean(cluster?.caData) || Boolean(cluster?.caFile),
+    handshake: url.protocol === "https:" ? shakeHands(config, url, patience) : undefined,
+    credentialsProblem: credentialsProblem(probe),
+    request: (method, path, body) => request(probe, { method, path, body })
+  }
+})

@@ -139,29 +139,30 @@ const serializations = {
 } as const
 
 /** A tracer that exports until the scope ends, and then what is left, for a moment. */
-export const makeOtlpTracer = (options: OtlpTracerOptions): Effect.Effect<Tracer.Tracer, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { exportEvery = 5_000, settings } = options
-    const onTheirWay: OnTheirWay = { waiting: 0, withoutRoom: 0, spansIn: new WeakMap() }
-    const scope = yield* Effect.scope
-    const services = yield* Layer.buildWithScope(
-      Layer.mergeAll(serializations[settings.protocol], FetchHttpClient.layer, OtlpExporter.layerFlusher),
-      scope
-    )
-    const { "service.name": serviceName = "mirrord-operator", ...attributes } = settings.resource
-    const tracer = yield* OtlpTracer.make({
-      url: settings.url,
-      headers: Redacted.value(settings.headers),
-      resource: { serviceName, attributes },
-      exportInterval: exportEvery,
-      maxBatchSize: maxBatch,
-      shutdownTimeout
-    }).pipe(
-      Effect.updateService(HttpClient.HttpClient, (client) => withinBounds(client, onTheirWay, options)),
-      Effect.updateService(OtlpSerialization.OtlpSerialization, (one) => counted(one, onTheirWay)),
-      Effect.provideContext(services),
-      // The variables are read and checked with the operator's other settings.
-      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({}))
-    )
-    return bounded(tracer, onTheirWay, options)
-  })
+export const makeOtlpTracer = Effect.fnUntraced(function* (
+  options: OtlpTracerOptions
+): Effect.fn.Return<Tracer.Tracer, never, Scope.Scope> {
+  const { exportEvery = 5_000, settings } = options
+  const onTheirWay: OnTheirWay = { waiting: 0, withoutRoom: 0, spansIn: new WeakMap() }
+  const scope = yield* Effect.scope
+  const services = yield* Layer.buildWithScope(
+    Layer.mergeAll(serializations[settings.protocol], FetchHttpClient.layer, OtlpExporter.layerFlusher),
+    scope
+  )
+  const { "service.name": serviceName = "mirrord-operator", ...attributes } = settings.resource
+  const tracer = yield* OtlpTracer.make({
+    url: settings.url,
+    headers: Redacted.value(settings.headers),
+    resource: { serviceName, attributes },
+    exportInterval: exportEvery,
+    maxBatchSize: maxBatch,
+    shutdownTimeout
+  }).pipe(
+    Effect.updateService(HttpClient.HttpClient, (client) => withinBounds(client, onTheirWay, options)),
+    Effect.updateService(OtlpSerialization.OtlpSerialization, (one) => counted(one, onTheirWay)),
+    Effect.provideContext(services),
+    // The variables are read and checked with the operator's other settings.
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({}))
+  )
+  return bounded(tracer, onTheirWay, options)
+})

@@ -95,69 +95,68 @@ const ignored = (): void => {}
  * Opens the link through the member's API server, with the credentials of `config`. `userAgent` is sent as the header
  * of that name.
  */
-export const openMemberLink = (
+export const openMemberLink = Effect.fnUntraced(function* (
   config: KubeConfig,
   request: LinkRequest,
   userAgent = "braid",
   { pingInterval = pingEvery, room }: LinkOptions = {}
-): Effect.Effect<FrameChannel, LinkRefused> =>
-  Effect.gen(function* () {
-    const refuse = (detail: string, reason = "", code?: number): LinkRefused =>
-      new LinkRefused({
-        cluster: request.cluster,
-        reason: cleanText(reason, textLimits.name),
-        detail: cleanText(detail, textLimits.message),
-        ...(code === undefined ? {} : { code })
-      })
-    const tls: RequestOptions = {}
-    const secure = yield* Effect.tryPromise({
-      try: async () => {
-        await config.applyToHTTPSOptions(tls)
-        const { agent: _agent, headers: _headers, ...options } = tls
-        return withSharedContext(config, options)
-      },
-      catch: (cause) => refuse(String(cause))
+): Effect.fn.Return<FrameChannel, LinkRefused> {
+  const refuse = (detail: string, reason = "", code?: number): LinkRefused =>
+    new LinkRefused({
+      cluster: request.cluster,
+      reason: cleanText(reason, textLimits.name),
+      detail: cleanText(detail, textLimits.message),
+      ...(code === undefined ? {} : { code })
     })
-    const agent = proxyAgent(config.getCurrentCluster()?.proxyUrl)
-    const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
-    const path = proxiedTargetPath(request.namespace, request.target)
-    const query = request.parametersInHeader ? "connect=true" : request.query
-    const headers: Record<string, string> = {
-      ...(tls.headers as Record<string, string> | undefined),
-      "user-agent": userAgent,
-      "x-session-id": request.sessionId.toString(),
-      ...(request.term === undefined ? {} : { [termHeader]: request.term }),
-      ...(request.traceparent === undefined ? {} : { [traceparentHeader]: request.traceparent }),
-      ...(request.parametersInHeader ? { [connectParamsHeader]: encodeConnectHeader(request.query) } : {})
-    }
-    return yield* Effect.callback<FrameChannel, LinkRefused>((resume) => {
-      const socket = new WebSocket(`${server}${path}?${query}`, [connectSubprotocol], {
-        ...(secure as object),
-        ...(agent === undefined ? {} : { agent }),
-        headers,
-        perMessageDeflate: false,
-        handshakeTimeout
-      })
-      socket.on("unexpected-response", (_request, response) => {
-        void readRefusal(response).then(({ message, reason }) => {
-          socket.terminate()
-          resume(Effect.fail(refuse(message, reason, response.statusCode)))
-        })
-      })
-      // There is a listener as long as the socket lives: an error without one would end the process.
-      socket.on("error", (error) => resume(Effect.fail(refuse(error.message))))
-      socket.once("upgrade", ({ socket: raw }) => {
-        const removeLater = noteListeners(raw)
-        // In the same turn: not a byte is read before the socket is the channel's.
-        socket.once("open", () => {
-          removeLater()
-          // The library's socket lives as long as the raw one, and these listeners would hold the request.
-          socket.removeAllListeners().on("error", ignored)
-          const channel = new WebSocketChannel(raw, { isServer: false, room })
-          watchPulse(channel, pingInterval)
-          resume(Effect.succeed(channel))
-        })
-      })
-      return Effect.sync(() => socket.terminate())
-    })
+  const tls: RequestOptions = {}
+  const secure = yield* Effect.tryPromise({
+    try: async () => {
+      await config.applyToHTTPSOptions(tls)
+      const { agent: _agent, headers: _headers, ...options } = tls
+      return withSharedContext(config, options)
+    },
+    catch: (cause) => refuse(String(cause))
   })
+  const agent = proxyAgent(config.getCurrentCluster()?.proxyUrl)
+  const server = (config.getCurrentCluster()?.server ?? "").replace(/^http/, "ws").replace(/\/$/, "")
+  const path = proxiedTargetPath(request.namespace, request.target)
+  const query = request.parametersInHeader ? "connect=true" : request.query
+  const headers: Record<string, string> = {
+    ...(tls.headers as Record<string, string> | undefined),
+    "user-agent": userAgent,
+    "x-session-id": request.sessionId.toString(),
+    ...(request.term === undefined ? {} : { [termHeader]: request.term }),
+    ...(request.traceparent === undefined ? {} : { [traceparentHeader]: request.traceparent }),
+    ...(request.parametersInHeader ? { [connectParamsHeader]: encodeConnectHeader(request.query) } : {})
+  }
+  return yield* Effect.callback<FrameChannel, LinkRefused>((resume) => {
+    const socket = new WebSocket(`${server}${path}?${query}`, [connectSubprotocol], {
+      ...(secure as object),
+      ...(agent === undefined ? {} : { agent }),
+      headers,
+      perMessageDeflate: false,
+      handshakeTimeout
+    })
+    socket.on("unexpected-response", (_request, response) => {
+      void readRefusal(response).then(({ message, reason }) => {
+        socket.terminate()
+        resume(Effect.fail(refuse(message, reason, response.statusCode)))
+      })
+    })
+    // There is a listener as long as the socket lives: an error without one would end the process.
+    socket.on("error", (error) => resume(Effect.fail(refuse(error.message))))
+    socket.once("upgrade", ({ socket: raw }) => {
+      const removeLater = noteListeners(raw)
+      // In the same turn: not a byte is read before the socket is the channel's.
+      socket.once("open", () => {
+        removeLater()
+        // The library's socket lives as long as the raw one, and these listeners would hold the request.
+        socket.removeAllListeners().on("error", ignored)
+        const channel = new WebSocketChannel(raw, { isServer: false, room })
+        watchPulse(channel, pingInterval)
+        resume(Effect.succeed(channel))
+      })
+    })
+    return Effect.sync(() => socket.terminate())
+  })
+})

@@ -99,23 +99,25 @@ const held = (
         taken.success
       )
 
-const servePending = (upgrades: Upgrades, pending: PendingUpgrade): Effect.Effect<void, ApiError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { facade, identify, taken } = upgrades
-    const { request } = pending
-    const [path = "", ...query] = (request.url ?? "").split("?")
-    const known = identify(request)
-    if (Result.isFailure(known))
-      return yield* refused(known.failure, { user: "", groups: [], from: request.socket.remoteAddress ?? "" })
-    const caller = known.success
-    yield* held(taken.takeConnection(), caller)
-    // Links of a primary have no user certificate. They all come in one name, and many at once when its leader changes.
-    const isLink = request.headers["x-client-der"] === undefined && mayBeLink(path)
-    const answered = isLink ? () => {} : yield* held(taken.takeRequest(caller.user, weightOf(request)), caller)
-    const open = (to: UpgradedTo): Effect.Effect<FrameChannel> =>
-      Effect.tap(openChannel(upgrades, pending, to === "Link"), () => Effect.sync(to === "Pings" ? () => {} : answered))
-    yield* routeUpgrade(facade, { gone: clientGone(pending), open }, { request, caller, path, query: query.join("?") })
-  })
+const servePending = Effect.fnUntraced(function* (
+  upgrades: Upgrades,
+  pending: PendingUpgrade
+): Effect.fn.Return<void, ApiError, Scope.Scope> {
+  const { facade, identify, taken } = upgrades
+  const { request } = pending
+  const [path = "", ...query] = (request.url ?? "").split("?")
+  const known = identify(request)
+  if (Result.isFailure(known))
+    return yield* refused(known.failure, { user: "", groups: [], from: request.socket.remoteAddress ?? "" })
+  const caller = known.success
+  yield* held(taken.takeConnection(), caller)
+  // Links of a primary have no user certificate. They all come in one name, and many at once when its leader changes.
+  const isLink = request.headers["x-client-der"] === undefined && mayBeLink(path)
+  const answered = isLink ? () => {} : yield* held(taken.takeRequest(caller.user, weightOf(request)), caller)
+  const open = (to: UpgradedTo): Effect.Effect<FrameChannel> =>
+    Effect.tap(openChannel(upgrades, pending, to === "Link"), () => Effect.sync(to === "Pings" ? () => {} : answered))
+  yield* routeUpgrade(facade, { gone: clientGone(pending), open }, { request, caller, path, query: query.join("?") })
+})
 
 /** Tells a client that was not upgraded why, and logs unexpected failures. */
 const refuse = (

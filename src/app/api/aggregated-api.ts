@@ -154,48 +154,47 @@ const stopServer = (
  * Serves the aggregated API over HTTPS until the scope ends; then it closes open connections and waits for them
  * shortly.
  */
-export const serveApi = (
+export const serveApi = Effect.fnUntraced(function* (
   options: ApiServerOptions
-): Effect.Effect<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> =>
-  Effect.gen(function* () {
-    const { bounds = defaultRequestBounds, certificate, frontProxy, requireFrontProxy } = options
-    const { maxLinkSilence = maxSilence, patience = defaultPatience, room } = options
-    const facade = yield* OperatorFacade
-    const identify = (request: IncomingMessage) => callerOf(request, frontProxy.known(), requireFrontProxy)
-    const taken = new TakenByCallers(bounds)
-    const handler = yield* makeRequestHandler(identify, taken)
-    const run = Effect.runForkWith(yield* Effect.context<never>())
-    const connections = yield* FiberSet.make<void>()
-    const runConnection = yield* FiberSet.runtime(connections)<never>()
-    const server = makeServer(options, bounds)
-    const strangers = divertStrangers(server, {
-      isFrontProxy: (socket) => !requireFrontProxy || isFrontProxy(socket, frontProxy.known()),
-      patience
-    })
-    const webSockets = makeWebSocketAcceptor({ room })
-    const running: RunningServer = { server, strangers, webSockets, upgraded: new Set(), connections }
-    const upgrades = { facade, identify, taken, webSockets, maxLinkSilence, patience }
-    const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-      adopt(running, socket)
-      runConnection(acceptUpgrade(upgrades, request, socket, head))
-    }
-    yield* Effect.acquireRelease(
-      Effect.suspend(() => {
-        for (const one of [server, strangers.server]) {
-          answerUnread(one, patience)
-          one.on("request", handler).on("upgrade", onUpgrade)
-        }
-        return Effect.mapError(
-          listenAtOneOf(server, options, options.fallback),
-          ({ message }) => new ServerError({ detail: message })
-        )
-      }),
-      () => stopServer(running, run)
-    )
-    // Holds for new connections only. On a standing connection each request is judged again, and a refused request is
-    // its last.
-    for (const source of [frontProxy, certificate]) {
-      source.listen(() => server.setSecureContext(secureContextOf(options)))
-    }
-    return { port: portOf(server, options.port) }
+): Effect.fn.Return<{ readonly port: number }, ServerError, OperatorFacade | Scope.Scope> {
+  const { bounds = defaultRequestBounds, certificate, frontProxy, requireFrontProxy } = options
+  const { maxLinkSilence = maxSilence, patience = defaultPatience, room } = options
+  const facade = yield* OperatorFacade
+  const identify = (request: IncomingMessage) => callerOf(request, frontProxy.known(), requireFrontProxy)
+  const taken = new TakenByCallers(bounds)
+  const handler = yield* makeRequestHandler(identify, taken)
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const connections = yield* FiberSet.make<void>()
+  const runConnection = yield* FiberSet.runtime(connections)<never>()
+  const server = makeServer(options, bounds)
+  const strangers = divertStrangers(server, {
+    isFrontProxy: (socket) => !requireFrontProxy || isFrontProxy(socket, frontProxy.known()),
+    patience
   })
+  const webSockets = makeWebSocketAcceptor({ room })
+  const running: RunningServer = { server, strangers, webSockets, upgraded: new Set(), connections }
+  const upgrades = { facade, identify, taken, webSockets, maxLinkSilence, patience }
+  const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    adopt(running, socket)
+    runConnection(acceptUpgrade(upgrades, request, socket, head))
+  }
+  yield* Effect.acquireRelease(
+    Effect.suspend(() => {
+      for (const one of [server, strangers.server]) {
+        answerUnread(one, patience)
+        one.on("request", handler).on("upgrade", onUpgrade)
+      }
+      return Effect.mapError(
+        listenAtOneOf(server, options, options.fallback),
+        ({ message }) => new ServerError({ detail: message })
+      )
+    }),
+    () => stopServer(running, run)
+  )
+  // Holds for new connections only. On a standing connection each request is judged again, and a refused request is
+  // its last.
+  for (const source of [frontProxy, certificate]) {
+    source.listen(() => server.setSecureContext(secureContextOf(options)))
+  }
+  return { port: portOf(server, options.port) }
+})

@@ -130,20 +130,19 @@ const deleteSession = Effect.gen(function* () {
   return yield* success(`Session ${reference} is being stopped.`)
 })
 
-const deleteSessions = (which: SessionSelection) =>
-  Effect.gen(function* () {
-    const caller = yield* authenticated
-    const { url } = yield* HttpServerRequest.HttpServerRequest
-    const asked = new URL(url, "http://operator").searchParams
-    // A selector is not served, and all would be lost.
-    if (["fieldSelector", "labelSelector"].some((name) => (asked.get(name) ?? "") !== ""))
-      return yield* badRequest(
-        "Sessions are stopped all together or one by one: leave fieldSelector and labelSelector out."
-      )
-    const namespace = (yield* HttpRouter.params)["namespace"]
-    const count = yield* (yield* OperatorFacade).deleteSessions(which, caller, namespace)
-    return yield* success(`${count} sessions are being stopped.`)
-  })
+const deleteSessions = Effect.fnUntraced(function* (which: SessionSelection) {
+  const caller = yield* authenticated
+  const { url } = yield* HttpServerRequest.HttpServerRequest
+  const asked = new URL(url, "http://operator").searchParams
+  // A selector is not served, and all would be lost.
+  if (["fieldSelector", "labelSelector"].some((name) => (asked.get(name) ?? "") !== ""))
+    return yield* badRequest(
+      "Sessions are stopped all together or one by one: leave fieldSelector and labelSelector out."
+    )
+  const namespace = (yield* HttpRouter.params)["namespace"]
+  const count = yield* (yield* OperatorFacade).deleteSessions(which, caller, namespace)
+  return yield* success(`${count} sessions are being stopped.`)
+})
 
 const describeOperator = Effect.gen(function* () {
   yield* authenticated
@@ -162,13 +161,12 @@ const listOperators = Effect.gen(function* () {
 })
 
 /** Clusters as objects, or as the table that `kubectl get` prints. */
-const clustersAnswer = (clusters: ReadonlyArray<ServedCluster>, objects: object) =>
-  Effect.gen(function* () {
-    const { headers, url } = yield* HttpServerRequest.HttpServerRequest
-    if (!wantsTable(headers["accept"])) return yield* json(objects)
-    const includeObject = new URL(url, "http://operator").searchParams.get("includeObject")
-    return yield* json(printedTable(clusterColumns(yield* Clock.currentTimeMillis), clusters, includeObject))
-  })
+const clustersAnswer = Effect.fnUntraced(function* (clusters: ReadonlyArray<ServedCluster>, objects: object) {
+  const { headers, url } = yield* HttpServerRequest.HttpServerRequest
+  if (!wantsTable(headers["accept"])) return yield* json(objects)
+  const includeObject = new URL(url, "http://operator").searchParams.get("includeObject")
+  return yield* json(printedTable(clusterColumns(yield* Clock.currentTimeMillis), clusters, includeObject))
+})
 
 const listClusters = Effect.gen(function* () {
   yield* authenticated

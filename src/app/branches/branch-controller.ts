@@ -273,33 +273,32 @@ const patchStatus = (
 const endedMeanwhile = ({ api }: BranchesOptions, operation: string, detail: string): KubeError =>
   new KubeError({ cluster: api.cluster, operation, reason: "Conflict", detail })
 
-const performDelete = (
+const performDelete = Effect.fnUntraced(function* (
   state: State,
   { key, known, view }: BranchTurn,
   { precondition, why }: Act<"DeleteBranch">
-): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    // The turn may have paused since it was planned. Nobody can use a branch that has failed.
-    const isAwaited = (awaitedUntil(known) ?? 0) > (yield* Clock.currentTimeMillis)
-    if (view.status?.phase !== "Failed" && (isAwaited || Object.keys(known.uses).length > 0)) {
-      return yield* endedMeanwhile(state.options, "delete", `a session has begun to use the branch ${key}`)
-    }
-    known.isEnding = true
-    const { api, events } = state.options
-    const { resource } = state.kind
-    const { name, namespace } = view.metadata
-    // A primary may have it kept for a session by an annotation that is not seen yet.
-    yield* api.delete(resource, name, { ...precondition, ...(namespace === undefined ? {} : { namespace }) }).pipe(
-      Effect.andThen(audit({ act: "branchDeleted", message: why, ...audited(view) })),
-      Effect.andThen(
-        Effect.sync(() => {
-          if (view.status?.phase === "Ready") events.record(resource, view, branchExpiredEvent)
-        })
-      ),
-      Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))),
-      Effect.onError(() => Effect.sync(() => void (known.isEnding = false)))
-    )
-  })
+): Effect.fn.Return<void, KubeError> {
+  // The turn may have paused since it was planned. Nobody can use a branch that has failed.
+  const isAwaited = (awaitedUntil(known) ?? 0) > (yield* Clock.currentTimeMillis)
+  if (view.status?.phase !== "Failed" && (isAwaited || Object.keys(known.uses).length > 0)) {
+    return yield* endedMeanwhile(state.options, "delete", `a session has begun to use the branch ${key}`)
+  }
+  known.isEnding = true
+  const { api, events } = state.options
+  const { resource } = state.kind
+  const { name, namespace } = view.metadata
+  // A primary may have it kept for a session by an annotation that is not seen yet.
+  yield* api.delete(resource, name, { ...precondition, ...(namespace === undefined ? {} : { namespace }) }).pipe(
+    Effect.andThen(audit({ act: "branchDeleted", message: why, ...audited(view) })),
+    Effect.andThen(
+      Effect.sync(() => {
+        if (view.status?.phase === "Ready") events.record(resource, view, branchExpiredEvent)
+      })
+    ),
+    Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))),
+    Effect.onError(() => Effect.sync(() => void (known.isEnding = false)))
+  )
+})
 
 const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effect<void, KubeError> => {
   switch (action._tag) {
@@ -418,36 +417,35 @@ const find = (state: State, namespace: string, name: string): UsableBranch | und
 const maxTries = 5
 
 /** Writes a use into the status; the branch must still be there, and `Ready`. */
-const recordUse = (
+const recordUse = Effect.fnUntraced(function* (
   state: State,
   branch: UsableBranch,
   { sessionId, user }: BranchUse,
   tries = maxTries
-): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const current = state.self.view(keyOf(branch.namespace, branch.name))
-    if (current?.metadata.uid !== branch.uid || current.status?.phase !== "Ready" || isBeingDeleted(current.metadata)) {
-      return yield* endedMeanwhile(state.options, "use", `the branch ${branch.name} is not ready any more`)
-    }
-    const { resourceVersion } = current.metadata
-    const expireTime = timestamp(expiryAfterUse(ttlMillisOf(current.spec), now))
-    const sessionInfo = { [sessionId]: { id: sessionId, owner: user } }
-    const isNew = !Object.hasOwn(current.status.sessionInfo ?? {}, sessionId)
-    const patch = { metadata: { uid: branch.uid, resourceVersion }, status: { expireTime, sessionInfo } }
-    const used = audit({ act: "branchUsed", session: sessionId, owner: user.k8sUsername, ...audited(current) })
-    yield* patchStatus(state, state.options.awaited, current, patch).pipe(
-      Effect.andThen(isNew ? used : Effect.void),
-      Effect.catch((error) =>
-        error.reason === "Conflict" && tries > 1
-          ? Effect.andThen(
-              state.self.cache.reread(branch.name, branch.namespace),
-              recordUse(state, branch, { sessionId, user }, tries - 1)
-            )
-          : Effect.fail(error)
-      )
+): Effect.fn.Return<void, KubeError> {
+  const now = yield* Clock.currentTimeMillis
+  const current = state.self.view(keyOf(branch.namespace, branch.name))
+  if (current?.metadata.uid !== branch.uid || current.status?.phase !== "Ready" || isBeingDeleted(current.metadata)) {
+    return yield* endedMeanwhile(state.options, "use", `the branch ${branch.name} is not ready any more`)
+  }
+  const { resourceVersion } = current.metadata
+  const expireTime = timestamp(expiryAfterUse(ttlMillisOf(current.spec), now))
+  const sessionInfo = { [sessionId]: { id: sessionId, owner: user } }
+  const isNew = !Object.hasOwn(current.status.sessionInfo ?? {}, sessionId)
+  const patch = { metadata: { uid: branch.uid, resourceVersion }, status: { expireTime, sessionInfo } }
+  const used = audit({ act: "branchUsed", session: sessionId, owner: user.k8sUsername, ...audited(current) })
+  yield* patchStatus(state, state.options.awaited, current, patch).pipe(
+    Effect.andThen(isNew ? used : Effect.void),
+    Effect.catch((error) =>
+      error.reason === "Conflict" && tries > 1
+        ? Effect.andThen(
+            state.self.cache.reread(branch.name, branch.namespace),
+            recordUse(state, branch, { sessionId, user }, tries - 1)
+          )
+        : Effect.fail(error)
     )
-  })
+  )
+})
 
 /** The status reports it in the next turn. */
 const awaitUse = (
@@ -496,18 +494,17 @@ const release = ({ memory, self }: State, branch: UsableBranch, sessionId: strin
   })
 
 /** Runs the controller of a kind for as long as the scope lives. */
-const makeKind = (
+const makeKind = Effect.fnUntraced(function* (
   parts: Omit<State, "kind" | "memory" | "self">,
   kind: BranchKind
-): Effect.Effect<State, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const memory: BranchMemory = new Map()
-    const resource = watchedBranches(kind, sha256Hex)
-    const self = yield* makePlannedController({ name: resource.kind, api: parts.options.api, resource }, (made) =>
-      turnsOf({ ...parts, kind, memory, self: made })
-    )
-    return { ...parts, kind, memory, self }
-  })
+): Effect.fn.Return<State, never, Scope.Scope> {
+  const memory: BranchMemory = new Map()
+  const resource = watchedBranches(kind, sha256Hex)
+  const self = yield* makePlannedController({ name: resource.kind, api: parts.options.api, resource }, (made) =>
+    turnsOf({ ...parts, kind, memory, self: made })
+  )
+  return { ...parts, kind, memory, self }
+})
 
 /** The branches of a kind that are made or being made. */
 const begun = (state: State): CountedBranches =>
@@ -528,63 +525,64 @@ const living = (kinds: ReadonlyArray<State>, namespace: string, id: string): Rea
   )
 
 /** Runs the controllers for as long as the scope lives. */
-export const makeBranches = (options: BranchesOptions): Effect.Effect<MadeBranches, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    let kinds: ReadonlyArray<State> = []
-    yield* countHolding("branches of databases", () => kinds.reduce((count, { memory }) => count + memory.size, 0))
-    const offered = yield* makeOfferedCredentials
-    // The pods are there before the branches that ask for them.
-    const podCache = yield* makeReflector(
-      options.api,
-      branchPods,
-      ({ metadata: { namespace, ownerReferences } }) => {
-        for (const { kind: owner, name } of ownerReferences ?? [])
-          kinds.find(({ kind }) => kind.resource.kind === owner)?.self.enqueue(keyOf(namespace, name))
-      },
-      { labelSelector: podLabel }
-    )
-    // BranchDatabases alone have migrations.
-    const runs = yield* makeMigrationRuns(options.api, (namespace, name) =>
-      kinds.find(({ kind: { engine } }) => engine === undefined)?.self.enqueue(keyOf(namespace, name))
-    )
-    const archives = yield* Semaphore.make(maxArchives)
-    const places = new BranchPlaces(options.bounds, () => kinds.flatMap(begun))
-    yield* countHolding("places of branches", () => places.size)
-    kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>
-      makeKind({ options, offered, podCache, runs, places, archives }, kind)
-    )
-    // A branch of another process's directory is one that no kind knows.
-    const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>
-      kinds.find(({ memory }) => memory.get(keyOf(namespace, name))?.uid === uid)
-    const caches = [podCache, ...kinds.map(({ self }) => self.cache)]
-    const started = Effect.forEach(caches, ({ awaitSynced }) => awaitSynced, { discard: true })
-    const ground = {
-      api: options.awaited,
-      offered,
-      living: (namespace: string, id: string) => living(kinds, namespace, id)
+export const makeBranches = Effect.fnUntraced(function* (
+  options: BranchesOptions
+): Effect.fn.Return<MadeBranches, never, Scope.Scope> {
+  let kinds: ReadonlyArray<State> = []
+  yield* countHolding("branches of databases", () => kinds.reduce((count, { memory }) => count + memory.size, 0))
+  const offered = yield* makeOfferedCredentials
+  // The pods are there before the branches that ask for them.
+  const podCache = yield* makeReflector(
+    options.api,
+    branchPods,
+    ({ metadata: { namespace, ownerReferences } }) => {
+      for (const { kind: owner, name } of ownerReferences ?? [])
+        kinds.find(({ kind }) => kind.resource.kind === owner)?.self.enqueue(keyOf(namespace, name))
+    },
+    { labelSelector: podLabel }
+  )
+  // BranchDatabases alone have migrations.
+  const runs = yield* makeMigrationRuns(options.api, (namespace, name) =>
+    kinds.find(({ kind: { engine } }) => engine === undefined)?.self.enqueue(keyOf(namespace, name))
+  )
+  const archives = yield* Semaphore.make(maxArchives)
+  const places = new BranchPlaces(options.bounds, () => kinds.flatMap(begun))
+  yield* countHolding("places of branches", () => places.size)
+  kinds = yield* Effect.forEach(branchKinds(Struct.keys(options.rules.settings)), (kind) =>
+    makeKind({ options, offered, podCache, runs, places, archives }, kind)
+  )
+  // A branch of another process's directory is one that no kind knows.
+  const kindOf = ({ name, namespace, uid }: UsableBranch): State | undefined =>
+    kinds.find(({ memory }) => memory.get(keyOf(namespace, name))?.uid === uid)
+  const caches = [podCache, ...kinds.map(({ self }) => self.cache)]
+  const started = Effect.forEach(caches, ({ awaitSynced }) => awaitSynced, { discard: true })
+  const ground = {
+    api: options.awaited,
+    offered,
+    living: (namespace: string, id: string) => living(kinds, namespace, id)
+  }
+  return {
+    started,
+    caches,
+    takeCredentials: (...given) => Effect.andThen(onceRead(started, caches), takeCredentials(ground, ...given)),
+    find: (namespace, name, olderKind) =>
+      kinds
+        .filter(({ kind: { engine } }) => engine === undefined || engine === olderKind)
+        .reduce<UsableBranch | undefined>((found, state) => found ?? find(state, namespace, name), undefined),
+    await: (branch, sessionId) => {
+      const state = kindOf(branch)
+      return state === undefined ? Effect.void : awaitUse(state, branch, sessionId)
+    },
+    isUsedBy: (sessionId) => kinds.some((state) => isUsedBy(state, sessionId)),
+    use: (branch, session) => {
+      const state = kindOf(branch)
+      return state === undefined
+        ? Effect.fail(endedMeanwhile(options, "use", `the branch ${branch.name} is not ready any more`))
+        : use(state, branch, session)
+    },
+    release: (branch, sessionId) => {
+      const state = kindOf(branch)
+      return state === undefined ? Effect.void : release(state, branch, sessionId)
     }
-    return {
-      started,
-      caches,
-      takeCredentials: (...given) => Effect.andThen(onceRead(started, caches), takeCredentials(ground, ...given)),
-      find: (namespace, name, olderKind) =>
-        kinds
-          .filter(({ kind: { engine } }) => engine === undefined || engine === olderKind)
-          .reduce<UsableBranch | undefined>((found, state) => found ?? find(state, namespace, name), undefined),
-      await: (branch, sessionId) => {
-        const state = kindOf(branch)
-        return state === undefined ? Effect.void : awaitUse(state, branch, sessionId)
-      },
-      isUsedBy: (sessionId) => kinds.some((state) => isUsedBy(state, sessionId)),
-      use: (branch, session) => {
-        const state = kindOf(branch)
-        return state === undefined
-          ? Effect.fail(endedMeanwhile(options, "use", `the branch ${branch.name} is not ready any more`))
-          : use(state, branch, session)
-      },
-      release: (branch, sessionId) => {
-        const state = kindOf(branch)
-        return state === undefined ? Effect.void : release(state, branch, sessionId)
-      }
-    }
-  })
+  }
+})

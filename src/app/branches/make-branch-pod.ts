@@ -115,23 +115,20 @@ const createSecret = (
 }
 
 /** The branch's password: a new one, or that of an earlier try. */
-const ensurePassword = (
+const ensurePassword = Effect.fnUntraced(function* (
   making: PodMaking,
   branch: BranchDatabase
-): Effect.Effect<Redacted.Redacted, KubeError | BranchRefused> =>
-  Effect.gen(function* () {
-    const bytes = (yield* CurrentSecretBytes)(passwordBytes)
-    const password = Redacted.make(Buffer.from(bytes).toString("base64url"))
-    const name = branchPodName(branch.metadata)
-    const found = yield* createSecret(making, branch, name, new Map([["password", password]])).pipe(
-      Effect.as(password),
-      Effect.catch((error) =>
-        error.reason === "AlreadyExists" ? readPassword(making.api, branch) : Effect.fail(error)
-      ),
-      Effect.mapError(refusedBy("The branch's Secret"))
-    )
-    return found ?? (yield* taken(secrets, branch, name))
-  })
+): Effect.fn.Return<Redacted.Redacted, KubeError | BranchRefused> {
+  const bytes = (yield* CurrentSecretBytes)(passwordBytes)
+  const password = Redacted.make(Buffer.from(bytes).toString("base64url"))
+  const name = branchPodName(branch.metadata)
+  const found = yield* createSecret(making, branch, name, new Map([["password", password]])).pipe(
+    Effect.as(password),
+    Effect.catch((error) => (error.reason === "AlreadyExists" ? readPassword(making.api, branch) : Effect.fail(error))),
+    Effect.mapError(refusedBy("The branch's Secret"))
+  )
+  return found ?? (yield* taken(secrets, branch, name))
+})
 
 /** The Secrets of the values that the client has sent for this very branch; they are as old as the branch is. */
 const ensureCredentials = (
@@ -190,30 +187,29 @@ export const ensureOwn = (
 }
 
 /** Makes what is missing of a branch's pod and Secret. */
-export const makeBranchPod = (
+export const makeBranchPod = Effect.fnUntraced(function* (
   making: PodMaking,
   branch: BranchDatabase
-): Effect.Effect<MadeBranchPod, KubeError | BranchRefused> =>
-  Effect.gen(function* () {
-    const { api, kind, rules } = making
-    const refused = (why: string) => new BranchRefused({ why: kind.inOwnWords(why) })
-    const { metadata, spec } = branch
-    const { namespace = "" } = metadata
-    const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))
-    const target = yield* sourceTarget(api, namespace, spec.target)
-    const digest = requestDigest(request, sha256Hex)
-    const options = {
-      name: branchPodName(metadata),
-      namespace,
-      owner: ownerOf(making, branch),
-      request,
-      programs: programsOf(request.dialect),
-      digest,
-      ...target
-    }
-    const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
-    yield* ensureCredentials(making, branch, request)
-    const password = yield* ensurePassword(making, branch)
-    const pod = { resource: pods, name: options.name, object: wanted, what: "The branch's pod" }
-    return { pod: yield* ensureOwn(api, branch, pod), password }
-  })
+): Effect.fn.Return<MadeBranchPod, KubeError | BranchRefused> {
+  const { api, kind, rules } = making
+  const refused = (why: string) => new BranchRefused({ why: kind.inOwnWords(why) })
+  const { metadata, spec } = branch
+  const { namespace = "" } = metadata
+  const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))
+  const target = yield* sourceTarget(api, namespace, spec.target)
+  const digest = requestDigest(request, sha256Hex)
+  const options = {
+    name: branchPodName(metadata),
+    namespace,
+    owner: ownerOf(making, branch),
+    request,
+    programs: programsOf(request.dialect),
+    digest,
+    ...target
+  }
+  const wanted = yield* Effect.fromResult(Result.mapError(branchPod(settings.pod, options), refused))
+  yield* ensureCredentials(making, branch, request)
+  const password = yield* ensurePassword(making, branch)
+  const pod = { resource: pods, name: options.name, object: wanted, what: "The branch's pod" }
+  return { pod: yield* ensureOwn(api, branch, pod), password }
+})

@@ -29,58 +29,56 @@ import { ensureOwn, isOwnedBy, ownerOf, type PodMaking } from "./make-branch-pod
 import { sourceTarget } from "./source-target.ts"
 
 /** The branch with the archive of its migrations, which no cache has. A `Conflict` if it has changed since. */
-const wholeBranch = (
+const wholeBranch = Effect.fnUntraced(function* (
   { api, kind: { resource } }: Pick<PodMaking, "api" | "kind">,
   known: BranchDatabase
-): Effect.Effect<BranchDatabase, KubeError | BranchRefused> =>
-  Effect.gen(function* () {
-    const { generation, name, namespace, uid } = known.metadata
-    if (at(known.spec.migrations, "archive") === undefined) return known
-    const read = readResource(resource, yield* api.get(resource, name, namespace))
-    if (Result.isFailure(read)) return yield* new BranchRefused({ why: read.failure.message })
-    const { metadata } = read.success
-    if (metadata.uid === uid && metadata.generation === generation) return read.success
-    const detail = `the branch ${name} has changed meanwhile`
-    return yield* new KubeError({ cluster: api.cluster, operation: `get ${name}`, reason: "Conflict", detail })
-  })
+): Effect.fn.Return<BranchDatabase, KubeError | BranchRefused> {
+  const { generation, name, namespace, uid } = known.metadata
+  if (at(known.spec.migrations, "archive") === undefined) return known
+  const read = readResource(resource, yield* api.get(resource, name, namespace))
+  if (Result.isFailure(read)) return yield* new BranchRefused({ why: read.failure.message })
+  const { metadata } = read.success
+  if (metadata.uid === uid && metadata.generation === generation) return read.success
+  const detail = `the branch ${name} has changed meanwhile`
+  return yield* new KubeError({ cluster: api.cluster, operation: `get ${name}`, reason: "Conflict", detail })
+})
 
 /** Makes what is missing of the Job for a branch's generation. `host`: IP address of the branch's pod. */
-export const makeMigrations = (
+export const makeMigrations = Effect.fnUntraced(function* (
   making: Omit<PodMaking, "offered">,
   known: BranchDatabase,
   host: string
-): Effect.Effect<KubeObject, KubeError | BranchRefused> =>
-  Effect.gen(function* () {
-    const { api, kind, rules } = making
-    const refused = (why: string) => new BranchRefused({ why })
-    const branch = yield* wholeBranch(making, known)
-    const { metadata, spec } = branch
-    const { generation = 0, namespace = "" } = metadata
-    const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))
-    const { databaseName: database = "", migrations } = request
-    if (migrations === undefined) return yield* refused("The branch asks for no migrations any more.")
-    const options: MigrationJobOptions = {
-      request,
-      migrations,
-      program: migrateProgram,
-      digest: migrationDigest(migrations, sha256Hex),
-      branch: { host, secret: branchPodName(metadata), database },
-      ...(yield* sourceTarget(api, namespace, spec.target)),
-      namespace,
-      owner: ownerOf({ kind }, branch),
-      generation
-    }
-    const job = yield* Effect.fromResult(
-      Result.mapError(migrationJob(settings.pod, settings.migrations, options), refused)
-    )
-    const name = migrationsName(metadata.uid ?? "", generation)
-    const files = migrationFiles(options)
-    if (files !== undefined) {
-      const what = "The ConfigMap of the migrations"
-      yield* ensureOwn(api, branch, { resource: configMaps, name, object: files, what })
-    }
-    return yield* ensureOwn(api, branch, { resource: jobs, name, object: job, what: "The Job of the migrations" })
-  })
+): Effect.fn.Return<KubeObject, KubeError | BranchRefused> {
+  const { api, kind, rules } = making
+  const refused = (why: string) => new BranchRefused({ why })
+  const branch = yield* wholeBranch(making, known)
+  const { metadata, spec } = branch
+  const { generation = 0, namespace = "" } = metadata
+  const { request, settings } = yield* Effect.fromResult(Result.mapError(admittedBranch(rules, branch), refused))
+  const { databaseName: database = "", migrations } = request
+  if (migrations === undefined) return yield* refused("The branch asks for no migrations any more.")
+  const options: MigrationJobOptions = {
+    request,
+    migrations,
+    program: migrateProgram,
+    digest: migrationDigest(migrations, sha256Hex),
+    branch: { host, secret: branchPodName(metadata), database },
+    ...(yield* sourceTarget(api, namespace, spec.target)),
+    namespace,
+    owner: ownerOf({ kind }, branch),
+    generation
+  }
+  const job = yield* Effect.fromResult(
+    Result.mapError(migrationJob(settings.pod, settings.migrations, options), refused)
+  )
+  const name = migrationsName(metadata.uid ?? "", generation)
+  const files = migrationFiles(options)
+  if (files !== undefined) {
+    const what = "The ConfigMap of the migrations"
+    yield* ensureOwn(api, branch, { resource: configMaps, name, object: files, what })
+  }
+  return yield* ensureOwn(api, branch, { resource: jobs, name, object: job, what: "The Job of the migrations" })
+})
 
 const unlessGone = (error: KubeError): Effect.Effect<void, KubeError> =>
   error.reason === "NotFound" ? Effect.void : Effect.fail(error)

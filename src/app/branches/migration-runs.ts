@@ -28,38 +28,37 @@ const ofBranch = (cache: Reflector, { namespace, uid = "" }: ObjectMeta): Readon
   cache.all().filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[migrationsLabel] === uid)
 
 /** The runs of all branches, for as long as the scope lives. `changed`: a run of the branch has changed. */
-export const makeMigrationRuns = (
+export const makeMigrationRuns = Effect.fnUntraced(function* (
   api: KubeApi,
   changed: (namespace: string | undefined, name: string) => void
-): Effect.Effect<MigrationRuns, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const selection = { labelSelector: migrationsLabel }
-    const jobCache = yield* makeReflector(
-      api,
-      migrationJobs,
-      ({ metadata: { namespace, ownerReferences } }) => {
-        for (const { name } of ownerReferences ?? []) changed(namespace, name)
-      },
-      selection
-    )
-    const podCache = yield* makeReflector(
-      api,
-      migrationPods,
-      ({ metadata: { annotations, namespace } }) => {
-        const name = annotations?.[branchAnnotation]
-        if (name !== undefined) changed(namespace, name)
-      },
-      selection
-    )
-    return {
-      awaitSynced: Effect.andThen(jobCache.awaitSynced, podCache.awaitSynced),
-      problem: () => jobCache.problem() ?? podCache.problem(),
-      of: (branch) => {
-        const made = ofBranch(jobCache, branch).filter(
-          (job) => isMigrationsName(branch.uid ?? "", job.metadata.name) && isOwnedBy(job, { metadata: branch })
-        )
-        return migrationRun(made, ofBranch(podCache, branch))
-      },
-      wrote: (job) => jobCache.wrote(job)
-    }
-  })
+): Effect.fn.Return<MigrationRuns, never, Scope.Scope> {
+  const selection = { labelSelector: migrationsLabel }
+  const jobCache = yield* makeReflector(
+    api,
+    migrationJobs,
+    ({ metadata: { namespace, ownerReferences } }) => {
+      for (const { name } of ownerReferences ?? []) changed(namespace, name)
+    },
+    selection
+  )
+  const podCache = yield* makeReflector(
+    api,
+    migrationPods,
+    ({ metadata: { annotations, namespace } }) => {
+      const name = annotations?.[branchAnnotation]
+      if (name !== undefined) changed(namespace, name)
+    },
+    selection
+  )
+  return {
+    awaitSynced: Effect.andThen(jobCache.awaitSynced, podCache.awaitSynced),
+    problem: () => jobCache.problem() ?? podCache.problem(),
+    of: (branch) => {
+      const made = ofBranch(jobCache, branch).filter(
+        (job) => isMigrationsName(branch.uid ?? "", job.metadata.name) && isOwnedBy(job, { metadata: branch })
+      )
+      return migrationRun(made, ofBranch(podCache, branch))
+    },
+    wrote: (job) => jobCache.wrote(job)
+  }
+})

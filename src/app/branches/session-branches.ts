@@ -155,29 +155,30 @@ const record = (
 }
 
 /** The branches of a directory for sessions, for as long as the scope lives. */
-export const makeSessionBranches = (directory: BranchDirectory): Effect.Effect<SessionBranches, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const state: State = { directory, uses: new Map(), ends: yield* FiberMap.make<string>(), refused: new Map() }
-    yield* countHolding("branches of sessions", () => state.uses.size)
-    return {
-      check: (id, named) =>
-        Effect.gen(function* () {
-          const branches = yield* found(state, { id, hasBegun: false }, named)
-          yield* planOf(branches)
-          yield* Effect.forEach(branches, ({ branch }) => directory.await(branch, id), { discard: true })
-        }),
-      use: (session, named) =>
-        Effect.gen(function* () {
-          const refusal = state.refused.get(session.id)
-          if (refusal !== undefined) return yield* reconnectNotPossible(`The session cannot go on: ${refusal}`)
-          if (named.names.length === 0) return yield* withoutBranches(state, session)
-          const branches = yield* found(state, session, named)
-          const plan = yield* planOf(branches)
-          yield* record(state, session, branches)
-          return plan
-        }),
-      refuse: (id, sentence) => {
-        if (state.uses.has(id)) state.refused.set(id, sentence)
-      }
+export const makeSessionBranches = Effect.fnUntraced(function* (
+  directory: BranchDirectory
+): Effect.fn.Return<SessionBranches, never, Scope.Scope> {
+  const state: State = { directory, uses: new Map(), ends: yield* FiberMap.make<string>(), refused: new Map() }
+  yield* countHolding("branches of sessions", () => state.uses.size)
+  return {
+    check: (id, named) =>
+      Effect.gen(function* () {
+        const branches = yield* found(state, { id, hasBegun: false }, named)
+        yield* planOf(branches)
+        yield* Effect.forEach(branches, ({ branch }) => directory.await(branch, id), { discard: true })
+      }),
+    use: (session, named) =>
+      Effect.gen(function* () {
+        const refusal = state.refused.get(session.id)
+        if (refusal !== undefined) return yield* reconnectNotPossible(`The session cannot go on: ${refusal}`)
+        if (named.names.length === 0) return yield* withoutBranches(state, session)
+        const branches = yield* found(state, session, named)
+        const plan = yield* planOf(branches)
+        yield* record(state, session, branches)
+        return plan
+      }),
+    refuse: (id, sentence) => {
+      if (state.uses.has(id)) state.refused.set(id, sentence)
     }
-  })
+  }
+})

@@ -40,27 +40,26 @@ const get = (
   })
 
 /** A target in a namespace. A target without a pod template, or that is not there, refuses the branch. */
-export const sourceTarget = (
+export const sourceTarget = Effect.fnUntraced(function* (
   api: KubeApi,
   namespace: string,
   wanted: KubeResourceTarget
-): Effect.Effect<SourceTarget, KubeError | BranchRefused> =>
-  Effect.gen(function* () {
-    const target = fromKubeTarget(wanted)
-    if (target?._tag !== "Workload") {
-      const found = quoted(`${wanted.kind} ${wanted.name}`)
-      const why = `spec.target is ${found}; it must be a workload, such as a Deployment.`
-      return yield* new BranchRefused({ why })
-    }
-    const { container } = target
-    const path = formatTargetPath(target)
-    const lookUp = { api, namespace, path, target }
-    const noTemplate = new BranchRefused({
-      why: `spec.target is ${path}, which has no pod template: name a workload that makes pods.`
-    })
-    const source = templateSource(target.kind, yield* get(lookUp, target.kind, target.name))
-    if (source === undefined) return yield* noTemplate
-    if (source._tag === "Template") return { template: source.template, container }
-    const referred = templateSource(source.kind, yield* get(lookUp, source.kind, source.name))
-    return referred?._tag === "Template" ? { template: referred.template, container } : yield* noTemplate
+): Effect.fn.Return<SourceTarget, KubeError | BranchRefused> {
+  const target = fromKubeTarget(wanted)
+  if (target?._tag !== "Workload") {
+    const found = quoted(`${wanted.kind} ${wanted.name}`)
+    const why = `spec.target is ${found}; it must be a workload, such as a Deployment.`
+    return yield* new BranchRefused({ why })
+  }
+  const { container } = target
+  const path = formatTargetPath(target)
+  const lookUp = { api, namespace, path, target }
+  const noTemplate = new BranchRefused({
+    why: `spec.target is ${path}, which has no pod template: name a workload that makes pods.`
   })
+  const source = templateSource(target.kind, yield* get(lookUp, target.kind, target.name))
+  if (source === undefined) return yield* noTemplate
+  if (source._tag === "Template") return { template: source.template, container }
+  const referred = templateSource(source.kind, yield* get(lookUp, source.kind, source.name))
+  return referred?._tag === "Template" ? { template: referred.template, container } : yield* noTemplate
+})

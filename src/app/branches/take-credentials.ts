@@ -57,22 +57,21 @@ const storedValues = (
  * The Secret of a branch that lives, if the values are its own; `undefined` if it is found by others. Refuses other
  * values, which its users would take for theirs.
  */
-const secretOf = (
+const secretOf = Effect.fnUntraced(function* (
   ground: CredentialsGround,
   { id, namespace, values }: BranchCredentials,
   branch: BranchDatabase
-): Effect.Effect<string | undefined, ApiError> =>
-  Effect.gen(function* () {
-    const request = readBranchRequest(branch.spec)
-    const [secret] = Result.isSuccess(request) ? credentialsSecrets(request.success.connection) : []
-    const stored = secret === undefined ? undefined : yield* storedValues(ground, namespace, secret)
-    const different = stored === undefined ? [] : differentVariables(stored, values)
-    if (different.length === 0) return stored === undefined ? undefined : secret
-    return yield* badRequest(
-      `The database branch ${quoted(branch.metadata.name)} of id ${quoted(id)} was made with other values of ` +
-        `${different.join(", ")}: take another id, or stop the branch (mirrord db-branches stop).`
-    )
-  })
+): Effect.fn.Return<string | undefined, ApiError> {
+  const request = readBranchRequest(branch.spec)
+  const [secret] = Result.isSuccess(request) ? credentialsSecrets(request.success.connection) : []
+  const stored = secret === undefined ? undefined : yield* storedValues(ground, namespace, secret)
+  const different = stored === undefined ? [] : differentVariables(stored, values)
+  if (different.length === 0) return stored === undefined ? undefined : secret
+  return yield* badRequest(
+    `The database branch ${quoted(branch.metadata.name)} of id ${quoted(id)} was made with other values of ` +
+      `${different.join(", ")}: take another id, or stop the branch (mirrord db-branches stop).`
+  )
+})
 
 /** The namespaces of a branch: that in which its resource is, and that of its target. */
 interface BranchPlace {
@@ -84,46 +83,44 @@ interface BranchPlace {
  * Refuses callers who may make no branch, for whom values mean nothing, and those who may not connect to targets in the
  * namespace for which they bring them. A request names no target, so the right to single ones does not count.
  */
-export const unlessStranger = (
+export const unlessStranger = Effect.fnUntraced(function* (
   api: KubeApi,
   caller: Caller,
   { ordered, target }: BranchPlace
-): Effect.Effect<void, ApiError> =>
-  Effect.gen(function* () {
-    const { group, plural } = branchDatabases
-    if (!(yield* mayDo(api, caller, { group, resource: plural, verb: "create", namespace: ordered })))
-      return yield* forbidden(`${caller.user} may not create ${plural}.${group} in namespace ${ordered}.`)
-    const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace: target }
-    if (yield* mayDo(api, caller, deed)) return
-    return yield* forbidden(
-      `User ${caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in the namespace ` +
-        `"${target}", and so brings no values for branches of databases there.`
-    )
-  })
+): Effect.fn.Return<void, ApiError> {
+  const { group, plural } = branchDatabases
+  if (!(yield* mayDo(api, caller, { group, resource: plural, verb: "create", namespace: ordered })))
+    return yield* forbidden(`${caller.user} may not create ${plural}.${group} in namespace ${ordered}.`)
+  const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace: target }
+  if (yield* mayDo(api, caller, deed)) return
+  return yield* forbidden(
+    `User ${caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in the namespace ` +
+      `"${target}", and so brings no values for branches of databases there.`
+  )
+})
 
 /** Takes the values, and returns the name of the Secret that the branch's spec is to name. */
-export const takeCredentials = (
+export const takeCredentials = Effect.fnUntraced(function* (
   ground: CredentialsGround,
   credentials: BranchCredentials,
   caller: Caller
-): Effect.Effect<string, ApiError> =>
-  Effect.gen(function* () {
-    const { id, namespace, user } = credentials
-    yield* unlessStranger(ground.api, caller, { ordered: namespace, target: namespace })
-    const known = yield* Effect.forEach(ground.living(namespace, id), (branch) => secretOf(ground, credentials, branch))
-    const own = known.find((secret) => secret !== undefined)
-    // The same command once more: the branch is there.
-    if (own !== undefined) return own
-    const { group, plural } = mirrordClusterSessions
-    // A primary alone may begin sessions itself, and speak for its users.
-    const isOfOther =
-      user !== undefined && (yield* mayDo(ground.api, caller, { group, resource: plural, verb: "create" }))
-    const name = yield* ground.offered.offer(credentials, isOfOther ? `${caller.user}/${user}` : caller.user)
-    return (
-      name ??
-      (yield* forbidden(
-        "Too many values have been sent for branches that were not made: try again in ten minutes, or run fewer " +
-          "commands at once."
-      ))
-    )
-  })
+): Effect.fn.Return<string, ApiError> {
+  const { id, namespace, user } = credentials
+  yield* unlessStranger(ground.api, caller, { ordered: namespace, target: namespace })
+  const known = yield* Effect.forEach(ground.living(namespace, id), (branch) => secretOf(ground, credentials, branch))
+  const own = known.find((secret) => secret !== undefined)
+  // The same command once more: the branch is there.
+  if (own !== undefined) return own
+  const { group, plural } = mirrordClusterSessions
+  // A primary alone may begin sessions itself, and speak for its users.
+  const isOfOther =
+    user !== undefined && (yield* mayDo(ground.api, caller, { group, resource: plural, verb: "create" }))
+  const name = yield* ground.offered.offer(credentials, isOfOther ? `${caller.user}/${user}` : caller.user)
+  return (
+    name ??
+    (yield* forbidden(
+      "Too many values have been sent for branches that were not made: try again in ten minutes, or run fewer " +
+        "commands at once."
+    ))
+  )
+})

@@ -43,18 +43,20 @@ const readKey = (secret: KubeObject, cluster: string): Effect.Effect<AgentKey, K
     : Effect.succeed(key)
 }
 
-const createKey = (api: KubeApi, namespace: string): Effect.Effect<KubeObject, KubeError> =>
-  Effect.gen(function* () {
-    const keyPem = yield* Effect.promise(() => makeAgentKey())
-    const secret = {
-      apiVersion: "v1",
-      kind: "Secret",
-      type: "Opaque",
-      metadata: { name: agentKeySecret, namespace, labels: ownerLabel },
-      data: { [keyEntry]: encodeBase64Text(Redacted.value(keyPem)) }
-    }
-    return yield* api.create(secrets, secret, namespace)
-  })
+const createKey = Effect.fnUntraced(function* (
+  api: KubeApi,
+  namespace: string
+): Effect.fn.Return<KubeObject, KubeError> {
+  const keyPem = yield* Effect.promise(() => makeAgentKey())
+  const secret = {
+    apiVersion: "v1",
+    kind: "Secret",
+    type: "Opaque",
+    metadata: { name: agentKeySecret, namespace, labels: ownerLabel },
+    data: { [keyEntry]: encodeBase64Text(Redacted.value(keyPem)) }
+  }
+  return yield* api.create(secrets, secret, namespace)
+})
 
 const identityOf = (key: AgentKey): AgentIdentity => ({
   keyPem: key.keyPem,

@@ -72,40 +72,39 @@ const isSame = (a: ServingCertificate, b: ServingCertificate): boolean =>
  * folders, which file systems do not report reliably. An unreadable or unfitting certificate changes nothing later; at
  * the start `otherwise` takes its place, or the start fails.
  */
-export const watchServingCertificate = (
+export const watchServingCertificate = Effect.fnUntraced(function* (
   read: Effect.Effect<ServingCertificate, Problem>,
   otherwise?: Effect.Effect<ServingCertificate>
-): Effect.Effect<ServingCertificateSource, Problem, Scope.Scope> =>
-  Effect.gen(function* () {
-    const listeners = new Set<() => void>()
-    const problems = new LogOnce()
-    const told = ({ message }: Problem) =>
-      problems.tell(message, logWarning("the old serving certificate stays", { problem: message }))
-    let known = yield* Effect.tap(read, usable).pipe(
-      Effect.catch((problem) =>
-        otherwise === undefined ? Effect.fail(problem) : Effect.andThen(told(problem), otherwise)
-      )
+): Effect.fn.Return<ServingCertificateSource, Problem, Scope.Scope> {
+  const listeners = new Set<() => void>()
+  const problems = new LogOnce()
+  const told = ({ message }: Problem) =>
+    problems.tell(message, logWarning("the old serving certificate stays", { problem: message }))
+  let known = yield* Effect.tap(read, usable).pipe(
+    Effect.catch((problem) =>
+      otherwise === undefined ? Effect.fail(problem) : Effect.andThen(told(problem), otherwise)
     )
-    const reload = Effect.gen(function* () {
-      const found = yield* read
-      if (!isSame(found, known)) {
-        const { validToDate } = yield* usable(found)
-        known = found
-        for (const listener of listeners) listener()
-        yield* logInfo("a renewed serving certificate is served", { until: validToDate.toISOString() })
-      }
-      problems.reset()
-      return pollInterval
-    }).pipe(Effect.catch((problem) => Effect.as(told(problem), pollAfterProblem)))
-    let pause = otherwise === undefined ? pollInterval : pollAfterProblem
-    const next = Effect.suspend(() => Effect.sleep(pause)).pipe(
-      Effect.andThen(reload),
-      Effect.map((until) => void (pause = until))
-    )
-    yield* Effect.forkScoped(Effect.forever(next))
-    yield* Effect.addFinalizer(() => Effect.sync(() => listeners.clear()))
-    return { known: () => known, listen: (listener) => void listeners.add(listener) }
-  })
+  )
+  const reload = Effect.gen(function* () {
+    const found = yield* read
+    if (!isSame(found, known)) {
+      const { validToDate } = yield* usable(found)
+      known = found
+      for (const listener of listeners) listener()
+      yield* logInfo("a renewed serving certificate is served", { until: validToDate.toISOString() })
+    }
+    problems.reset()
+    return pollInterval
+  }).pipe(Effect.catch((problem) => Effect.as(told(problem), pollAfterProblem)))
+  let pause = otherwise === undefined ? pollInterval : pollAfterProblem
+  const next = Effect.suspend(() => Effect.sleep(pause)).pipe(
+    Effect.andThen(reload),
+    Effect.map((until) => void (pause = until))
+  )
+  yield* Effect.forkScoped(Effect.forever(next))
+  yield* Effect.addFinalizer(() => Effect.sync(() => listeners.clear()))
+  return { known: () => known, listen: (listener) => void listeners.add(listener) }
+})
 
 /** A certificate that no API server trusts. */
 const temporaryCertificate = (namespace: string): Effect.Effect<ServingCertificate> =>

@@ -35,38 +35,38 @@ const frontProxyOf = (object: KubeObject): Result.Result<KnownFrontProxy, string
  * The identity of the API server's front proxy, watched while the scope lives; unknown until it was read once. A
  * ConfigMap that cannot be read, or is gone, changes nothing: a mistake in it must not lock out the API server.
  */
-export const watchFrontProxy = (api: KubeApi): Effect.Effect<FrontProxySource, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const listeners = new Set<() => void>()
-    const run = Effect.runForkWith(yield* Effect.context<never>())
-    let known: KnownFrontProxy | undefined
-    const changed = (object: KubeObject, deleted: boolean): void => {
-      const read = deleted ? Result.fail("it was deleted") : frontProxyOf(object)
-      if (Result.isFailure(read)) {
-        run(
-          logWarning(
-            "ConfigMap kube-system/extension-apiserver-authentication cannot be used; what it said last holds",
-            { problem: read.failure }
-          )
-        )
-        return
-      }
-      known = read.success
+export const watchFrontProxy = Effect.fnUntraced(function* (
+  api: KubeApi
+): Effect.fn.Return<FrontProxySource, never, Scope.Scope> {
+  const listeners = new Set<() => void>()
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  let known: KnownFrontProxy | undefined
+  const changed = (object: KubeObject, deleted: boolean): void => {
+    const read = deleted ? Result.fail("it was deleted") : frontProxyOf(object)
+    if (Result.isFailure(read)) {
       run(
-        logInfo("the front proxy is known", {
-          authorities: known.authorities.length,
-          names: known.allowedNames.join(",")
+        logWarning("ConfigMap kube-system/extension-apiserver-authentication cannot be used; what it said last holds", {
+          problem: read.failure
         })
       )
-      for (const listener of listeners) listener()
+      return
     }
-    const reflector = yield* makeReflector(api, configMaps, changed, {
-      namespace: "kube-system",
-      name: "extension-apiserver-authentication"
-    })
-    yield* Effect.timeoutOption(reflector.awaitSynced, patience)
-    const problem = reflector.problem()
-    if (problem !== undefined) yield* logWarning("the front proxy's CA cannot be read", { problem: problem.message })
-    yield* Effect.addFinalizer(() => Effect.sync(() => listeners.clear()))
-    return { known: () => known, listen: (listener) => void listeners.add(listener) }
+    known = read.success
+    run(
+      logInfo("the front proxy is known", {
+        authorities: known.authorities.length,
+        names: known.allowedNames.join(",")
+      })
+    )
+    for (const listener of listeners) listener()
+  }
+  const reflector = yield* makeReflector(api, configMaps, changed, {
+    namespace: "kube-system",
+    name: "extension-apiserver-authentication"
   })
+  yield* Effect.timeoutOption(reflector.awaitSynced, patience)
+  const problem = reflector.problem()
+  if (problem !== undefined) yield* logWarning("the front proxy's CA cannot be read", { problem: problem.message })
+  yield* Effect.addFinalizer(() => Effect.sync(() => listeners.clear()))
+  return { known: () => known, listen: (listener) => void listeners.add(listener) }
+})

@@ -139,24 +139,25 @@ const untilText = ({ life }: KeptCertificate): string => new Date(life.until).to
 /** The Secret with a certificate to serve. */
 type Served = Kept & { readonly current: KeptCertificate }
 
-const makeFirst = (turn: Turn, kept: Kept | undefined): Effect.Effect<Served, KubeError> =>
-  Effect.gen(function* () {
-    const current = yield* made(turn)
-    const removed = kept === undefined ? {} : { ...without("successor"), [formerKey]: null }
-    yield* write(turn, kept, { ...dataOf("current", current), ...removed })
-    yield* logInfo("the operator has made its own serving certificate", { until: untilText(current) })
-    return { resourceVersion: undefined, current, successor: undefined, formerAuthority: undefined }
-  })
+const makeFirst = Effect.fnUntraced(function* (
+  turn: Turn,
+  kept: Kept | undefined
+): Effect.fn.Return<Served, KubeError> {
+  const current = yield* made(turn)
+  const removed = kept === undefined ? {} : { ...without("successor"), [formerKey]: null }
+  yield* write(turn, kept, { ...dataOf("current", current), ...removed })
+  yield* logInfo("the operator has made its own serving certificate", { until: untilText(current) })
+  return { resourceVersion: undefined, current, successor: undefined, formerAuthority: undefined }
+})
 
-const prepare = (turn: Turn, kept: Served): Effect.Effect<Served, KubeError> =>
-  Effect.gen(function* () {
-    const successor = yield* made(turn)
-    yield* write(turn, kept, { ...dataOf("successor", successor), [formerKey]: null })
-    yield* logInfo("the serving certificate has a successor, which the API server is to trust first", {
-      until: untilText(successor)
-    })
-    return { ...kept, successor, formerAuthority: undefined }
+const prepare = Effect.fnUntraced(function* (turn: Turn, kept: Served): Effect.fn.Return<Served, KubeError> {
+  const successor = yield* made(turn)
+  yield* write(turn, kept, { ...dataOf("successor", successor), [formerKey]: null })
+  yield* logInfo("the serving certificate has a successor, which the API server is to trust first", {
+    until: untilText(successor)
   })
+  return { ...kept, successor, formerAuthority: undefined }
+})
 
 const promote = (turn: Turn, kept: Served, successor: KeptCertificate): Effect.Effect<Served, KubeError> => {
   const formerAuthority = kept.current.authorityPem

@@ -71,17 +71,16 @@ const agentsOf = ({ agents, agentTls, namespace }: Settings, api: KubeApi, room:
   )
 
 /** The fleet's configuration as its files change, with the clusters that are found. `api`: of the own cluster. */
-const configurationOf = (
+const configurationOf = Effect.fnUntraced(function* (
   { fleet, fleetPaths, namespace, search }: Settings,
   api: KubeApi
-): Effect.Effect<ConfigurationSource | undefined, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    if (fleet === undefined || fleetPaths === undefined) return undefined
-    const files = yield* makeConfigurationSource(fleetFiles(fleetPaths), fleet)
-    return search.providers.length > 0
-      ? yield* makeProvidedSource(files, yield* findClusters(search, api, namespace))
-      : files
-  })
+): Effect.fn.Return<ConfigurationSource | undefined, never, Scope.Scope> {
+  if (fleet === undefined || fleetPaths === undefined) return undefined
+  const files = yield* makeConfigurationSource(fleetFiles(fleetPaths), fleet)
+  return search.providers.length > 0
+    ? yield* makeProvidedSource(files, yield* findClusters(search, api, namespace))
+    : files
+})
 
 /** How long the start waits for the Lease of a primary, ms: it is for a line of the log alone. */
 const roleWait = 2_000
@@ -100,71 +99,70 @@ const roleOf = ({ fleet, isMember, namespace }: Settings, api: KubeApi): Effect.
   )
 }
 
-const serve = (
+const serve = Effect.fnUntraced(function* (
   settings: Settings,
   config: KubeConfig
-): Effect.Effect<never, { readonly message: string }, Scope.Scope> =>
-  Effect.gen(function* () {
-    const room = makeRoom()
-    makePoolSmall()
-    const tracing = yield* makeOperatorTracing(settings)
-    const userAgent = userAgentOf(version, settings.candidacy?.pod)
-    const connector = yield* makeClusterConnector(
-      config,
-      settings.fleet?.clusterName ?? "local",
-      (config, request, name) => openMemberLink(config, request, name, { room }),
-      userAgent
+): Effect.fn.Return<never, { readonly message: string }, Scope.Scope> {
+  const room = makeRoom()
+  makePoolSmall()
+  const tracing = yield* makeOperatorTracing(settings)
+  const userAgent = userAgentOf(version, settings.candidacy?.pod)
+  const connector = yield* makeClusterConnector(
+    config,
+    settings.fleet?.clusterName ?? "local",
+    (config, request, name) => openMemberLink(config, request, name, { room }),
+    userAgent
+  )
+  const frontProxy = yield* watchFrontProxy(connector.own.api)
+  const elected = makeElectedFacade()
+  const certificate = yield* servingCertificate(settings, connector.own.api)
+  const { port } = yield* serveApi({
+    host: settings.host,
+    port: settings.port,
+    fallback: settings.fallback,
+    certificate,
+    frontProxy,
+    requireFrontProxy: settings.requireFrontProxy,
+    bounds: settings.requestBounds,
+    room
+  }).pipe(Effect.provideService(OperatorFacade, elected.facade), Effect.provideService(CurrentTracing, tracing))
+  if (settings.metrics !== undefined) yield* serveMetrics({ ...settings.metrics, leads: elected.leads })
+  yield* logInfo("operator serves", { version, port, role: yield* roleOf(settings, connector.own.api) })
+  if (settings.candidacy === undefined) {
+    yield* logInfo(
+      "no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; nobody else may run an " +
+        "operator for this cluster"
     )
-    const frontProxy = yield* watchFrontProxy(connector.own.api)
-    const elected = makeElectedFacade()
-    const certificate = yield* servingCertificate(settings, connector.own.api)
-    const { port } = yield* serveApi({
-      host: settings.host,
-      port: settings.port,
-      fallback: settings.fallback,
-      certificate,
-      frontProxy,
-      requireFrontProxy: settings.requireFrontProxy,
-      bounds: settings.requestBounds,
-      room
-    }).pipe(Effect.provideService(OperatorFacade, elected.facade), Effect.provideService(CurrentTracing, tracing))
-    if (settings.metrics !== undefined) yield* serveMetrics({ ...settings.metrics, leads: elected.leads })
-    yield* logInfo("operator serves", { version, port, role: yield* roleOf(settings, connector.own.api) })
-    if (settings.candidacy === undefined) {
-      yield* logInfo(
-        "no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; nobody else may run an " +
-          "operator for this cluster"
-      )
-    }
-    // Started after the server, so that only a process that has got its port takes part in the election.
-    return yield* runReplica({
-      operator: {
-        namespace: settings.namespace,
-        version,
-        fleet: settings.fleet,
-        configuration: yield* configurationOf(settings, connector.own.api),
-        bounds: settings.bounds,
-        maxSessionSecs: settings.maxSessionSecs,
-        podlessMillis: settings.podlessMillis,
-        isMember: settings.isMember,
-        requirePrimary: settings.requirePrimary,
-        protectedNamespaces: settings.protectedNamespaces,
-        makesCopies: settings.makesCopies,
-        copyImage: settings.copyImage,
-        branchSettings: settings.branchSettings,
-        keepsUsers: true
-      },
-      connector,
-      agents: (api) => agentsOf(settings, retryingApi(api), room),
-      candidacy: settings.candidacy,
-      elected,
-      sharding: shardingOf(settings)
-    }).pipe(
-      Effect.provideService(CredentialMaker, makeCredentialMaker(settings.search.accessProviders)),
-      Effect.provideService(CurrentTracing, tracing),
-      Effect.provideService(CurrentSettings, settings.values)
-    )
-  })
+  }
+  // Started after the server, so that only a process that has got its port takes part in the election.
+  return yield* runReplica({
+    operator: {
+      namespace: settings.namespace,
+      version,
+      fleet: settings.fleet,
+      configuration: yield* configurationOf(settings, connector.own.api),
+      bounds: settings.bounds,
+      maxSessionSecs: settings.maxSessionSecs,
+      podlessMillis: settings.podlessMillis,
+      isMember: settings.isMember,
+      requirePrimary: settings.requirePrimary,
+      protectedNamespaces: settings.protectedNamespaces,
+      makesCopies: settings.makesCopies,
+      copyImage: settings.copyImage,
+      branchSettings: settings.branchSettings,
+      keepsUsers: true
+    },
+    connector,
+    agents: (api) => agentsOf(settings, retryingApi(api), room),
+    candidacy: settings.candidacy,
+    elected,
+    sharding: shardingOf(settings)
+  }).pipe(
+    Effect.provideService(CredentialMaker, makeCredentialMaker(settings.search.accessProviders)),
+    Effect.provideService(CurrentTracing, tracing),
+    Effect.provideService(CurrentSettings, settings.values)
+  )
+})
 
 /** The cluster of this process, or why there is none. A YAML parser quotes the file below the first line. */
 const clusterHere = Effect.try({

@@ -25,21 +25,22 @@ const resourceOf = ({ candidacy, fleet, namespace, tracing }: Settings): Readonl
 })
 
 /** The tracing of this process until the scope ends; nothing while traces are off. */
-export const makeOperatorTracing = (settings: Settings): Effect.Effect<Tracing | undefined, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { tracing } = settings
-    if (tracing === undefined) return undefined
-    const { makeOtlpTracer } = yield* Effect.promise(() => import("../../adapters/otlp/otlp-tracer.ts"))
-    const troubles = new LogOnce()
-    const tracer = yield* makeOtlpTracer({
-      settings: { ...tracing.otlp, resource: resourceOf(settings) },
-      dropped: (count, why) =>
-        Effect.andThen(
-          Metric.update(droppedSpans, count),
-          troubles.tell(why, logWarning("spans dropped", { problem: why }))
-        ),
-      taken: Effect.sync(troubles.reset)
-    })
-    yield* logInfo("traces are exported", { protocol: tracing.otlp.protocol })
-    return { tracer, clock: yield* Clock.Clock, sampler: tracing.sampler }
+export const makeOperatorTracing = Effect.fnUntraced(function* (
+  settings: Settings
+): Effect.fn.Return<Tracing | undefined, never, Scope.Scope> {
+  const { tracing } = settings
+  if (tracing === undefined) return undefined
+  const { makeOtlpTracer } = yield* Effect.promise(() => import("../../adapters/otlp/otlp-tracer.ts"))
+  const troubles = new LogOnce()
+  const tracer = yield* makeOtlpTracer({
+    settings: { ...tracing.otlp, resource: resourceOf(settings) },
+    dropped: (count, why) =>
+      Effect.andThen(
+        Metric.update(droppedSpans, count),
+        troubles.tell(why, logWarning("spans dropped", { problem: why }))
+      ),
+    taken: Effect.sync(troubles.reset)
   })
+  yield* logInfo("traces are exported", { protocol: tracing.otlp.protocol })
+  return { tracer, clock: yield* Clock.Clock, sampler: tracing.sampler }
+})

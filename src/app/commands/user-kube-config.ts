@@ -37,28 +37,30 @@ const load = (config: KubeConfig, file: string | undefined): void => {
 }
 
 /** A person's kubeconfig, as kubectl would find it. */
-export const userKubeConfig = ({ context, kubeconfig }: KubeConfigChoice): Effect.Effect<KubeConfig, NoKubeConfig> =>
-  Effect.gen(function* () {
-    const config = new KubeConfig()
-    yield* Effect.try({
-      try: () => load(config, kubeconfig),
-      catch: (cause) => new NoKubeConfig({ message: `No kubeconfig can be used: ${firstLine(cause)}.` })
-    })
-    const contexts = config.getContexts().map(({ name }) => name)
-    if (context !== undefined) {
-      if (!contexts.includes(context)) {
-        return yield* new NoKubeConfig({
-          message: `The kubeconfig has no context ${JSON.stringify(context)}; it has ${contexts.join(", ") || "none"}.`
-        })
-      }
-      config.setCurrentContext(context)
-    }
-    if (config.getCurrentCluster() === null) {
+export const userKubeConfig = Effect.fnUntraced(function* ({
+  context,
+  kubeconfig
+}: KubeConfigChoice): Effect.fn.Return<KubeConfig, NoKubeConfig> {
+  const config = new KubeConfig()
+  yield* Effect.try({
+    try: () => load(config, kubeconfig),
+    catch: (cause) => new NoKubeConfig({ message: `No kubeconfig can be used: ${firstLine(cause)}.` })
+  })
+  const contexts = config.getContexts().map(({ name }) => name)
+  if (context !== undefined) {
+    if (!contexts.includes(context)) {
       return yield* new NoKubeConfig({
-        message:
-          `The kubeconfig's current context ${JSON.stringify(config.getCurrentContext())} names no cluster; choose ` +
-          `one with --context: ${contexts.join(", ") || "there is none"}.`
+        message: `The kubeconfig has no context ${JSON.stringify(context)}; it has ${contexts.join(", ") || "none"}.`
       })
     }
-    return withProxies(config)
-  })
+    config.setCurrentContext(context)
+  }
+  if (config.getCurrentCluster() === null) {
+    return yield* new NoKubeConfig({
+      message:
+        `The kubeconfig's current context ${JSON.stringify(config.getCurrentContext())} names no cluster; choose ` +
+        `one with --context: ${contexts.join(", ") || "there is none"}.`
+    })
+  }
+  return withProxies(config)
+})

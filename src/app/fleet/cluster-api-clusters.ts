@@ -33,14 +33,13 @@ export const servedClusterApi = (place: Place): Effect.Effect<ClusterApiVersion 
   servedVersion(place, clusterApiVersions, clusterApiClusters)
 
 /** The Secret of one cluster, which is followed while the scope lives. */
-const followSecret = ({ api, namespace }: Place, cluster: string, found: FoundClusters) =>
-  Effect.gen(function* () {
-    const name = clusterApiSecret(cluster)
-    yield* Effect.addFinalizer(() => Effect.sync(() => found.set(cluster, undefined)))
-    const take = (secret: KubeObject, deleted: boolean): void =>
-      found.set(cluster, deleted ? undefined : inSecret(secret, cluster, clusterApiSecretUse))
-    return yield* makeReflector(api, secrets, take, { namespace, name })
-  })
+const followSecret = Effect.fnUntraced(function* ({ api, namespace }: Place, cluster: string, found: FoundClusters) {
+  const name = clusterApiSecret(cluster)
+  yield* Effect.addFinalizer(() => Effect.sync(() => found.set(cluster, undefined)))
+  const take = (secret: KubeObject, deleted: boolean): void =>
+    found.set(cluster, deleted ? undefined : inSecret(secret, cluster, clusterApiSecretUse))
+  return yield* makeReflector(api, secrets, take, { namespace, name })
+})
 
 interface Followed {
   readonly scope: Scope.Closeable
@@ -48,47 +47,48 @@ interface Followed {
 }
 
 /** Follows the `Cluster` objects and their Secrets while the scope lives; completes when they are known. */
-const follow = (place: Place, version: ClusterApiVersion, found: FoundClusters) =>
-  Effect.gen(function* () {
-    const { api, namespace } = place
-    const all = yield* Effect.scope
-    const wake = yield* Queue.sliding<void>(1)
-    const followed = new Map<string, Followed>()
-    const clusters = yield* makeReflector(
-      api,
-      clusterApiClusters(version),
-      () => void Queue.offerUnsafe(wake, undefined),
-      { namespace }
-    )
-    const takeUp = Effect.gen(function* () {
-      const names = new Set(clusters.all().flatMap((one) => (isProvisioned(one) ? [one.metadata.name] : [])))
-      for (const [name, { scope }] of followed) {
-        if (names.has(name)) continue
-        followed.delete(name)
-        yield* Scope.close(scope, Exit.void)
-      }
-      for (const name of names) {
-        if (followed.has(name)) continue
-        const scope = yield* Scope.fork(all)
-        const secret = yield* followSecret(place, name, found).pipe(Scope.provide(scope))
-        followed.set(name, { scope, secret })
-      }
-    })
-    yield* awaitFirstList(clusters, "clusters of Cluster API")
-    yield* takeUp
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(wake), () => takeUp)))
-    for (const { secret } of followed.values()) yield* awaitFirstList(secret, "kubeconfig Secrets of Cluster API")
+const follow = Effect.fnUntraced(function* (place: Place, version: ClusterApiVersion, found: FoundClusters) {
+  const { api, namespace } = place
+  const all = yield* Effect.scope
+  const wake = yield* Queue.sliding<void>(1)
+  const followed = new Map<string, Followed>()
+  const clusters = yield* makeReflector(
+    api,
+    clusterApiClusters(version),
+    () => void Queue.offerUnsafe(wake, undefined),
+    { namespace }
+  )
+  const takeUp = Effect.gen(function* () {
+    const names = new Set(clusters.all().flatMap((one) => (isProvisioned(one) ? [one.metadata.name] : [])))
+    for (const [name, { scope }] of followed) {
+      if (names.has(name)) continue
+      followed.delete(name)
+      yield* Scope.close(scope, Exit.void)
+    }
+    for (const name of names) {
+      if (followed.has(name)) continue
+      const scope = yield* Scope.fork(all)
+      const secret = yield* followSecret(place, name, found).pipe(Scope.provide(scope))
+      followed.set(name, { scope, secret })
+    }
   })
+  yield* awaitFirstList(clusters, "clusters of Cluster API")
+  yield* takeUp
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Queue.take(wake), () => takeUp)))
+  for (const { secret } of followed.values()) yield* awaitFirstList(secret, "kubeconfig Secrets of Cluster API")
+})
 
 /**
  * The clusters of Cluster API, for as long as the scope lives; completes when they are known. Where it is not installed
  * there are none, and it is looked for again.
  */
-export const clusterApi = (api: KubeApi, namespace: string): Effect.Effect<ProvidedClusters, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const place = { api, namespace }
-    const found = new FoundClusters()
-    const served = servedClusterApi(place)
-    yield* whenServed({ what: "Cluster API", namespace, served, follow: (version) => follow(place, version, found) })
-    return found
-  })
+export const clusterApi = Effect.fnUntraced(function* (
+  api: KubeApi,
+  namespace: string
+): Effect.fn.Return<ProvidedClusters, never, Scope.Scope> {
+  const place = { api, namespace }
+  const found = new FoundClusters()
+  const served = servedClusterApi(place)
+  yield* whenServed({ what: "Cluster API", namespace, served, follow: (version) => follow(place, version, found) })
+  return found
+})

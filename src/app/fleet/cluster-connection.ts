@@ -144,36 +144,35 @@ export const knownRefusal = ({ cluster, log, state }: ClusterConnection): KnownR
 }
 
 /** A connection that is not engaged yet. Ends with its scope. */
-export const makeConnection = (
+export const makeConnection = Effect.fnUntraced(function* (
   options: Pick<
     ClusterConnection,
     "cluster" | "ownHealth" | "events" | "options" | "judgeIdentity" | "share" | "places" | "isReported"
   >,
   before: KnownRefusal | undefined
-): Effect.Effect<ClusterConnection, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const connection: ClusterConnection = {
-      ...options,
-      scope: yield* Effect.scope,
-      isKnown: yield* Latch.make(false),
-      state: before === undefined ? neverEngaged(now) : afterRefusing(before.refusal),
-      branchFeatures: undefined,
-      stateSince: now,
-      engagement: undefined,
-      unauthorized: () => undefined,
-      credentials: () => undefined,
-      ending: undefined,
-      unreadableSince: undefined,
-      isReauthenticated: false,
-      log: before?.log ?? new LogOnce(),
-      rightsLog: new LogOnce(),
-      isToldLost: false
-    }
-    // Cleared, because users may still hold the connection after the cluster has left.
-    yield* Effect.addFinalizer(() => Effect.sync(() => (connection.engagement = undefined)))
-    return connection
-  })
+): Effect.fn.Return<ClusterConnection, never, Scope.Scope> {
+  const now = yield* Clock.currentTimeMillis
+  const connection: ClusterConnection = {
+    ...options,
+    scope: yield* Effect.scope,
+    isKnown: yield* Latch.make(false),
+    state: before === undefined ? neverEngaged(now) : afterRefusing(before.refusal),
+    branchFeatures: undefined,
+    stateSince: now,
+    engagement: undefined,
+    unauthorized: () => undefined,
+    credentials: () => undefined,
+    ending: undefined,
+    unreadableSince: undefined,
+    isReauthenticated: false,
+    log: before?.log ?? new LogOnce(),
+    rightsLog: new LogOnce(),
+    isToldLost: false
+  }
+  // Cleared, because users may still hold the connection after the cluster has left.
+  yield* Effect.addFinalizer(() => Effect.sync(() => (connection.engagement = undefined)))
+  return connection
+})
 
 /** The engagement with a cluster that is the one it should be. */
 export const usable = ({ engagement }: ClusterConnection): Engagement | undefined =>
@@ -233,49 +232,47 @@ export const disengage = (connection: ClusterConnection, why: string): Effect.Ef
 const placeFor = 1_000
 
 /** Engages a cluster; the latch opens after its first check. */
-const engageNow = (
+const engageNow = Effect.fnUntraced(function* (
   connection: ClusterConnection,
   connect: Effect.Effect<ClusterAccess, never, Scope.Scope>,
   isChecked: Latch.Latch
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const { cluster, events } = connection
-    yield* endEngagement(connection)
-    const now = yield* Clock.currentTimeMillis
-    connection.unreadableSince = now
-    const scope = yield* Scope.fork(connection.scope)
-    const access = yield* connect.pipe(Scope.provide(scope))
-    const children = yield* makeReflector(access.api, mirrordClusterSessions, (child, deleted, before) => {
-      if (deleted || !isHeartbeatOnly(before, child)) return events.childChanged(cluster.name, child)
-      readHeartbeat(mirrordClusterSessions, before, child)
-    }).pipe(Scope.provide(scope))
-    // Our own cluster needs no proof.
-    const identity = cluster.member === undefined ? "Accepted" : "Unknown"
-    connection.engagement = { access, children, scope, identity }
-    setState(connection, afterEngaging(connection.state), now)
-    // Reported here, because in a cluster without children no event tells that all children are known.
-    yield* Effect.forkIn(
-      Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))),
-      scope
-    )
-    const checking = Effect.tap(check(connection), isChecked.open)
-    yield* Effect.forkIn(Effect.forever(Effect.flatMap(checking, Effect.sleep)), scope)
-  })
+): Effect.fn.Return<void> {
+  const { cluster, events } = connection
+  yield* endEngagement(connection)
+  const now = yield* Clock.currentTimeMillis
+  connection.unreadableSince = now
+  const scope = yield* Scope.fork(connection.scope)
+  const access = yield* connect.pipe(Scope.provide(scope))
+  const children = yield* makeReflector(access.api, mirrordClusterSessions, (child, deleted, before) => {
+    if (deleted || !isHeartbeatOnly(before, child)) return events.childChanged(cluster.name, child)
+    readHeartbeat(mirrordClusterSessions, before, child)
+  }).pipe(Scope.provide(scope))
+  // Our own cluster needs no proof.
+  const identity = cluster.member === undefined ? "Accepted" : "Unknown"
+  connection.engagement = { access, children, scope, identity }
+  setState(connection, afterEngaging(connection.state), now)
+  // Reported here, because in a cluster without children no event tells that all children are known.
+  yield* Effect.forkIn(
+    Effect.andThen(children.awaitSynced, () => Effect.sync(() => events.reachChanged(cluster.name))),
+    scope
+  )
+  const checking = Effect.tap(check(connection), isChecked.open)
+  yield* Effect.forkIn(Effect.forever(Effect.flatMap(checking, Effect.sleep)), scope)
+})
 
 /** Engages a cluster, in place of an earlier engagement: new credentials alone are no loss of the cluster. */
-export const engage = (
+export const engage = Effect.fnUntraced(function* (
   connection: ClusterConnection,
   connect: Effect.Effect<ClusterAccess, never, Scope.Scope>
-): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const isChecked = yield* Latch.make(false)
-    const engaging = engageNow(connection, connect, isChecked)
-    if (connection.cluster.member === undefined) return yield* engaging
-    const engaged = yield* Deferred.make<void>()
-    const inPlace = Effect.andThen(Deferred.into(engaging, engaged), Effect.timeoutOption(isChecked.await, placeFor))
-    yield* Effect.forkIn(connection.places.withPermit(inPlace), connection.scope)
-    return yield* Deferred.await(engaged)
-  })
+): Effect.fn.Return<void> {
+  const isChecked = yield* Latch.make(false)
+  const engaging = engageNow(connection, connect, isChecked)
+  if (connection.cluster.member === undefined) return yield* engaging
+  const engaged = yield* Deferred.make<void>()
+  const inPlace = Effect.andThen(Deferred.into(engaging, engaged), Effect.timeoutOption(isChecked.await, placeFor))
+  yield* Effect.forkIn(connection.places.withPermit(inPlace), connection.scope)
+  return yield* Deferred.await(engaged)
+})
 
 const describeOperator = (operator: KubeObject): ConnectedOperator => {
   const spec = (operator["spec"] ?? {}) as {
@@ -333,34 +330,35 @@ const askIdentity = (connection: ClusterConnection, engagement: Engagement) =>
   )
 
 /** Keeps everybody from a cluster that is another than its name stands for. */
-const refuseIdentity = (connection: ClusterConnection, { message }: Refusal): Effect.Effect<number> =>
-  Effect.gen(function* () {
-    const { cluster, engagement, events, isKnown, log, options } = connection
-    const now = yield* Clock.currentTimeMillis
-    if (engagement !== undefined) engagement.identity = "Unknown"
-    connection.unreadableSince ??= now
-    const told = Effect.sync(() => events.happened(cluster.name, identityRefusedEvent(cluster.name, message)))
-    const line = logWarning("cluster is refused", { cluster: cluster.name, problem: message })
-    yield* log.tell(message, Effect.andThen(line, told))
-    setState(connection, afterRefusing({ _tag: "Refused", since: now, message }), now)
-    isKnown.openUnsafe()
-    return options.checkEvery
-  })
+const refuseIdentity = Effect.fnUntraced(function* (
+  connection: ClusterConnection,
+  { message }: Refusal
+): Effect.fn.Return<number> {
+  const { cluster, engagement, events, isKnown, log, options } = connection
+  const now = yield* Clock.currentTimeMillis
+  if (engagement !== undefined) engagement.identity = "Unknown"
+  connection.unreadableSince ??= now
+  const told = Effect.sync(() => events.happened(cluster.name, identityRefusedEvent(cluster.name, message)))
+  const line = logWarning("cluster is refused", { cluster: cluster.name, problem: message })
+  yield* log.tell(message, Effect.andThen(line, told))
+  setState(connection, afterRefusing({ _tag: "Refused", since: now, message }), now)
+  isKnown.openUnsafe()
+  return options.checkEvery
+})
 
 /** Asks for all that a check needs at once; an identity that is refused outweighs every other answer. */
-const askCluster = (connection: ClusterConnection, engagement: Engagement) =>
-  Effect.gen(function* () {
-    const answers = [
-      Effect.result(askIdentity(connection, engagement)),
-      Effect.result(askOperator(connection, engagement.access))
-    ] as const
-    const [identity, operator] = yield* Effect.all(answers, { concurrency: "unbounded" })
-    const refusal = Result.getOrUndefined(identity)
-    if (refusal !== undefined) return yield* Effect.fail(refusal)
-    const found = yield* Effect.fromResult(operator)
-    yield* Effect.fromResult(identity)
-    return found
-  })
+const askCluster = Effect.fnUntraced(function* (connection: ClusterConnection, engagement: Engagement) {
+  const answers = [
+    Effect.result(askIdentity(connection, engagement)),
+    Effect.result(askOperator(connection, engagement.access))
+  ] as const
+  const [identity, operator] = yield* Effect.all(answers, { concurrency: "unbounded" })
+  const refusal = Result.getOrUndefined(identity)
+  if (refusal !== undefined) return yield* Effect.fail(refusal)
+  const found = yield* Effect.fromResult(operator)
+  yield* Effect.fromResult(identity)
+  return found
+})
 
 /** Says for people why a check failed. */
 const failedCheck = (
@@ -387,36 +385,35 @@ const tellOfMissingRight = (connection: ClusterConnection, now: number): Effect.
 }
 
 /** Checks the cluster, and returns the ms until the next check. */
-const check = (connection: ClusterConnection): Effect.Effect<number> =>
-  Effect.gen(function* () {
-    const { cluster, engagement, events, isKnown, options, share } = connection
-    // The ending of an engagement interrupts its checks, so this check is not repeated.
-    if (engagement === undefined) return options.checkEvery
-    const askedAt = yield* Clock.currentTimeMillis
-    const found = yield* askCluster(connection, engagement).pipe(
-      Effect.mapError((error) =>
-        error._tag === "Refused" ? { ...error, lacksRight: false } : failedCheck(connection, error, askedAt)
-      ),
-      Effect.timeoutOrElse({
-        duration: nextCheckTimeout(connection.state, options),
-        orElse: () => Effect.fail({ message: "its operator did not answer in time", lacksRight: false })
-      }),
-      Effect.result
-    )
-    if (Result.isFailure(found) && Predicate.isTagged(found.failure, "Refused"))
-      return yield* refuseIdentity(connection, found.failure)
-    const checkedAt = yield* Clock.currentTimeMillis
-    const { nextCheckIn, state } = afterCheck(connection.state, { askedAt, checkedAt, found }, options, share)
-    const wasReadable = connection.unreadableSince === undefined
-    const readable = isReadable(connection)
-    const isWellAgain = isWell(state) && !isWell(connection.state)
-    connection.unreadableSince = unreadableSince(connection.unreadableSince, readable, isWellAgain, checkedAt)
-    if (wasReadable !== readable) events.reachChanged(cluster.name)
-    // The cluster answers again, so the rest of the reflector's pause would only keep sessions waiting.
-    if (isWell(state) && engagement.children.problem() !== undefined) engagement.children.retryNow()
-    setState(connection, state, checkedAt)
-    if (state._tag !== "Connecting") isKnown.openUnsafe()
-    yield* tellOfLoss(connection)
-    yield* tellOfMissingRight(connection, checkedAt)
-    return nextCheckIn
-  })
+const check = Effect.fnUntraced(function* (connection: ClusterConnection): Effect.fn.Return<number> {
+  const { cluster, engagement, events, isKnown, options, share } = connection
+  // The ending of an engagement interrupts its checks, so this check is not repeated.
+  if (engagement === undefined) return options.checkEvery
+  const askedAt = yield* Clock.currentTimeMillis
+  const found = yield* askCluster(connection, engagement).pipe(
+    Effect.mapError((error) =>
+      error._tag === "Refused" ? { ...error, lacksRight: false } : failedCheck(connection, error, askedAt)
+    ),
+    Effect.timeoutOrElse({
+      duration: nextCheckTimeout(connection.state, options),
+      orElse: () => Effect.fail({ message: "its operator did not answer in time", lacksRight: false })
+    }),
+    Effect.result
+  )
+  if (Result.isFailure(found) && Predicate.isTagged(found.failure, "Refused"))
+    return yield* refuseIdentity(connection, found.failure)
+  const checkedAt = yield* Clock.currentTimeMillis
+  const { nextCheckIn, state } = afterCheck(connection.state, { askedAt, checkedAt, found }, options, share)
+  const wasReadable = connection.unreadableSince === undefined
+  const readable = isReadable(connection)
+  const isWellAgain = isWell(state) && !isWell(connection.state)
+  connection.unreadableSince = unreadableSince(connection.unreadableSince, readable, isWellAgain, checkedAt)
+  if (wasReadable !== readable) events.reachChanged(cluster.name)
+  // The cluster answers again, so the rest of the reflector's pause would only keep sessions waiting.
+  if (isWell(state) && engagement.children.problem() !== undefined) engagement.children.retryNow()
+  setState(connection, state, checkedAt)
+  if (state._tag !== "Connecting") isKnown.openUnsafe()
+  yield* tellOfLoss(connection)
+  yield* tellOfMissingRight(connection, checkedAt)
+  return nextCheckIn
+})

@@ -15,30 +15,29 @@ import { FoundClusters, type ProvidedClusters } from "./found-clusters.ts"
 import { servedVersion, whenServed } from "./when-served.ts"
 
 /** The clusters for as long as the scope lives; completes when they are known. */
-export const clusterProfilesIn = (
+export const clusterProfilesIn = Effect.fnUntraced(function* (
   api: KubeApi,
   namespace: string,
   providers: ReadonlyArray<AccessProvider>
-): Effect.Effect<ProvidedClusters, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const found = new FoundClusters()
-    const follow = Effect.gen(function* () {
-      const reflector = yield* makeReflector(
-        api,
-        clusterProfiles,
-        (profile, deleted) => {
-          const { name } = profile.metadata
-          found.setCluster(name, deleted ? undefined : profileCluster(profile, providers))
-        },
-        { namespace }
-      )
-      yield* awaitFirstList(reflector, "ClusterProfiles")
-    })
-    yield* whenServed({
-      what: "ClusterProfiles",
-      namespace,
-      served: servedVersion({ api, namespace }, [clusterProfiles], (ref) => ref),
-      follow: () => follow
-    })
-    return found
+): Effect.fn.Return<ProvidedClusters, never, Scope.Scope> {
+  const found = new FoundClusters()
+  const follow = Effect.gen(function* () {
+    const reflector = yield* makeReflector(
+      api,
+      clusterProfiles,
+      (profile, deleted) => {
+        const { name } = profile.metadata
+        found.setCluster(name, deleted ? undefined : profileCluster(profile, providers))
+      },
+      { namespace }
+    )
+    yield* awaitFirstList(reflector, "ClusterProfiles")
   })
+  yield* whenServed({
+    what: "ClusterProfiles",
+    namespace,
+    served: servedVersion({ api, namespace }, [clusterProfiles], (ref) => ref),
+    follow: () => follow
+  })
+  return found
+})

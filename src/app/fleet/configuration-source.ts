@@ -53,40 +53,39 @@ const judge = (
   })
 
 /** Follows the files while the scope lives. `start`: the configuration that the process has started with. */
-export const makeConfigurationSource = (
+export const makeConfigurationSource = Effect.fnUntraced(function* (
   files: FleetFiles,
   start: FleetConfiguration
-): Effect.Effect<ConfigurationSource, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const listeners = new Set<() => void>()
-    let known = start
-    let verdict: ConfigurationVerdict = { since: yield* Clock.currentTimeMillis, problems: [] }
-    let documents: FleetDocuments | undefined
-    const takeUp = Effect.gen(function* () {
-      // The first reading is that of the start, unless the files have changed since.
-      const isFirst = documents === undefined
-      const read = yield* files.after(documents)
-      const judged = judge(known, read)
-      documents = read
-      const problems = Result.isFailure(judged) ? judged.failure.map(({ message }) => message) : []
-      const isSame = isFirst && Result.isSuccess(judged) && Equal.equals(judged.success, known)
-      if (isSame) return
-      if (Result.isSuccess(judged)) known = judged.success
-      const isRefused = problems.length > 0
-      const isAsBefore = isRefused === verdict.problems.length > 0
-      verdict = { since: isAsBefore ? verdict.since : yield* Clock.currentTimeMillis, problems }
-      yield* isRefused
-        ? logWarning("changed configuration is refused, the last good one stays", { problem: problems.join(" ") })
-        : logInfo("changed configuration is taken up")
-      for (const listener of listeners) listener()
-    })
-    yield* Effect.forkScoped(Effect.forever(untilDone(takeUp, "configuration could not be read")))
-    return {
-      known: () => known,
-      verdict: () => verdict,
-      listen: (changed) => {
-        listeners.add(changed)
-        return () => void listeners.delete(changed)
-      }
-    }
+): Effect.fn.Return<ConfigurationSource, never, Scope.Scope> {
+  const listeners = new Set<() => void>()
+  let known = start
+  let verdict: ConfigurationVerdict = { since: yield* Clock.currentTimeMillis, problems: [] }
+  let documents: FleetDocuments | undefined
+  const takeUp = Effect.gen(function* () {
+    // The first reading is that of the start, unless the files have changed since.
+    const isFirst = documents === undefined
+    const read = yield* files.after(documents)
+    const judged = judge(known, read)
+    documents = read
+    const problems = Result.isFailure(judged) ? judged.failure.map(({ message }) => message) : []
+    const isSame = isFirst && Result.isSuccess(judged) && Equal.equals(judged.success, known)
+    if (isSame) return
+    if (Result.isSuccess(judged)) known = judged.success
+    const isRefused = problems.length > 0
+    const isAsBefore = isRefused === verdict.problems.length > 0
+    verdict = { since: isAsBefore ? verdict.since : yield* Clock.currentTimeMillis, problems }
+    yield* isRefused
+      ? logWarning("changed configuration is refused, the last good one stays", { problem: problems.join(" ") })
+      : logInfo("changed configuration is taken up")
+    for (const listener of listeners) listener()
   })
+  yield* Effect.forkScoped(Effect.forever(untilDone(takeUp, "configuration could not be read")))
+  return {
+    known: () => known,
+    verdict: () => verdict,
+    listen: (changed) => {
+      listeners.add(changed)
+      return () => void listeners.delete(changed)
+    }
+  }
+})

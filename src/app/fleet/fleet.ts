@@ -122,33 +122,35 @@ const shareOf = (name: ClusterName, sha256Hex: Sha256Hex): number =>
   Number.parseInt(sha256Hex(name).slice(0, 8), 16) / 2 ** 32
 
 /** Starts engaging a cluster: our own at once, a member whenever it has credentials. */
-const startConnection = (fleet: FleetState, connection: ClusterConnection): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { cluster } = connection
-    const { member } = cluster
-    if (member === undefined) return yield* engage(connection, Effect.succeed(fleet.connector.own))
-    const { credentials, options } = fleet
-    const { namespace, reports, sha256Hex } = options
-    const names = secretNamesOf(cluster, sha256Hex)
-    if (names === undefined) return yield* disengage(connection, member.problems.join(" "))
-    yield* Effect.forkScoped(
-      followCredentials({
-        connection,
-        connector: options.connectorFor?.(cluster.name) ?? fleet.connector,
-        makeCredentials: fleet.makeCredentials,
-        // Read again each time, as the way to authenticate may change.
-        member: () => connection.cluster.member ?? member,
-        namespace,
-        ...names,
-        secretOf: (name) => secretOf(credentials, name),
-        kubeconfig: () => options.kubeconfig?.(member.name),
-        changes: yield* openInbox(credentials, names),
-        share: connection.share,
-        turn: fleet.renewalTurn,
-        ...(reports === undefined ? {} : { engage: engageReported(reports), renews: false })
-      })
-    )
-  })
+const startConnection = Effect.fnUntraced(function* (
+  fleet: FleetState,
+  connection: ClusterConnection
+): Effect.fn.Return<void, never, Scope.Scope> {
+  const { cluster } = connection
+  const { member } = cluster
+  if (member === undefined) return yield* engage(connection, Effect.succeed(fleet.connector.own))
+  const { credentials, options } = fleet
+  const { namespace, reports, sha256Hex } = options
+  const names = secretNamesOf(cluster, sha256Hex)
+  if (names === undefined) return yield* disengage(connection, member.problems.join(" "))
+  yield* Effect.forkScoped(
+    followCredentials({
+      connection,
+      connector: options.connectorFor?.(cluster.name) ?? fleet.connector,
+      makeCredentials: fleet.makeCredentials,
+      // Read again each time, as the way to authenticate may change.
+      member: () => connection.cluster.member ?? member,
+      namespace,
+      ...names,
+      secretOf: (name) => secretOf(credentials, name),
+      kubeconfig: () => options.kubeconfig?.(member.name),
+      changes: yield* openInbox(credentials, names),
+      share: connection.share,
+      turn: fleet.renewalTurn,
+      ...(reports === undefined ? {} : { engage: engageReported(reports), renews: false })
+    })
+  )
+})
 
 /** The refusal of a cluster that comes back; at another address it may be the right one. */
 const takeRefusal = ({ refused }: FleetState, { member, name }: WorkloadCluster): KnownRefusal | undefined => {
@@ -165,37 +167,36 @@ const rememberRefusal = ({ refused }: FleetState, { connection }: Joined): void 
   if (refused.size > rememberedRefusals && oldest !== undefined) refused.delete(oldest)
 }
 
-const connect = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const { events, options } = fleet
-    const scope = yield* Scope.fork(fleet.scope)
-    const isReported = options.reports !== undefined && cluster.member !== undefined
-    const connection = yield* makeConnection(
-      {
-        cluster,
-        isReported,
-        ownHealth: options.ownHealth,
-        events: isReported ? eventsOfReported(events) : events,
-        options: defaultCheckOptions,
-        judgeIdentity: fleet.judgeIdentity,
-        share: shareOf(cluster.name, options.sha256Hex),
-        places: fleet.places
-      },
-      takeRefusal(fleet, cluster)
-    ).pipe(Scope.provide(scope))
-    const owners = isReported ? options.reports?.owners : undefined
-    const view = toFleetCluster(connection, owners && (() => owners.ownerOf(cluster.name)))
-    fleet.clusters.set(cluster.name, view)
-    fleet.joined.set(cluster.name, { connection, scope })
-    if (fleet.isAnnounced) {
-      // Until its first list is read, its silence proves nothing.
-      connection.unreadableSince = yield* Clock.currentTimeMillis
-      // Sessions can go on without the cluster, so nobody waits for its first check.
-      if (!cluster.isDefault) connection.isKnown.openUnsafe()
-      options.events.joined(view)
-    }
-    yield* startConnection(fleet, connection).pipe(Scope.provide(scope))
-  })
+const connect = Effect.fnUntraced(function* (fleet: FleetState, cluster: WorkloadCluster): Effect.fn.Return<void> {
+  const { events, options } = fleet
+  const scope = yield* Scope.fork(fleet.scope)
+  const isReported = options.reports !== undefined && cluster.member !== undefined
+  const connection = yield* makeConnection(
+    {
+      cluster,
+      isReported,
+      ownHealth: options.ownHealth,
+      events: isReported ? eventsOfReported(events) : events,
+      options: defaultCheckOptions,
+      judgeIdentity: fleet.judgeIdentity,
+      share: shareOf(cluster.name, options.sha256Hex),
+      places: fleet.places
+    },
+    takeRefusal(fleet, cluster)
+  ).pipe(Scope.provide(scope))
+  const owners = isReported ? options.reports?.owners : undefined
+  const view = toFleetCluster(connection, owners && (() => owners.ownerOf(cluster.name)))
+  fleet.clusters.set(cluster.name, view)
+  fleet.joined.set(cluster.name, { connection, scope })
+  if (fleet.isAnnounced) {
+    // Until its first list is read, its silence proves nothing.
+    connection.unreadableSince = yield* Clock.currentTimeMillis
+    // Sessions can go on without the cluster, so nobody waits for its first check.
+    if (!cluster.isDefault) connection.isKnown.openUnsafe()
+    options.events.joined(view)
+  }
+  yield* startConnection(fleet, connection).pipe(Scope.provide(scope))
+})
 
 const namesOf = ({ options }: FleetState, cluster: WorkloadCluster): SecretNames | undefined =>
   secretNamesOf(cluster, options.sha256Hex)
@@ -274,46 +275,47 @@ const awaitChecked = ({ joined }: FleetState): Effect.Effect<void> =>
  * Keeps a connection to every workload cluster: engages each cluster as soon as its credentials are there, and again
  * when they change, and checks the health of its operator regularly.
  */
-export const makeFleet = (options: FleetOptions): Effect.Effect<ChangingFleet, never, ClusterConnector | Scope.Scope> =>
-  Effect.gen(function* () {
-    const connector = yield* ClusterConnector
-    const scope = yield* Effect.scope
-    const { namespace, sha256Hex } = options
-    const fleet: FleetState = {
-      options,
-      connector,
-      makeCredentials: yield* CredentialMaker,
-      scope,
-      credentials: makeCredentialWatch({ api: connector.own.api, namespace, scope }),
-      places: Semaphore.makeUnsafe(maxConnecting),
-      renewalTurn: yield* makeRenewalTurns,
-      judgeIdentity: makeIdentityPins({ api: connector.own.api, namespace, sha256Hex }),
-      joined: new Map(),
-      clusters: new Map(),
-      refused: new Map(),
-      events: {
-        childChanged: (cluster, child) => {
-          if (fleet.isAnnounced) options.events.childChanged(cluster, child)
-        },
-        reachChanged: (cluster) => {
-          if (fleet.isAnnounced) options.events.reachChanged(cluster)
-        },
-        happened: (cluster, event) => {
-          if (fleet.isAnnounced) options.events.happened(cluster, event)
-        }
+export const makeFleet = Effect.fnUntraced(function* (
+  options: FleetOptions
+): Effect.fn.Return<ChangingFleet, never, ClusterConnector | Scope.Scope> {
+  const connector = yield* ClusterConnector
+  const scope = yield* Effect.scope
+  const { namespace, sha256Hex } = options
+  const fleet: FleetState = {
+    options,
+    connector,
+    makeCredentials: yield* CredentialMaker,
+    scope,
+    credentials: makeCredentialWatch({ api: connector.own.api, namespace, scope }),
+    places: Semaphore.makeUnsafe(maxConnecting),
+    renewalTurn: yield* makeRenewalTurns,
+    judgeIdentity: makeIdentityPins({ api: connector.own.api, namespace, sha256Hex }),
+    joined: new Map(),
+    clusters: new Map(),
+    refused: new Map(),
+    events: {
+      childChanged: (cluster, child) => {
+        if (fleet.isAnnounced) options.events.childChanged(cluster, child)
       },
-      isAnnounced: false
-    }
-    for (const cluster of workloadClusters(options.configuration)) yield* connect(fleet, cluster)
-    if (fleet.credentials.inboxes.size > 0) yield* watchSecrets(fleet.credentials)
-    if (options.reports !== undefined) yield* followReports(options.reports, fleet.joined)
-    yield* Effect.forkScoped(announce(fleet))
-    return {
-      clusters: fleet.clusters,
-      checked: awaitChecked(fleet),
-      join: (cluster) => join(fleet, cluster),
-      leave: (cluster) => leave(fleet, cluster),
-      reauthenticate: (member) => reauthenticate(fleet, member),
-      reportOf: (cluster) => reportOf(fleet, cluster)
-    }
-  })
+      reachChanged: (cluster) => {
+        if (fleet.isAnnounced) options.events.reachChanged(cluster)
+      },
+      happened: (cluster, event) => {
+        if (fleet.isAnnounced) options.events.happened(cluster, event)
+      }
+    },
+    isAnnounced: false
+  }
+  for (const cluster of workloadClusters(options.configuration)) yield* connect(fleet, cluster)
+  if (fleet.credentials.inboxes.size > 0) yield* watchSecrets(fleet.credentials)
+  if (options.reports !== undefined) yield* followReports(options.reports, fleet.joined)
+  yield* Effect.forkScoped(announce(fleet))
+  return {
+    clusters: fleet.clusters,
+    checked: awaitChecked(fleet),
+    join: (cluster) => join(fleet, cluster),
+    leave: (cluster) => leave(fleet, cluster),
+    reauthenticate: (member) => reauthenticate(fleet, member),
+    reportOf: (cluster) => reportOf(fleet, cluster)
+  }
+})

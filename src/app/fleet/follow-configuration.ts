@@ -26,40 +26,37 @@ interface FollowingFleet {
 }
 
 /** Follows the configuration until the scope closes; one change is carried out before the next is looked at. */
-export const followConfiguration = (
+export const followConfiguration = Effect.fnUntraced(function* (
   { events, fleet, made }: FollowingFleet,
   source: ConfigurationSource
-): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const changes = yield* Queue.sliding<void>(1)
-    let running = made
-    let refused: ReadonlyArray<string> = []
-    /** Tells of clusters that were found and are not used, each time that others are. */
-    const tellRefused = Effect.suspend(() => {
-      const before = new Set(refused)
-      refused = source.provided?.refused() ?? []
-      const news = refused.filter((sentence) => !before.has(sentence))
-      for (const sentence of news) events.record(mirrordOperators, operator, clusterRefusedEvent(sentence))
-      return Effect.forEach(news, (problem) => logWarning("cluster is not used", { problem }), { discard: true })
-    })
-    const step = untilDone(
-      Effect.gen(function* () {
-        const { problems } = source.verdict()
-        const next = source.known()
-        const event = problems.length > 0 ? configurationRefusedEvent(problems) : fleetChangedEvent(running, next)
-        if (event !== undefined) events.record(mirrordOperators, operator, event)
-        yield* tellRefused
-        yield* changeFleet(fleet, running, next)
-        running = next
-      }),
-      "fleet could not be brought to its configuration"
-    )
-    yield* Effect.acquireRelease(
-      Effect.sync(() => source.listen(() => Queue.offerUnsafe(changes, undefined))),
-      (stop) => Effect.sync(stop)
-    )
-    // At once, too: the leader before this one may not have reported the refusal.
-    yield* Effect.forkScoped(
-      Effect.andThen(step, () => Effect.forever(Effect.andThen(Queue.take(changes), () => step)))
-    )
+): Effect.fn.Return<void, never, Scope.Scope> {
+  const changes = yield* Queue.sliding<void>(1)
+  let running = made
+  let refused: ReadonlyArray<string> = []
+  /** Tells of clusters that were found and are not used, each time that others are. */
+  const tellRefused = Effect.suspend(() => {
+    const before = new Set(refused)
+    refused = source.provided?.refused() ?? []
+    const news = refused.filter((sentence) => !before.has(sentence))
+    for (const sentence of news) events.record(mirrordOperators, operator, clusterRefusedEvent(sentence))
+    return Effect.forEach(news, (problem) => logWarning("cluster is not used", { problem }), { discard: true })
   })
+  const step = untilDone(
+    Effect.gen(function* () {
+      const { problems } = source.verdict()
+      const next = source.known()
+      const event = problems.length > 0 ? configurationRefusedEvent(problems) : fleetChangedEvent(running, next)
+      if (event !== undefined) events.record(mirrordOperators, operator, event)
+      yield* tellRefused
+      yield* changeFleet(fleet, running, next)
+      running = next
+    }),
+    "fleet could not be brought to its configuration"
+  )
+  yield* Effect.acquireRelease(
+    Effect.sync(() => source.listen(() => Queue.offerUnsafe(changes, undefined))),
+    (stop) => Effect.sync(stop)
+  )
+  // At once, too: the leader before this one may not have reported the refusal.
+  yield* Effect.forkScoped(Effect.andThen(step, () => Effect.forever(Effect.andThen(Queue.take(changes), () => step))))
+})

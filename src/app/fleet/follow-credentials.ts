@@ -155,45 +155,47 @@ const keep = (state: State, token: MemberToken): Effect.Effect<void> => {
 }
 
 /** Gets the next token from the member. The next look uses it, and keeps it. */
-const renew = (state: State, renewal: DueRenewal, access: MemberAccess): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const { connector, member } = state
-    const granted = yield* Effect.result(grantToken({ connector, member: member(), access }, renewal))
-    const observed = observe(state, yield* Clock.currentTimeMillis)
-    const next = Result.flatMap(granted, (token) => afterGrant(state.memory, token, observed))
-    if (Result.isFailure(granted) || Result.isFailure(next)) {
-      yield* countOne(renewalCounter("failed"))
-      const problem = Result.isFailure(granted) ? granted.failure : Result.isFailure(next) ? next.failure : ""
-      return yield* failed(state, "renewing", "token is not renewed", problem)
-    }
-    state.memory = next.success
-    yield* countOne(renewalCounter("succeeded"))
-    const { until } = granted.success.claims?.validity ?? {}
-    yield* logInfo("token renewed", {
-      cluster: member().name,
-      until: until === undefined ? "never" : momentText(until)
-    })
+const renew = Effect.fnUntraced(function* (
+  state: State,
+  renewal: DueRenewal,
+  access: MemberAccess
+): Effect.fn.Return<void> {
+  const { connector, member } = state
+  const granted = yield* Effect.result(grantToken({ connector, member: member(), access }, renewal))
+  const observed = observe(state, yield* Clock.currentTimeMillis)
+  const next = Result.flatMap(granted, (token) => afterGrant(state.memory, token, observed))
+  if (Result.isFailure(granted) || Result.isFailure(next)) {
+    yield* countOne(renewalCounter("failed"))
+    const problem = Result.isFailure(granted) ? granted.failure : Result.isFailure(next) ? next.failure : ""
+    return yield* failed(state, "renewing", "token is not renewed", problem)
+  }
+  state.memory = next.success
+  yield* countOne(renewalCounter("succeeded"))
+  const { until } = granted.success.claims?.validity ?? {}
+  yield* logInfo("token renewed", {
+    cluster: member().name,
+    until: until === undefined ? "never" : momentText(until)
   })
+})
 
 /** Makes the next credentials. The next look uses them. */
-const make = (state: State, auth: MadeAuth): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const { connection, logs, makeCredentials, share } = state
-    const { certificateAuthority, name, server } = state.member()
-    const { failures, last } = state.memory.making
-    if (failures === 0) logs.making.reset()
-    const begunAt = yield* Clock.currentTimeMillis
-    const isRefused = last?.isRefused === true
-    const made = yield* Effect.result(makeCredentials({ name, server, certificateAuthority, auth, isRefused }))
-    const endedAt = yield* Clock.currentTimeMillis
-    state.memory = afterMaking(state.memory, { auth, begunAt, endedAt, made, share })
-    yield* countOne(renewalCounter(Result.isSuccess(made) ? "succeeded" : "failed"))
-    if (Result.isSuccess(made)) return
-    const problem = made.failure
-    connection.events.happened(name, credentialsFailedEvent(name, problem))
-    const none = auth._tag === "ExecPlugin" ? "its plugin gives no credentials" : "no token can be made"
-    yield* logs.making.tell(problem, logWarning(none, { cluster: name, problem }))
-  })
+const make = Effect.fnUntraced(function* (state: State, auth: MadeAuth): Effect.fn.Return<void> {
+  const { connection, logs, makeCredentials, share } = state
+  const { certificateAuthority, name, server } = state.member()
+  const { failures, last } = state.memory.making
+  if (failures === 0) logs.making.reset()
+  const begunAt = yield* Clock.currentTimeMillis
+  const isRefused = last?.isRefused === true
+  const made = yield* Effect.result(makeCredentials({ name, server, certificateAuthority, auth, isRefused }))
+  const endedAt = yield* Clock.currentTimeMillis
+  state.memory = afterMaking(state.memory, { auth, begunAt, endedAt, made, share })
+  yield* countOne(renewalCounter(Result.isSuccess(made) ? "succeeded" : "failed"))
+  if (Result.isSuccess(made)) return
+  const problem = made.failure
+  connection.events.happened(name, credentialsFailedEvent(name, problem))
+  const none = auth._tag === "ExecPlugin" ? "its plugin gives no credentials" : "no token can be made"
+  yield* logs.making.tell(problem, logWarning(none, { cluster: name, problem }))
+})
 
 const perform = (state: State, action: CredentialAction): Effect.Effect<void> => {
   const { connection, engaged, member, secret, turn } = state
@@ -231,19 +233,18 @@ const perform = (state: State, action: CredentialAction): Effect.Effect<void> =>
 }
 
 /** Looks, and does what is due; if nothing is, waits for a change of the Secrets or for the next time. */
-const step = (state: State): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    const { actions, memory, wakeAt } = credentialPlan(state.memory, observe(state, now))
-    state.memory = memory
-    state.connection.ending = memory.ending
-    if (actions.length > 0)
-      return yield* Effect.forEach(actions, (action) => Effect.suspend(() => perform(state, action)), { discard: true })
-    const changed = Effect.map(Queue.take(state.changes), () => {
-      state.isKnown = true
-    })
-    yield* wakeAt === undefined ? changed : Effect.timeoutOption(changed, Math.max(0, wakeAt - now))
+const step = Effect.fnUntraced(function* (state: State): Effect.fn.Return<void> {
+  const now = yield* Clock.currentTimeMillis
+  const { actions, memory, wakeAt } = credentialPlan(state.memory, observe(state, now))
+  state.memory = memory
+  state.connection.ending = memory.ending
+  if (actions.length > 0)
+    return yield* Effect.forEach(actions, (action) => Effect.suspend(() => perform(state, action)), { discard: true })
+  const changed = Effect.map(Queue.take(state.changes), () => {
+    state.isKnown = true
   })
+  yield* wakeAt === undefined ? changed : Effect.timeoutOption(changed, Math.max(0, wakeAt - now))
+})
 
 export const followCredentials = (followed: FollowedMember): Effect.Effect<never> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {

@@ -150,13 +150,12 @@ export const makeIdentityPins = (options: PinsOptions): JudgeIdentity => {
         return judge(asked)
       })
     )
-  const verdictOf = (one: Asked): Effect.Effect<IdentityVerdict, KubeError> =>
-    Effect.gen(function* () {
-      if (one.verdict !== undefined) return one.verdict
-      own ??= yield* clusterUid(api)
-      yield* judge([...waiting].filter(({ verdict }) => verdict === undefined))
-      return yield* verdictOf(one)
-    })
+  const verdictOf = Effect.fnUntraced(function* (one: Asked): Effect.fn.Return<IdentityVerdict, KubeError> {
+    if (one.verdict !== undefined) return one.verdict
+    own ??= yield* clusterUid(api)
+    yield* judge([...waiting].filter(({ verdict }) => verdict === undefined))
+    return yield* verdictOf(one)
+  })
   return (name, found) =>
     Effect.suspend(() => {
       if (found._tag === "Untold") return Effect.succeed(found)

@@ -74,21 +74,22 @@ export const filesIn = (directory: string, reader: FileReader = filesOfPod): Rea
   })
 
 /** Follows files while the scope lives; completes when they were read once. */
-export const followFiles = (read: ReadFiles): Effect.Effect<ProvidedClusters, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const found = new FoundClusters()
-    let clusters: FilesReading["clusters"] = new Map()
-    let known = ""
-    const takeUp = Effect.gen(function* () {
-      const now = yield* Effect.result(read)
-      if (Result.isSuccess(now)) ({ clusters } = now.success)
-      const problems = Result.isSuccess(now) ? now.success.problems : [now.failure]
-      const next = JSON.stringify([[...clusters], problems])
-      if (next === known) return
-      known = next
-      found.replace(clusters, problems)
-    })
-    yield* takeUp
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(pollInterval), takeUp)))
-    return found
+export const followFiles = Effect.fnUntraced(function* (
+  read: ReadFiles
+): Effect.fn.Return<ProvidedClusters, never, Scope.Scope> {
+  const found = new FoundClusters()
+  let clusters: FilesReading["clusters"] = new Map()
+  let known = ""
+  const takeUp = Effect.gen(function* () {
+    const now = yield* Effect.result(read)
+    if (Result.isSuccess(now)) ({ clusters } = now.success)
+    const problems = Result.isSuccess(now) ? now.success.problems : [now.failure]
+    const next = JSON.stringify([[...clusters], problems])
+    if (next === known) return
+    known = next
+    found.replace(clusters, problems)
   })
+  yield* takeUp
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(pollInterval), takeUp)))
+  return found
+})

@@ -23,21 +23,20 @@ export const kubeconfigSecretUse: SecretUse = {
 }
 
 /** Follows the Secrets of the operator's namespace while the scope lives; completes when they are known. */
-export const kubeconfigSecrets = (
+export const kubeconfigSecrets = Effect.fnUntraced(function* (
   api: KubeApi,
   namespace: string
-): Effect.Effect<ProvidedClusters, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const found = new FoundClusters()
-    const reflector = yield* makeReflector(
-      api,
-      secrets,
-      (secret, deleted) => {
-        const { name } = secret.metadata
-        found.set(name, deleted ? undefined : inSecret(secret, name, kubeconfigSecretUse))
-      },
-      kubeconfigSelection(namespace)
-    )
-    yield* awaitFirstList(reflector, "kubeconfig Secrets")
-    return found
-  })
+): Effect.fn.Return<ProvidedClusters, never, Scope.Scope> {
+  const found = new FoundClusters()
+  const reflector = yield* makeReflector(
+    api,
+    secrets,
+    (secret, deleted) => {
+      const { name } = secret.metadata
+      found.set(name, deleted ? undefined : inSecret(secret, name, kubeconfigSecretUse))
+    },
+    kubeconfigSelection(namespace)
+  )
+  yield* awaitFirstList(reflector, "kubeconfig Secrets")
+  return found
+})

@@ -71,22 +71,21 @@ export const requestToken = (
 }
 
 /** Asks for a token, and tries it before anybody uses it. Fails with a clause that names what went wrong. */
-export const grantToken = (
+export const grantToken = Effect.fnUntraced(function* (
   { access, connector, member }: RenewedMember,
   { account, expirationSeconds }: Extract<TokenRenewal, { readonly _tag: "At" }>
-): Effect.Effect<MemberToken, string> =>
-  Effect.gen(function* () {
-    const token = yield* inTime("the member grants no token", requestToken(access.api, account, expirationSeconds))
-    if (token === undefined) return yield* Effect.fail("the member's answer holds no token")
-    const granted = memberToken(token, yield* Clock.currentTimeMillis)
-    const tried = Effect.scoped(
-      Effect.flatMap(connector.member(member, { _tag: "BearerToken", token: granted.token }), ({ api }) =>
-        isAccepted(api)
-      )
+): Effect.fn.Return<MemberToken, string> {
+  const token = yield* inTime("the member grants no token", requestToken(access.api, account, expirationSeconds))
+  if (token === undefined) return yield* Effect.fail("the member's answer holds no token")
+  const granted = memberToken(token, yield* Clock.currentTimeMillis)
+  const tried = Effect.scoped(
+    Effect.flatMap(connector.member(member, { _tag: "BearerToken", token: granted.token }), ({ api }) =>
+      isAccepted(api)
     )
-    yield* inTime("the token that the member has just granted does not work", tried)
-    return granted
-  })
+  )
+  yield* inTime("the token that the member has just granted does not work", tried)
+  return granted
+})
 
 /** The Secret of the operator in which a token is kept. */
 export interface TokenSecret {

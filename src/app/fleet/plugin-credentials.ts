@@ -38,26 +38,25 @@ const certificateEnd = ({ credentials }: ExecCredential): Result.Result<number |
   return Result.map(readClientPair({ certificatePem, keyPem: Redacted.value(keyPem) }, fields), ({ until }) => until)
 }
 
-const askPlugin = (
+const askPlugin = Effect.fnUntraced(function* (
   { run, serverTime }: Plugins,
   cluster: CredentialCluster & { readonly auth: ExecAuth },
   { execConfig }: AccessProvider
-): Effect.Effect<NewCredentials, string> =>
-  Effect.gen(function* () {
-    const { auth, certificateAuthority, server } = cluster
-    const told = { server, certificateAuthority, config: auth.config }
-    const info = execInfo(execConfig.apiVersion, execConfig.provideClusterInfo ? told : undefined)
-    const text = yield* Effect.mapError(run(execConfig, info), execFailureClause)
-    const theirs = yield* serverTime(cluster)
-    const now = yield* Clock.currentTimeMillis
-    const skew = (theirs ?? now) - now
-    const given = yield* Effect.fromResult(readExecCredential(text, execConfig.apiVersion, now + skew))
-    const ownEnd = yield* Effect.fromResult(certificateEnd(given))
-    if (ownEnd !== undefined && ownEnd <= now + skew)
-      return yield* Effect.fail(`its certificate ended already at ${momentText(ownEnd)}, by the cluster's clock`)
-    const until = Math.min(given.until ?? Infinity, ownEnd ?? Infinity) - skew
-    return { credentials: given.credentials, until }
-  })
+): Effect.fn.Return<NewCredentials, string> {
+  const { auth, certificateAuthority, server } = cluster
+  const told = { server, certificateAuthority, config: auth.config }
+  const info = execInfo(execConfig.apiVersion, execConfig.provideClusterInfo ? told : undefined)
+  const text = yield* Effect.mapError(run(execConfig, info), execFailureClause)
+  const theirs = yield* serverTime(cluster)
+  const now = yield* Clock.currentTimeMillis
+  const skew = (theirs ?? now) - now
+  const given = yield* Effect.fromResult(readExecCredential(text, execConfig.apiVersion, now + skew))
+  const ownEnd = yield* Effect.fromResult(certificateEnd(given))
+  if (ownEnd !== undefined && ownEnd <= now + skew)
+    return yield* Effect.fail(`its certificate ended already at ${momentText(ownEnd)}, by the cluster's clock`)
+  const until = Math.min(given.until ?? Infinity, ownEnd ?? Infinity) - skew
+  return { credentials: given.credentials, until }
+})
 
 /** Makes credentials by plugins. The failure names the provider and its program, then cause and cure. */
 export const makePluginCredentials = (

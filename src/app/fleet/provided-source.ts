@@ -15,37 +15,36 @@ const firstOf = (found: ReadonlyArray<ProvidedClusters>, name: string): string |
   found.map(({ kubeconfig }) => kubeconfig(name)).find((text) => text !== undefined)
 
 /** Follows both while the scope lives. */
-export const makeProvidedSource = (
+export const makeProvidedSource = Effect.fnUntraced(function* (
   files: ConfigurationSource,
   found: ReadonlyArray<ProvidedClusters>
-): Effect.Effect<ConfigurationSource, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const clock = yield* Clock.Clock
-    const listeners = new Set<() => void>()
-    const fleet = (): ProvidedFleet => {
-      const all = found.flatMap(({ all: now }) => now())
-      const { configuration, refused } = withProvided(files.known(), all, sha256Hex)
-      return { configuration, refused: [...found.flatMap(({ problems }) => problems()), ...refused] }
+): Effect.fn.Return<ConfigurationSource, never, Scope.Scope> {
+  const clock = yield* Clock.Clock
+  const listeners = new Set<() => void>()
+  const fleet = (): ProvidedFleet => {
+    const all = found.flatMap(({ all: now }) => now())
+    const { configuration, refused } = withProvided(files.known(), all, sha256Hex)
+    return { configuration, refused: [...found.flatMap(({ problems }) => problems()), ...refused] }
+  }
+  let known = fleet()
+  let since = clock.currentTimeMillisUnsafe()
+  const changed = (): void => {
+    const next = fleet()
+    if (next.refused.length > 0 !== known.refused.length > 0) since = clock.currentTimeMillisUnsafe()
+    known = next
+    for (const listener of listeners) listener()
+  }
+  yield* Effect.acquireRelease(
+    Effect.sync(() => [files, ...found].map(({ listen }) => listen(changed))),
+    (stops) => Effect.sync(() => stops.forEach((stop) => stop()))
+  )
+  return {
+    known: () => known.configuration,
+    verdict: files.verdict,
+    provided: { refused: () => known.refused, since: () => since, kubeconfig: (name) => firstOf(found, name) },
+    listen: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
     }
-    let known = fleet()
-    let since = clock.currentTimeMillisUnsafe()
-    const changed = (): void => {
-      const next = fleet()
-      if (next.refused.length > 0 !== known.refused.length > 0) since = clock.currentTimeMillisUnsafe()
-      known = next
-      for (const listener of listeners) listener()
-    }
-    yield* Effect.acquireRelease(
-      Effect.sync(() => [files, ...found].map(({ listen }) => listen(changed))),
-      (stops) => Effect.sync(() => stops.forEach((stop) => stop()))
-    )
-    return {
-      known: () => known.configuration,
-      verdict: files.verdict,
-      provided: { refused: () => known.refused, since: () => since, kubeconfig: (name) => firstOf(found, name) },
-      listen: (listener) => {
-        listeners.add(listener)
-        return () => void listeners.delete(listener)
-      }
-    }
-  })
+  }
+})

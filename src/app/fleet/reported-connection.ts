@@ -94,35 +94,34 @@ export const engageReported =
     })
 
 /** Follows the reports of all clusters, until the scope closes. */
-export const followReports = (
+export const followReports = Effect.fnUntraced(function* (
   reports: ReportedClusters,
   connectionOf: ReadonlyMap<ClusterName, { readonly connection: ClusterConnection }>
-): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const run = Effect.runForkWith(yield* Effect.context<never>())
-    const heard = (connection: ClusterConnection, { children, isClusterNews }: ReportChange): void => {
-      const { cluster, events } = connection
-      if (isClusterNews) {
-        run(
-          Effect.andThen(
-            takeReport(connection, reports),
-            Effect.sync(() => events.reachChanged(cluster.name))
-          )
+): Effect.fn.Return<void, never, Scope.Scope> {
+  const run = Effect.runForkWith(yield* Effect.context<never>())
+  const heard = (connection: ClusterConnection, { children, isClusterNews }: ReportChange): void => {
+    const { cluster, events } = connection
+    if (isClusterNews) {
+      run(
+        Effect.andThen(
+          takeReport(connection, reports),
+          Effect.sync(() => events.reachChanged(cluster.name))
         )
-      }
-      for (const child of children) events.childChanged(cluster.name, child)
+      )
     }
-    yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        reports.listen((name, change) => {
-          for (const [cluster, { connection }] of connectionOf)
-            if (connection.cluster.member !== undefined && reports.nameOf(cluster) === name) heard(connection, change)
-        })
-      ),
-      () => Effect.sync(() => reports.listen(() => {}))
-    )
-    const look = Effect.suspend(() =>
-      Effect.forEach([...connectionOf.values()], ({ connection }) => takeReport(connection, reports), { discard: true })
-    )
-    yield* Effect.forkScoped(Effect.forever(Effect.andThen(look, Effect.sleep(lookEvery))))
-  })
+    for (const child of children) events.childChanged(cluster.name, child)
+  }
+  yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      reports.listen((name, change) => {
+        for (const [cluster, { connection }] of connectionOf)
+          if (connection.cluster.member !== undefined && reports.nameOf(cluster) === name) heard(connection, change)
+      })
+    ),
+    () => Effect.sync(() => reports.listen(() => {}))
+  )
+  const look = Effect.suspend(() =>
+    Effect.forEach([...connectionOf.values()], ({ connection }) => takeReport(connection, reports), { discard: true })
+  )
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(look, Effect.sleep(lookEvery))))
+})

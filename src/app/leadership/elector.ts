@@ -60,12 +60,14 @@ type Renewal = { readonly _tag: "Renewed"; readonly sent: number } | { readonly 
 
 type Write = Exclude<LeaseStep, { readonly _tag: "StandBy" }>
 
-const makeState = (options: ElectorOptions, observed?: ObservedLease): Effect.Effect<ElectorState> =>
-  Effect.gen(function* () {
-    const clock = yield* Clock.Clock
-    const identity = holderIdentity(options.pod, ((yield* Random.nextInt) >>> 0).toString(16))
-    return { options, identity, clock, elapsed: elapsedOf(clock), observed }
-  })
+const makeState = Effect.fnUntraced(function* (
+  options: ElectorOptions,
+  observed?: ObservedLease
+): Effect.fn.Return<ElectorState> {
+  const clock = yield* Clock.Clock
+  const identity = holderIdentity(options.pod, ((yield* Random.nextInt) >>> 0).toString(16))
+  return { options, identity, clock, elapsed: elapsedOf(clock), observed }
+})
 
 const failed = ({ options: { api, lease } }: ElectorState, detail: string): KubeError =>
   new KubeError({ cluster: api.cluster, operation: `use Lease ${lease}`, reason: "Unreachable", detail })
@@ -239,31 +241,30 @@ const renewLimit = (state: ElectorState, certainFor: number): number =>
   certainFor > 0 ? Math.max(minAttempt, Math.min(maxAttempt(state), certainFor)) : maxAttempt(state)
 
 /** Renews until somebody else leads, or until nobody can know who leads. Returns the reason. */
-const renew = (state: ElectorState, term: LeaseTerm): Effect.Effect<string> =>
-  Effect.gen(function* () {
-    let failure: KubeError | undefined
-    for (;;) {
-      const slept = state.elapsed()
-      const pause = renewPause(state, term, failure)
-      yield* Effect.sleep(pause)
-      const [begun, left] = [state.elapsed(), term.certainFor()]
-      if (failure !== undefined && left <= 0 && !wasStopped(state, slept, pause)) return tooLate(failure)
-      const limit = renewLimit(state, left)
-      const renewed = yield* inTime(state, renewLease(state, term), limit)
-      if (Result.isFailure(renewed)) {
-        failure = renewed.failure
-        if (!term.isCertain() && !wasStopped(state, begun, limit)) return tooLate(failure)
-        if (!term.lasts())
-          yield* logWarning("the lease is not renewed in time; nothing is written until it is", {
-            problem: failure.message
-          })
-        continue
-      }
-      if (renewed.success._tag === "Lost") return `${state.observed?.record.holder ?? "nobody"} holds the lease now`
-      failure = undefined
-      term.renewed(renewed.success.sent)
+const renew = Effect.fnUntraced(function* (state: ElectorState, term: LeaseTerm): Effect.fn.Return<string> {
+  let failure: KubeError | undefined
+  for (;;) {
+    const slept = state.elapsed()
+    const pause = renewPause(state, term, failure)
+    yield* Effect.sleep(pause)
+    const [begun, left] = [state.elapsed(), term.certainFor()]
+    if (failure !== undefined && left <= 0 && !wasStopped(state, slept, pause)) return tooLate(failure)
+    const limit = renewLimit(state, left)
+    const renewed = yield* inTime(state, renewLease(state, term), limit)
+    if (Result.isFailure(renewed)) {
+      failure = renewed.failure
+      if (!term.isCertain() && !wasStopped(state, begun, limit)) return tooLate(failure)
+      if (!term.lasts())
+        yield* logWarning("the lease is not renewed in time; nothing is written until it is", {
+          problem: failure.message
+        })
+      continue
     }
-  })
+    if (renewed.success._tag === "Lost") return `${state.observed?.record.holder ?? "nobody"} holds the lease now`
+    failure = undefined
+    term.renewed(renewed.success.sent)
+  }
+})
 
 /** Gives the Lease up, so that the next leader need not wait until it expires. */
 const release = (state: ElectorState): Effect.Effect<void> =>

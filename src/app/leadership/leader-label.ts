@@ -30,23 +30,22 @@ const label = (
 ) => api.mergePatch(pods, name, labelPatch(isLeader, uid), { namespace })
 
 /** Takes the label off every other pod first: a leader that was killed still has it, so requests would go there too. */
-const putInOrder = (options: LeaderLabelOptions): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    const { api, namespace, pod } = options
-    const { items } = yield* api.list(pods, { namespace, labelSelector: labelledPods })
-    for (const { metadata } of items) {
-      if (metadata.name === pod.name) continue
-      yield* label(
-        options,
-        { name: metadata.name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) },
-        false
-      ).pipe(
-        Effect.andThen(logInfo("leader label taken off another pod", { pod: metadata.name })),
-        Effect.catch((error) => (isElsewhere(error) ? Effect.void : Effect.fail(error)))
-      )
-    }
-    if (!items.some(({ metadata }) => metadata.name === pod.name)) yield* label(options, pod, true)
-  })
+const putInOrder = Effect.fnUntraced(function* (options: LeaderLabelOptions): Effect.fn.Return<void, KubeError> {
+  const { api, namespace, pod } = options
+  const { items } = yield* api.list(pods, { namespace, labelSelector: labelledPods })
+  for (const { metadata } of items) {
+    if (metadata.name === pod.name) continue
+    yield* label(
+      options,
+      { name: metadata.name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) },
+      false
+    ).pipe(
+      Effect.andThen(logInfo("leader label taken off another pod", { pod: metadata.name })),
+      Effect.catch((error) => (isElsewhere(error) ? Effect.void : Effect.fail(error)))
+    )
+  }
+  if (!items.some(({ metadata }) => metadata.name === pod.name)) yield* label(options, pod, true)
+})
 
 /**
  * Keeps the label on this pod and off all others. Runs for as long as a term lasts, with an API that checks the term.

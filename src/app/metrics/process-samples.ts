@@ -26,20 +26,21 @@ const memorySamples = (): ReadonlyArray<Sample> => {
 }
 
 /** Measures the process for as long as the scope lives. `leads`: whether this replica leads now. */
-export const measureProcess = (leads: () => boolean): Effect.Effect<void, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const relay = yield* CurrentRelayCounts
-    const watches = yield* CurrentWatchLags
-    const lists = yield* CurrentFailingLists
-    const elapsed = elapsedOf(yield* Clock.Clock)
-    const lag = yield* eventLoopLag
-    yield* measure(() => [
-      { name: "braid_build_info", labels: { version }, value: 1 },
-      { name: "braid_leader", labels: {}, value: leads() ? 1 : 0 },
-      ...relay.samples(),
-      ...watches.samples(elapsed()),
-      ...lists.samples(elapsed()),
-      ...lag(),
-      ...memorySamples()
-    ])
-  })
+export const measureProcess = Effect.fnUntraced(function* (
+  leads: () => boolean
+): Effect.fn.Return<void, never, Scope.Scope> {
+  const relay = yield* CurrentRelayCounts
+  const watches = yield* CurrentWatchLags
+  const lists = yield* CurrentFailingLists
+  const elapsed = elapsedOf(yield* Clock.Clock)
+  const lag = yield* eventLoopLag
+  yield* measure(() => [
+    { name: "braid_build_info", labels: { version }, value: 1 },
+    { name: "braid_leader", labels: {}, value: leads() ? 1 : 0 },
+    ...relay.samples(),
+    ...watches.samples(elapsed()),
+    ...lists.samples(elapsed()),
+    ...lag(),
+    ...memorySamples()
+  ])
+})

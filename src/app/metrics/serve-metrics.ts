@@ -47,31 +47,30 @@ const stop = (server: http.Server): Effect.Effect<void> =>
   })
 
 /** Serves metrics until the scope ends. */
-export const serveMetrics = (
+export const serveMetrics = Effect.fnUntraced(function* (
   options: MetricsServerOptions
-): Effect.Effect<{ readonly port: number }, MetricsError, Scope.Scope> =>
-  Effect.gen(function* () {
-    yield* measureProcess(options.leads)
-    yield* showKnownCounters
-    const scope = yield* Effect.scope
-    const app = yield* HttpRouter.toHttpEffect(route)
-    const handler = yield* NodeHttpServer.makeHandler(app, { scope })
-    const { patience = defaultPatience } = options
-    const server = http.createServer(
-      { requestTimeout: patience, headersTimeout: patience, connectionsCheckingInterval: patience / 5 },
-      handler
-    )
-    // Ends connections that nothing comes from and nothing goes to: a scraper that does not read holds its place.
-    server.timeout = patience
-    server.maxConnections = maxScrapers
-    yield* Effect.acquireRelease(
-      Effect.mapError(
-        listenAtOneOf(server, options, options.fallback),
-        ({ message }) => new MetricsError({ detail: message })
-      ),
-      () => stop(server)
-    )
-    const port = portOf(server, options.port)
-    yield* logInfo("metrics are served", { port })
-    return { port }
-  })
+): Effect.fn.Return<{ readonly port: number }, MetricsError, Scope.Scope> {
+  yield* measureProcess(options.leads)
+  yield* showKnownCounters
+  const scope = yield* Effect.scope
+  const app = yield* HttpRouter.toHttpEffect(route)
+  const handler = yield* NodeHttpServer.makeHandler(app, { scope })
+  const { patience = defaultPatience } = options
+  const server = http.createServer(
+    { requestTimeout: patience, headersTimeout: patience, connectionsCheckingInterval: patience / 5 },
+    handler
+  )
+  // Ends connections that nothing comes from and nothing goes to: a scraper that does not read holds its place.
+  server.timeout = patience
+  server.maxConnections = maxScrapers
+  yield* Effect.acquireRelease(
+    Effect.mapError(
+      listenAtOneOf(server, options, options.fallback),
+      ({ message }) => new MetricsError({ detail: message })
+    ),
+    () => stop(server)
+  )
+  const port = portOf(server, options.port)
+  yield* logInfo("metrics are served", { port })
+  return { port }
+})

@@ -91,25 +91,24 @@ const runForTerm = (
 }
 
 /** Shares the clusters of the fleet with the other replicas, and gives whose they are. */
-const shareClusters = (
+const shareClusters = Effect.fnUntraced(function* (
   { connector, operator: { namespace, configuration }, sharding }: ReplicaOptions,
   { pod }: Candidacy
-): Effect.Effect<ClusterOwners | undefined, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    if (sharding === undefined || configuration === undefined) return undefined
-    const news = yield* Queue.sliding<void>(1)
-    const at = { api: connector.own.api, namespace, sha256Hex }
-    const seen = yield* watchLeases(at, () => void Queue.offerUnsafe(news, undefined))
-    const shard = runShard({ namespace, pod, weight: sharding.weight, configuration, seen, news })
-    // As for sessions: no change of the host's clock may lose a cluster.
-    const steady = steadyClock(yield* Clock.Clock)
-    yield* shard.pipe(
-      Effect.provideService(ClusterConnector, connector),
-      Effect.provideService(Clock.Clock, steady),
-      Effect.forkScoped
-    )
-    return seen
-  })
+): Effect.fn.Return<ClusterOwners | undefined, never, Scope.Scope> {
+  if (sharding === undefined || configuration === undefined) return undefined
+  const news = yield* Queue.sliding<void>(1)
+  const at = { api: connector.own.api, namespace, sha256Hex }
+  const seen = yield* watchLeases(at, () => void Queue.offerUnsafe(news, undefined))
+  const shard = runShard({ namespace, pod, weight: sharding.weight, configuration, seen, news })
+  // As for sessions: no change of the host's clock may lose a cluster.
+  const steady = steadyClock(yield* Clock.Clock)
+  yield* shard.pipe(
+    Effect.provideService(ClusterConnector, connector),
+    Effect.provideService(Clock.Clock, steady),
+    Effect.forkScoped
+  )
+  return seen
+})
 
 /** Runs an operator whenever this replica is the leader. */
 export const runReplica = (options: ReplicaOptions): Effect.Effect<never, never, Scope.Scope> => {

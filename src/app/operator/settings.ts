@@ -254,61 +254,60 @@ const candidacyOf = ({
 const certificateOf = ({ certificatePath, keyPath }: SettingValues): Settings["certificate"] =>
   certificatePath === undefined || keyPath === undefined ? undefined : { certificatePath, keyPath }
 
-export const readSettings = (
+export const readSettings = Effect.fnUntraced(function* (
   sha256Hex: (text: string) => string
-): Effect.Effect<Settings, RefusedConfiguration | Config.ConfigError> =>
-  Effect.gen(function* () {
-    const env = yield* settingValues
-    const fleetPaths = fleetPathsOf(env)
-    const fleet =
-      fleetPaths === undefined ? undefined : parseFleetConfiguration(yield* readFleetFiles(fleetPaths), sha256Hex)
-    const file = parseAgentConfiguration(yield* readDocument(env.agentFile), defaultAgentImage)
-    const access = parseAccessProviders(yield* readDocument(env.accessProvidersFile))
-    const together = [...mistakesTogether(env), ...mistakesOf(access)]
-    const tracing = readTracing(yield* tracingEnvironment)
-    const isRefused = Result.isFailure(file) || Result.isFailure(tracing) || together.length > 0
-    if ((fleet !== undefined && Result.isFailure(fleet)) || isRefused)
-      return yield* new RefusedConfiguration({
-        mistakes: [...mistakesOf(fleet), ...together, ...mistakesOf(tracing), ...mistakesOf(file)]
-      })
-    const agents = agentSettings(env, file.success)
-    if (agents.extraEnv[certificateVariable] !== undefined)
-      return yield* new RefusedConfiguration({ mistakes: [certificateMistake] })
-    return {
-      values: env,
-      ...splitAddress(env.address),
-      fallback: fallbackOf(env.fallback),
-      namespace: env.namespace,
-      requireFrontProxy: env.requireFrontProxy,
-      jsonLog: env.jsonLog,
-      metrics: metricsAddressOf(env),
-      tracing: tracing.success,
-      ownCertificate: env.ownCertificate,
-      certificate: certificateOf(env),
-      agents,
-      agentTls: env.agentTls,
-      candidacy: candidacyOf(env),
-      search: searchWithin(
-        env,
-        Result.getOrElse(access, () => []),
-        env.namespace
-      ),
-      requestBounds: { requestsPerUser: env.requestsPerUser, connections: env.connections },
-      bounds: boundsOf(env),
-      podlessMillis: env.podless,
-      maxSessionSecs: env.maxSession,
-      protectedNamespaces: protectedNamespaces({
-        operator: env.namespace,
-        agents: agents.namespace,
-        allowed: env.allowedNamespaces
-      }),
-      makesCopies: env.makesCopies,
-      copyImage: env.copiesUseAgentImage ? { ...agents, leavesUsersOut: !env.podUsers } : undefined,
-      branchSettings: yield* readBranchSettings(yield* branchEnvironment, env),
-      isMember: env.isMember || env.requirePrimary,
-      requirePrimary: env.requirePrimary,
-      sharding: env.sharding,
-      fleet: fleet?.success,
-      fleetPaths
-    }
-  })
+): Effect.fn.Return<Settings, RefusedConfiguration | Config.ConfigError> {
+  const env = yield* settingValues
+  const fleetPaths = fleetPathsOf(env)
+  const fleet =
+    fleetPaths === undefined ? undefined : parseFleetConfiguration(yield* readFleetFiles(fleetPaths), sha256Hex)
+  const file = parseAgentConfiguration(yield* readDocument(env.agentFile), defaultAgentImage)
+  const access = parseAccessProviders(yield* readDocument(env.accessProvidersFile))
+  const together = [...mistakesTogether(env), ...mistakesOf(access)]
+  const tracing = readTracing(yield* tracingEnvironment)
+  const isRefused = Result.isFailure(file) || Result.isFailure(tracing) || together.length > 0
+  if ((fleet !== undefined && Result.isFailure(fleet)) || isRefused)
+    return yield* new RefusedConfiguration({
+      mistakes: [...mistakesOf(fleet), ...together, ...mistakesOf(tracing), ...mistakesOf(file)]
+    })
+  const agents = agentSettings(env, file.success)
+  if (agents.extraEnv[certificateVariable] !== undefined)
+    return yield* new RefusedConfiguration({ mistakes: [certificateMistake] })
+  return {
+    values: env,
+    ...splitAddress(env.address),
+    fallback: fallbackOf(env.fallback),
+    namespace: env.namespace,
+    requireFrontProxy: env.requireFrontProxy,
+    jsonLog: env.jsonLog,
+    metrics: metricsAddressOf(env),
+    tracing: tracing.success,
+    ownCertificate: env.ownCertificate,
+    certificate: certificateOf(env),
+    agents,
+    agentTls: env.agentTls,
+    candidacy: candidacyOf(env),
+    search: searchWithin(
+      env,
+      Result.getOrElse(access, () => []),
+      env.namespace
+    ),
+    requestBounds: { requestsPerUser: env.requestsPerUser, connections: env.connections },
+    bounds: boundsOf(env),
+    podlessMillis: env.podless,
+    maxSessionSecs: env.maxSession,
+    protectedNamespaces: protectedNamespaces({
+      operator: env.namespace,
+      agents: agents.namespace,
+      allowed: env.allowedNamespaces
+    }),
+    makesCopies: env.makesCopies,
+    copyImage: env.copiesUseAgentImage ? { ...agents, leavesUsersOut: !env.podUsers } : undefined,
+    branchSettings: yield* readBranchSettings(yield* branchEnvironment, env),
+    isMember: env.isMember || env.requirePrimary,
+    requirePrimary: env.requirePrimary,
+    sharding: env.sharding,
+    fleet: fleet?.success,
+    fleetPaths
+  }
+})

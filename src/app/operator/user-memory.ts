@@ -36,28 +36,27 @@ const read = ({ api, namespace }: Kept): Effect.Effect<Readonly<Record<string, u
   )
 
 /** Reads the memory once, and from then on writes what has changed in it, for as long as the operator leads. */
-export const keepUsers = (kept: Kept): Effect.Effect<never> =>
-  Effect.gen(function* () {
-    const { api, namespace, users } = kept
-    const once = new LogOnce()
-    const failed = ({ message }: KubeError): Effect.Effect<undefined> =>
-      Effect.as(once.tell(message, logWarning("users are not remembered", { problem: message })), undefined)
-    const tried = <A>(call: Effect.Effect<A, KubeError>): Effect.Effect<A | undefined> =>
-      call.pipe(Effect.tap(Effect.sync(once.reset)), Effect.catch(failed))
-    let stored = yield* tried(read(kept))
-    while (stored === undefined) {
-      yield* Effect.sleep(callEvery)
-      stored = yield* tried(read(kept))
-    }
-    const salt = asString(stored["salt"]) ?? randomBytes(16).toString("hex")
-    const now = yield* Clock.currentTimeMillis
-    users.recall(recallUsers(stored, now), (userId) => userHash(sha256Hex, salt, userId), now)
-    for (;;) {
-      yield* Effect.sleep(callEvery)
-      const wanted = rememberUsers(users.lately(yield* Clock.currentTimeMillis))
-      const changes = changedDays(wanted, stored)
-      if (Object.keys(changes).length === 0) continue
-      const written = writeLedger({ api, namespace, name: userMemory, kind: "users" }, { salt, ...changes })
-      stored = (yield* tried(Effect.as(written, wanted))) ?? stored
-    }
-  })
+export const keepUsers = Effect.fnUntraced(function* (kept: Kept): Effect.fn.Return<never> {
+  const { api, namespace, users } = kept
+  const once = new LogOnce()
+  const failed = ({ message }: KubeError): Effect.Effect<undefined> =>
+    Effect.as(once.tell(message, logWarning("users are not remembered", { problem: message })), undefined)
+  const tried = <A>(call: Effect.Effect<A, KubeError>): Effect.Effect<A | undefined> =>
+    call.pipe(Effect.tap(Effect.sync(once.reset)), Effect.catch(failed))
+  let stored = yield* tried(read(kept))
+  while (stored === undefined) {
+    yield* Effect.sleep(callEvery)
+    stored = yield* tried(read(kept))
+  }
+  const salt = asString(stored["salt"]) ?? randomBytes(16).toString("hex")
+  const now = yield* Clock.currentTimeMillis
+  users.recall(recallUsers(stored, now), (userId) => userHash(sha256Hex, salt, userId), now)
+  for (;;) {
+    yield* Effect.sleep(callEvery)
+    const wanted = rememberUsers(users.lately(yield* Clock.currentTimeMillis))
+    const changes = changedDays(wanted, stored)
+    if (Object.keys(changes).length === 0) continue
+    const written = writeLedger({ api, namespace, name: userMemory, kind: "users" }, { salt, ...changes })
+    stored = (yield* tried(Effect.as(written, wanted))) ?? stored
+  }
+})

@@ -153,39 +153,38 @@ export interface ClientConnection {
 }
 
 /** A connection that has no channels yet. Its tasks end with the scope. */
-export const makeClientConnection = (
+export const makeClientConnection = Effect.fnUntraced(function* (
   options: ClientConnectionOptions,
   filtersOf: (connection: ClientConnection) => ReadonlyArray<MessageFilter>
-): Effect.Effect<ClientConnection, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const clock = yield* Clock.Clock
-    const done = yield* Deferred.make<ConnectionEnd>()
-    const tasks = yield* FiberMap.make<string>()
-    const run = yield* FiberMap.runtime(tasks)<never>()
-    const connection: ClientConnection = {
-      options,
-      clock,
-      self: connectionName(`${options.label} ${yield* Random.nextInt}`),
-      done,
-      run: (task, effect) => void run(task, effect),
-      counts: yield* CurrentRelayCounts,
-      timeReads: yield* timeReads,
-      filters: [],
-      state: makeRouter({ ...options.router, mergeBound }),
-      isOver: false,
-      channels: new Map(),
-      quietChecks: new Map(),
-      fullMembers: new Set(),
-      isClientFull: false,
-      isClientStopped: false,
-      pulse: newPulse(elapsed(clock)),
-      passages: { client: new Passages("client"), members: new Map() },
-      isFeeding: false,
-      waitingInputs: []
-    }
-    connection.filters = filtersOf(connection)
-    return connection
-  })
+): Effect.fn.Return<ClientConnection, never, Scope.Scope> {
+  const clock = yield* Clock.Clock
+  const done = yield* Deferred.make<ConnectionEnd>()
+  const tasks = yield* FiberMap.make<string>()
+  const run = yield* FiberMap.runtime(tasks)<never>()
+  const connection: ClientConnection = {
+    options,
+    clock,
+    self: connectionName(`${options.label} ${yield* Random.nextInt}`),
+    done,
+    run: (task, effect) => void run(task, effect),
+    counts: yield* CurrentRelayCounts,
+    timeReads: yield* timeReads,
+    filters: [],
+    state: makeRouter({ ...options.router, mergeBound }),
+    isOver: false,
+    channels: new Map(),
+    quietChecks: new Map(),
+    fullMembers: new Set(),
+    isClientFull: false,
+    isClientStopped: false,
+    pulse: newPulse(elapsed(clock)),
+    passages: { client: new Passages("client"), members: new Map() },
+    isFeeding: false,
+    waitingInputs: []
+  }
+  connection.filters = filtersOf(connection)
+  return connection
+})
 
 /** Monotonic time in ms, which a changed clock does not move. */
 export const elapsed = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)

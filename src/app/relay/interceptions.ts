@@ -61,17 +61,19 @@ const news = (watcher: Watcher, isOver: () => boolean): Effect.Effect<void> =>
   })
 
 /** The next piece of a stream; `undefined` if the stream is over. */
-const next = (watcher: Watcher, isOver: () => boolean): Effect.Effect<string | undefined> =>
-  Effect.gen(function* () {
-    const came = yield* Effect.timeoutOption(news(watcher, isOver), keepAliveEvery)
-    if (isOver()) return undefined
-    if (came._tag === "None") return comment("")
-    const { dropped, events } = watcher.buffer.takeAll()
-    const now = yield* Clock.currentTimeMillis
-    const lagged: Interception = { lagged: { count: dropped } }
-    const told = dropped === 0 ? [] : [watchEventText(lagged, { key: undefined, service: "" }, now)]
-    return [...told, ...events].map(line).join("")
-  })
+const next = Effect.fnUntraced(function* (
+  watcher: Watcher,
+  isOver: () => boolean
+): Effect.fn.Return<string | undefined> {
+  const came = yield* Effect.timeoutOption(news(watcher, isOver), keepAliveEvery)
+  if (isOver()) return undefined
+  if (came._tag === "None") return comment("")
+  const { dropped, events } = watcher.buffer.takeAll()
+  const now = yield* Clock.currentTimeMillis
+  const lagged: Interception = { lagged: { count: dropped } }
+  const told = dropped === 0 ? [] : [watchEventText(lagged, { key: undefined, service: "" }, now)]
+  return [...told, ...events].map(line).join("")
+})
 
 const boundProblem = (watchers: ReadonlySet<Watcher>, user: string): string | undefined => {
   const own = [...watchers].filter((watcher) => watcher.user === user).length

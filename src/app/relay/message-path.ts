@@ -346,16 +346,18 @@ export const redial = (connection: ClientConnection, member: MemberName, after =
 }
 
 /** Dials a member once. A client that lives on in a younger connection gets no link. */
-const dial = (connection: ClientConnection, member: MemberName): Effect.Effect<void, DialFailure> =>
-  Effect.gen(function* () {
-    if (isReplaced(connection)) return yield* Effect.fail(replaced)
-    const channel = yield* Effect.timeoutOrElse(connection.options.connect(member), {
-      duration: dialTimeout,
-      orElse: () => Effect.fail({ message: `no connection within ${dialTimeout} ms` })
-    })
-    if (!isReplaced(connection)) return attach(connection, member, channel)
-    channel.close()
-    return yield* Effect.fail(replaced)
+const dial = Effect.fnUntraced(function* (
+  connection: ClientConnection,
+  member: MemberName
+): Effect.fn.Return<void, DialFailure> {
+  if (isReplaced(connection)) return yield* Effect.fail(replaced)
+  const channel = yield* Effect.timeoutOrElse(connection.options.connect(member), {
+    duration: dialTimeout,
+    orElse: () => Effect.fail({ message: `no connection within ${dialTimeout} ms` })
   })
+  if (!isReplaced(connection)) return attach(connection, member, channel)
+  channel.close()
+  return yield* Effect.fail(replaced)
+})
 
 const replaced = { message: "the client has come again" }

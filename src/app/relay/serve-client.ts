@@ -22,38 +22,39 @@ import { messageFilters } from "./message-filters.ts"
 import { endSession, feed, openClient } from "./message-path.ts"
 
 /** Serves one client until its connection ends. */
-export const serveClient = (options: ClientConnectionOptions): Effect.Effect<ConnectionEnd, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const connection = yield* makeClientConnection(options, messageFilters)
-    options.served?.({
-      subscriptions: () => subscriptionMessages(connection.state),
-      warn: (message) => feed(connection, { _tag: "WarnUser", message })
-    })
-    yield* countHolding("served connections", () => 1)
-    yield* countHolding("mapped ids", () => openIds(connection.state.ids))
-    if (options.isUser) watchClient(connection)
-    connectMembers(connection)
-    openClient(connection)
-    if (options.members !== undefined) yield* followMembers(connection, options.members)
-    const { pingMembersEvery } = options.router
-    if (pingMembersEvery !== undefined) watchMembers(connection, pingMembersEvery)
-    const { limits, warnings = [] } = options
-    const notes = limits === undefined ? [] : policyNotes(limits.policies)
-    for (const message of [...warnings, ...notes]) feed(connection, { _tag: "WarnUser", message })
-    if (limits !== undefined)
-      connection.run(
-        "limits",
-        Effect.map(limits.outdated, (end) => dropAt(connection, end))
-      )
-    connection.run(
-      "terminated",
-      Effect.map(options.terminated, ({ reason }) => terminate(connection, reason))
-    )
-    yield* Effect.addFinalizer(() =>
-      Effect.sync(() => finish(connection, { _tag: "Dropped", reason: "the operator stops" }))
-    )
-    return yield* Deferred.await(connection.done)
+export const serveClient = Effect.fnUntraced(function* (
+  options: ClientConnectionOptions
+): Effect.fn.Return<ConnectionEnd, never, Scope.Scope> {
+  const connection = yield* makeClientConnection(options, messageFilters)
+  options.served?.({
+    subscriptions: () => subscriptionMessages(connection.state),
+    warn: (message) => feed(connection, { _tag: "WarnUser", message })
   })
+  yield* countHolding("served connections", () => 1)
+  yield* countHolding("mapped ids", () => openIds(connection.state.ids))
+  if (options.isUser) watchClient(connection)
+  connectMembers(connection)
+  openClient(connection)
+  if (options.members !== undefined) yield* followMembers(connection, options.members)
+  const { pingMembersEvery } = options.router
+  if (pingMembersEvery !== undefined) watchMembers(connection, pingMembersEvery)
+  const { limits, warnings = [] } = options
+  const notes = limits === undefined ? [] : policyNotes(limits.policies)
+  for (const message of [...warnings, ...notes]) feed(connection, { _tag: "WarnUser", message })
+  if (limits !== undefined)
+    connection.run(
+      "limits",
+      Effect.map(limits.outdated, (end) => dropAt(connection, end))
+    )
+  connection.run(
+    "terminated",
+    Effect.map(options.terminated, ({ reason }) => terminate(connection, reason))
+  )
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => finish(connection, { _tag: "Dropped", reason: "the operator stops" }))
+  )
+  return yield* Deferred.await(connection.done)
+})
 
 /** Closes the client's socket for a reason that a new connect takes away. */
 const dropAt = (connection: ClientConnection, { reason }: { readonly reason: string }): void =>

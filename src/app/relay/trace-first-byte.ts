@@ -14,23 +14,22 @@ const maxWait = 60_000
  * Traces the first bytes to a client of a session in the background, until the scope ends. The filter hears them;
  * `undefined` if there is no trace. `within`: the client's connect.
  */
-export const traceFirstByte = (
+export const traceFirstByte = Effect.fnUntraced(function* (
   session: string,
   within: string | undefined
-): Effect.Effect<MessageFilter | undefined, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const tracing = yield* CurrentTracing
-    if (tracing === undefined || within === undefined) return undefined
-    const first = Deferred.makeUnsafe<void>()
-    const wait = traced({ name: "first byte", within, attributes: { "braid.session": session } })(Deferred.await(first))
-    yield* Effect.forkScoped(Effect.timeoutOption(wait, maxWait))
-    return {
-      toClient: {
-        rows: "every",
-        hear: () => {
-          Deferred.doneUnsafe(first, Effect.void)
-          return pass
-        }
+): Effect.fn.Return<MessageFilter | undefined, never, Scope.Scope> {
+  const tracing = yield* CurrentTracing
+  if (tracing === undefined || within === undefined) return undefined
+  const first = Deferred.makeUnsafe<void>()
+  const wait = traced({ name: "first byte", within, attributes: { "braid.session": session } })(Deferred.await(first))
+  yield* Effect.forkScoped(Effect.timeoutOption(wait, maxWait))
+  return {
+    toClient: {
+      rows: "every",
+      hear: () => {
+        Deferred.doneUnsafe(first, Effect.void)
+        return pass
       }
     }
-  })
+  }
+})

@@ -26,21 +26,20 @@ const placeOf = (config: KubeConfig): string => {
   return `the cluster of context ${config.getCurrentContext()} (${server})`
 }
 
-const preview = (
+const preview = Effect.fnUntraced(function* (
   config: KubeConfig,
   options: CleanupOptions
-): Effect.Effect<ReadonlyArray<string>, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { planned, problems } = yield* previewCleanup(yield* makeKubeApi(config, "local"), options)
-    const lines =
-      planned.length === 0
-        ? problems.length === 0
-          ? [`There is nothing to end in ${placeOf(config)}.`]
-          : []
-        : [`Nothing was ended in ${placeOf(config)}. --apply does this:`, ...planned.map((doing) => `  ${doing}`)]
-    lines.forEach(printed)
-    return problems
-  })
+): Effect.fn.Return<ReadonlyArray<string>, never, Scope.Scope> {
+  const { planned, problems } = yield* previewCleanup(yield* makeKubeApi(config, "local"), options)
+  const lines =
+    planned.length === 0
+      ? problems.length === 0
+        ? [`There is nothing to end in ${placeOf(config)}.`]
+        : []
+      : [`Nothing was ended in ${placeOf(config)}. --apply does this:`, ...planned.map((doing) => `  ${doing}`)]
+  lines.forEach(printed)
+  return problems
+})
 
 /** Exit code 1 with a sentence for each problem; 0 without a problem, or with `--best-effort` in any case. */
 export const runCleanup = ({ apply, bestEffort, ...options }: CleanupCommandOptions): Effect.Effect<number> =>

@@ -55,27 +55,29 @@ const givenBack = (
   )
 
 /** Deletes all copies, and gives all workloads their pods back. The result: problems, one sentence each. */
-export const cleanUpCopies = (api: KubeApi, tell: Tell): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.gen(function* () {
-    const problems: Array<string> = []
-    for (const { metadata } of yield* tell("listing the copies of targets", labelled(api, pods, copyLabel), [])) {
-      const { name, namespace, uid } = metadata
-      const address = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) }
-      const deleted = api.delete(pods, name, address).pipe(Effect.catch(unlessGone))
-      yield* tell(`deleting copy ${name}`, deleted, undefined)
+export const cleanUpCopies = Effect.fnUntraced(function* (
+  api: KubeApi,
+  tell: Tell
+): Effect.fn.Return<ReadonlyArray<string>> {
+  const problems: Array<string> = []
+  for (const { metadata } of yield* tell("listing the copies of targets", labelled(api, pods, copyLabel), [])) {
+    const { name, namespace, uid } = metadata
+    const address = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) }
+    const deleted = api.delete(pods, name, address).pipe(Effect.catch(unlessGone))
+    yield* tell(`deleting copy ${name}`, deleted, undefined)
+  }
+  for (const kind of Object.values(scalableKinds)) {
+    const found = yield* tell(`listing scaled-down ${kind.plural}`, labelled(api, kind, scaledDownFrom), [])
+    for (const { metadata } of found) {
+      const { name, namespace = "" } = metadata
+      const doing = `giving ${kind.plural} ${name} in namespace ${namespace} its pods back`
+      const unreadable = yield* tell(doing, givenBack(api, kind, name, namespace), undefined)
+      if (unreadable !== undefined)
+        problems.push(
+          `${doing}: its label ${scaledDownFrom} is ${JSON.stringify(unreadable)}, which is no number. Set ` +
+            "spec.replicas yourself, and remove the label."
+        )
     }
-    for (const kind of Object.values(scalableKinds)) {
-      const found = yield* tell(`listing scaled-down ${kind.plural}`, labelled(api, kind, scaledDownFrom), [])
-      for (const { metadata } of found) {
-        const { name, namespace = "" } = metadata
-        const doing = `giving ${kind.plural} ${name} in namespace ${namespace} its pods back`
-        const unreadable = yield* tell(doing, givenBack(api, kind, name, namespace), undefined)
-        if (unreadable !== undefined)
-          problems.push(
-            `${doing}: its label ${scaledDownFrom} is ${JSON.stringify(unreadable)}, which is no number. Set ` +
-              "spec.replicas yourself, and remove the label."
-          )
-      }
-    }
-    return problems
-  })
+  }
+  return problems
+})

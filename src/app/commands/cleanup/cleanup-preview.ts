@@ -50,20 +50,19 @@ const parts = (
 }
 
 /** A line for each thing that would be done, and a sentence for each thing that cannot be seen. */
-export const previewCleanup = (
+export const previewCleanup = Effect.fnUntraced(function* (
   api: KubeApi,
   options: Pick<CleanupOptions, "branches" | "copies">
-): Effect.Effect<{ readonly planned: ReadonlyArray<string>; readonly problems: ReadonlyArray<string> }> =>
-  Effect.gen(function* () {
-    const problems: Array<string> = []
-    const tell = telling(problems)
-    const planned = yield* Effect.forEach(parts(api, options), ({ found, plural, words: [before, after] }) =>
-      Effect.map(tell(`listing the ${plural}`, found, []), (objects) =>
-        objects.map(({ metadata: { name, namespace } }) => {
-          const place = namespace === undefined ? name : `${name} in namespace ${namespace}`
-          return `${before}${place}${after}`
-        })
-      )
+): Effect.fn.Return<{ readonly planned: ReadonlyArray<string>; readonly problems: ReadonlyArray<string> }> {
+  const problems: Array<string> = []
+  const tell = telling(problems)
+  const planned = yield* Effect.forEach(parts(api, options), ({ found, plural, words: [before, after] }) =>
+    Effect.map(tell(`listing the ${plural}`, found, []), (objects) =>
+      objects.map(({ metadata: { name, namespace } }) => {
+        const place = namespace === undefined ? name : `${name} in namespace ${namespace}`
+        return `${before}${place}${after}`
+      })
     )
-    return { planned: planned.flat(), problems }
-  })
+  )
+  return { planned: planned.flat(), problems }
+})

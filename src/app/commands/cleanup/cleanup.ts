@@ -102,50 +102,49 @@ export interface CleanupOptions {
  *
  * A refusal does not stop the rest. Returns the problems, one sentence each; no problem means that nothing is left.
  */
-export const cleanup = (
+export const cleanup = Effect.fnUntraced(function* (
   api: KubeApi,
   { branches = false, copies = false, waitSecs }: CleanupOptions
-): Effect.Effect<ReadonlyArray<string>> =>
-  Effect.gen(function* () {
-    const problems: Array<string> = []
-    const tell = telling(problems)
-    const parents = yield* tell("listing the multi-cluster sessions", listed(api, mirrordMultiClusterSessions), [])
-    for (const parent of parents) {
-      yield* tell(
-        `deleting multi-cluster session ${parent.metadata.name}`,
-        deleted(api, mirrordMultiClusterSessions, parent),
-        undefined
-      )
-    }
-    const left = yield* tell(
-      "waiting for the multi-cluster sessions to end",
-      parents.length === 0
-        ? Effect.succeed([])
-        : listed(api, mirrordMultiClusterSessions).pipe(
-            Effect.repeat({
-              until: (items) => items.length === 0,
-              times: waitSecs,
-              schedule: Schedule.spaced(listEvery)
-            })
-          ),
-      parents
+): Effect.fn.Return<ReadonlyArray<string>> {
+  const problems: Array<string> = []
+  const tell = telling(problems)
+  const parents = yield* tell("listing the multi-cluster sessions", listed(api, mirrordMultiClusterSessions), [])
+  for (const parent of parents) {
+    yield* tell(
+      `deleting multi-cluster session ${parent.metadata.name}`,
+      deleted(api, mirrordMultiClusterSessions, parent),
+      undefined
     )
-    for (const { metadata } of left) {
-      // A parent that could not be deleted keeps its finalizer: without it nobody would remember its children.
-      if (problems.some((problem) => problem.startsWith(`deleting multi-cluster session ${metadata.name}:`))) continue
-      yield* tell(
-        `removing the finalizer of multi-cluster session ${metadata.name}`,
-        released(api, metadata.name),
-        undefined
-      )
-    }
+  }
+  const left = yield* tell(
+    "waiting for the multi-cluster sessions to end",
+    parents.length === 0
+      ? Effect.succeed([])
+      : listed(api, mirrordMultiClusterSessions).pipe(
+          Effect.repeat({
+            until: (items) => items.length === 0,
+            times: waitSecs,
+            schedule: Schedule.spaced(listEvery)
+          })
+        ),
+    parents
+  )
+  for (const { metadata } of left) {
+    // A parent that could not be deleted keeps its finalizer: without it nobody would remember its children.
+    if (problems.some((problem) => problem.startsWith(`deleting multi-cluster session ${metadata.name}:`))) continue
+    yield* tell(
+      `removing the finalizer of multi-cluster session ${metadata.name}`,
+      released(api, metadata.name),
+      undefined
+    )
+  }
 
-    const sessions = yield* tell("listing the sessions", listed(api, mirrordClusterSessions), [])
-    for (const session of sessions) {
-      yield* tell(`deleting session ${session.metadata.name}`, deleted(api, mirrordClusterSessions, session), undefined)
-    }
-    if (branches) yield* endBranches(api, tell)
-    if (copies) problems.push(...(yield* cleanUpCopies(api, tell)))
-    yield* logInfo("sessions ended", { multiCluster: parents.length, here: sessions.length, problems: problems.length })
-    return problems
-  })
+  const sessions = yield* tell("listing the sessions", listed(api, mirrordClusterSessions), [])
+  for (const session of sessions) {
+    yield* tell(`deleting session ${session.metadata.name}`, deleted(api, mirrordClusterSessions, session), undefined)
+  }
+  if (branches) yield* endBranches(api, tell)
+  if (copies) problems.push(...(yield* cleanUpCopies(api, tell)))
+  yield* logInfo("sessions ended", { multiCluster: parents.length, here: sessions.length, problems: problems.length })
+  return problems
+})

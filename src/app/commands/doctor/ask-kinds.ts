@@ -22,21 +22,20 @@ type GroupAnswer =
   | { readonly _tag: "ByVersion"; readonly plurals: ReadonlyMap<string, Versions> }
 
 /** Asks for the versions of a group. A group that the cluster does not serve has none. */
-const askGroup = (probe: ClusterProbe, group: string): Effect.Effect<GroupAnswer> =>
-  Effect.gen(function* () {
-    const listed = yield* probe.request("GET", `/apis/${group}`)
-    if (listed.answer._tag === "Refused" && listed.answer.code === 404)
-      return { _tag: "Whole", answer: { _tag: "Answered", value: [] } }
-    const versions = valueOf(listed, (body) => textsOfField(at(body, "versions"), "version"))
-    if (versions._tag !== "Answered") return { _tag: "Whole", answer: versions }
-    const plurals = yield* Effect.forEach(versions.value, (version) =>
-      Effect.map(
-        probe.request("GET", `/apis/${group}/${version}`),
-        (result) => [version, valueOf(result, servedPlurals)] as const
-      )
+const askGroup = Effect.fnUntraced(function* (probe: ClusterProbe, group: string): Effect.fn.Return<GroupAnswer> {
+  const listed = yield* probe.request("GET", `/apis/${group}`)
+  if (listed.answer._tag === "Refused" && listed.answer.code === 404)
+    return { _tag: "Whole", answer: { _tag: "Answered", value: [] } }
+  const versions = valueOf(listed, (body) => textsOfField(at(body, "versions"), "version"))
+  if (versions._tag !== "Answered") return { _tag: "Whole", answer: versions }
+  const plurals = yield* Effect.forEach(versions.value, (version) =>
+    Effect.map(
+      probe.request("GET", `/apis/${group}/${version}`),
+      (result) => [version, valueOf(result, servedPlurals)] as const
     )
-    return { _tag: "ByVersion", plurals: new Map(plurals) }
-  })
+  )
+  return { _tag: "ByVersion", plurals: new Map(plurals) }
+})
 
 /** The versions of its group in which a kind is served. `version`: the version that the operator uses. */
 const servedVersions = (group: GroupAnswer, plural: string, version: string): Versions => {
@@ -53,32 +52,29 @@ const servedVersions = (group: GroupAnswer, plural: string, version: string): Ve
 }
 
 /** Asks for every kind that the chart always installs, and every kind without which no session can be served. */
-export const askKinds = (
+export const askKinds = Effect.fnUntraced(function* (
   probe: ClusterProbe,
   { part, role }: ExaminedCluster
-): Effect.Effect<ReadonlyArray<KindFact>> =>
-  Effect.gen(function* () {
-    const isRequired = (plural: string): boolean =>
-      plural === mirrordClusterSessions.plural ||
-      (part === "own" && role._tag === "Primary" && plural === mirrordMultiClusterSessions.plural)
-    const kinds = customResources.filter(
-      ({ installedWith, plural }) => installedWith.length === 0 || isRequired(plural)
+): Effect.fn.Return<ReadonlyArray<KindFact>> {
+  const isRequired = (plural: string): boolean =>
+    plural === mirrordClusterSessions.plural ||
+    (part === "own" && role._tag === "Primary" && plural === mirrordMultiClusterSessions.plural)
+  const kinds = customResources.filter(({ installedWith, plural }) => installedWith.length === 0 || isRequired(plural))
+  const groups = new Map(
+    yield* Effect.forEach(
+      new Set(kinds.map(({ group }) => group)),
+      (group) => Effect.map(askGroup(probe, group), (answer) => [group, answer] as const),
+      { concurrency }
     )
-    const groups = new Map(
-      yield* Effect.forEach(
-        new Set(kinds.map(({ group }) => group)),
-        (group) => Effect.map(askGroup(probe, group), (answer) => [group, answer] as const),
-        { concurrency }
-      )
-    )
-    return kinds.map(({ group, plural, version }) => {
-      const answer = groups.get(group)
-      return {
-        group,
-        plural,
-        version,
-        need: isRequired(plural) ? "required" : "usual",
-        served: answer === undefined ? { _tag: "NotAsked" } : servedVersions(answer, plural, version)
-      }
-    })
+  )
+  return kinds.map(({ group, plural, version }) => {
+    const answer = groups.get(group)
+    return {
+      group,
+      plural,
+      version,
+      need: isRequired(plural) ? "required" : "usual",
+      served: answer === undefined ? { _tag: "NotAsked" } : servedVersions(answer, plural, version)
+    }
   })
+})

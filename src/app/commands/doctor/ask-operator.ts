@@ -44,17 +44,14 @@ const readOperatorFacts = (body: unknown): OperatorFacts | undefined => {
 }
 
 /** Asks for the operator's object; without the right to read it, for its discovery, which everybody may read. */
-export const askOperator = (probe: ClusterProbe): Effect.Effect<Answer<OperatorFacts>> =>
-  Effect.gen(function* () {
-    const answer = valueOf(
-      yield* probe.request("GET", pathOf(mirrordOperators, undefined, "operator")),
-      readOperatorFacts
-    )
-    if (answer._tag !== "Refused" || answer.code !== 403) return answer
-    const { group, plural, version } = mirrordOperators
-    return valueOf(yield* probe.request("GET", `/apis/${group}/${version}`), (body) =>
-      servedPlurals(body).includes(plural)
-        ? { version: undefined, protocolVersion: undefined, features: [] }
-        : undefined
-    )
-  })
+export const askOperator = Effect.fnUntraced(function* (probe: ClusterProbe): Effect.fn.Return<Answer<OperatorFacts>> {
+  const answer = valueOf(
+    yield* probe.request("GET", pathOf(mirrordOperators, undefined, "operator")),
+    readOperatorFacts
+  )
+  if (answer._tag !== "Refused" || answer.code !== 403) return answer
+  const { group, plural, version } = mirrordOperators
+  return valueOf(yield* probe.request("GET", `/apis/${group}/${version}`), (body) =>
+    servedPlurals(body).includes(plural) ? { version: undefined, protocolVersion: undefined, features: [] } : undefined
+  )
+})

@@ -38,56 +38,54 @@ const reportOf = (object: KubeObject, name: string): Report => {
 }
 
 /** All that can be told without the operator's identity. */
-const seenElsewhere = (
+const seenElsewhere = Effect.fnUntraced(function* (
   name: string,
   auth: MadeAuth,
   { account, own }: Pick<Installation, "account" | "own">
-): Effect.Effect<CredentialFacts> =>
-  Effect.gen(function* () {
-    const operator = yield* Effect.option(own.get(mirrordOperators, "operator"))
-    const annotation = annotations[auth._tag]
-    const found =
-      account === undefined || annotation === undefined
-        ? undefined
-        : yield* Effect.option(own.get(serviceAccounts, account.name, account.namespace))
-    const annotated =
-      found?._tag === "Some" && annotation !== undefined
-        ? (asString(at(found.value, "metadata", "annotations", annotation)) ?? "")
-        : undefined
-    return {
-      _tag: "CloudOfOperator",
-      auth,
-      identity: auth._tag === "Aks" ? (auth.clientId ?? annotated) : annotated,
-      report: operator._tag === "Some" ? reportOf(operator.value, name) : undefined
-    }
-  })
+): Effect.fn.Return<CredentialFacts> {
+  const operator = yield* Effect.option(own.get(mirrordOperators, "operator"))
+  const annotation = annotations[auth._tag]
+  const found =
+    account === undefined || annotation === undefined
+      ? undefined
+      : yield* Effect.option(own.get(serviceAccounts, account.name, account.namespace))
+  const annotated =
+    found?._tag === "Some" && annotation !== undefined
+      ? (asString(at(found.value, "metadata", "annotations", annotation)) ?? "")
+      : undefined
+  return {
+    _tag: "CloudOfOperator",
+    auth,
+    identity: auth._tag === "Aks" ? (auth.clientId ?? annotated) : annotated,
+    report: operator._tag === "Some" ? reportOf(operator.value, name) : undefined
+  }
+})
 
 const unusable = (problem: string, fix: string) => ({ credentials: { _tag: "Unusable", problem, fix } }) as const
 
 const sections = { Eks: "EKS clusters", Aks: "AKS clusters", ExecPlugin: "clusters by ClusterProfile" } as const
 
 /** The credentials that are made for a cluster, and the configuration that has them if there are any. */
-export const examineMadeCredentials = (
+export const examineMadeCredentials = Effect.fnUntraced(function* (
   member: MemberConfiguration,
   auth: MadeAuth,
   installation: Pick<Installation, "account" | "own" | "seenFrom">
-): Effect.Effect<Pick<ExaminedCluster, "credentials"> & Partial<Pick<ExaminedCluster, "config">>> =>
-  Effect.gen(function* () {
-    if (member.problems.length > 0)
-      return unusable("Its configuration is wrong, so no credentials are made.", "First correct that.")
-    if (installation.seenFrom === "kubeconfig")
-      return { credentials: yield* seenElsewhere(member.name, auth, installation) }
-    const make = yield* CredentialMaker
-    const { certificateAuthority, name, server } = member
-    const none = auth._tag === "ExecPlugin" ? "Its plugin gives no credentials" : "No token can be made"
-    const made = yield* Effect.result(make({ certificateAuthority, name, server, auth }))
-    return Result.isSuccess(made)
-      ? {
-          credentials: { _tag: "Cloud", auth },
-          config: memberConfig(member, made.success.credentials)
-        }
-      : unusable(
-          `${none}: ${made.failure}.`,
-          `The section of docs/operating/clouds.md on ${sections[auth._tag]} says what the operator needs.`
-        )
-  })
+): Effect.fn.Return<Pick<ExaminedCluster, "credentials"> & Partial<Pick<ExaminedCluster, "config">>> {
+  if (member.problems.length > 0)
+    return unusable("Its configuration is wrong, so no credentials are made.", "First correct that.")
+  if (installation.seenFrom === "kubeconfig")
+    return { credentials: yield* seenElsewhere(member.name, auth, installation) }
+  const make = yield* CredentialMaker
+  const { certificateAuthority, name, server } = member
+  const none = auth._tag === "ExecPlugin" ? "Its plugin gives no credentials" : "No token can be made"
+  const made = yield* Effect.result(make({ certificateAuthority, name, server, auth }))
+  return Result.isSuccess(made)
+    ? {
+        credentials: { _tag: "Cloud", auth },
+        config: memberConfig(member, made.success.credentials)
+      }
+    : unusable(
+        `${none}: ${made.failure}.`,
+        `The section of docs/operating/clouds.md on ${sections[auth._tag]} says what the operator needs.`
+      )
+})

@@ -135,37 +135,36 @@ export const memberWith = (
 })
 
 /** A member, with the credentials that its Secrets beside the primary's operator hold. */
-export const examinedMember = (
+export const examinedMember = Effect.fnUntraced(function* (
   member: MemberConfiguration,
   isDefault: boolean,
   installation: Pick<Installation, "account" | "namespace" | "own" | "seenFrom">
-): Effect.Effect<ExaminedCluster> =>
-  Effect.gen(function* () {
-    const { namespace, own } = installation
-    const { fix: cure, from, secret, selection } = placeOf(member, namespace)
-    const names = { secret, refreshed: refreshedSecretName(member.name, sha256Hex) }
-    const cluster = unauthenticated(member, isDefault)
-    const made = madeAuth(member.auth)
-    if (made !== undefined) return { ...cluster, ...(yield* examineMadeCredentials(member, made, installation)) }
-    const found = yield* Effect.result(
-      selection === undefined ? Effect.succeed(() => undefined) : findSecrets(own, selection)
-    )
-    if (Result.isFailure(found)) {
-      const { detail, reason } = found.failure
-      const fix =
-        reason === "Forbidden"
-          ? "Use a kubeconfig that may read it, or run this as the operator: helm test."
-          : "First repair what is wrong with the operator's own cluster."
-      return { ...cluster, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
-    }
-    const now = yield* Clock.currentTimeMillis
-    const text = yield* kubeconfigText(member, found.success)
-    const secrets = { ...names, secretOf: found.success, kubeconfig: () => text }
-    const newest = newestCredentials(readMember(member.auth, secrets), nothingLearnt, now)
-    if (Result.isFailure(newest)) {
-      return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(newest.failure), fix: cure } }
-    }
-    const { credentials, tokens } = newest.success
-    const isRenewed = tokens !== undefined && tokens.used !== tokens.first
-    return memberWith(member, isDefault, credentials, isRenewed ? `Secret ${namespace}/${names.refreshed}` : from)
-  })
+): Effect.fn.Return<ExaminedCluster> {
+  const { namespace, own } = installation
+  const { fix: cure, from, secret, selection } = placeOf(member, namespace)
+  const names = { secret, refreshed: refreshedSecretName(member.name, sha256Hex) }
+  const cluster = unauthenticated(member, isDefault)
+  const made = madeAuth(member.auth)
+  if (made !== undefined) return { ...cluster, ...(yield* examineMadeCredentials(member, made, installation)) }
+  const found = yield* Effect.result(
+    selection === undefined ? Effect.succeed(() => undefined) : findSecrets(own, selection)
+  )
+  if (Result.isFailure(found)) {
+    const { detail, reason } = found.failure
+    const fix =
+      reason === "Forbidden"
+        ? "Use a kubeconfig that may read it, or run this as the operator: helm test."
+        : "First repair what is wrong with the operator's own cluster."
+    return { ...cluster, credentials: { _tag: "Unusable", problem: `Its ${from} cannot be read: ${detail}.`, fix } }
+  }
+  const now = yield* Clock.currentTimeMillis
+  const text = yield* kubeconfigText(member, found.success)
+  const secrets = { ...names, secretOf: found.success, kubeconfig: () => text }
+  const newest = newestCredentials(readMember(member.auth, secrets), nothingLearnt, now)
+  if (Result.isFailure(newest)) {
+    return { ...cluster, credentials: { _tag: "Unusable", problem: sentence(newest.failure), fix: cure } }
+  }
+  const { credentials, tokens } = newest.success
+  const isRenewed = tokens !== undefined && tokens.used !== tokens.first
+  return memberWith(member, isDefault, credentials, isRenewed ? `Secret ${namespace}/${names.refreshed}` : from)
+})

@@ -114,35 +114,36 @@ export const foundClusters = (installation: Installation): Effect.Effect<Readonl
     (found) => found.flatMap(({ clusters }) => clusters)
   )
 
-export const withFoundClusters = (installation: Installation): Effect.Effect<Installation> =>
-  Effect.gen(function* () {
-    const { fleet } = installation
-    if (fleet === undefined) return installation
-    const ways = chosen(installation)
-    const unseen = ways.unseen.map(({ at }) =>
-      warning(
-        "configuration",
-        `${at(installation)} can be read in the operator's pod alone, so its clusters are not examined.`,
-        "Run this as the operator: helm test."
+export const withFoundClusters = Effect.fnUntraced(function* (
+  installation: Installation
+): Effect.fn.Return<Installation> {
+  const { fleet } = installation
+  if (fleet === undefined) return installation
+  const ways = chosen(installation)
+  const unseen = ways.unseen.map(({ at }) =>
+    warning(
+      "configuration",
+      `${at(installation)} can be read in the operator's pod alone, so its clusters are not examined.`,
+      "Run this as the operator: helm test."
+    )
+  )
+  const seen = yield* Effect.forEach(ways.seen, ({ at, look }) =>
+    Effect.map(Effect.result(look(installation)), (found) => ({ what: at(installation), found }))
+  )
+  const unread = seen.flatMap(({ found, what }) => {
+    if (Result.isSuccess(found))
+      return found.success.problems.map((problem) =>
+        failed("configuration", problem, "Change the Secret that is mounted there.")
       )
-    )
-    const seen = yield* Effect.forEach(ways.seen, ({ at, look }) =>
-      Effect.map(Effect.result(look(installation)), (found) => ({ what: at(installation), found }))
-    )
-    const unread = seen.flatMap(({ found, what }) => {
-      if (Result.isSuccess(found))
-        return found.success.problems.map((problem) =>
-          failed("configuration", problem, "Change the Secret that is mounted there.")
-        )
-      const fix = "Use a kubeconfig that may list them, or run this as the operator: helm test."
-      return [failed("configuration", `${what} cannot be read: ${found.failure.detail}.`, fix)]
-    })
-    const provided = seen.flatMap(({ found }) => (Result.isSuccess(found) ? found.success.clusters : []))
-    const { configuration, refused } = withProvided(fleet, provided, sha256Hex)
-    const clashes = refused.map((problem) => failed("configuration", problem, "Rename one of the two clusters."))
-    return {
-      ...installation,
-      fleet: configuration,
-      findings: [...installation.findings, ...unseen, ...unread, ...clashes]
-    }
+    const fix = "Use a kubeconfig that may list them, or run this as the operator: helm test."
+    return [failed("configuration", `${what} cannot be read: ${found.failure.detail}.`, fix)]
   })
+  const provided = seen.flatMap(({ found }) => (Result.isSuccess(found) ? found.success.clusters : []))
+  const { configuration, refused } = withProvided(fleet, provided, sha256Hex)
+  const clashes = refused.map((problem) => failed("configuration", problem, "Rename one of the two clusters."))
+  return {
+    ...installation,
+    fleet: configuration,
+    findings: [...installation.findings, ...unseen, ...unread, ...clashes]
+  }
+})

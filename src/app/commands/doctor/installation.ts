@@ -248,68 +248,65 @@ const partsOf = ({
  * The installation as a person's kubeconfig shows it: from the operator's Deployment and ConfigMap. Members are reached
  * from this machine, with the operator's credentials. Rights are asked for the operator's service account by name.
  */
-export const installationByKubeConfig = (
+export const installationByKubeConfig = Effect.fnUntraced(function* (
   choice: KubeConfigChoice,
   namespace: string
-): Effect.Effect<Installation, NoInstallation, Scope.Scope> =>
-  Effect.gen(function* () {
-    const config = yield* userKubeConfig(choice).pipe(
-      Effect.mapError(({ message }) =>
-        noInstallation("kubeconfig", [
-          failed("configuration", message, "Give one with --kubeconfig or KUBECONFIG, and choose with --context.")
-        ])
-      )
+): Effect.fn.Return<Installation, NoInstallation, Scope.Scope> {
+  const config = yield* userKubeConfig(choice).pipe(
+    Effect.mapError(({ message }) =>
+      noInstallation("kubeconfig", [
+        failed("configuration", message, "Give one with --kubeconfig or KUBECONFIG, and choose with --context.")
+      ])
     )
-    const own = yield* makeKubeApi(config, "own")
-    const known = { seenFrom: "kubeconfig", config, own, namespace, search: noSearch } as const
-    const account = (name: string) => ({ namespace, name })
-    const deployment = yield* Effect.result(own.get(deployments, operatorName, namespace))
-    if (Result.isFailure(deployment)) {
-      return {
-        ...known,
-        agentNamespace: namespace,
-        kept: noParts,
-        fleet: undefined,
-        account: account(operatorName),
-        findings: unread(deployment.failure, `Deployment ${operatorName}`, namespace)
-      }
-    }
-    const env = environment(deployment.success)
-    // A variable without text counts as left out, as in the operator.
-    const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
-    const { branching, values } = yield* Config.all({ values: configOf(judgedSettings), branching: branchedEngines })
-      .parse(given)
-      .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
-    const configMap = yield* Effect.result(own.get(configMaps, configMapName, namespace))
-    const installed = {
+  )
+  const own = yield* makeKubeApi(config, "own")
+  const known = { seenFrom: "kubeconfig", config, own, namespace, search: noSearch } as const
+  const account = (name: string) => ({ namespace, name })
+  const deployment = yield* Effect.result(own.get(deployments, operatorName, namespace))
+  if (Result.isFailure(deployment)) {
+    return {
       ...known,
-      agentNamespace: env.get("MIRRORD_AGENT_NAMESPACE") ?? namespace,
-      kept: {
-        ...noParts,
-        ...partsOf(values),
-        branching,
-        ...(Result.isSuccess(configMap) ? agentPartsOf(configMap.success, env) : {})
-      },
-      account: account(
-        asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName
-      )
+      agentNamespace: namespace,
+      kept: noParts,
+      fleet: undefined,
+      account: account(operatorName),
+      findings: unread(deployment.failure, `Deployment ${operatorName}`, namespace)
     }
-    if (Result.isFailure(configMap))
-      return {
-        ...installed,
-        fleet: undefined,
-        findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
-      }
-    const unused = unusedValueFindings(asString(at(configMap.success, "data", unusedValuesFile)))
-    if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [], unused }
-    const findsClusters = values.providers.length > 0
-    const sources = sourcesOf(configMap.success, env, { findsClusters, managementOnly: values.managementOnly })
-    const access = parseAccessProviders(documentIn(configMap.success, env, "OPERATOR_ACCESS_PROVIDERS"))
-    const both = Result.all({ fleet: parseFleetConfiguration(sources.documents, sha256Hex), access })
-    if (Result.isFailure(both)) {
-      const findings = both.failure.map(({ message }) => failed("configuration", message, correctValues))
-      return yield* Effect.fail(noInstallation("kubeconfig", findings))
+  }
+  const env = environment(deployment.success)
+  // A variable without text counts as left out, as in the operator.
+  const given = ConfigProvider.fromEnv({ env: Object.fromEntries([...env].filter(([, text]) => text !== "")) })
+  const { branching, values } = yield* Config.all({ values: configOf(judgedSettings), branching: branchedEngines })
+    .parse(given)
+    .pipe(Effect.mapError((error) => noInstallation("kubeconfig", [wrongEnvironment(error)])))
+  const configMap = yield* Effect.result(own.get(configMaps, configMapName, namespace))
+  const installed = {
+    ...known,
+    agentNamespace: env.get("MIRRORD_AGENT_NAMESPACE") ?? namespace,
+    kept: {
+      ...noParts,
+      ...partsOf(values),
+      branching,
+      ...(Result.isSuccess(configMap) ? agentPartsOf(configMap.success, env) : {})
+    },
+    account: account(asString(at(deployment.success, "spec", "template", "spec", "serviceAccountName")) ?? operatorName)
+  }
+  if (Result.isFailure(configMap))
+    return {
+      ...installed,
+      fleet: undefined,
+      findings: unread(configMap.failure, `ConfigMap ${configMapName}`, namespace)
     }
-    const found = searchWithin(values, both.success.access, namespace)
-    return { ...installed, fleet: both.success.fleet, search: found, sources, findings: [], unused }
-  })
+  const unused = unusedValueFindings(asString(at(configMap.success, "data", unusedValuesFile)))
+  if (!env.has("MIRRORD_MULTICLUSTER_CONFIG")) return { ...installed, fleet: undefined, findings: [], unused }
+  const findsClusters = values.providers.length > 0
+  const sources = sourcesOf(configMap.success, env, { findsClusters, managementOnly: values.managementOnly })
+  const access = parseAccessProviders(documentIn(configMap.success, env, "OPERATOR_ACCESS_PROVIDERS"))
+  const both = Result.all({ fleet: parseFleetConfiguration(sources.documents, sha256Hex), access })
+  if (Result.isFailure(both)) {
+    const findings = both.failure.map(({ message }) => failed("configuration", message, correctValues))
+    return yield* Effect.fail(noInstallation("kubeconfig", findings))
+  }
+  const found = searchWithin(values, both.success.access, namespace)
+  return { ...installed, fleet: both.success.fleet, search: found, sources, findings: [], unused }
+})

@@ -86,44 +86,42 @@ interface VersionAnswer {
   readonly facts: Pick<ClusterFacts, "version" | "clock">
 }
 
-const askVersion = (probe: ClusterProbe): Effect.Effect<VersionAnswer> =>
-  Effect.gen(function* () {
-    // The first request connects, so that the clock is read in the second request, which is shorter.
-    yield* probe.request("GET", "/version")
-    const before = yield* Clock.currentTimeMillis
-    const result = yield* probe.request("GET", "/version")
-    const after = yield* Clock.currentTimeMillis
-    return {
-      isSilent: result.answer._tag === "NoAnswer",
-      facts: {
-        version: valueOf(result, textAt("gitVersion")),
-        clock: result.date === undefined ? undefined : { server: result.date, before, after }
-      }
+const askVersion = Effect.fnUntraced(function* (probe: ClusterProbe): Effect.fn.Return<VersionAnswer> {
+  // The first request connects, so that the clock is read in the second request, which is shorter.
+  yield* probe.request("GET", "/version")
+  const before = yield* Clock.currentTimeMillis
+  const result = yield* probe.request("GET", "/version")
+  const after = yield* Clock.currentTimeMillis
+  return {
+    isSilent: result.answer._tag === "NoAnswer",
+    facts: {
+      version: valueOf(result, textAt("gitVersion")),
+      clock: result.date === undefined ? undefined : { server: result.date, before, after }
     }
-  })
+  }
+})
 
 /** Asks with the credentials: for their user, for their rights, and for the kinds and the operator of the cluster. */
-const askAsUser = (
+const askAsUser = Effect.fnUntraced(function* (
   probe: ClusterProbe,
   examined: ExaminedCluster
-): Effect.Effect<Pick<ClusterFacts, "user"> & Partial<Pick<ClusterFacts, "rights" | "kinds" | "operator">>> =>
-  Effect.gen(function* () {
-    const user = valueOf(
-      yield* probe.request(
-        "POST",
-        "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-        reviewBody("SelfSubjectReview", "authentication.k8s.io", {})
-      ),
-      textAt("status", "userInfo", "username")
-    )
-    if (user._tag === "Refused" && user.code === 401) return { user }
-    return {
-      user,
-      rights: yield* askRights(probe, examined),
-      kinds: yield* askKinds(probe, examined),
-      operator: yield* askOperator(probe)
-    }
-  })
+): Effect.fn.Return<Pick<ClusterFacts, "user"> & Partial<Pick<ClusterFacts, "rights" | "kinds" | "operator">>> {
+  const user = valueOf(
+    yield* probe.request(
+      "POST",
+      "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+      reviewBody("SelfSubjectReview", "authentication.k8s.io", {})
+    ),
+    textAt("status", "userInfo", "username")
+  )
+  if (user._tag === "Refused" && user.code === 401) return { user }
+  return {
+    user,
+    rights: yield* askRights(probe, examined),
+    kinds: yield* askKinds(probe, examined),
+    operator: yield* askOperator(probe)
+  }
+})
 
 /**
  * Looks at one cluster; each answer decides what is asked next. Never fails and writes nothing. `timeoutSecs`: how long

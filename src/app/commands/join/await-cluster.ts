@@ -13,16 +13,19 @@ import { readOperator } from "../overview/read-operator.ts"
 const lookEvery = "1 second"
 
 /** Asks once at least, and for no longer than this. */
-export const awaitCluster = (api: KubeApi, name: string, waitSecs: number): Effect.Effect<Awaited> =>
-  Effect.gen(function* () {
-    const end = (yield* Clock.currentTimeMillis) + waitSecs * 1_000
-    for (;;) {
-      const awaited = yield* readOperator(api).pipe(
-        Effect.map(({ status }) => awaitedCluster(status, name)),
-        // An operator that starts again is away for a moment.
-        Effect.catch(({ message }) => Effect.succeed<Awaited>({ _tag: "Waiting", why: message }))
-      )
-      if (awaited._tag !== "Waiting" || (yield* Clock.currentTimeMillis) >= end) return awaited
-      yield* Effect.sleep(lookEvery)
-    }
-  })
+export const awaitCluster = Effect.fnUntraced(function* (
+  api: KubeApi,
+  name: string,
+  waitSecs: number
+): Effect.fn.Return<Awaited> {
+  const end = (yield* Clock.currentTimeMillis) + waitSecs * 1_000
+  for (;;) {
+    const awaited = yield* readOperator(api).pipe(
+      Effect.map(({ status }) => awaitedCluster(status, name)),
+      // An operator that starts again is away for a moment.
+      Effect.catch(({ message }) => Effect.succeed<Awaited>({ _tag: "Waiting", why: message }))
+    )
+    if (awaited._tag !== "Waiting" || (yield* Clock.currentTimeMillis) >= end) return awaited
+    yield* Effect.sleep(lookEvery)
+  }
+})

@@ -23,17 +23,16 @@ export interface Examined {
 }
 
 /** Tries credentials at a member. */
-export const examineJoining = (
+export const examineJoining = Effect.fnUntraced(function* (
   member: MemberConfiguration,
   credentials: MemberCredentials,
   timeoutSecs: number
-): Effect.Effect<Examined> =>
-  Effect.gen(function* () {
-    const facts = yield* observeCluster(memberWith(member, false, credentials, "the primary"), timeoutSecs)
-    const findings = examineCluster(facts)
-    const link = verdictOf(findings) === "failed" ? [] : [yield* tryLink(member, credentials, timeoutSecs)]
-    return { findings: [...findings, ...link], isRefused: facts.user._tag === "Refused" && facts.user.code === 401 }
-  })
+): Effect.fn.Return<Examined> {
+  const facts = yield* observeCluster(memberWith(member, false, credentials, "the primary"), timeoutSecs)
+  const findings = examineCluster(facts)
+  const link = verdictOf(findings) === "failed" ? [] : [yield* tryLink(member, credentials, timeoutSecs)]
+  return { findings: [...findings, ...link], isRefused: facts.user._tag === "Refused" && facts.user.code === 401 }
+})
 
 /** The checks that a person's own credentials can answer. */
 const personal: ReadonlyArray<Finding["check"]> = ["resources", "operator"]
@@ -42,16 +41,15 @@ const personal: ReadonlyArray<Finding["check"]> = ["resources", "operator"]
  * Looks at a member of a cloud, whose tokens only the operator makes: at its connection and at what the operator says
  * of it, and with a person's own credentials at its operator.
  */
-export const examineCloudMember = (
+export const examineCloudMember = Effect.fnUntraced(function* (
   member: MemberConfiguration,
   { config, context }: MemberCluster,
   installation: Installation,
   timeoutSecs: number
-): Effect.Effect<ReadonlyArray<Finding>> =>
-  Effect.gen(function* () {
-    const asPrimary = yield* examinedMember(member, false, installation)
-    const asPerson = { ...asPrimary, config, credentials: { _tag: "Other", from: `context ${context}` } } as const
-    const [seen, ours] = yield* Effect.all([asPrimary, asPerson].map((one) => observeCluster(one, timeoutSecs)))
-    const findings = [seen, ours].map((facts) => (facts === undefined ? [] : examineCluster(facts)))
-    return findings.flatMap((some, index) => some.filter(({ check }) => personal.includes(check) === (index === 1)))
-  })
+): Effect.fn.Return<ReadonlyArray<Finding>> {
+  const asPrimary = yield* examinedMember(member, false, installation)
+  const asPerson = { ...asPrimary, config, credentials: { _tag: "Other", from: `context ${context}` } } as const
+  const [seen, ours] = yield* Effect.all([asPrimary, asPerson].map((one) => observeCluster(one, timeoutSecs)))
+  const findings = [seen, ours].map((facts) => (facts === undefined ? [] : examineCluster(facts)))
+  return findings.flatMap((some, index) => some.filter(({ check }) => personal.includes(check) === (index === 1)))
+})

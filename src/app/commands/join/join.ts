@@ -104,47 +104,47 @@ const planned = (
 type Tried = Pick<Joined, "credentials" | "findings"> & Pick<JoinWrites, "secret">
 
 /** Credentials that were tried, and the Secret that they are for. */
-const tried = (
+const tried = Effect.fnUntraced(function* (
   options: JoinOptions,
   primary: Primary,
   cluster: MemberCluster,
   { member, pair }: { readonly pair: Parameters<typeof findCredentials>[0]["pair"] } & Pick<Joined["plan"], "member">
-): Effect.Effect<Tried, Unanswered> =>
-  Effect.gen(function* () {
-    const { apply, showSecrets, timeoutSecs } = options
-    if (member.auth._tag === "Eks" || member.auth._tag === "Aks") {
-      const findings = yield* examineCloudMember(member, cluster, primary.installation, timeoutSecs)
-      return { credentials: undefined, findings, secret: undefined }
-    }
-    const isToLast = apply || showSecrets
-    const { credentials, findings, secret } = yield* findCredentials({
-      primary,
-      cluster,
-      member,
-      pair,
-      isToLast,
-      timeoutSecs
-    })
-    const step = credentialsStep(secret, member.name)
-    if (step._tag === "Refused") return yield* Effect.fail({ message: step.problem, fix: refusalFix })
-    return { credentials, findings, secret: { step, data: secretData(credentials) } }
+): Effect.fn.Return<Tried, Unanswered> {
+  const { apply, showSecrets, timeoutSecs } = options
+  if (member.auth._tag === "Eks" || member.auth._tag === "Aks") {
+    const findings = yield* examineCloudMember(member, cluster, primary.installation, timeoutSecs)
+    return { credentials: undefined, findings, secret: undefined }
+  }
+  const isToLast = apply || showSecrets
+  const { credentials, findings, secret } = yield* findCredentials({
+    primary,
+    cluster,
+    member,
+    pair,
+    isToLast,
+    timeoutSecs
   })
+  const step = credentialsStep(secret, member.name)
+  if (step._tag === "Refused") return yield* Effect.fail({ message: step.problem, fix: refusalFix })
+  return { credentials, findings, secret: { step, data: secretData(credentials) } }
+})
 
 /** Makes a cluster a member. Fails before anything is written, or names what was. */
-export const join = (options: JoinOptions): Effect.Effect<Joined, Unanswered, Scope.Scope> =>
-  Effect.gen(function* () {
-    const primary = yield* findPrimary(options, options.namespace)
-    const cluster = yield* findMember(options)
-    const pair = yield* givenPair(options)
-    const request = yield* requestOf(options, cluster, pair)
-    const plan = yield* planned(primary, cluster, request)
-    const { member } = plan
-    const { credentials, findings, secret } = yield* tried(options, primary, cluster, { member, pair })
-    const writes = { cluster: member.name, entry: plan.entry, secret }
-    const outcome = { request, primary, plan, findings, writes, credentials }
-    if (!options.apply || verdictOf(findings) === "failed") return { ...outcome, done: undefined, awaited: undefined }
-    const done = yield* perform(joinWrites(primary, writes))
-    const isAwaited = options.wait && plan.entry._tag !== "Upgrade"
-    const awaited = isAwaited ? yield* awaitCluster(primary.api, member.name, options.waitSecs) : undefined
-    return { ...outcome, done, awaited }
-  })
+export const join = Effect.fnUntraced(function* (
+  options: JoinOptions
+): Effect.fn.Return<Joined, Unanswered, Scope.Scope> {
+  const primary = yield* findPrimary(options, options.namespace)
+  const cluster = yield* findMember(options)
+  const pair = yield* givenPair(options)
+  const request = yield* requestOf(options, cluster, pair)
+  const plan = yield* planned(primary, cluster, request)
+  const { member } = plan
+  const { credentials, findings, secret } = yield* tried(options, primary, cluster, { member, pair })
+  const writes = { cluster: member.name, entry: plan.entry, secret }
+  const outcome = { request, primary, plan, findings, writes, credentials }
+  if (!options.apply || verdictOf(findings) === "failed") return { ...outcome, done: undefined, awaited: undefined }
+  const done = yield* perform(joinWrites(primary, writes))
+  const isAwaited = options.wait && plan.entry._tag !== "Upgrade"
+  const awaited = isAwaited ? yield* awaitCluster(primary.api, member.name, options.waitSecs) : undefined
+  return { ...outcome, done, awaited }
+})

@@ -70,23 +70,22 @@ export const secretData = (credentials: MemberCredentials): Readonly<Record<stri
       }
 
 /** The certificate that a person gives; `undefined` if they give none. */
-export const givenPair = ({
+export const givenPair = Effect.fnUntraced(function* ({
   clientCertificate,
   clientKey
-}: PairFiles): Effect.Effect<CredentialsSearch["pair"], Unanswered> =>
-  Effect.gen(function* () {
-    if (clientCertificate === undefined && clientKey === undefined) return undefined
-    const certificatePem = yield* readFlagFile("--client-certificate", clientCertificate ?? "")
-    const keyPem = yield* readFlagFile("--client-key", clientKey ?? "")
-    const fields = { certificate: "--client-certificate", key: "--client-key" }
-    const read = readClientPair({ certificatePem, keyPem }, fields)
-    return Result.isSuccess(read)
-      ? { _tag: "ClientCertificate", certificatePem, keyPem: Redacted.make(keyPem) }
-      : yield* Effect.fail({
-          message: `The client certificate is unusable: ${read.failure}.`,
-          fix: "Give another pair with --client-certificate and --client-key."
-        })
-  })
+}: PairFiles): Effect.fn.Return<CredentialsSearch["pair"], Unanswered> {
+  if (clientCertificate === undefined && clientKey === undefined) return undefined
+  const certificatePem = yield* readFlagFile("--client-certificate", clientCertificate ?? "")
+  const keyPem = yield* readFlagFile("--client-key", clientKey ?? "")
+  const fields = { certificate: "--client-certificate", key: "--client-key" }
+  const read = readClientPair({ certificatePem, keyPem }, fields)
+  return Result.isSuccess(read)
+    ? { _tag: "ClientCertificate", certificatePem, keyPem: Redacted.make(keyPem) }
+    : yield* Effect.fail({
+        message: `The client certificate is unusable: ${read.failure}.`,
+        fix: "Give another pair with --client-certificate and --client-key."
+      })
+})
 
 /** A new token of the account that the chart has made in the member. */
 const freshToken = ({ cluster, isToLast, member }: CredentialsSearch): Effect.Effect<MemberCredentials, Unanswered> => {
@@ -121,31 +120,33 @@ interface KnownSecret {
   readonly credentials: Result.Result<MemberCredentials, string>
 }
 
-const knownSecret = ({ member, primary }: CredentialsSearch): Effect.Effect<KnownSecret, Unanswered> =>
-  Effect.gen(function* () {
-    const { api, namespace } = primary
-    const names = {
-      secret: credentialsSecretName(member.name, sha256Hex),
-      refreshed: refreshedSecretName(member.name, sha256Hex)
-    }
-    const read = (name: string) =>
-      Effect.mapError(orNothing(api.get(secrets, name, namespace)), (error) =>
-        failedDoing(`reading Secret ${namespace}/${name}`, error)
-      )
-    const found = new Map([
-      [names.secret, yield* read(names.secret)],
-      [names.refreshed, yield* read(names.refreshed)]
-    ])
-    const secretOf = (name: string) => found.get(name)
-    const reading = readMember(member.auth, { ...names, secretOf, kubeconfig: () => undefined })
-    const newest = newestCredentials(reading, nothingLearnt, yield* Clock.currentTimeMillis)
-    const object = secretOf(names.secret)
-    return {
-      object,
-      isLabelled: object?.metadata.labels?.[credentialsLabel] === "true",
-      credentials: Result.map(newest, ({ credentials }) => credentials)
-    }
-  })
+const knownSecret = Effect.fnUntraced(function* ({
+  member,
+  primary
+}: CredentialsSearch): Effect.fn.Return<KnownSecret, Unanswered> {
+  const { api, namespace } = primary
+  const names = {
+    secret: credentialsSecretName(member.name, sha256Hex),
+    refreshed: refreshedSecretName(member.name, sha256Hex)
+  }
+  const read = (name: string) =>
+    Effect.mapError(orNothing(api.get(secrets, name, namespace)), (error) =>
+      failedDoing(`reading Secret ${namespace}/${name}`, error)
+    )
+  const found = new Map([
+    [names.secret, yield* read(names.secret)],
+    [names.refreshed, yield* read(names.refreshed)]
+  ])
+  const secretOf = (name: string) => found.get(name)
+  const reading = readMember(member.auth, { ...names, secretOf, kubeconfig: () => undefined })
+  const newest = newestCredentials(reading, nothingLearnt, yield* Clock.currentTimeMillis)
+  const object = secretOf(names.secret)
+  return {
+    object,
+    isLabelled: object?.metadata.labels?.[credentialsLabel] === "true",
+    credentials: Result.map(newest, ({ credentials }) => credentials)
+  }
+})
 
 /** The certificate to use for a member. */
 const certificateOf = (
@@ -162,24 +163,25 @@ const certificateOf = (
 }
 
 /** Looks for credentials, tries them, and says what is to become of their Secret. */
-export const findCredentials = (search: CredentialsSearch): Effect.Effect<JoiningCredentials, Unanswered> =>
-  Effect.gen(function* () {
-    const { member, timeoutSecs } = search
-    const known = yield* knownSecret(search)
-    const exists = known.object !== undefined
-    const release = releaseOf(known.object)
-    if (member.auth._tag === "Mtls") {
-      const credentials = yield* certificateOf(search, known)
-      const isSame = sameCredentials(known.credentials, Result.succeed(credentials))
-      const { findings } = yield* examineJoining(member, credentials, timeoutSecs)
-      return { credentials, findings, secret: { exists, release, isRight: isSame && known.isLabelled } }
-    }
-    if (Result.isSuccess(known.credentials)) {
-      const credentials = known.credentials.success
-      const { findings, isRefused } = yield* examineJoining(member, credentials, timeoutSecs)
-      if (!isRefused) return { credentials, findings, secret: { exists, release, isRight: known.isLabelled } }
-    }
-    const credentials = yield* freshToken(search)
+export const findCredentials = Effect.fnUntraced(function* (
+  search: CredentialsSearch
+): Effect.fn.Return<JoiningCredentials, Unanswered> {
+  const { member, timeoutSecs } = search
+  const known = yield* knownSecret(search)
+  const exists = known.object !== undefined
+  const release = releaseOf(known.object)
+  if (member.auth._tag === "Mtls") {
+    const credentials = yield* certificateOf(search, known)
+    const isSame = sameCredentials(known.credentials, Result.succeed(credentials))
     const { findings } = yield* examineJoining(member, credentials, timeoutSecs)
-    return { credentials, findings, secret: { exists, release, isRight: false } }
-  })
+    return { credentials, findings, secret: { exists, release, isRight: isSame && known.isLabelled } }
+  }
+  if (Result.isSuccess(known.credentials)) {
+    const credentials = known.credentials.success
+    const { findings, isRefused } = yield* examineJoining(member, credentials, timeoutSecs)
+    if (!isRefused) return { credentials, findings, secret: { exists, release, isRight: known.isLabelled } }
+  }
+  const credentials = yield* freshToken(search)
+  const { findings } = yield* examineJoining(member, credentials, timeoutSecs)
+  return { credentials, findings, secret: { exists, release, isRight: false } }
+})

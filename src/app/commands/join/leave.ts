@@ -137,38 +137,39 @@ const nothingOf = (name: string, { fleet, provided }: Primary): Unanswered => {
 }
 
 /** Takes a cluster out of a fleet. Fails before anything is removed, or names what was. */
-export const leave = (options: LeaveOptions): Effect.Effect<Left, Unanswered, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { apply, force, memberNamespace, name } = options
-    const primary = yield* findPrimary(options, options.namespace)
-    const reached = yield* Effect.result(findMember(options))
-    const cluster = reached._tag === "Success" ? reached.success : undefined
-    const found = yield* secretsOf(primary, name)
-    const plan = planLeave(
-      {
-        name,
-        documents: primary.sources.documents,
-        provided: primary.provided,
-        sessions: yield* sessionsOf(primary.api, name),
-        secrets: found.map(({ metadata }) => metadata.name),
-        pins: primary.pins,
-        own: primary.uid,
-        member:
-          reached._tag === "Success"
-            ? { _tag: "Reached", uid: reached.success.uid, holder: reached.success.holder }
-            : { _tag: "Unreached", why: reached.failure.message },
-        memberNamespace,
-        release: releaseOf(primary.sources.configMap),
-        force
-      },
-      sha256Hex
-    )
-    if (plan._tag === "Refused")
-      return yield* Effect.fail({
-        message: plan.problems.join(" "),
-        fix: "Nothing was removed. Do what the sentence says, and run it again."
-      })
-    const writes = plan.steps.flatMap((step) => writeOf(step, { primary, cluster, found }))
-    if (writes.length === 0) return yield* Effect.fail(nothingOf(name, primary))
-    return { name, plan, writes, done: apply ? yield* perform(writes) : undefined }
-  })
+export const leave = Effect.fnUntraced(function* (
+  options: LeaveOptions
+): Effect.fn.Return<Left, Unanswered, Scope.Scope> {
+  const { apply, force, memberNamespace, name } = options
+  const primary = yield* findPrimary(options, options.namespace)
+  const reached = yield* Effect.result(findMember(options))
+  const cluster = reached._tag === "Success" ? reached.success : undefined
+  const found = yield* secretsOf(primary, name)
+  const plan = planLeave(
+    {
+      name,
+      documents: primary.sources.documents,
+      provided: primary.provided,
+      sessions: yield* sessionsOf(primary.api, name),
+      secrets: found.map(({ metadata }) => metadata.name),
+      pins: primary.pins,
+      own: primary.uid,
+      member:
+        reached._tag === "Success"
+          ? { _tag: "Reached", uid: reached.success.uid, holder: reached.success.holder }
+          : { _tag: "Unreached", why: reached.failure.message },
+      memberNamespace,
+      release: releaseOf(primary.sources.configMap),
+      force
+    },
+    sha256Hex
+  )
+  if (plan._tag === "Refused")
+    return yield* Effect.fail({
+      message: plan.problems.join(" "),
+      fix: "Nothing was removed. Do what the sentence says, and run it again."
+    })
+  const writes = plan.steps.flatMap((step) => writeOf(step, { primary, cluster, found }))
+  if (writes.length === 0) return yield* Effect.fail(nothingOf(name, primary))
+  return { name, plan, writes, done: apply ? yield* perform(writes) : undefined }
+})

@@ -42,36 +42,35 @@ export interface MemberCluster {
 }
 
 /** The member, by a context of its own. */
-export const findMember = ({
+export const findMember = Effect.fnUntraced(function* ({
   kubeconfig,
   memberContext,
   memberKubeconfig,
   memberNamespace,
   name
-}: MemberChoice): Effect.Effect<MemberCluster, Unanswered, Scope.Scope> =>
-  Effect.gen(function* () {
-    const context = memberContext ?? name
-    const config = yield* userKubeConfig({ kubeconfig: memberKubeconfig ?? kubeconfig, context }).pipe(
-      Effect.mapError(({ message }) => ({
-        message,
-        fix: "Choose the context of the other cluster with --member-context, and its file with --member-kubeconfig."
-      }))
-    )
-    const api = yield* makeKubeApi(config, name)
-    const lease = orNothing(api.get(leases, primaryLeaseName, memberNamespace))
-    const known = yield* Effect.mapError(Effect.all({ uid: clusterUid(api), lease }), (error) =>
-      failedDoing(`looking at cluster ${name} with context ${context}`, error)
-    )
-    return {
-      api,
-      config,
-      context,
-      namespace: memberNamespace,
-      uid: known.uid,
-      holder: known.lease === undefined ? undefined : (asString(at(known.lease, "spec", "holderIdentity")) ?? ""),
-      leaseUid: known.lease?.metadata.uid
-    }
-  })
+}: MemberChoice): Effect.fn.Return<MemberCluster, Unanswered, Scope.Scope> {
+  const context = memberContext ?? name
+  const config = yield* userKubeConfig({ kubeconfig: memberKubeconfig ?? kubeconfig, context }).pipe(
+    Effect.mapError(({ message }) => ({
+      message,
+      fix: "Choose the context of the other cluster with --member-context, and its file with --member-kubeconfig."
+    }))
+  )
+  const api = yield* makeKubeApi(config, name)
+  const lease = orNothing(api.get(leases, primaryLeaseName, memberNamespace))
+  const known = yield* Effect.mapError(Effect.all({ uid: clusterUid(api), lease }), (error) =>
+    failedDoing(`looking at cluster ${name} with context ${context}`, error)
+  )
+  return {
+    api,
+    config,
+    context,
+    namespace: memberNamespace,
+    uid: known.uid,
+    holder: known.lease === undefined ? undefined : (asString(at(known.lease, "spec", "holderIdentity")) ?? ""),
+    leaseUid: known.lease?.metadata.uid
+  }
+})
 
 /** Address and CA of an API server, as the primary will use them. */
 export interface MemberAddress {
@@ -90,26 +89,25 @@ export const readFlagFile = (flag: string, path: string): Effect.Effect<string, 
   })
 
 /** The address in the kubeconfig, unless flags give another one. */
-export const memberAddress = (
+export const memberAddress = Effect.fnUntraced(function* (
   { config, context }: Pick<MemberCluster, "config" | "context">,
   { caFile, server }: { readonly server: string | undefined; readonly caFile: string | undefined }
-): Effect.Effect<MemberAddress, Unanswered> =>
-  Effect.gen(function* () {
-    const cluster = config.getCurrentCluster()
-    const address = server ?? cluster?.server ?? ""
-    if (caFile !== undefined) return { server: address, certificateAuthority: yield* readFlagFile("--ca-file", caFile) }
-    const { caData, caFile: known, skipTLSVerify } = { caFile: undefined, ...cluster }
-    if (caData !== undefined && caData !== "")
-      return { server: address, certificateAuthority: Buffer.from(caData, "base64").toString("utf8") }
-    if (known !== undefined && known !== "")
-      return {
-        server: address,
-        certificateAuthority: yield* readFlagFile("certificate-authority of the kubeconfig", known)
-      }
-    if (skipTLSVerify === true)
-      return yield* Effect.fail({
-        message: `Context ${context} does not check the API server's certificate, which a primary always does.`,
-        fix: "Give the CA of the API server with --ca-file."
-      })
-    return { server: address, certificateAuthority: undefined }
-  })
+): Effect.fn.Return<MemberAddress, Unanswered> {
+  const cluster = config.getCurrentCluster()
+  const address = server ?? cluster?.server ?? ""
+  if (caFile !== undefined) return { server: address, certificateAuthority: yield* readFlagFile("--ca-file", caFile) }
+  const { caData, caFile: known, skipTLSVerify } = { caFile: undefined, ...cluster }
+  if (caData !== undefined && caData !== "")
+    return { server: address, certificateAuthority: Buffer.from(caData, "base64").toString("utf8") }
+  if (known !== undefined && known !== "")
+    return {
+      server: address,
+      certificateAuthority: yield* readFlagFile("certificate-authority of the kubeconfig", known)
+    }
+  if (skipTLSVerify === true)
+    return yield* Effect.fail({
+      message: `Context ${context} does not check the API server's certificate, which a primary always does.`,
+      fix: "Give the CA of the API server with --ca-file."
+    })
+  return { server: address, certificateAuthority: undefined }
+})

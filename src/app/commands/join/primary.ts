@@ -71,21 +71,20 @@ const noPrimary: Unanswered = {
 }
 
 /** The primary that a person's kubeconfig leads to. */
-export const findPrimary = (
+export const findPrimary = Effect.fnUntraced(function* (
   choice: KubeConfigChoice,
   namespace: string
-): Effect.Effect<Primary, Unanswered, Scope.Scope> =>
-  Effect.gen(function* () {
-    const installation = yield* installationByKubeConfig(choice, namespace).pipe(
-      Effect.mapError(({ findings }) => problemOf(findings) ?? noPrimary)
-    )
-    const { findings, fleet, own, sources } = installation
-    if (fleet === undefined || sources === undefined) return yield* Effect.fail(problemOf(findings) ?? noPrimary)
-    const asked = Effect.all({
-      uid: clusterUid(own),
-      pins: Effect.map(readPins({ api: own, namespace }), ({ pins }) => pins),
-      provided: foundClusters(installation)
-    })
-    const known = yield* Effect.mapError(asked, (error) => failedDoing("reading what the primary knows", error))
-    return { api: own, namespace, fleet, sources, installation, ...known }
+): Effect.fn.Return<Primary, Unanswered, Scope.Scope> {
+  const installation = yield* installationByKubeConfig(choice, namespace).pipe(
+    Effect.mapError(({ findings }) => problemOf(findings) ?? noPrimary)
+  )
+  const { findings, fleet, own, sources } = installation
+  if (fleet === undefined || sources === undefined) return yield* Effect.fail(problemOf(findings) ?? noPrimary)
+  const asked = Effect.all({
+    uid: clusterUid(own),
+    pins: Effect.map(readPins({ api: own, namespace }), ({ pins }) => pins),
+    provided: foundClusters(installation)
   })
+  const known = yield* Effect.mapError(asked, (error) => failedDoing("reading what the primary knows", error))
+  return { api: own, namespace, fleet, sources, installation, ...known }
+})

@@ -50,28 +50,27 @@ const list = (api: KubeApi, namespace?: string): Effect.Effect<ReadonlyArray<Kub
   )
 
 /** Those of the namespaces that a user knows, who may not list all. */
-const listKnown = (
+const listKnown = Effect.fnUntraced(function* (
   { api, name }: ReadableCluster,
   namespaces: ReadonlySet<string>
-): Effect.Effect<Objects, KubeError> =>
-  Effect.gen(function* () {
-    const listed = yield* Effect.forEach(namespaces, (namespace) =>
-      Effect.map(Effect.result(list(api, namespace)), (result) => ({ namespace, result }))
-    )
-    const read = listed.flatMap(({ namespace, result }) =>
-      Result.isSuccess(result) ? [{ namespace, items: result.success }] : []
-    )
-    const [failure] = listed.flatMap(({ result }) => (Result.isFailure(result) ? [result.failure] : []))
-    if (read.length === 0 && failure !== undefined) return yield* Effect.fail(failure)
-    const known = read.map(({ namespace }) => namespace).join(" and ")
-    return {
-      items: read.flatMap(({ items }) => items),
-      notes: [
-        `you may not list the branches of all namespaces of ${name}: those of ${known} are shown; name another one ` +
-          "with --namespace"
-      ]
-    }
-  })
+): Effect.fn.Return<Objects, KubeError> {
+  const listed = yield* Effect.forEach(namespaces, (namespace) =>
+    Effect.map(Effect.result(list(api, namespace)), (result) => ({ namespace, result }))
+  )
+  const read = listed.flatMap(({ namespace, result }) =>
+    Result.isSuccess(result) ? [{ namespace, items: result.success }] : []
+  )
+  const [failure] = listed.flatMap(({ result }) => (Result.isFailure(result) ? [result.failure] : []))
+  if (read.length === 0 && failure !== undefined) return yield* Effect.fail(failure)
+  const known = read.map(({ namespace }) => namespace).join(" and ")
+  return {
+    items: read.flatMap(({ items }) => items),
+    notes: [
+      `you may not list the branches of all namespaces of ${name}: those of ${known} are shown; name another one ` +
+        "with --namespace"
+    ]
+  }
+})
 
 const objectsOf = (
   cluster: ReadableCluster,

@@ -47,15 +47,14 @@ const namespaceOf = (config: KubeConfig): string =>
   config.getContextObject(config.getCurrentContext())?.namespace ?? "default"
 
 /** A member as the person's own kubeconfig reaches it. */
-const member = (
+const member = Effect.fnUntraced(function* (
   choice: KubeConfigChoice,
   name: string,
   context: string
-): Effect.Effect<ReadableCluster, Unanswered, Scope.Scope> =>
-  Effect.gen(function* () {
-    const config = yield* chosenConfig({ ...choice, context })
-    return { name, api: yield* makeKubeApi(config, name), namespace: namespaceOf(config) }
-  })
+): Effect.fn.Return<ReadableCluster, Unanswered, Scope.Scope> {
+  const config = yield* chosenConfig({ ...choice, context })
+  return { name, api: yield* makeKubeApi(config, name), namespace: namespaceOf(config) }
+})
 
 /** The one cluster of that name. Without the operator's list every context of the kubeconfig counts as a cluster. */
 const only = (
@@ -76,36 +75,31 @@ const only = (
 }
 
 /** The clusters that a person can read. `cluster`: only the one of that name. */
-export const readableClusters = (
+export const readableClusters = Effect.fnUntraced(function* (
   choice: KubeConfigChoice,
   cluster: string | undefined
-): Effect.Effect<ReadableClusters, Unanswered, Scope.Scope> =>
-  Effect.gen(function* () {
-    const config = yield* chosenConfig(choice)
-    const name = config.getCurrentContext()
-    const own = { name, api: yield* makeKubeApi(config, name), namespace: namespaceOf(config) }
-    if (cluster === name) return { clusters: [own], notes: [], leftOut: [] }
-    const operator = yield* Effect.result(readOperator(own.api))
-    const names = Result.isSuccess(operator)
-      ? (operator.success.status?.connected_clusters ?? []).map((connected) => connected.name)
-      : undefined
-    if (cluster !== undefined) return yield* only(choice, config, cluster, names)
-    const found = (names ?? []).map((each) => ({ each, context: contextOf(config, each) }))
-    const members = yield* Effect.forEach(found, ({ context, each }) =>
-      context === undefined || context === name
-        ? Effect.succeed([])
-        : Effect.map(member(choice, each, context), Array.of)
+): Effect.fn.Return<ReadableClusters, Unanswered, Scope.Scope> {
+  const config = yield* chosenConfig(choice)
+  const name = config.getCurrentContext()
+  const own = { name, api: yield* makeKubeApi(config, name), namespace: namespaceOf(config) }
+  if (cluster === name) return { clusters: [own], notes: [], leftOut: [] }
+  const operator = yield* Effect.result(readOperator(own.api))
+  const names = Result.isSuccess(operator)
+    ? (operator.success.status?.connected_clusters ?? []).map((connected) => connected.name)
+    : undefined
+  if (cluster !== undefined) return yield* only(choice, config, cluster, names)
+  const found = (names ?? []).map((each) => ({ each, context: contextOf(config, each) }))
+  const members = yield* Effect.forEach(found, ({ context, each }) =>
+    context === undefined || context === name ? Effect.succeed([]) : Effect.map(member(choice, each, context), Array.of)
+  )
+  return {
+    clusters: [own, ...members.flat()],
+    operatorNamespace: Result.isSuccess(operator) ? (operator.success.spec.operator_namespace ?? undefined) : undefined,
+    notes: Result.isFailure(operator)
+      ? [`The members, if there are any, are not known, and left out. ${operator.failure.message}`]
+      : [],
+    leftOut: found.flatMap(({ context, each }) =>
+      context === undefined ? [`${each} is left out. ${noContext(each)} ${newContext(each)}`] : []
     )
-    return {
-      clusters: [own, ...members.flat()],
-      operatorNamespace: Result.isSuccess(operator)
-        ? (operator.success.spec.operator_namespace ?? undefined)
-        : undefined,
-      notes: Result.isFailure(operator)
-        ? [`The members, if there are any, are not known, and left out. ${operator.failure.message}`]
-        : [],
-      leftOut: found.flatMap(({ context, each }) =>
-        context === undefined ? [`${each} is left out. ${noContext(each)} ${newContext(each)}`] : []
-      )
-    }
-  })
+  }
+})

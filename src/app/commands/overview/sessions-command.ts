@@ -85,20 +85,19 @@ const notesFor = (
  * The rows for users of the chart's roles, who may not list the sessions' objects: the operator's object says the most
  * important.
  */
-const published = (api: KubeApi): Effect.Effect<Rows, Unanswered> =>
-  Effect.gen(function* () {
-    const { status } = yield* readOperator(api)
-    const now = yield* Clock.currentTimeMillis
-    const parents = status?.multi_cluster_sessions ?? []
-    const children = sessionsHere(status)
-    return {
-      rows: sessionRows(
-        parents.map((info) => publishedParentRow(info, now)),
-        children.map((info) => publishedChildRow(info, now))
-      ),
-      notes: notesFor(parents, children)
-    }
-  })
+const published = Effect.fnUntraced(function* (api: KubeApi): Effect.fn.Return<Rows, Unanswered> {
+  const { status } = yield* readOperator(api)
+  const now = yield* Clock.currentTimeMillis
+  const parents = status?.multi_cluster_sessions ?? []
+  const children = sessionsHere(status)
+  return {
+    rows: sessionRows(
+      parents.map((info) => publishedParentRow(info, now)),
+      children.map((info) => publishedChildRow(info, now))
+    ),
+    notes: notesFor(parents, children)
+  }
+})
 
 const json = ({ clusters, createdAt, parent, reason, ...row }: SessionRow): object => ({
   ...row,

@@ -41,20 +41,19 @@ const unknownSession = ({ session }: Stopped): Unanswered => ({
 })
 
 /** Exit code 1 if any of the sessions is unknown; the others are stopped all the same. */
-export const runStopSessions = ({
+export const runStopSessions = Effect.fnUntraced(function* ({
   ids,
   output,
   ...choice
-}: KubeConfigChoice & { readonly ids: ReadonlyArray<string>; readonly output: Output }): Effect.Effect<number> =>
-  Effect.gen(function* () {
-    const answers = yield* chosenCluster(choice).pipe(
-      Effect.flatMap((api) => Effect.forEach(ids, (id) => stop(api, id))),
-      Effect.scoped,
-      Effect.result
-    )
-    const unknown = Result.isSuccess(answers) ? answers.success.filter(({ stopped }) => !stopped) : []
-    for (const answer of unknown) tellUnanswered(unknownSession(answer))
-    const isEmpty = output === "table" && Result.isSuccess(answers) && unknown.length === answers.success.length
-    const code = isEmpty ? 1 : yield* tell(output, Effect.map(Effect.fromResult(answers), told))
-    return unknown.length > 0 ? 1 : code
-  })
+}: KubeConfigChoice & { readonly ids: ReadonlyArray<string>; readonly output: Output }): Effect.fn.Return<number> {
+  const answers = yield* chosenCluster(choice).pipe(
+    Effect.flatMap((api) => Effect.forEach(ids, (id) => stop(api, id))),
+    Effect.scoped,
+    Effect.result
+  )
+  const unknown = Result.isSuccess(answers) ? answers.success.filter(({ stopped }) => !stopped) : []
+  for (const answer of unknown) tellUnanswered(unknownSession(answer))
+  const isEmpty = output === "table" && Result.isSuccess(answers) && unknown.length === answers.success.length
+  const code = isEmpty ? 1 : yield* tell(output, Effect.map(Effect.fromResult(answers), told))
+  return unknown.length > 0 ? 1 : code
+})

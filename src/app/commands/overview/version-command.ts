@@ -21,15 +21,18 @@ export interface VersionOptions extends KubeConfigChoice {
 }
 
 /** Exit code 1 if an operator was to be asked and could not be; this program's version is printed all the same. */
-export const runVersion = ({ client, output, ...choice }: VersionOptions): Effect.Effect<number> =>
-  Effect.gen(function* () {
-    const asked = client
-      ? undefined
-      : yield* Effect.result(Effect.scoped(Effect.flatMap(chosenCluster(choice), readOperator)))
-    const operator = asked !== undefined && Result.isSuccess(asked) ? operatorOverview(asked.success) : undefined
-    const overview = versionOverview(version, operator)
-    const code = yield* tell(output, Effect.succeed({ value: overview, lines: versionLines(overview), notes: [] }))
-    if (asked === undefined || Result.isSuccess(asked)) return code
-    tellUnanswered(asked.failure)
-    return 1
-  })
+export const runVersion = Effect.fnUntraced(function* ({
+  client,
+  output,
+  ...choice
+}: VersionOptions): Effect.fn.Return<number> {
+  const asked = client
+    ? undefined
+    : yield* Effect.result(Effect.scoped(Effect.flatMap(chosenCluster(choice), readOperator)))
+  const operator = asked !== undefined && Result.isSuccess(asked) ? operatorOverview(asked.success) : undefined
+  const overview = versionOverview(version, operator)
+  const code = yield* tell(output, Effect.succeed({ value: overview, lines: versionLines(overview), notes: [] }))
+  if (asked === undefined || Result.isSuccess(asked)) return code
+  tellUnanswered(asked.failure)
+  return 1
+})

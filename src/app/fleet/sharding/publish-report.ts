@@ -87,33 +87,36 @@ const childEntries = (
 }
 
 /** Writes what is news. A report that somebody has deleted is written again as a whole. */
-const publish = (source: ReportSource, place: LedgerPlace, written: Written): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    const report = source.report()
-    if (report === undefined) return
-    const now = yield* Clock.currentTimeMillis
-    const children = source.children()
-    const ofChildren = children === undefined ? [] : childEntries(written, children)
-    const news = reportNews(report)
-    const ofCluster = news === written.news ? [] : [[clusterEntry, reportText(report, now)] as const]
-    const entries = Object.fromEntries([...ofCluster, ...ofChildren])
-    if (Object.keys(entries).length === 0) return
-    const isThere = yield* Effect.as(patchLedger(place, entries), true).pipe(
-      Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(false) : Effect.fail(error)))
-    )
-    if (!isThere && written.news === undefined && written.children.size === 0) yield* createLedger(place, entries)
-    else if (!isThere) {
-      written.news = undefined
-      written.children.clear()
-      return yield* publish(source, place, written)
-    }
-    written.news = news
-    const byName = new Map(children?.map((child) => [child.metadata.name, child]))
-    for (const [name, text] of ofChildren) {
-      if (asString(text) === undefined) written.children.delete(name)
-      else written.children.set(name, byName.get(name))
-    }
-  })
+const publish = Effect.fnUntraced(function* (
+  source: ReportSource,
+  place: LedgerPlace,
+  written: Written
+): Effect.fn.Return<void, KubeError> {
+  const report = source.report()
+  if (report === undefined) return
+  const now = yield* Clock.currentTimeMillis
+  const children = source.children()
+  const ofChildren = children === undefined ? [] : childEntries(written, children)
+  const news = reportNews(report)
+  const ofCluster = news === written.news ? [] : [[clusterEntry, reportText(report, now)] as const]
+  const entries = Object.fromEntries([...ofCluster, ...ofChildren])
+  if (Object.keys(entries).length === 0) return
+  const isThere = yield* Effect.as(patchLedger(place, entries), true).pipe(
+    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(false) : Effect.fail(error)))
+  )
+  if (!isThere && written.news === undefined && written.children.size === 0) yield* createLedger(place, entries)
+  else if (!isThere) {
+    written.news = undefined
+    written.children.clear()
+    return yield* publish(source, place, written)
+  }
+  written.news = news
+  const byName = new Map(children?.map((child) => [child.metadata.name, child]))
+  for (const [name, text] of ofChildren) {
+    if (asString(text) === undefined) written.children.delete(name)
+    else written.children.set(name, byName.get(name))
+  }
+})
 
 /** Keeps the report of an owned cluster true. Never ends. */
 export const publishReports = (source: ReportSource, at: ReportPlace): Effect.Effect<never> => {

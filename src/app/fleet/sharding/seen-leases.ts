@@ -38,53 +38,52 @@ interface SeenLease {
 }
 
 /** Watches the Leases until the scope closes. `changed`: called when one has come, changed or gone. */
-export const watchLeases = (
+export const watchLeases = Effect.fnUntraced(function* (
   at: { readonly api: KubeApi; readonly namespace: string; readonly sha256Hex: Sha256Hex },
   changed: () => void
-): Effect.Effect<SeenLeases, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const elapsed = elapsedOf(yield* Clock.Clock)
-    const seen = new Map<string, SeenLease>()
-    const begun = elapsed()
-    const take = (object: KubeObject, isDeleted: boolean): void => {
-      const { name } = object.metadata
-      const before = seen.get(name)
-      const lease = readResource(leases, object)
-      if (isDeleted || Result.isFailure(lease)) seen.delete(name)
-      else {
-        const { metadata } = lease.success
-        const weight = weightOf({
-          labels: metadata.labels ?? undefined,
-          annotations: metadata.annotations ?? undefined
-        })
-        seen.set(name, { observed: observeLease(before?.observed, lease.success, elapsed()), weight })
-      }
-      // Most changes are renewals, which change nothing for anybody.
-      if (before?.observed.record.holder !== seen.get(name)?.observed.record.holder) changed()
+): Effect.fn.Return<SeenLeases, never, Scope.Scope> {
+  const elapsed = elapsedOf(yield* Clock.Clock)
+  const seen = new Map<string, SeenLease>()
+  const begun = elapsed()
+  const take = (object: KubeObject, isDeleted: boolean): void => {
+    const { name } = object.metadata
+    const before = seen.get(name)
+    const lease = readResource(leases, object)
+    if (isDeleted || Result.isFailure(lease)) seen.delete(name)
+    else {
+      const { metadata } = lease.success
+      const weight = weightOf({
+        labels: metadata.labels ?? undefined,
+        annotations: metadata.annotations ?? undefined
+      })
+      seen.set(name, { observed: observeLease(before?.observed, lease.success, elapsed()), weight })
     }
-    const reflector = yield* makeReflector(at.api, leases, take, {
-      namespace: at.namespace,
-      labelSelector: shardLeases
-    })
-    const leaseOf = (cluster: ClusterName) => seen.get(clusterLeaseName(cluster, at.sha256Hex))?.observed
-    const freeFrom = (lease: ObservedLease | undefined): number | undefined =>
-      lease === undefined ? begun : freeSince(lease, elapsed(), shardLeaseTimes)
-    return {
-      awaitSynced: reflector.awaitSynced,
-      leaseOf,
-      replicas: () =>
-        [...seen.values()].flatMap(({ observed, weight }) =>
-          weight === undefined || freeFrom(observed) !== undefined
-            ? []
-            : [{ name: podNameOf(observed.record.holder), weight }]
-        ),
-      ownerOf: (cluster) => {
-        const lease = leaseOf(cluster)
-        return lease === undefined || freeFrom(lease) !== undefined ? undefined : podNameOf(lease.record.holder)
-      },
-      ownerlessFor: (cluster) => {
-        const from = freeFrom(leaseOf(cluster))
-        return from === undefined ? 0 : elapsed() - from
-      }
-    }
+    // Most changes are renewals, which change nothing for anybody.
+    if (before?.observed.record.holder !== seen.get(name)?.observed.record.holder) changed()
+  }
+  const reflector = yield* makeReflector(at.api, leases, take, {
+    namespace: at.namespace,
+    labelSelector: shardLeases
   })
+  const leaseOf = (cluster: ClusterName) => seen.get(clusterLeaseName(cluster, at.sha256Hex))?.observed
+  const freeFrom = (lease: ObservedLease | undefined): number | undefined =>
+    lease === undefined ? begun : freeSince(lease, elapsed(), shardLeaseTimes)
+  return {
+    awaitSynced: reflector.awaitSynced,
+    leaseOf,
+    replicas: () =>
+      [...seen.values()].flatMap(({ observed, weight }) =>
+        weight === undefined || freeFrom(observed) !== undefined
+          ? []
+          : [{ name: podNameOf(observed.record.holder), weight }]
+      ),
+    ownerOf: (cluster) => {
+      const lease = leaseOf(cluster)
+      return lease === undefined || freeFrom(lease) !== undefined ? undefined : podNameOf(lease.record.holder)
+    },
+    ownerlessFor: (cluster) => {
+      const from = freeFrom(leaseOf(cluster))
+      return from === undefined ? 0 : elapsed() - from
+    }
+  }
+})

@@ -92,40 +92,39 @@ const fleetEvents = (events: EventRecorder, changed: (cluster: ClusterName) => v
 })
 
 /** Serves one cluster for as long as its Lease is held. */
-const serveCluster = (
+const serveCluster = Effect.fnUntraced(function* (
   { connector, fleet, options, reports, terms }: Shard,
   name: ClusterName,
   term: Term
-): Effect.Effect<never, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { configuration, namespace } = options
-    const news = yield* Queue.sliding<void>(1)
-    const cluster = workloadClusters(configuration.known()).find((found) => found.name === name)
-    if (cluster === undefined) return yield* Effect.never
-    yield* logInfo("cluster is owned by this replica", { cluster: name, epoch: term.epoch })
-    yield* Effect.acquireRelease(
-      Effect.suspend(() => {
-        terms.set(name, term)
-        reports.set(name, news)
-        return fleet.join(cluster)
-      }),
-      () =>
-        Effect.andThen(fleet.leave(name), () =>
-          Effect.sync(() => {
-            terms.delete(name)
-            reports.delete(name)
-          })
-        )
-    )
-    const children = () => {
-      const known = fleet.clusters.get(name)
-      return known?.unreadableSince() === undefined ? known?.children()?.all() : undefined
-    }
-    return yield* publishReports(
-      { cluster: name, report: () => fleet.reportOf(name), children, news },
-      { api: apiWhileLeading(term, connector.own.api), namespace, sha256Hex }
-    )
-  })
+): Effect.fn.Return<never, never, Scope.Scope> {
+  const { configuration, namespace } = options
+  const news = yield* Queue.sliding<void>(1)
+  const cluster = workloadClusters(configuration.known()).find((found) => found.name === name)
+  if (cluster === undefined) return yield* Effect.never
+  yield* logInfo("cluster is owned by this replica", { cluster: name, epoch: term.epoch })
+  yield* Effect.acquireRelease(
+    Effect.suspend(() => {
+      terms.set(name, term)
+      reports.set(name, news)
+      return fleet.join(cluster)
+    }),
+    () =>
+      Effect.andThen(fleet.leave(name), () =>
+        Effect.sync(() => {
+          terms.delete(name)
+          reports.delete(name)
+        })
+      )
+  )
+  const children = () => {
+    const known = fleet.clusters.get(name)
+    return known?.unreadableSince() === undefined ? known?.children()?.all() : undefined
+  }
+  return yield* publishReports(
+    { cluster: name, report: () => fleet.reportOf(name), children, news },
+    { api: apiWhileLeading(term, connector.own.api), namespace, sha256Hex }
+  )
+})
 
 /** Gets the Lease of a free cluster, and serves it until it is given up or lost. */
 const own = (shard: Shard, cluster: ClusterName): Effect.Effect<void> =>
@@ -168,26 +167,25 @@ const giveUp = (shard: Shard, cluster: ClusterName, isInFleet: boolean): Effect.
   )
 
 /** Takes and gives up what the plan says. */
-const turn = (shard: Shard): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const { held, options, presentSince } = shard
-    const { configuration, pod, seen } = options
-    const clusters = configuration.known().members.map(({ name }) => name)
-    const holders = new Map(
-      clusters.flatMap((cluster) => {
-        const owner = seen.ownerOf(cluster)
-        return owner === undefined ? [] : [[cluster, owner] as const]
-      })
-    )
-    const plan = shardPlan({ self: pod.name, replicas: seen.replicas(), clusters, holders, held, sha256Hex })
-    const now = elapsedOf(yield* Clock.Clock)()
-    const isSettled = presentSince !== undefined && now >= presentSince + settleFor
-    if (isSettled) yield* Effect.forEach(plan.take, (cluster) => begin(shard, cluster), { discard: true })
-    yield* Effect.forEach(plan.giveUp, (cluster) => giveUp(shard, cluster, clusters.includes(cluster)), {
-      discard: true,
-      concurrency: "unbounded"
+const turn = Effect.fnUntraced(function* (shard: Shard): Effect.fn.Return<void> {
+  const { held, options, presentSince } = shard
+  const { configuration, pod, seen } = options
+  const clusters = configuration.known().members.map(({ name }) => name)
+  const holders = new Map(
+    clusters.flatMap((cluster) => {
+      const owner = seen.ownerOf(cluster)
+      return owner === undefined ? [] : [[cluster, owner] as const]
     })
+  )
+  const plan = shardPlan({ self: pod.name, replicas: seen.replicas(), clusters, holders, held, sha256Hex })
+  const now = elapsedOf(yield* Clock.Clock)()
+  const isSettled = presentSince !== undefined && now >= presentSince + settleFor
+  if (isSettled) yield* Effect.forEach(plan.take, (cluster) => begin(shard, cluster), { discard: true })
+  yield* Effect.forEach(plan.giveUp, (cluster) => giveUp(shard, cluster, clusters.includes(cluster)), {
+    discard: true,
+    concurrency: "unbounded"
   })
+})
 
 /** Says by a Lease that this replica lives. */
 const bePresent = (shard: Shard): Effect.Effect<never> => {
@@ -210,64 +208,64 @@ const bePresent = (shard: Shard): Effect.Effect<never> => {
 }
 
 /** Brings the owned clusters to each new configuration. */
-const followConfiguration = ({ fleet, options: { configuration, news }, terms }: Shard) =>
-  Effect.gen(function* () {
-    const changes = yield* Queue.sliding<void>(1)
-    yield* Effect.acquireRelease(
-      Effect.sync(() => configuration.listen(() => Queue.offerUnsafe(changes, undefined))),
-      (stop) => Effect.sync(stop)
-    )
-    let running = configuration.known()
-    const ownedIn = (known: FleetConfiguration): FleetConfiguration => ({
-      ...withoutMembers(known),
-      members: known.members.filter(({ name }) => terms.has(name))
-    })
-    const step = Effect.suspend(() => {
-      const [before, after] = [ownedIn(running), ownedIn(configuration.known())]
-      running = configuration.known()
-      Queue.offerUnsafe(news, undefined)
-      return changeFleet(fleet, before, after)
-    })
-    yield* Effect.forkScoped(
-      Effect.forever(
-        Effect.andThen(Queue.take(changes), untilDone(step, "clusters could not be brought to their configuration"))
-      )
-    )
+const followConfiguration = Effect.fnUntraced(function* ({ fleet, options: { configuration, news }, terms }: Shard) {
+  const changes = yield* Queue.sliding<void>(1)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => configuration.listen(() => Queue.offerUnsafe(changes, undefined))),
+    (stop) => Effect.sync(stop)
+  )
+  let running = configuration.known()
+  const ownedIn = (known: FleetConfiguration): FleetConfiguration => ({
+    ...withoutMembers(known),
+    members: known.members.filter(({ name }) => terms.has(name))
   })
+  const step = Effect.suspend(() => {
+    const [before, after] = [ownedIn(running), ownedIn(configuration.known())]
+    running = configuration.known()
+    Queue.offerUnsafe(news, undefined)
+    return changeFleet(fleet, before, after)
+  })
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(Queue.take(changes), untilDone(step, "clusters could not be brought to their configuration"))
+    )
+  )
+})
 
 /** Owns this replica's share of the clusters. Never ends. */
-export const runShard = (options: ShardOptions): Effect.Effect<never, never, ClusterConnector | Scope.Scope> =>
-  Effect.gen(function* () {
-    const connector = yield* ClusterConnector
-    const { configuration, namespace, news, seen } = options
-    const terms: Shard["terms"] = new Map()
-    const reports: Shard["reports"] = new Map()
-    const changed = (cluster: ClusterName): void => {
-      const inbox = reports.get(cluster)
-      if (inbox !== undefined) Queue.offerUnsafe(inbox, undefined)
+export const runShard = Effect.fnUntraced(function* (
+  options: ShardOptions
+): Effect.fn.Return<never, never, ClusterConnector | Scope.Scope> {
+  const connector = yield* ClusterConnector
+  const { configuration, namespace, news, seen } = options
+  const terms: Shard["terms"] = new Map()
+  const reports: Shard["reports"] = new Map()
+  const changed = (cluster: ClusterName): void => {
+    const inbox = reports.get(cluster)
+    if (inbox !== undefined) Queue.offerUnsafe(inbox, undefined)
+  }
+  const fleet = yield* makeFleet({
+    configuration: withoutMembers(configuration.known()),
+    namespace,
+    sha256Hex,
+    ownHealth: { _tag: "Connected", operatorVersion: "", fingerprint: undefined, parametersInHeader: true },
+    events: fleetEvents(yield* makeEventRecorder(connector.own.api), changed),
+    kubeconfig: configuration.provided?.kubeconfig,
+    connectorFor: (cluster) => {
+      const term = terms.get(cluster)
+      return term === undefined ? connector : connectorWhileLeading(term, connector)
     }
-    const fleet = yield* makeFleet({
-      configuration: withoutMembers(configuration.known()),
-      namespace,
-      sha256Hex,
-      ownHealth: { _tag: "Connected", operatorVersion: "", fingerprint: undefined, parametersInHeader: true },
-      events: fleetEvents(yield* makeEventRecorder(connector.own.api), changed),
-      kubeconfig: configuration.provided?.kubeconfig,
-      connectorFor: (cluster) => {
-        const term = terms.get(cluster)
-        return term === undefined ? connector : connectorWhileLeading(term, connector)
-      }
-    })
-    const tasks = yield* FiberMap.make<ClusterName>()
-    const held: Shard["held"] = new Set()
-    const shard: Shard = { options, connector, fleet, tasks, held, terms, reports, presentSince: undefined }
-    yield* countHolding("clusters owned", () => terms.size)
-    yield* followConfiguration(shard)
-    yield* Effect.forkScoped(bePresent(shard))
-    yield* seen.awaitSynced
-    return yield* Effect.forever(
-      Effect.andThen(untilDone(turn(shard), "clusters could not be shared out"), () =>
-        Effect.timeoutOption(Queue.take(news), lookEvery)
-      )
-    )
   })
+  const tasks = yield* FiberMap.make<ClusterName>()
+  const held: Shard["held"] = new Set()
+  const shard: Shard = { options, connector, fleet, tasks, held, terms, reports, presentSince: undefined }
+  yield* countHolding("clusters owned", () => terms.size)
+  yield* followConfiguration(shard)
+  yield* Effect.forkScoped(bePresent(shard))
+  yield* seen.awaitSynced
+  return yield* Effect.forever(
+    Effect.andThen(untilDone(turn(shard), "clusters could not be shared out"), () =>
+      Effect.timeoutOption(Queue.take(news), lookEvery)
+    )
+  )
+})
