@@ -126,7 +126,7 @@ const installPackages = async () => {
  */
 
 const goFlags = ["-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags", "-s -w"]
-const goEnv = { CGO_ENABLED: "0", GOFLAGS: "" }
+const goEnv = { CGO_ENABLED: "0", GOFLAGS: "", GOGC: process.env["GOGC"] ?? "400" }
 
 /**
  * The stand-in needs two changes. MongoDB asks for no login until its server is told to, and a branch's user has a

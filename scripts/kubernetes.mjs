@@ -5,17 +5,14 @@
  */
 
 import { spawn, spawnSync } from "node:child_process"
-import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { cacheFolder, defaultVersion, installedPrograms, isProgram } from "../lab/playground/kubernetes/programs.ts"
 
 const modules = fileURLToPath(new URL("../test/kubernetes/modules", import.meta.url))
-const helmModule = "helm"
-const versions = readdirSync(modules)
-  .filter((name) => name !== helmModule)
-  .sort()
+const versions = readdirSync(modules).sort()
 
 const help = `npm run kubernetes [-- --version V]
 
@@ -52,7 +49,7 @@ const programsOf = (version) => [
     ask: ["--version"]
   },
   { name: "kubectl", package: "k8s.io/kubernetes/cmd/kubectl", module: version, ask: ["version", "--client"] },
-  { name: "helm", package: "helm.sh/helm/v3/cmd/helm", module: helmModule, ask: undefined }
+  { name: "helm", package: "helm.sh/helm/v3/cmd/helm", module: defaultVersion, ask: undefined }
 ]
 
 /** @param {string} message @returns {never} */
@@ -94,26 +91,40 @@ const makeProgress = (what, total) => {
   }
 }
 
-/** @param {Program} program @param {string} version @param {string} target @returns {Promise<void>} */
-const build = (program, version, target) => {
-  const cwd = join(modules, program.module)
-  const env = { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=readonly -buildvcs=false" }
-  const listed = spawnSync("go", ["list", "-deps", program.package], {
+const goEnv = {
+  CGO_ENABLED: "0",
+  GOFLAGS: "-mod=readonly -buildvcs=false",
+  // A tenth of a compiler's time collects garbage, for memory that the servers' tests need anyway.
+  GOGC: process.env["GOGC"] ?? "400"
+}
+
+/**
+ * Builds programs of one module in one run of Go, which compiles for one program while it links another.
+ *
+ * @param {ReadonlyArray<Program>} programs @param {string} version @param {string} folder
+ * @returns {Promise<void>}
+ */
+const build = (programs, version, folder) => {
+  const cwd = join(modules, programs[0]?.module ?? version)
+  const env = { ...process.env, ...goEnv }
+  const packages = programs.map((program) => program.package)
+  const what = programs.map(({ name }) => name).join(", ")
+  const listed = spawnSync("go", ["list", "-deps", ...packages], {
     cwd,
     env,
     encoding: "utf8",
     maxBuffer: 1 << 26,
     stdio: ["ignore", "pipe", "inherit"]
   })
-  if (listed.status !== 0) fail(`the packages of ${program.name} cannot be read; what Go says about it stands above`)
-  const progress = makeProgress(program.name, listed.stdout.trim().split("\n").length)
+  if (listed.status !== 0) fail(`the packages of ${what} cannot be read; what Go says about it stands above`)
+  const progress = makeProgress(what, listed.stdout.trim().split("\n").length)
   // Without this flag the server calls itself v0.0.0, which clients dislike.
   const ldflags = `-s -w -X k8s.io/component-base/version.gitVersion=v${version}`
-  const temporary = `${target}.${process.pid}`
+  const temporary = mkdtempSync(join(folder, "build-"))
   // Nobody debugs these programs, and a tenth of the time of a build is for debuggers.
   const flags = ["-v", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", ldflags]
   return new Promise((resolve) => {
-    const go = spawn("go", ["build", ...flags, "-o", temporary, program.package], {
+    const go = spawn("go", ["build", ...flags, "-o", `${temporary}/`, ...packages], {
       cwd,
       env,
       stdio: ["ignore", "inherit", "pipe"]
@@ -131,16 +142,23 @@ const build = (program, version, target) => {
     })
     go.on("error", (error) => fail(`go cannot be started: ${error.message}`))
     go.on("close", (code) => {
-      if (code !== 0) {
-        rmSync(temporary, { force: true })
-        fail(`${program.name} cannot be built:\n${[...said, rest].join("\n")}`)
+      if (code === 0) {
+        for (const { name, package: from } of programs) renameSync(join(temporary, builtName(from)), join(folder, name))
       }
-      renameSync(temporary, target)
+      rmSync(temporary, { recursive: true, force: true })
+      if (code !== 0) fail(`${what} cannot be built:\n${[...said, rest].join("\n")}`)
       progress.end()
       resolve()
     })
   })
 }
+
+/**
+ * The file name that Go gives a package's program: its last part that is no major version.
+ *
+ * @param {string} from
+ */
+const builtName = (from) => from.split("/").findLast((part) => !/^v\d+$/u.test(part)) ?? from
 
 const readArguments = () => {
   try {
@@ -158,25 +176,27 @@ const main = async () => {
   if (!versions.includes(version)) fail(`--version ${version} is not one that tests know: ${versions.join(", ")}`)
   const folder = cacheFolder(version, process.env)
   mkdirSync(folder, { recursive: true })
+  /** @type {Program[]} */
+  const missing = []
   for (const program of programsOf(version)) {
     const target = join(folder, program.name)
     if (isProgram(target)) continue
     // There may be a link whose target is gone.
     rmSync(target, { force: true })
     const installed = findInstalled(program, version)
-    if (installed !== undefined && installed !== target) {
+    if (installed === undefined || installed === target) missing.push(program)
+    else {
       symlinkSync(installed, target)
       console.error(`${program.name}: ${installed}`)
-      continue
     }
-    if (spawnSync("go", ["version"]).status !== 0) {
-      fail(
-        `${program.name} for Kubernetes ${version} is neither in KUBEBUILDER_ASSETS nor in PATH, and Go, which ` +
-          "builds it, is missing: install Go 1.26 or newer (https://go.dev/dl)"
-      )
-    }
-    await build(program, version, target)
   }
+  if (missing.length > 0 && spawnSync("go", ["version"]).status !== 0) {
+    fail(
+      `neither KUBEBUILDER_ASSETS nor PATH has ${missing.map(({ name }) => name).join(", ")} for Kubernetes ${version}, ` +
+        "and Go, which builds them, is missing: install Go 1.26 or newer (https://go.dev/dl)"
+    )
+  }
+  for (const programs of Map.groupBy(missing, ({ module }) => module).values()) await build(programs, version, folder)
   console.log(folder)
 }
 

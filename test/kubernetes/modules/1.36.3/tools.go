@@ -1,10 +1,12 @@
 //go:build tools
 
-// Package controlplane names the programs of the control plane that tests run against, so that go.mod keeps what they need.
+// Package controlplane names the programs that tests run as a control plane, and helm, so that go.mod keeps what they
+// need. In one module they share nearly all of what is compiled.
 package controlplane
 
 import (
 	_ "go.etcd.io/etcd/server/v3/etcdmain"
+	_ "helm.sh/helm/v3/cmd/helm"
 	_ "k8s.io/kubernetes/cmd/kube-apiserver"
 	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
 	_ "k8s.io/kubernetes/cmd/kubectl"
