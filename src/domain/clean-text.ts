@@ -18,7 +18,7 @@ export const textLimits = {
   targetName: 512,
   /** Bytes of UTF-8 of a connect parameter that is a plain text. */
   parameter: 4_096,
-  /** The words of somebody else inside one of our sentences. */
+  /** Words of another system inside one of our sentences. */
   quotation: 500,
   /** A sentence in a status, in a warning or in an error of an API server. */
   message: 1_024
@@ -71,5 +71,5 @@ export const withoutEnd = (text: string, characters: string): string => {
 /** A sentence for a status, with one full stop. */
 export const sentence = (text: string): string => `${withoutEnd(cleanText(text, textLimits.message - 1), ".")}.`
 
-/** The words of somebody else as a part of one of our sentences: clean, short, and without a full stop at the end. */
+/** Words of another system as a part of one of our sentences: clean, short, and without a full stop at the end. */
 export const quotation = (text: string): string => withoutEnd(cleanText(text, textLimits.quotation), ". ")

@@ -1,6 +1,6 @@
 /**
- * Why a pod of ours does not start or has ended, as its kubelet and its scheduler tell it: one place for agents, copies
- * and branches of databases.
+ * Why a pod of ours does not start or has ended, as its kubelet and its scheduler report it: one place for agents,
+ * copies and branches of databases.
  *
  * Not here: why there is no pod at all (agent/job-trouble.ts), and what follows.
  */
@@ -18,8 +18,8 @@ export interface PodProblem {
   readonly isOurs: boolean
   /**
    * `Pull`: an image that the node tries to pull again. `Crash`: a container that runs and ends again and again.
-   * `Start`: one that never runs unless somebody changes the cluster. `End`: it has ended; `Refused`: the node ended
-   * the pod, or never ran it.
+   * `Start`: one that never runs unless the cluster changes. `End`: it has ended; `Refused`: the node ended the pod, or
+   * never ran it.
    */
   readonly kind: "Pull" | "Crash" | "Start" | "End" | "Refused"
   /** The reason for which the container waits, if it does. */
@@ -114,7 +114,7 @@ export const podProblems = (pod: unknown, ours: ReadonlyArray<string>): Readonly
   const of = (field: string, isInit: boolean): ReadonlyArray<PodProblem> =>
     asObjects(at(pod, "status", field)).flatMap((status) => {
       const isOurs = ours.includes(nameOf(status))
-      // A container of somebody else may end as it likes, unless the pod ends with it.
+      // Another container may end as it likes, unless the pod ends with it.
       const end = isInit || isOurs || isOver ? endOf(status, isOurs, isOurs && !isInit) : undefined
       return end ?? waitOf(status, isOurs) ?? []
     })

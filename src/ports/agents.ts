@@ -20,7 +20,7 @@ export interface AgentHandle {
   readonly port: number
   /** The certificate by which the agent knows the operator, PEM; undefined: it speaks clear text. No secret. */
   readonly certificatePem?: string | undefined
-  /** Whether the agent answers its own variables beside the target's, which are nobody's business. */
+  /** Whether the agent answers its own variables beside the target's; users must not see them. */
   readonly tellsOwnVariables?: true
 }
 
@@ -55,10 +55,10 @@ export class Agents extends Context.Service<
   Agents,
   {
     /**
-     * Makes sure that an agent runs next to the container, with `owner` among its owners; it goes when its last owner
-     * is gone. Without a placement a targetless session gets an agent of its own. Completes when the agent can be
+     * Makes sure that an agent runs next to the container, with `owner` among its owners; it is deleted with its last
+     * owner. Without a placement a targetless session gets an agent of its own. Completes when the agent can be
      * dialled. `tls`: the ports of the target that serve TLS. They are fixed for the agent's life, so an agent with
-     * others is replaced if it is nobody else's; it fails if other sessions use it.
+     * others is replaced; it fails if other sessions use that agent.
      */
     readonly ensure: (
       placement: AgentPlacement | undefined,

@@ -22,8 +22,8 @@ export interface FrameChannel {
   readonly pause: () => void
   readonly resume: () => void
   /**
-   * Whether the channel does not read now although nobody has paused it, because the message that comes needs memory
-   * that others have. The silence of the other side means nothing then. The channel ends if that lasts too long.
+   * Whether the channel, though not paused, does not read now because the next message needs memory that others have.
+   * The silence of the other side means nothing then. The channel ends if that lasts too long.
    */
   readonly waitsForRoom?: () => boolean
   /**
@@ -46,7 +46,7 @@ export interface Passage {
   /** Where the message's connection id stands, in bytes from its beginning, and how many bytes it has. */
   readonly idAt: number
   readonly idLength: number
-  /** The id to write in its place, as it stands on the wire; `undefined`: the message goes as it came. */
+  /** The id to write in its place, as it stands on the wire; `undefined` if the message passes unchanged. */
   readonly id: Uint8Array | undefined
 }
 
@@ -68,12 +68,12 @@ export interface FrameHandlers {
   readonly ignored: (what: string) => void
   /**
    * Judges a whole message of `length` bytes by its head, the first `headLength` bytes (domain/protocol/bulk.ts). The
-   * reader of the message carries a passage out, in the order of all messages. `undefined`: the message is for
+   * reader of the message carries a passage out, in the order of all messages. `undefined` if the message is for
    * {@link message}. Both are called in the order in which messages come. A passage may also be used for the messages
    * behind, until the end of the read, as long as each is as long and has the same bytes in front of its payload.
    */
   readonly judge?: (head: Uint8Array, length: number) => Passage | undefined
-  /** The messages that pass, and so are delivered to nobody, are added to it. */
+  /** The messages that pass, and so are not delivered, are added to it. */
   readonly tally?: Tally
   /**
    * Asked before each read whether it is timed. The answer for one that is timed is called when the network has taken

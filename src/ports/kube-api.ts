@@ -20,7 +20,7 @@ export interface ResourceRef {
 /**
  * An object as the API server sent it. Only the presence of its metadata is checked. Lists and watches give the part
  * that its kind {@link ResourceRef.keeps}, and never the content of `metadata.managedFields`. Equal parts of several
- * objects may be one value, so nobody may change any part.
+ * objects may be one value, so callers must not change any part.
  */
 export type KubeObject = StoredObject
 
@@ -109,7 +109,7 @@ export interface DeleteOptions {
   readonly namespace?: string
   /** Another object of this name is a `Conflict`. */
   readonly uid?: string
-  /** Together with `uid`. Another version of the object is a `Conflict`: somebody has changed it since. */
+  /** Together with `uid`. A `Conflict` if the object has changed since. */
   readonly resourceVersion?: string
   /** How long a pod's programs get to end, instead of the pod's own setting; 0 when they have ended. */
   readonly gracePeriodSeconds?: number
@@ -162,8 +162,8 @@ export interface KubeApi {
     options?: PatchOptions
   ) => Effect.Effect<KubeObject, KubeError>
   /**
-   * Replaces a subresource by that of the object, which is whole and was read before. A `Conflict` if somebody has
-   * written the object since: the object says its `metadata.resourceVersion`.
+   * Replaces a subresource by that of the object, which is whole and was read before. A `Conflict` if the object has
+   * changed since its `metadata.resourceVersion`.
    */
   readonly update: (
     ref: ResourceRef,

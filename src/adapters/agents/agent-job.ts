@@ -66,7 +66,7 @@ export const agentEnvironment = (
     ...settings.extraEnv,
     // After the cluster's own settings: this is the target's.
     ...(tlsConfig === undefined ? {} : { [tlsVariable]: tlsConfig }),
-    // Last: nobody else may say whom an agent takes for its operator.
+    // Last, so that no other setting replaces the certificate by which the agent knows its operator.
     ...(certificatePem === undefined ? {} : { [certificateVariable]: certificatePem })
   }).map(([name, value]) => ({ name, value }))
 }

@@ -1,5 +1,5 @@
 /**
- * The state of an agent as the pod of its Job tells it: whether it can be dialled, never will be, or is still starting.
+ * The state of an agent as the pod of its Job shows it: whether it can be dialled, never will be, or is still starting.
  *
  * Not here: which pod belongs to the Job, and how long to wait for it (pod-agents.ts); why there is no pod
  * (domain/agents/job-trouble.ts).

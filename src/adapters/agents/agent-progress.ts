@@ -33,7 +33,10 @@ const eventsAbout = ({ api, settings }: AgentStarter, { metadata }: KubeObject) 
     )
   )
 
-/** Why a Job has no pod. A quota may be free in a moment, and a webhook back: what is told twice does not pass soon. */
+/**
+ * Why a Job has no pod. A quota may be free in a moment, and a webhook back, so only a reason that is found twice
+ * counts.
+ */
 const withoutPod = Effect.fnUntraced(function* (
   starter: AgentStarter,
   job: KubeObject,

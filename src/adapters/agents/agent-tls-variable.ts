@@ -23,7 +23,7 @@ export const tlsValue = (
   extraEnv: Readonly<Record<string, string>>
 ): string | undefined => (ports.length === 0 ? extraEnv[tlsVariable] : encoded(ports))
 
-/** Why no agent can be told these ports, a clause, if so. */
+/** Why these ports cannot be passed to an agent, a clause; `undefined` if they can. */
 export const tlsProblem = (
   ports: ReadonlyArray<PortTls>,
   extraEnv: Readonly<Record<string, string>>

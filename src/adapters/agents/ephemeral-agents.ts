@@ -43,7 +43,7 @@ const portsTried = 20
 const quickLooks = 10
 /** Pause between two looks afterwards, or while an earlier agent has to end, which takes a minute. */
 const lookEvery = "2 seconds"
-/** How often a container is added again after somebody else has written the pod. */
+/** Max retries to add a container after another writer changed the pod. */
 const conflictsBorne = 5
 
 interface EphemeralRequest extends AgentRequest {
@@ -99,7 +99,7 @@ const portFor = (
     (candidates) => ephemeralPort(candidates, declaredPorts(pod), agents)
   )
 
-/** Adds an agent to the pod that was read; a Conflict if somebody has written the pod since. */
+/** Adds an agent to the pod that was read; fails with a Conflict if the pod has changed since. */
 const addTo = Effect.fnUntraced(function* (
   starter: AgentStarter,
   request: EphemeralRequest,

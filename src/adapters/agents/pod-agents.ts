@@ -84,7 +84,7 @@ const createJob = Effect.fnUntraced(function* (
   return yield* Effect.tap(api.create(jobs, job, settings.namespace), () => Effect.sync(() => givenUp.delete(name)))
 })
 
-/** Adds an owner to the Job that was read; a Conflict if somebody has written the Job since. */
+/** Adds an owner to the Job that was read; fails with a Conflict if the Job has changed since. */
 const addOwner = (
   { api, settings }: AgentStarter,
   { metadata }: KubeObject,

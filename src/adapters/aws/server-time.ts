@@ -33,8 +33,8 @@ const askTime = ({ certificateAuthority, server }: Server): Effect.Effect<number
   })
 
 /**
- * The header `Date` of an answer, whatever the answer is, epoch ms; undefined without one. Node throws if the address
- * or the CA cannot be used, of which the requests to the cluster tell.
+ * The header `Date` of an answer, whatever the answer is, epoch ms; `undefined` without one. Node throws if the address
+ * or the CA cannot be used; the requests to the cluster report that.
  */
 export const serverTime = (server: Server): Effect.Effect<number | undefined> =>
   Effect.catchDefect(askTime(server), () => Effect.succeed(undefined))

@@ -19,7 +19,7 @@ export interface EntraOptions extends Pick<AksIdentity, "authorityHost" | "clien
 
 export interface EntraToken {
   readonly token: string
-  /** Epoch ms by this machine's clock: Entra says for how long, not until when. */
+  /** Epoch ms by this machine's clock: Entra gives a duration, no moment. */
   readonly until: number
 }
 
@@ -29,7 +29,7 @@ export const entraToken = async (
   abortSignal: AbortSignal
 ): Promise<EntraToken> => {
   let unreachable: unknown
-  // The SDK does not pass on why there was no answer, nor that nobody waits for one any more.
+  // The SDK passes on neither the reason for a missing answer nor the caller's interruption.
   const passOn: AdditionalPolicyConfig = {
     position: "perRetry",
     policy: {
@@ -46,7 +46,7 @@ export const entraToken = async (
     authorityHost,
     // Otherwise the public cloud is asked whether a sovereign cloud's authority is one.
     disableInstanceDiscovery: true,
-    // The caller tries again. The SDK would do so after whatever time an answer names, and tell nobody of that answer.
+    // The caller tries again. The SDK would wait for whatever time an answer names, and hide that answer.
     retryOptions: { maxRetries: 0 },
     additionalPolicies: [passOn],
     ...(certificateAuthority === undefined ? {} : { tlsOptions: { ca: certificateAuthority } })

@@ -17,7 +17,7 @@ const pollInterval: Duration.Input = "5 seconds"
 export const documentOf = (text: string): ConfigurationDocument => {
   if (text.trim() === "") return { _tag: "Absent" }
   const lineCounter = new LineCounter()
-  // A pretty error quotes the text, and the reason is told to all who may read the operator's object.
+  // A pretty error quotes the text, and all who may read the operator's object see the reason.
   const document = parseDocument(text, { lineCounter, prettyErrors: false })
   const [error] = document.errors
   if (error !== undefined) {

@@ -1,5 +1,5 @@
 /**
- * Reads the body of an answer up to a bound. The API server of a member may be anybody's, and this process serves all
+ * Reads the body of an answer up to a bound. The API server of a member is not trusted, and this process serves all
  * clusters. Watches are cut into lines in whole-lines.ts.
  */
 

@@ -190,7 +190,7 @@ const sendProbe = async (
   return resultOf(response)
 }
 
-/** The reason why the credentials cannot be had, as a sentence. */
+/** Why the credentials cannot be used, a sentence; `undefined` if they can. */
 const credentialsProblem = ({ config, url }: ProbeState): Effect.Effect<string | undefined> =>
   Effect.tryPromise(async () => {
     // Over plain HTTP client-node refuses to send any credentials.

@@ -54,14 +54,17 @@ export class InterningJsonParser {
   #json: Buffer = empty
   #at = 0
 
-  /** Parses one value, which nobody may change. Throws a SyntaxError, which quotes nothing, if the text is not JSON. */
+  /**
+   * Parses one value, which callers must not change. Throws a SyntaxError, which quotes nothing, if the text is not
+   * JSON.
+   */
   parse(json: Buffer, holds: keyof typeof paths): unknown {
     const values: Array<unknown> = []
     this.parseEach(json, holds, (value) => values.push(value))
     return values.length === 1 ? values[0] : this.#fail()
   }
 
-  /** Parses values that follow one another. If the text breaks off, the values before are still told. */
+  /** Parses values that follow one another. If the text breaks off, the values before are still passed on. */
   parseEach(json: Buffer, holds: keyof typeof paths, tell: (value: unknown) => void): void {
     this.#json = json
     this.#at = 0

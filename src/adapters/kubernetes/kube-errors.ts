@@ -87,7 +87,7 @@ export const unreachable = (operation: Operation, cause: unknown): KubeError => 
   return failure(operation, "Unreachable", { detail })
 }
 
-/** The text of a refusal; empty if it is too long to be a `Status`. The code tells enough then. */
+/** The text of a refusal; empty if it is too long to be a `Status`: the code says enough then. */
 const refusalOf = async (body: Readable): Promise<string> => {
   try {
     return (await readBody(body, maxRefusal)).toString("utf8")

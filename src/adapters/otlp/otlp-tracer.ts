@@ -21,9 +21,9 @@ export interface OtlpSettings {
 
 export interface OtlpTracerOptions {
   readonly settings: OtlpSettings
-  /** Told of spans that nobody gets, with a reason that holds no secret. */
+  /** Reports dropped spans, with a reason that holds no secret. */
   readonly dropped: (count: number, why: string) => Effect.Effect<void>
-  /** Told that the collector took spans. */
+  /** Runs when the collector has taken spans. */
   readonly taken: Effect.Effect<void>
   /** Time between two exports, ms; 5,000 unless given. */
   readonly exportEvery?: number
@@ -43,7 +43,7 @@ const furtherTries = 2
 /** Spans on their way, counted from their end until the collector has answered. */
 interface OnTheirWay {
   waiting: number
-  /** Spans that found no room, told with the next export. */
+  /** Spans that found no room, reported with the next export. */
   withoutRoom: number
   /** The number of spans in a request's body. */
   readonly spansIn: WeakMap<HttpBody.HttpBody, number>
@@ -62,7 +62,7 @@ const counted = (
   }
 })
 
-/** The answer of a collector that took a request, as its exporter is told in any case: it has no bound of its own. */
+/** The answer of a collector that took a request, which the exporter gets in any case: it has no bound of its own. */
 const settled = (request: HttpClientRequest.HttpClientRequest): HttpClientResponse.HttpClientResponse =>
   HttpClientResponse.fromWeb(request, new Response(null, { status: 200 }))
 

@@ -54,7 +54,7 @@ export class Passing {
     this.#outletOf = outletOf
   }
 
-  /** Sets who judges and gets the messages; `undefined`: nothing is judged or delivered any more. */
+  /** Sets the handlers that judge and get the messages; with `undefined` none is judged or delivered any more. */
   handle(handlers: FrameHandlers | undefined): void {
     this.#handlers = handlers
     this.#tally = handlers?.tally
@@ -214,7 +214,7 @@ export class Passing {
     passage.to.send(withPassageId(this.#own(), passage))
   }
 
-  /** The message's bytes, unmasked, as somebody's own. */
+  /** The message's bytes, unmasked, in a buffer that the receiver may keep. */
   #own(): Uint8Array {
     const { at, bytes, isAlone, key, length, pieces, until } = this.message
     if (isAlone && length >= aloneFrom) {

@@ -15,7 +15,7 @@ const noPieces: ReadonlyArray<Uint8Array> = []
 export class Kept {
   /** The first part, or the buffer. */
   #bytes: Uint8Array = nothing
-  /** Parts behind the first; `undefined`: there is a buffer. */
+  /** Parts behind the first; `undefined` if there is a buffer. */
   #pieces: Array<Uint8Array> | undefined
   #length = 0
   #total = 0

@@ -19,7 +19,7 @@ export class MessageInPlace {
   length = 0
   /** Its mask, the first byte lowest; 0: it is not masked. */
   key = 0
-  /** Whether the bytes are a buffer for this message alone, which nobody else keeps. */
+  /** Whether the bytes are a buffer for this message alone, to which there is no other reference. */
   isAlone = false
 
   /** The bytes that were read. Their reader owns them and may change them. */
@@ -42,7 +42,7 @@ export class MessageInPlace {
     return this.pieces.length === 0 ? this.at + this.length : this.bytes.length
   }
 
-  /** The id to write in place of the message's own, of another length; `undefined`: nothing changes. */
+  /** The id to write in place of the message's own, of another length; `undefined` if the id stays. */
   id: Uint8Array | undefined
   idAt = 0
   idLength = 0

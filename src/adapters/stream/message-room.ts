@@ -7,7 +7,7 @@
 
 import { mayGrow } from "../../domain/protocol/message-room.ts"
 
-/** Part of the room that one connection's unfinished message has. */
+/** Part of the room that a connection's unfinished message has. */
 export interface Share {
   /** Bytes that the message holds, or may hold after the next read. */
   held: number

@@ -249,7 +249,7 @@ export class OutBuffer {
     if (isTaken && this.#timed.length > 0) this.#endTimes()
     if (slab !== undefined) {
       slab.writes--
-      // After a failed write somebody may still read the slab: it is left to the garbage collector.
+      // After a failed write the socket may still read the slab, so it is left to the garbage collector.
       if (isTaken) this.#reuse(slab)
     }
     if (this.#isOver) return

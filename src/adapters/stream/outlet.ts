@@ -40,7 +40,7 @@ export class Outlet {
     return this.#out.queued
   }
 
-  /** Sends a whole message. Nobody may write to it afterwards, and nobody does here. */
+  /** Sends a whole message. Its bytes must not change afterwards, and are not changed here. */
   send(bytes: Uint8Array): void {
     if (!this.#isOpen) return
     if (bytes.length <= maxFrame || this.format === "raw") return this.#frame(wholeBinary, bytes)

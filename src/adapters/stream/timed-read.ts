@@ -20,7 +20,7 @@ export const timeRead = (from: Duplex, taken: () => void, handle: () => void): v
   }
 }
 
-/** Hands the end of the time over to a socket that is given bytes; nothing for most. */
+/** Hands the end of the time over to a socket that is given bytes; `undefined` for most. */
 export const takeTimedRead = (to: Duplex): (() => void) | undefined => {
   if (current === undefined || current.from === to) return undefined
   const { taken } = current

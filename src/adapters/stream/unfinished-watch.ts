@@ -15,7 +15,7 @@ export interface Unfinished {
   readonly isUnfinished: boolean
   /** Counts the finished messages. */
   readonly finished: number
-  /** Whether the time does not count: the reader was told not to read. */
+  /** Whether the time does not count, because the reader is paused. */
   readonly isExcused: boolean
 }
 

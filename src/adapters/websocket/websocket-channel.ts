@@ -35,8 +35,8 @@ export interface WebSocketOptions {
   /** Whether this process is the WebSocket's server: then the peer masks, and this side does not. */
   readonly isServer: boolean
   /**
-   * Silence after which the other side counts as gone, in ms. It does nothing while the other side has sent no
-   * WebSocket ping. Undefined: silence means nothing.
+   * Silence after which the other side counts as gone, in ms. It does not count while the other side has sent no
+   * WebSocket ping. `undefined` if silence has no limit.
    */
   readonly pingsWithin?: number | undefined
   /** The most bytes of a message; {@link maxMessage} by default. */
@@ -94,7 +94,7 @@ export class WebSocketChannel extends SocketChannel {
     return this.#reader.finished
   }
 
-  /** Tells of pings, pongs, anything that came (`message`), and of the socket's end. */
+  /** Reports pings, pongs, anything that came (`message`), and the socket's end. */
   readonly on = (event: "ping" | "pong" | "message" | "close", listener: () => void): void => {
     this.#signals.on(event, listener)
   }

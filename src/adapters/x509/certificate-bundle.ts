@@ -1,5 +1,5 @@
 /**
- * Reads a bundle of certificate authorities, and tells whether a certificate leads to one of them.
+ * Reads a bundle of certificate authorities, and checks whether a certificate leads to one of them.
  *
  * Not here: dates, names and purposes of a certificate, which the TLS handshake judges.
  */

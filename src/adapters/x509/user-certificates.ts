@@ -223,7 +223,7 @@ export const issueUserCertificate = (
   }
 }
 
-/** The reason why a certificate of this authority is nobody's user certificate, if there is one. */
+/** Why a certificate of this authority is no user's certificate; `undefined` if it is one. */
 const notAUsers = ({ extensions, subjectPublicKeyInfo }: TBSCertificate): string | undefined => {
   if (extensions?.some(({ extnID }) => extnID === basicConstraints))
     return "it is the certificate of an authority, such as the operator's own"

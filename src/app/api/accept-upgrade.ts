@@ -67,7 +67,7 @@ const clientGone = (pending: PendingUpgrade): Effect.Effect<never, ApiError> =>
     return Effect.sync(() => void socket.off("data", keep).off("close", left).off("end", left).pause())
   })
 
-/** Takes the headers out of a request, which somebody may hold as long as the connection lives: they may have 1 MB. */
+/** Takes the headers out of a request, which may be held until its connection ends: they may have 1 MB. */
 const forgetHeaders = (request: IncomingMessage): void => {
   request.rawHeaders = []
   request.headers = {}

@@ -10,7 +10,7 @@ import { apiVersionOf, readResource } from "../../domain/resources/resource-desc
 import type { KubeApi } from "../../ports/kube-api.ts"
 import { type ApiError, internalError } from "./status.ts"
 
-/** An act that somebody wants to do, as the API server's authorizers see it. */
+/** An act that a user asks for, as the API server's authorizers see it. */
 export interface Deed {
   readonly group: string
   readonly resource: string

@@ -105,7 +105,8 @@ const makeServer = (options: ApiServerOptions, { connections }: RequestBounds): 
   })
   // Bounded in bytes alone: a user of thousands of groups has as many headers.
   server.maxHeadersCount = 0
-  // Far beyond what callers may hold, who are told so; connections over this bound are closed without a word.
+  // Far beyond the callers' own bound, whose refusal gives a reason; connections over this bound are closed without
+  // one.
   server.maxConnections = connections + maxPlainConnections + maxStrangers
   return server
 }

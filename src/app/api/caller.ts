@@ -62,8 +62,8 @@ export const isFrontProxy = (socket: Socket, proxy: KnownFrontProxy | undefined)
 
 /**
  * Reads the identity that the API server vouches for. The front proxy's headers count only on a connection whose client
- * certificate leads to its CA and has one of its names; any other client of this port is nobody. `verify` is false only
- * if the installation sets `requireFrontProxyClientCert: false`.
+ * certificate leads to its CA and has one of its names; any other client of this port has no identity. `verify` is
+ * false only if the installation sets `requireFrontProxyClientCert: false`.
  */
 export const callerOf = (
   request: IncomingMessage,

@@ -27,7 +27,7 @@ export interface CopyTargetRequest extends Asker {
   readonly body: unknown
 }
 
-/** A request that brings values for a database branch. `body`: as it was sent, not yet checked, and never told. */
+/** A request that brings values for a database branch. `body`: as it was sent, not yet checked, and never logged. */
 export type CredentialsRequest = Pick<CopyTargetRequest, "caller" | "clientName" | "clientHostname" | "body">
 
 /** Copies of targets that are asked for. */

@@ -18,7 +18,7 @@ export interface RequestBounds {
 /** The bounds unless an installation chooses others. */
 export const defaultRequestBounds: RequestBounds = { requestsPerUser: 200, connections: 2_000 }
 
-/** Header bytes that one request may have; a request with more counts as several. */
+/** Header bytes of one request; a request with more counts as several. */
 const headersOfOne = 64 * 1024
 
 /** How many requests a request counts as. Connect parameters may make up to 17 of it (operator-api.md §2.3). */

@@ -281,7 +281,7 @@ const createBranchCredentials = Effect.gen(function* () {
   return yield* json(taken, 201)
 })
 
-/** A collection that cannot be read keeps no session from being served, so it is told and is no failure. */
+/** A collection that cannot be read keeps no session from being served, so it is reported and is no failure. */
 const ready = Effect.gen(function* () {
   const problems = yield* (yield* OperatorFacade).problems
   const { sentences: unread } = yield* failingLists

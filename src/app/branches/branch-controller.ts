@@ -269,7 +269,7 @@ const patchStatus = (
   })
 }
 
-/** Another process than this, or nobody, may begin to use the branch from now on. */
+/** The conflict of a step whose branch has changed since the step was planned. */
 const endedMeanwhile = ({ api }: BranchesOptions, operation: string, detail: string): KubeError =>
   new KubeError({ cluster: api.cluster, operation, reason: "Conflict", detail })
 
@@ -278,7 +278,7 @@ const performDelete = Effect.fnUntraced(function* (
   { key, known, view }: BranchTurn,
   { precondition, why }: Act<"DeleteBranch">
 ): Effect.fn.Return<void, KubeError> {
-  // The turn may have paused since it was planned. Nobody can use a branch that has failed.
+  // The turn may have paused since it was planned. No session can use a branch that has failed.
   const isAwaited = (awaitedUntil(known) ?? 0) > (yield* Clock.currentTimeMillis)
   if (view.status?.phase !== "Failed" && (isAwaited || Object.keys(known.uses).length > 0)) {
     return yield* endedMeanwhile(state.options, "delete", `a session has begun to use the branch ${key}`)
@@ -332,7 +332,7 @@ const perform = (state: State, turn: BranchTurn, action: Performed): Effect.Effe
   }
 }
 
-/** How long a branch waits for a list that fails until people are told by an Event. */
+/** How long a branch waits for a list that fails before an Event reports it. */
 const tellUnlisted = "10 seconds"
 
 /** Waits until a collection has been read, for as long as that takes. `what`: the subject of a clause. */

@@ -31,7 +31,7 @@ export interface KnownBranch extends KnownUses {
   podless: PodlessJob | undefined
   /** UID of the Job of migrations that was deleted last. */
   endedJob: string | undefined
-  /** Whether people were told that it waits. */
+  /** Whether an Event has reported that it waits. */
   hasToldWaiting: boolean
   /** Whether its deletion has begun, so that no session may begin to use it. */
   isEnding: boolean

@@ -1,6 +1,6 @@
 /**
- * Counts branches, and refuses those beyond the bounds: each costs memory, and a pod of somebody's cluster. The objects
- * are counted, so a new leader counts as its predecessor did; a branch that was just let in counts at once.
+ * Counts branches, and refuses those beyond the bounds: each costs memory, and a pod in its cluster. The objects are
+ * counted, so a new leader counts as its predecessor did; a branch that was just let in counts at once.
  *
  * Not here: the rule (domain/branches/branch-bounds.ts).
  */

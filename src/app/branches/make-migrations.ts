@@ -83,7 +83,7 @@ export const makeMigrations = Effect.fnUntraced(function* (
 const unlessGone = (error: KubeError): Effect.Effect<void, KubeError> =>
   error.reason === "NotFound" ? Effect.void : Effect.fail(error)
 
-/** Takes a run away. Its Job goes last: as long as it is there, somebody knows of its files. */
+/** Deletes a run. Its Job is deleted last, because the files are found by it. */
 export const endMigrations = (
   api: KubeApi,
   branch: BranchDatabase,

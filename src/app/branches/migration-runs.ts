@@ -23,7 +23,7 @@ export interface MigrationRuns {
   readonly wrote: (job: KubeObject) => void
 }
 
-/** Anybody may give an object this label, so the rest has to be right too. */
+/** Any user may give an object this label, so its namespace has to fit too. */
 const ofBranch = (cache: Reflector, { namespace, uid = "" }: ObjectMeta): ReadonlyArray<KubeObject> =>
   cache.all().filter(({ metadata }) => metadata.namespace === namespace && metadata.labels?.[migrationsLabel] === uid)
 

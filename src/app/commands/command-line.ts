@@ -1,5 +1,5 @@
 /**
- * How the command line speaks: a mistake is told first and in short, and the help of a command has its own flags alone.
+ * How the command line speaks: a mistake comes first and in short, and the help of a command has its own flags alone.
  *
  * Not here: the commands and their flags (braid.ts).
  */

@@ -24,7 +24,7 @@ const resourceOf = ({ candidacy, fleet, namespace, tracing }: Settings): Readonl
   ...tracing?.otlp.resource
 })
 
-/** The tracing of this process until the scope ends; nothing while traces are off. */
+/** The tracing of this process until the scope ends; `undefined` while traces are off. */
 export const makeOperatorTracing = Effect.fnUntraced(function* (
   settings: Settings
 ): Effect.fn.Return<Tracing | undefined, never, Scope.Scope> {

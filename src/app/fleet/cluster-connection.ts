@@ -58,7 +58,7 @@ export interface ConnectionEvents {
   readonly childChanged: (cluster: ClusterName, child: KubeObject) => void
   /** A cluster was lost, came back or was engaged, or its sessions became readable or unreadable. */
   readonly reachChanged: (cluster: ClusterName) => void
-  /** Something happened to a cluster that its MirrordCluster is to tell. */
+  /** Something happened to a cluster that its MirrordCluster is to report. */
   readonly happened: (cluster: ClusterName, event: SessionEvent) => void
 }
 
@@ -80,7 +80,7 @@ interface Engagement {
   readonly access: ClusterAccess
   readonly children: Children
   readonly scope: Scope.Closeable
-  /** Whether the cluster is the one that its name stands for; nobody uses it before that is known. */
+  /** Whether the cluster is the one that its name stands for; it is not used before that is known. */
   identity: "Unknown" | "Accepted"
 }
 
@@ -115,7 +115,7 @@ export interface ClusterConnection {
   unauthorized: (now: number) => string | undefined
   /** Undefined for the operator's own cluster, and while its credentials have not been looked for. */
   credentials: () => CredentialState | undefined
-  /** Its credentials, if they end and nobody renews them. */
+  /** Its credentials, if they end and are not renewed. */
   ending: EndingCredentials | undefined
   /** Since when the children cannot be read, as of the last check; epoch ms. */
   unreadableSince: number | undefined
@@ -125,7 +125,7 @@ export interface ClusterConnection {
   readonly log: LogOnce
   /** Of rights that are missing there. */
   readonly rightsLog: LogOnce
-  /** Whether the loss of the cluster was told. */
+  /** Whether the loss of the cluster was reported. */
   isToldLost: boolean
 }
 
@@ -228,7 +228,10 @@ export const disengage = (connection: ClusterConnection, why: string): Effect.Ef
     )
   })
 
-/** How long a member keeps its place among those that are connected to, in ms: silent ones delay nobody for longer. */
+/**
+ * How long a member keeps its place among those that are connected to, in ms, so that silent ones delay no other for
+ * longer.
+ */
 const placeFor = 1_000
 
 /** Engages a cluster; the latch opens after its first check. */
@@ -372,7 +375,7 @@ const failedCheck = (
   return { message: checkProblem({ name, auth: member?.auth._tag }, error, why), lacksRight: false }
 }
 
-/** Tells once that this operator lacks a right in the cluster, whose API server else answers. */
+/** Reports once that this operator lacks a right in the cluster, whose API server otherwise answers. */
 const tellOfMissingRight = (connection: ClusterConnection, now: number): Effect.Effect<void> => {
   const { cluster, engagement, events, rightsLog, state, unreadableSince: since } = connection
   const unread = since !== undefined && now >= since + lossGrace ? engagement?.children.problem() : undefined

@@ -1,5 +1,5 @@
 /**
- * Watches the Secrets with members' credentials, and tells each cluster of the changes of its own.
+ * Watches the Secrets with members' credentials, and notifies each cluster of changes to its own.
  *
  * Not here: what the cluster makes of them (follow-credentials.ts).
  */
@@ -72,7 +72,7 @@ export const watchSecrets = (watch: CredentialWatch): Effect.Effect<void> =>
       labelSelector: `${credentialsLabel}=true`
     })
     watch.reflector = reflector
-    // Tells clusters whose Secret is missing from the first list.
+    // Notifies clusters whose Secret is missing from the first list.
     const tellMissing = Effect.sync(() => {
       for (const [name, inbox] of inboxes) {
         if (reflector.get(name, namespace) === undefined) Queue.offerUnsafe(inbox, undefined)

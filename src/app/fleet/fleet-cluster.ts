@@ -36,7 +36,7 @@ export interface FleetCluster {
   /** Since when the cluster is connecting, connected or lost, epoch ms. */
   readonly since: () => number
   readonly credentials: () => CredentialState | undefined
-  /** Its credentials, if they end and nobody renews them. */
+  /** Its credentials, if they end and are not renewed. */
   readonly ending: () => EndingCredentials | undefined
   /** The pod of the replica that watches it; missing unless clusters are shared among replicas. */
   readonly owner?: (() => string | undefined) | undefined

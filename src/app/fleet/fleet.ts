@@ -53,11 +53,11 @@ export interface Fleet {
 export interface ChangingFleet extends Fleet {
   /** Connects to a cluster, in place of the connection to one of the same name. */
   readonly join: (cluster: WorkloadCluster) => Effect.Effect<void>
-  /** Ends the connection; nothing happens for a cluster that is not in the fleet. */
+  /** Ends the connection of a cluster, if it is in the fleet. */
   readonly leave: (cluster: ClusterName) => Effect.Effect<void>
   /** Takes up another way to authenticate at a cluster. Its watches and links go on. */
   readonly reauthenticate: (member: MemberConfiguration) => Effect.Effect<void>
-  /** The knowledge of a member, for other replicas; nothing while there is none. */
+  /** The report on a member for other replicas; `undefined` while nothing is known. */
   readonly reportOf: (cluster: ClusterName) => ClusterReport | undefined
 }
 
@@ -191,7 +191,7 @@ const connect = Effect.fnUntraced(function* (fleet: FleetState, cluster: Workloa
   if (fleet.isAnnounced) {
     // Until its first list is read, its silence proves nothing.
     connection.unreadableSince = yield* Clock.currentTimeMillis
-    // Sessions can go on without the cluster, so nobody waits for its first check.
+    // Sessions can go on without the cluster, so none waits for its first check.
     if (!cluster.isDefault) connection.isKnown.openUnsafe()
     options.events.joined(view)
   }
@@ -208,7 +208,7 @@ const lookAgain = (fleet: FleetState, cluster: WorkloadCluster): Effect.Effect<v
 
 const end = ({ connection, scope }: Joined): Effect.Effect<void> =>
   Effect.suspend(() => {
-    // Opened so that nobody waits for a check that is never made.
+    // Opened so that no session waits for a check that is never made.
     connection.isKnown.openUnsafe()
     return Scope.close(scope, Exit.void)
   })
@@ -221,7 +221,7 @@ const leave = (fleet: FleetState, cluster: ClusterName): Effect.Effect<void> =>
     fleet.clusters.delete(cluster)
     rememberRefusal(fleet, left)
     closeInbox(fleet.credentials, namesOf(fleet, left.connection.cluster))
-    // Told first, so that sessions give up what leads to the cluster while it is still connected.
+    // Notified first, so that sessions give up what leads to the cluster while it is still connected.
     const told = Effect.sync(() => {
       if (fleet.isAnnounced) fleet.options.events.left(cluster)
     })

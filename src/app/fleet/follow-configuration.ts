@@ -33,7 +33,7 @@ export const followConfiguration = Effect.fnUntraced(function* (
   const changes = yield* Queue.sliding<void>(1)
   let running = made
   let refused: ReadonlyArray<string> = []
-  /** Tells of clusters that were found and are not used, each time that others are. */
+  /** Reports clusters that were found and are not used, each time that others are. */
   const tellRefused = Effect.suspend(() => {
     const before = new Set(refused)
     refused = source.provided?.refused() ?? []

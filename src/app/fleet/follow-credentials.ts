@@ -48,7 +48,7 @@ export interface FollowedMember extends MemberSecrets {
   readonly member: () => MemberConfiguration
   /** Namespace of the Secrets, and of this operator. */
   readonly namespace: string
-  /** Tells that a Secret has changed, or that both are known. */
+  /** Reports that a Secret has changed, or that both are known. */
   readonly changes: Queue.Queue<void>
   /** From 0 up to 1: this member's place among the members that are renewed in the same hour. */
   readonly share: number

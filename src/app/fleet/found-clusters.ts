@@ -1,5 +1,5 @@
 /**
- * The clusters that one provider has found so far, each with the kubeconfig that it was found by, if there is one.
+ * The clusters that a provider has found so far, each with the kubeconfig that it was found by, if there is one.
  *
  * Not here: finding them (cluster-providers.ts).
  */
@@ -104,13 +104,13 @@ export class FoundClusters implements ProvidedClusters {
     return () => void this.#listeners.delete(changed)
   }
 
-  /** Takes a cluster's kubeconfig as it is now; `undefined`: the cluster is found no more. */
+  /** Takes a cluster's kubeconfig as it is now; `undefined` if the cluster is found no more. */
   set(name: string, found: FoundKubeconfig | undefined): void {
     this.#put(name, found)
     this.#tell()
   }
 
-  /** Takes a cluster without a kubeconfig as it is now; `undefined`: the cluster is found no more. */
+  /** Takes a cluster without a kubeconfig as it is now; `undefined` if the cluster is found no more. */
   setCluster(name: string, cluster: ProvidedCluster | undefined): void {
     if (cluster === undefined) this.#found.delete(name)
     else this.#found.set(name, { cluster, text: undefined })

@@ -1,6 +1,6 @@
 /**
  * Keeps the identity of each member in a ConfigMap beside the operator, so that it outlives processes and terms of
- * leaders. Nobody but people forgets a pin: a cluster that is refused is looked up there again each time.
+ * leaders. Only an administrator removes a pin, so a cluster that is refused is looked up there again each time.
  *
  * Not here: the decision (domain/fleet/cluster-identity.ts), and when a member is asked (cluster-connection.ts).
  */
@@ -23,7 +23,7 @@ import { createLedger, type LedgerPlace, patchLedger } from "../kernel/ledger.ts
 import { LogOnce } from "../kernel/log-once.ts"
 import { logWarning } from "../kernel/log.ts"
 
-/** Judges who answers under a member's name, and pins what is new. `found`: as the member tells it. */
+/** Judges who answers under a member's name, and pins what is new. `found`: as the member reports it. */
 export type JudgeIdentity = (name: ClusterName, found: ToldIdentity) => Effect.Effect<IdentityVerdict, KubeError>
 
 export interface PinsOptions {
@@ -36,7 +36,7 @@ export interface PinsOptions {
 /** The pins as they were read or written last. */
 interface KnownPins {
   readonly pins: ReadonlyMap<string, string>
-  /** Nothing while there is no ConfigMap. */
+  /** `undefined` while there is no ConfigMap. */
   readonly resourceVersion: string | undefined
   /** Without the right to keep pins, as with the role of an older chart, they last as long as the process. */
   readonly isKept: boolean
@@ -67,7 +67,7 @@ export const readPins = ({
     )
   )
 
-/** Whether somebody else has made, changed or deleted the ConfigMap since it was read. */
+/** Whether another writer has made, changed or deleted the ConfigMap since it was read. */
 const isStale = ({ reason }: KubeError): boolean =>
   reason === "AlreadyExists" || reason === "Conflict" || reason === "NotFound"
 
@@ -135,7 +135,7 @@ export const makeIdentityPins = (options: PinsOptions): JudgeIdentity => {
       known ??= yield* readPins(options)
       const { news, verdicts } = judgeAll(asked, own, known.pins)
       const isRefused = known.isKept && verdicts.some(({ _tag }) => _tag === "Refused")
-      // Nobody is refused because of pins that are not the newest.
+      // No member is refused because of outdated pins: they are read again first.
       if (isRefused && !isFresh) {
         known = undefined
         return yield* judge(asked)

@@ -70,7 +70,7 @@ export const requestToken = (
   })
 }
 
-/** Asks for a token, and tries it before anybody uses it. Fails with a clause that names what went wrong. */
+/** Asks for a token, and tries it before it is used. Fails with a clause that names the cause. */
 export const grantToken = Effect.fnUntraced(function* (
   { access, connector, member }: RenewedMember,
   { account, expirationSeconds }: Extract<TokenRenewal, { readonly _tag: "At" }>
@@ -109,7 +109,7 @@ export const keepToken = (
   if (known !== undefined) return Effect.asVoid(patch)
   const secret = { apiVersion: "v1", kind: "Secret", type: "Opaque", metadata: { name, namespace, labels }, data }
   return api.create(secrets, secret, namespace).pipe(
-    // Somebody has taken the label off, so that it is in no list.
+    // The Secret exists without the label, and so in no list.
     Effect.catch((error) => (error.reason === "AlreadyExists" ? patch : Effect.fail(error))),
     Effect.asVoid
   )

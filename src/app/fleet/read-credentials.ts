@@ -40,7 +40,7 @@ const pemOf = (
     (problem) => `key ${key} of its Secret ${secretName} is unusable: ${problem}`
   )
 
-/** A token as a Secret holds it. The failure does not tell the token. */
+/** A token as a Secret holds it. The failure does not contain the token. */
 const tokenOf = (data: Readonly<Record<string, unknown>>, secretName: string): Result.Result<string, string> => {
   const token = decodeBase64(data["bearerToken"])?.trim() ?? ""
   if (token === "")

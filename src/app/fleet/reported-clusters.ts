@@ -16,9 +16,9 @@ import { isKubeObject, type KubeObject } from "../../ports/kube-api.ts"
 
 /** The owners of clusters, by their Leases. */
 export interface ClusterOwners {
-  /** Name of the pod that owns a cluster; nothing while nobody does. */
+  /** Name of the pod that owns a cluster; `undefined` while it has no owner. */
   readonly ownerOf: (cluster: ClusterName) => string | undefined
-  /** For how long nobody has owned a cluster, ms; 0 while somebody does. */
+  /** For how long a cluster has had no owner, ms; 0 while it has one. */
   readonly ownerlessFor: (cluster: ClusterName) => number
 }
 
@@ -40,13 +40,13 @@ export interface ReportChange {
 
 const nothingKnown: Known = { text: undefined, report: undefined, children: new Map() }
 
-/** The reason for a cluster of which nobody has reported for long. */
+/** The reason for a cluster without an owner. */
 const ownerless = "no replica of the operator serves it"
 
 const checkedNow = (state: ClusterState, now: number): ClusterState =>
   isWell(state) && state._tag === "Connected" ? { ...state, lastCheck: { ...state.lastCheck, checkedAt: now } } : state
 
-/** A child in a report; nothing for a text that is none. */
+/** A child in a report; `undefined` if the text is none. */
 const readChild = (text: string): KubeObject | undefined => {
   try {
     const read: unknown = JSON.parse(text)
@@ -116,7 +116,10 @@ export class ReportedClusters {
     return (this.#known.get(this.nameOf(cluster)) ?? nothingKnown).children
   }
 
-  /** The last report on a cluster, or that nobody serves it; nothing before the first. `server`: its API server. */
+  /**
+   * The last report on a cluster, or one that says that it has no owner; `undefined` before the first. `server`: its
+   * API server.
+   */
   of(cluster: ClusterName, server: string): ClusterReport | undefined {
     const now = this.#clock.currentTimeMillisUnsafe()
     const ownerlessFor = this.owners.ownerlessFor(cluster)

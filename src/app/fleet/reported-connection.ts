@@ -19,10 +19,10 @@ import {
 } from "./cluster-connection.ts"
 import type { ReportChange, ReportedClusters } from "./reported-clusters.ts"
 
-/** How often connections look whether their clusters have an owner at all, in ms. */
+/** How often connections check whether their clusters have an owner at all, in ms. */
 const lookEvery = 5_000
 
-/** The events of a connection without those that are its owner's to tell. */
+/** The events of a connection without those that its owner reports. */
 export const eventsOfReported = (events: ConnectionEvents): ConnectionEvents => ({
   ...events,
   happened: () => {}

@@ -15,13 +15,13 @@ import type { ConnectedCopy } from "./copy-targets.ts"
 export interface LimitedSession {
   readonly namespace: string
   readonly target: Target
-  /** The containers that it uses; `undefined`: any may be meant. */
+  /** The containers that it uses; `undefined` if any may be meant. */
   readonly containers: ReadonlyArray<string> | undefined
   /** Connect parameter `profile`. */
   readonly profile: string | undefined
-  /** Whether its agents tell their own variables beside the target's. */
+  /** Whether its agents answer their own variables beside the target's. */
   readonly tellsAgentVariables?: boolean
-  /** Set for a session on a copy, whose pod is its target. `of`: the copied target; missing: the pod tells it. */
+  /** Set for a session on a copy, whose pod is its target. `of`: the copied target; `undefined` if the pod names it. */
   readonly copy?: Pick<ConnectedCopy, "scaledown" | "of"> | undefined
   /** The pods that have agents now, first that of environment and files; missing where there are none yet. */
   readonly pods?: () => ReadonlyArray<LimitedPod>
@@ -45,12 +45,12 @@ export interface HeldLimits {
   readonly outdated: Effect.Effect<{ readonly reason: string }>
   /**
    * The policies that hold for traffic at a pod beside {@link policies}, whichever way the target leads to it. Fails if
-   * the session may not be there, or if that cannot be told.
+   * the session may not be there, or if that cannot be found out.
    */
   readonly atPod: (pod: LimitedPod) => Effect.Effect<ReadonlyArray<PolicyRules>, ApiError>
 }
 
-/** Asks for the limits of a session; fails if it may not be, and if that cannot be told. */
+/** Asks for the limits of a session; fails if it may not be, or if that cannot be found out. */
 export type AskLimits = (session: LimitedSession) => Effect.Effect<HeldLimits, ApiError>
 
 export class SessionLimits extends Context.Service<

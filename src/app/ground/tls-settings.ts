@@ -16,7 +16,7 @@ export interface TlsSubject {
 export class TlsSettings extends Context.Service<
   TlsSettings,
   {
-    /** The ports of a target that serve TLS, for its agent. Fails with a sentence if that cannot be told. */
+    /** The ports of a target that serve TLS, for its agent. Fails with a sentence if that cannot be found out. */
     readonly stealTls: (subject: TlsSubject) => Effect.Effect<ReadonlyArray<PortTls>, SessionFailure>
   }
 >()("braid/app/TlsSettings") {}

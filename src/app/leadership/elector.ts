@@ -55,7 +55,7 @@ interface ElectorState {
   observed: ObservedLease | undefined
 }
 
-/** The end of an attempt to renew: the moment when the write left, or a Lease of somebody else. */
+/** The end of an attempt to renew: the moment when the write left, or that another process holds the Lease. */
 type Renewal = { readonly _tag: "Renewed"; readonly sent: number } | { readonly _tag: "Lost" }
 
 type Write = Exclude<LeaseStep, { readonly _tag: "StandBy" }>
@@ -202,7 +202,7 @@ const whyNot = (attempt: Result.Result<Attempt, KubeError>): string => {
   return `${attempt.success._tag === "Led" ? attempt.success.by : "another replica"} leads`
 }
 
-/** Reads the Lease again before it decides, because somebody wrote to it or deleted it. */
+/** Reads the Lease again before it decides, because another writer changed or deleted it. */
 const renewAfterAll = (state: ElectorState, term: LeaseTerm): Effect.Effect<Renewal, KubeError> =>
   Effect.flatMap(readLease(state), (): Effect.Effect<Renewal, KubeError> => {
     const step = decide(state, term)
@@ -240,7 +240,9 @@ const renewPause = ({ options: { times } }: ElectorState, term: LeaseTerm, failu
 const renewLimit = (state: ElectorState, certainFor: number): number =>
   certainFor > 0 ? Math.max(minAttempt, Math.min(maxAttempt(state), certainFor)) : maxAttempt(state)
 
-/** Renews until somebody else leads, or until nobody can know who leads. Returns the reason. */
+/**
+ * Renews until another process leads, or until this process can no longer be sure that it leads. Returns the reason.
+ */
 const renew = Effect.fnUntraced(function* (state: ElectorState, term: LeaseTerm): Effect.fn.Return<string> {
   let failure: KubeError | undefined
   for (;;) {

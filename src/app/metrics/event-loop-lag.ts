@@ -1,5 +1,5 @@
 /**
- * Measures how late the event loop is. Scrapers that come together are told the same: none takes a lag from another.
+ * Measures how late the event loop is. Scrapers that come together get the same value: none takes a lag from another.
  */
 
 import { monitorEventLoopDelay } from "node:perf_hooks"
@@ -8,7 +8,7 @@ import type { Sample } from "../../domain/metrics/catalogue.ts"
 
 /** How often the event loop is looked at, in ms. A look that comes this late is no lag, so it is subtracted. */
 const lookEvery = 20
-/** The shortest time of which a value tells, in ms. */
+/** The min time that a value covers, in ms. */
 const shortest = 30_000
 
 const nanosecond = 1e-9

@@ -95,7 +95,7 @@ const refuseCertificate = Effect.fnUntraced(function* (
   id: SessionId,
   refusal: ApiError
 ) {
-  // Before its sessions are read the operator knows nobody's.
+  // Waits until the sessions are read: their owners are not known before.
   yield* usable(reception)
   const isOwn = reception.sessions.served.some(
     ({ find, nameOf }) => find(nameOf(id))?.owner.k8sUsername === request.caller.user

@@ -1,6 +1,6 @@
 /**
- * Tells the log of a session whose certificate comes in with another Kubernetes user than the session was started by.
- * Refuses nothing: behind assumed roles the name changes with every renewed credential (docs/concepts/decisions.md).
+ * Logs a session whose certificate comes in with another Kubernetes user than the session was started by. Refuses
+ * nothing: behind assumed roles the name changes with every renewed credential (docs/concepts/decisions.md).
  */
 
 import { Effect } from "effect"
@@ -9,7 +9,7 @@ import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
 import { logWarning } from "../kernel/log.ts"
 import { CurrentRepeatedLines } from "../kernel/repeated-lines.ts"
 
-/** The most pairs that are remembered; beyond, those that were told first are forgotten. */
+/** The most pairs that are remembered; beyond, those that were logged first are forgotten. */
 const maxPairs = 10_000
 /** Longest name in a line, UTF-16 code units. */
 const maxName = 300

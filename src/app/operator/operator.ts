@@ -76,9 +76,9 @@ export interface OperatorOptions {
   readonly maxSessionSecs?: number | undefined
   /** How long the target of a session may be without pods, ms; `undefined` if for ever. */
   readonly podlessMillis?: number | undefined
-  /** Whether primaries may use this cluster, by the chart's values; not unless given. */
+  /** Whether primaries may use this cluster, by the chart's values; by default not. */
   readonly isMember?: boolean
-  /** Whether a primary must say which cluster it is; not unless given. */
+  /** Whether a primary must say which cluster it is; by default not. */
   readonly requirePrimary?: boolean
   readonly protectedNamespaces: ProtectedNamespaces
   /** Whether targets are copied; they are unless given. */
@@ -259,7 +259,7 @@ const clusterNamed = (clusters: ReadonlyArray<ServedCluster>, name: string): Eff
   return Effect.fail(notFound(`There is no cluster ${name}: ${why}.`))
 }
 
-/** Why there is no session to be had. A fleet that has begun well stays so, whatever becomes of its clusters. */
+/** Problems that block all sessions. Cluster losses after the start are not among them. */
 const problemsOf = ({ asked, options: { configuration, fleet } }: Operator): ReadonlyArray<string> => [
   ...(fleet === undefined || fleetProblems(fleet).length === 0 ? [] : fleetProblems(configuration?.known() ?? fleet)),
   ...Context.get(asked, Capabilities).flatMap(({ problems }) => problems?.() ?? [])

@@ -12,7 +12,7 @@ import type { ServedSession } from "../ground/sessions.ts"
 export interface SessionQuota {
   /**
    * Counts a connection for as long as the scope lives; fails if it is beyond a bound. Connections of another
-   * certificate are counted apart: somebody else who knows the session's id cannot use its connections up.
+   * certificate are counted apart: another user who knows the session's id cannot use up its connections.
    */
   readonly take: (asked: AskedConnection, userId: string) => Effect.Effect<void, ApiError, Scope.Scope>
   /** How many sessions of users have connections. */

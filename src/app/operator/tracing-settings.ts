@@ -47,7 +47,7 @@ type Read<A> = Result.Result<A, ConfigurationMistake>
 const allMistakes = (read: Readonly<Record<string, Read<unknown>>>): ReadonlyArray<ConfigurationMistake> =>
   Object.values(read).flatMap((one) => (Result.isFailure(one) ? [one.failure] : []))
 
-/** The URL of one variable; nothing where it is not set. The text may hold a password, so it is not repeated. */
+/** The URL of a variable; `undefined` if it is not set. The text may hold a password, so it is not repeated. */
 const readUrl = (name: string, text = ""): Read<URL | undefined> => {
   if (text === "") return Result.succeed(undefined)
   const url = hasForm(forms.collector, text) ? URL.parse(text) : null
@@ -129,7 +129,7 @@ const readSampler = (env: Environment): Read<Sampler> => {
   )
 }
 
-/** The settings of traces; nothing while they are off. Addresses are checked in any case. */
+/** The settings of traces; `undefined` while they are off. Addresses are checked in any case. */
 export const readTracing = (
   env: Environment
 ): Result.Result<TracingSettings | undefined, ReadonlyArray<ConfigurationMistake>> =>

@@ -39,7 +39,7 @@ export const titleOf = (
 ): string => `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`
 
 /**
- * Pause between two looks whether the rules are known. An API server that has just started refuses everything until it
+ * Pause between two checks whether the rules are known. An API server that has just started refuses everything until it
  * has read its roles, so that a list which was read before may be refused for some seconds.
  */
 const lookAgainAfter = "250 millis"

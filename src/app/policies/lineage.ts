@@ -164,8 +164,7 @@ const servicePods = (lookUp: LookUp, name: string): Reading<ReadonlyArray<Found>
   )
 
 /**
- * The target of the copy whose pod has this name. `NoCopy`: the pod is none of a copy; `undefined`: no such pod is
- * here.
+ * The target of the copy whose pod has this name; `NoCopy` if the pod is no copy, `undefined` if there is no such pod.
  */
 export const readCopied = (api: KubeApi, namespace: string, pod: string): Reading<Target | "NoCopy" | undefined> =>
   api.get(kinds.pods, pod, namespace).pipe(

@@ -1,6 +1,6 @@
 /**
- * Policies as a capability of every operator: tells the sessions which limits hold for them and at each of their pods,
- * and refuses those that may not be. The relay enforces the limits on messages.
+ * Policies as a capability of every operator: gives the sessions the limits that hold for them and at each of their
+ * pods, and refuses those that may not be. The relay enforces the limits on messages.
  */
 
 import { Context, Effect, Layer, Result } from "effect"
@@ -36,7 +36,7 @@ type Subject = Pick<PolicySubject, "copy" | "lineage">
 /** The policies of one session, which are asked for again when any policy has changed. */
 interface Asked {
   readonly known: KnownPolicies
-  /** Where the target and its pods are read; `undefined`: this cluster has no workloads. */
+  /** Where the target and its pods are read; `undefined` if this cluster has no workloads. */
   readonly workloads: { readonly api: KubeApi; readonly lineages: Lineages } | undefined
   readonly session: LimitedSession
   /** The target with its owners, once needed. They are read once: a session keeps the policies of its start. */
@@ -108,7 +108,7 @@ const toldOf = Effect.fnUntraced(function* (asked: Asked) {
   return problem === undefined ? { all, subject } : yield* forbidden(problem)
 })
 
-/** The policies that hold now; fails if the session may not be, or if that cannot be told. */
+/** The policies that hold now; fails if the session may not be, or if that cannot be found out. */
 const policiesNow = Effect.fnUntraced(function* (asked: Asked) {
   const { profile, tellsAgentVariables } = asked.session
   const told = yield* toldOf(asked)
@@ -135,13 +135,13 @@ const lookAgain = Effect.fnUntraced(function* (asked: Asked, before: ReadonlyArr
   return { all, isOther: policiesFor(before, watched).text !== policiesFor(all, watched).text }
 })
 
-/** Pause before it is looked again which policies hold for a running session, after that could not be told. */
+/** Pause before the policies of a running session are read again, after they could not be found out. */
 const lookAgainAfter = "15 seconds"
 
 /**
- * Completes when other policies hold. While that cannot be told, a session keeps the policies that it has: the next
- * connect will be refused with the reason. An API server that did not answer is asked again. A policy that cannot be
- * used is waited for until it changes.
+ * Completes when other policies hold. While that cannot be found out, a session keeps the policies that it has: the
+ * next connect will be refused with the reason. An API server that did not answer is asked again. A policy that cannot
+ * be used is waited for until it changes.
  */
 const outdated = Effect.fnUntraced(function* (asked: Asked, first: ReadonlyArray<PolicyRules>, seen: number) {
   let last = seen

@@ -1,5 +1,5 @@
 /**
- * TLS configurations as a capability of every operator with agents: tells the sessions which ports of a target serve
+ * TLS configurations as a capability of every operator with agents: gives the sessions the ports of a target that serve
  * TLS, for the agent beside each container. They stand beside the policies, with which they share how targets are
  * selected.
  */

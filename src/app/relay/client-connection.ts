@@ -34,7 +34,7 @@ export interface MemberNews {
   readonly now: () => ReadonlyArray<MemberName>
   /** Whether a dial may succeed now: a lost member that becomes ready is dialled at once. */
   readonly isReady: (member: MemberName) => boolean
-  /** Why a channel to a member leads nowhere any more, although nobody has closed it; nothing while it may be used. */
+  /** Why a channel to a member that is still open leads nowhere any more; `undefined` while it may be used. */
   readonly lost?: (channel: FrameChannel) => string | undefined
   /** Why the other side has closed a member's channel, for the user; `reason`: the transport's words. */
   readonly whyEnded?: (member: MemberName, reason: string) => string
@@ -95,7 +95,7 @@ export interface ClientConnectionOptions {
   readonly isUser: boolean
   /**
    * Completes with a reason when the session is ended from elsewhere. A user's client is told so, for good. A primary
-   * learns only that the link is gone, because a child that somebody deleted is created again.
+   * learns only that the link is gone, because a child that a person deleted is created again.
    */
   readonly terminated: Effect.Effect<{ readonly reason: string }>
   /** Those who watch what the session steals, where its user's connection ends. */

@@ -44,7 +44,7 @@ const checkPulse = (connection: ClientConnection, now: number, stoodStill: boole
   // Silence does not count while the client was not read, or while this process was suspended.
   if (isClientUnread(connection) || stoodStill) connection.pulse = excuse(connection.pulse, now)
   const { pulse } = connection
-  // Ended early: agents would go on giving the dead connection requests, which nobody answers.
+  // Ended early: agents would go on giving requests to the dead connection, where they get no answer.
   if (options.hasYounger?.() === true && isOverdue(pulse, now))
     finish(connection, { _tag: "ClientGone", reason: "it fell silent, and its client has come again" })
   if (!isGone(pulse, now, options.locks.patience)) return

@@ -1,6 +1,6 @@
 /**
- * Streams of what is stolen by sessions, for their own users (`mirrord subscribe`). Nothing is read or kept of a
- * session that nobody watches.
+ * Streams of what is stolen by sessions, for their own users (`mirrord subscribe`). A session that no user watches is
+ * neither read nor kept.
  *
  * Not here: what an event says (domain/relay), and the request over HTTP (app/api/routes.ts).
  */
@@ -112,7 +112,7 @@ export const makeInterceptions: Effect.Effect<Interceptions, never, Scope.Scope>
     let text: string | undefined
     for (const watcher of watchers) {
       if (watcher.user !== session.user || (watcher.key !== undefined && watcher.key !== session.key)) continue
-      // Read once, and only if somebody watches.
+      // Read once, and only for a watcher.
       const data = text === undefined ? read() : undefined
       if (data !== undefined) text = watchEventText(data, session, clock.currentTimeMillisUnsafe())
       if (text === undefined) return pass

@@ -66,7 +66,7 @@ const policies = (connection: ClientConnection, policing: Policing | undefined):
 
 /**
  * A refusal in a form that the client can read. A primary reads the refusal of a subscription itself, whatever its
- * client can read: from the whole of it, it tells its user why, and knows for how long.
+ * client can read: it gives its user the reason, and learns for how long.
  */
 const refusalForm = ({ options, state }: ClientConnection, error: ResponseError): ResponseError =>
   options.isUser || portOfError(error) === undefined ? readableError(error, clientVersion(state)) : error

@@ -312,7 +312,7 @@ export const lose = (connection: ClientConnection, member: MemberName, channel: 
   feed(connection, { _tag: "MemberLost", member, reason })
 }
 
-/** Closes a member's channel and dials the member again. The router knows of the end already, or is told next. */
+/** Closes a member's channel and dials the member again. The router knows the end already, or learns it next. */
 export const detach = (connection: ClientConnection, member: MemberName): void => {
   const { channels, options, passages } = connection
   channels.get(member)?.close()
@@ -327,8 +327,8 @@ const redialPauses = (after: number): Schedule.Schedule<unknown> =>
   Schedule.min([Schedule.exponential(Math.max(firstRedial, after * 2)), Schedule.spaced(maxRedial)])
 
 /**
- * Dials a member until it is connected. Replaces a dial of the member that is under way. The user is told once of each
- * reason for which the member takes no part.
+ * Dials a member until it is connected. Replaces a dial of the member that is under way. The user gets each reason for
+ * which the member takes no part only once.
  */
 export const redial = (connection: ClientConnection, member: MemberName, after = firstRedial): void => {
   if (connection.isOver) return

@@ -39,7 +39,7 @@ export class SessionEnds {
 
   /**
    * Deletes a session's object. After a failure no cause is audited: an object that was gone already was ended by
-   * somebody else.
+   * another process or a person.
    */
   readonly end = <E>(object: Identity, deletion: Effect.Effect<unknown, E>, act: OwnEnd): Effect.Effect<void, E> =>
     Effect.suspend(() => {

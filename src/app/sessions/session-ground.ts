@@ -14,9 +14,9 @@ export class SessionGround extends Context.Service<
     readonly notifier: SessionNotifier
     readonly ends: SessionEnds
     readonly interceptions: Interceptions
-    /** The longest time of a session, in seconds; `undefined`: as long as it has a client. */
+    /** The max time of a session, in seconds; `undefined` if only its client ends it. */
     readonly maxSessionSecs: number | undefined
-    /** How long the target of a session may be without pods, ms; `undefined`: for ever. */
+    /** How long the target of a session may be without pods, ms; `undefined` for ever. */
     readonly podlessMillis: number | undefined
     /** Whether a primary must say which cluster it is. */
     readonly requirePrimary: boolean

@@ -24,7 +24,7 @@ export type AgentCertificate =
  */
 export const agentCertificateLife = (now: number): ServingLife => ({ from: now - day, until: now + 365 * day })
 
-/** Whether a certificate of ours was made for the agent of this name: somebody may have copied it from another's. */
+/** Whether a certificate of ours was made for the agent of this name, and not copied from another agent's Job. */
 export const isFor = (agent: string, serverName: string): boolean => serverName.startsWith(`${agent}-`)
 
 /** An agent that is there. `isEncrypted`: whether agents are to speak TLS. */

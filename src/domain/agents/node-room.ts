@@ -1,7 +1,7 @@
 /**
  * Decides whether a node has room for the pod of an agent, as the published `check_out_of_pods` does (agent.md §1.8).
  *
- * Not here: asking for node and pods (adapters/agents), and the scheduler, which decides where nobody asks before.
+ * Not here: asking for node and pods (adapters/agents), and the scheduler, which decides where this check is not made.
  */
 
 import type { Node } from "../resources/core-kinds.ts"

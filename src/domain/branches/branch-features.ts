@@ -1,5 +1,5 @@
 /**
- * The features by which an operator tells clients which branches they may order.
+ * The features by which an operator shows clients which branches they may order.
  *
  * Not here: the features of everything else (app/operator/describe.ts).
  */

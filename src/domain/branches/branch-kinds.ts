@@ -1,7 +1,7 @@
 /**
  * The kinds of resources that ask for a branch: BranchDatabase, and one for each engine that clients knew before it.
- * Objects of all kinds are read as a BranchDatabase, so that one controller makes all branches; no object is made of
- * another kind's.
+ * Objects of all kinds are read as a BranchDatabase, so that a single controller makes all branches. No object is
+ * converted to another kind.
  *
  * Not here: what a spec asks for (branch-request.ts).
  */

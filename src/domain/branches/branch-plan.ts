@@ -57,7 +57,7 @@ export type BranchAction =
   | { readonly _tag: "PatchStatus"; readonly patch: MergePatch; readonly precondition: Precondition }
   /** Delete the branch; `why` is for log and Event. */
   | { readonly _tag: "DeleteBranch"; readonly why: string; readonly precondition: Precondition }
-  /** Tell by an Event that the branch waits. `why`: a clause. */
+  /** Report by an Event that the branch waits. `why`: a clause. */
   | { readonly _tag: "TellWaiting"; readonly why: string }
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
@@ -124,7 +124,7 @@ const expiryOf = (
   return isUsed(observed, given(migrations)) && old - now <= (next - now) / 2 ? next : old
 }
 
-/** Why nobody can use the branch any more. */
+/** Why no session can use the branch any more; `undefined` if one can. */
 const lossOf = ({ isChanged, password, pod }: ObservedBranch): string | undefined => {
   if (pod._tag === "Over") return `The branch's pod failed: ${pod.reason}`
   if (pod._tag === "Absent") return "The branch's pod is gone, and its data with it: run the command again"

@@ -1,6 +1,6 @@
 /**
  * Reads from a branch's pod how far the branch is, and why it will never be there. The words of the engine's tools come
- * by the termination message of a container, so that nobody needs the right to read logs.
+ * by the termination message of a container, so that the operator needs no right to read logs.
  *
  * Not here: what keeps a pod from running (domain/pod-problem.ts), and what follows from it (branch-plan.ts).
  */

@@ -167,7 +167,7 @@ const partsOf = ({ parts }: Dialect, { items, patterns }: NonNullable<Options["c
   }
 }
 
-/** The migrations of a branch. They are told the database's name, which else stands in the source alone. */
+/** The migrations of a branch. They get the database's name, which otherwise stands in the source alone. */
 const migrationsOf = (
   { databaseName, migrations }: BranchDatabaseSpec,
   engine: BranchEngine

@@ -10,7 +10,7 @@ import { leaderGrace } from "../sessions/liveness.ts"
 
 export type BranchSessions = NonNullable<BranchStatus["sessionInfo"]>
 
-/** The uses of a branch that one process knows of. Times are epoch ms. */
+/** The uses of a branch that a process knows. Times are epoch ms. */
 export interface KnownUses {
   /** When the process first saw the branch. */
   readonly since: number

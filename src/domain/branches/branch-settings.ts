@@ -102,7 +102,7 @@ export const servedFields: ReadonlyArray<string> = Object.keys(served)
 const given = (value: unknown): JsonObject =>
   Object.fromEntries(Object.entries(asObject(value)).filter(([, found]) => found !== null && found !== undefined))
 
-/** A value as text, where a mistake may have put anything: the mistake is told, and the text is not used. */
+/** A value as text, where a mistake may have put anything: the mistake is reported, and the text is not used. */
 const textOf = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value))
 
 const textsOf = (value: unknown): Readonly<Record<string, string>> =>
@@ -192,8 +192,8 @@ const podSettings = (pod: JsonObject, common: CommonSettings): BranchPodSettings
 }
 
 /**
- * A program of the user's has the variables of the target only in an image that administrators have named: anybody can
- * have an engine's own image say all that it is told.
+ * A program of the user's has the variables of the target only in an image that administrators have named: any user can
+ * have an engine's own image print its variables.
  */
 const inheritsUnlessSaid = (allowedImages: BranchProfile["allowedImages"]): boolean => allowedImages !== undefined
 

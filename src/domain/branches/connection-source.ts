@@ -17,7 +17,7 @@ export interface ValuePattern {
   readonly find: FindSpan
 }
 
-/** The place of one value. `container`: nothing if the container of the target is meant. */
+/** The place of one value. `container` is `undefined` if the container of the target is meant. */
 export type ValueSource =
   | { readonly _tag: "Variable"; readonly container: string | undefined; readonly variable: string }
   /** A part of the variable's value alone. */

@@ -43,7 +43,7 @@ const listed = (names: Iterable<string>): string => [...new Set(names)].join(", 
 const again = (branch: string): string =>
   `give the branch another id in feature.db_branches, or stop it first: mirrord db-branches stop ${branch}`
 
-/** The sentence for branches whose variables the target does not have; nothing for those that name no variable. */
+/** The sentence for branches whose variables the target does not have; `undefined` if none of them names a variable. */
 const unusedRefusal = (unused: ReadonlyArray<UnusedBranch>): string | undefined => {
   const found = unused.find(({ places }) => places.length > 0)
   return found === undefined
@@ -76,7 +76,7 @@ export class EnvironmentAnswers {
   #isGreeted = false
   #isUnderWay = false
 
-  /** `refused`: is told the sentence of a refusal, after which the session may not go on by another connection. */
+  /** `refused` gets the sentence of a refusal, after which the session may not go on by another connection. */
   constructor(plan: EnvironmentPlan, refused: (sentence: string) => void = () => undefined) {
     this.#plan = plan
     this.#refused = refused

@@ -56,8 +56,8 @@ export interface BranchKeeping {
 }
 
 /**
- * A branch that is being deleted is not kept: nobody may use it any more, and it goes when its finalizers do. Of a
- * branch that has failed the spec is not kept.
+ * A branch that is being deleted is not kept: no session may use it any more. The spec of a branch that has failed is
+ * not kept.
  */
 export const keepsBranch =
   ({ always, fields, names }: BranchKeeping, sha256Hex: Sha256Hex): Keeps =>

@@ -26,8 +26,8 @@ export interface BranchPrograms {
   /** Program of the container: serves the data folder at the pod's address, with its own arguments. */
   readonly serve: string
   /**
-   * Program in the server's container, which ends with 0 once the server does what it is told; `undefined` if the
-   * server opens its port no sooner.
+   * Program in the server's container, which ends with 0 once the server is ready; `undefined` if the server opens its
+   * port no sooner.
    */
   readonly started: string | undefined
   readonly hide: HidingPrograms

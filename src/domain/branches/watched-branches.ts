@@ -67,7 +67,7 @@ export const watchedOrders = (settings: BranchSettings, sha256Hex: Sha256Hex): R
 
 const branchOwners: ReadonlySet<string> = new Set(branchKinds(branchEngines).map(({ resource }) => resource.kind))
 
-/** Keeps the objects that belong to a branch: anybody may give their label to others. */
+/** Keeps the objects that belong to a branch: any user may give their label to others. */
 const ofBranches =
   (keeps: Keeps): Keeps =>
   (object) =>

@@ -79,5 +79,5 @@ export interface Right {
   readonly without: string
 }
 
-/** The rights that one capability needs, by their holders. */
+/** The rights that a capability needs, by their holders. */
 export type RightCard = Readonly<Partial<Record<RightHolder, ReadonlyArray<Right>>>>

@@ -56,7 +56,7 @@ export const forms = {
   port: { ...whole("", 65_535, "write for example 61337, or leave it out"), must: "a port from 1 to 65535" },
   /** More protects nothing. */
   bound: whole("", 10_000, "write for example 100, or leave it out"),
-  /** A lease of more than a day serves nobody. The value is in ms, the text in s. */
+  /** A lease of more than a day is a mistake. The value is in ms, the text in s. */
   leaseTime: whole(" of seconds", 86_400, "leave it out"),
   seconds: whole(" of seconds", maxDuration, "write for example 28800, or leave it out"),
   millis: whole(" of milliseconds", maxDuration, "write for example 120000, or leave it out"),

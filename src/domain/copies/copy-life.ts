@@ -8,7 +8,7 @@ import { hasEnded, type PodProblem, podProblems, whyNoNode } from "../pod-proble
 import type { CopyTargetPhase } from "../resources/copy-target.ts"
 import type { Pod } from "../resources/core-kinds.ts"
 
-/** Whether the workload that a copy replaces has no pods because of it. `Unknown`: nobody has looked yet. */
+/** Whether the workload that a copy replaces has no pods because of it. `Unknown`: not looked at yet. */
 export type Replacement = "NotWanted" | "Unknown" | "Down" | "NotDown"
 
 /** How far a copy is. `message`: a sentence for its user, without its full stop. */

@@ -16,7 +16,7 @@ import { SessionOwner } from "../resources/session-shapes.ts"
 export const copyLabel = "operator.metalbear.co/copy-target"
 const annotation = "operator.metalbear.co/copy-target"
 
-/** Longest record that is read, UTF-16 code units: anybody may give a pod the label of copies, and a longer text. */
+/** Longest record that is read, UTF-16 code units: any user may give a pod the label of copies, and a longer text. */
 const maxRecord = 65_536
 
 /** The pods of copies as the operator watches them. */
@@ -56,7 +56,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** The record of a copy's pod; nothing for a pod that has none, or whose record somebody has spoilt. */
+/** The record of a copy's pod; `undefined` if the pod has none that can be read. */
 export const copyRecord = ({ annotations }: ObjectMeta): CopyRecord | undefined => {
   const read = Schema.decodeUnknownResult(CopyRecord)(parsed(annotations?.[annotation] ?? ""))
   return Result.isSuccess(read) ? read.success : undefined

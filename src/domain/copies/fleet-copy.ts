@@ -49,8 +49,8 @@ export interface FleetCopyPlan {
 const notInTime = `its copy was not ready ${memberGrace / 1_000} s after the default cluster's`
 
 /**
- * Why a cluster is gone without; nothing while it is waited for, or if its copy is ready. `isOver`: its time has
- * passed. A copy on its way has all the time that its own operator gives it where no cluster may be left out.
+ * Why a session goes without a cluster; `undefined` while it is waited for, or if its copy is ready. `isOver`: its time
+ * has passed. A copy on its way has all the time that its own operator gives it where no cluster may be left out.
  */
 const leftOutReason = (copy: MemberCopy, isOver: boolean, sessionStart: SessionStart): string | undefined => {
   switch (copy._tag) {
@@ -80,7 +80,7 @@ export const fleetCopyPlan = (observed: ObservedFleetCopy, now: number): FleetCo
     const why = leftOutReason(copy, isOver, sessionStart)
     return why === undefined ? [] : [{ cluster, why }]
   })
-  // Sessions go without a late cluster: a copy there would take its workload's pods for nobody.
+  // Sessions go without a late cluster: a copy there would take its workload's pods for no session.
   const order = isOver ? [] : [...others].flatMap(([cluster, { _tag }]) => (_tag === "Absent" ? [cluster] : []))
   const [first] = leftOut
   // A session that starts with all clusters or not at all would fail for the same reason.

@@ -14,7 +14,7 @@ export const scaledDownFrom = "operator.metalbear.co/scaled-down-from"
 /** The label that holds the name of the copy, a pod of the same namespace. */
 const scaledDownBy = "operator.metalbear.co/scaled-down-by"
 
-/** A merge patch of a workload, refused by the API server if somebody has written the workload since it was read. */
+/** A merge patch of a workload, which the API server refuses if the workload has changed since it was read. */
 export interface WorkloadPatch {
   readonly metadata: {
     readonly resourceVersion: string
@@ -60,16 +60,17 @@ export type ScaledDownAction =
   | { readonly _tag: "Nothing" }
   /** It gets its pods back. */
   | { readonly _tag: "Restore"; readonly replicas: number; readonly patch: WorkloadPatch }
-  /** Somebody else has given it pods: it is theirs again, and keeps the number that they set. */
+  /** Another writer has given it pods, and it keeps the number that was set. */
   | { readonly _tag: "LetGo"; readonly replicas: number; readonly patch: WorkloadPatch }
-  /** Somebody has changed the label, so nobody knows how many pods there were. */
+  /** The label was changed, so the number of pods is not known. */
   | { readonly _tag: "Unreadable"; readonly found: string }
 
 const unlabelled = { [scaledDownFrom]: null, [scaledDownBy]: null } as const
 
 /**
  * The next step for a workload. `isNeeded`: whether its copy is there, and not being deleted. The labels mean "at zero
- * because of us", so they go as soon as somebody else sets another number: a later zero is that person's own.
+ * because of us", so they are removed as soon as another writer sets another number: a later zero is that writer's
+ * own.
  */
 export const scaledDownPlan = (workload: Workload, isNeeded: boolean): ScaledDownAction => {
   if (copyOf(workload) === undefined) return { _tag: "Nothing" }

@@ -4,7 +4,7 @@
  * Not here: when an Event is due, which the files beside this decide.
  */
 
-/** `Warning`: somebody may have to do something. */
+/** `Warning`: a person may have to act. */
 export type EventType = "Normal" | "Warning"
 
 interface Entry {

@@ -37,7 +37,7 @@ export const credentialsFailedEvent = (cluster: ClusterName, problem: string): S
   message: `Cluster ${cluster} gets no new credentials: ${problem}.`
 })
 
-/** Credentials that nobody renews come nearer to their end. `clause`: which, when, and what to do. */
+/** Credentials that are not renewed come nearer to their end. `clause`: which, when, and what to do. */
 export const credentialsEndEvent = (cluster: ClusterName, clause: string): SessionEvent => ({
   reason: "CredentialsEnd",
   message: `Cluster ${cluster}: ${clause}.`

@@ -81,7 +81,7 @@ const commandOf = ({ at, fields, mistakes }: Place): string => {
 const argsOf = ({ at, fields, mistakes }: Place): ReadonlyArray<string> => {
   const found = fields["args"] ?? []
   if (Array.isArray(found) && found.every(isText)) return found
-  // An argument may be a secret, so it is not told.
+  // An argument may be a secret, so the mistake does not quote it.
   mistakes.add(`${at}.args`, "something else", "it must be a list of texts", "write numbers and switches in quotes")
   return []
 }
@@ -130,7 +130,7 @@ const providerOf = (place: Place): AccessProvider => {
   }
 }
 
-/** Reads the file; an absent one has no providers. Fails with all mistakes, none of which tells a secret. */
+/** Reads the file; an absent one has no providers. Fails with all mistakes, none of which contains a secret. */
 export const parseAccessProviders = (
   document: ConfigurationDocument
 ): Result.Result<ReadonlyArray<AccessProvider>, ReadonlyArray<ConfigurationMistake>> => {

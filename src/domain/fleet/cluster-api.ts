@@ -41,7 +41,7 @@ export const clusterApiKey = "value"
 export const clusterApiSecret = (cluster: string): string => `${cluster}-kubeconfig`
 
 /**
- * Whether the API server of a cluster has been up, and nobody has deleted the cluster: before and after that it would
+ * Whether the API server of a cluster has been up, and the cluster is not being deleted: before and after that it would
  * count as lost. v1beta2 has `status.initialization`, v1beta1 a condition and, without it, `controlPlaneReady`.
  */
 export const isProvisioned = (cluster: object): boolean => {

@@ -1,7 +1,7 @@
 /**
  * The identity of a cluster: the UID of its namespace `kube-system`, which is made with the cluster and never changes.
- * The first UID that is seen under a cluster's name is pinned to the name; a name and a UID belong together until
- * somebody forgets the pin.
+ * The first UID that is seen under a cluster's name is pinned to the name; a name and a UID belong together until an
+ * administrator removes the pin.
  *
  * Not here: reading UIDs and keeping pins (app/fleet/identity-pins.ts).
  */
@@ -40,7 +40,7 @@ export type IdentityVerdict =
   | { readonly _tag: "AsPinned" }
   /** It has no pin yet, and gets one. */
   | { readonly _tag: "ToPin"; readonly uid: string }
-  /** It does not tell its identity, so it is accepted without. */
+  /** It does not report its identity, so it is accepted without. */
   | { readonly _tag: "Untold" }
   /** `message`: a clause with cause and cure. */
   | { readonly _tag: "Refused"; readonly message: string }

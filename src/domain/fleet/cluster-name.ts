@@ -58,7 +58,7 @@ export const clusterSlug = (name: ClusterName, sha256Hex: Sha256Hex): string => 
 /** End of the name of a Secret with a token that the operator got by itself. */
 const refreshed = "-refreshed"
 
-/** The slugs of all clusters whose objects would get names of this one's, renewed tokens' Secrets included. */
+/** Slugs whose object names would collide with this cluster's, including Secrets of renewed tokens. */
 export const collidingSlugs = (name: ClusterName, sha256Hex: Sha256Hex): ReadonlyArray<string> => {
   const slug = clusterSlug(name, sha256Hex)
   const before = slug.endsWith(refreshed) ? [slug.slice(0, -refreshed.length)] : []

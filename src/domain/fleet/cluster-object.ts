@@ -23,11 +23,11 @@ export type ClusterReadiness =
   | { readonly _tag: "Lost"; readonly message: string }
   /** It refuses the credentials, whatever their end. */
   | { readonly _tag: "CredentialsRefused"; readonly message: string }
-  /** Nobody asks it: its credentials are missing or unusable, or it is another cluster than its name stands for. */
+  /** It is not checked: its credentials are missing or unusable, or it is another cluster than its name stands for. */
   | { readonly _tag: "NotUsable"; readonly message: string }
   /** Its API server answers, but this operator may not do there what it has to. */
   | { readonly _tag: "RightMissing"; readonly message: string }
-  /** Its operator answers, but its API server does not tell its sessions. */
+  /** Its operator answers, but its API server does not list its sessions. */
   | { readonly _tag: "SessionsUnreadable"; readonly message: string }
 
 const credentialsRefused: ClusterReadiness["_tag"] = "CredentialsRefused"
@@ -45,9 +45,9 @@ export interface KnownCluster {
   readonly checkedAt: number | undefined
   /** When the credentials in use end, if that is known. */
   readonly expiresAt: number | undefined
-  /** Credentials that end and that nobody renews. */
+  /** Credentials that end and are not renewed. */
   readonly ending: EndingCredentials | undefined
-  /** The pod of the replica that watches it; nothing unless replicas share the clusters. */
+  /** The pod of the replica that watches it; `undefined` unless replicas share the clusters. */
   readonly replica?: string | undefined
   readonly sessions: number
 }
@@ -80,7 +80,7 @@ interface Ending {
   readonly sentence: (clause: string) => string
 }
 
-/** The condition that is there while credentials that nobody renews end soon or have ended. `now`: epoch ms. */
+/** The condition that is there while credentials that are not renewed end soon or have ended. `now`: epoch ms. */
 export const credentialsLastCondition = (all: ReadonlyArray<Ending>, now: number): ReadonlyArray<Condition> => {
   const told = all.flatMap(({ ending, sentence }) => {
     const [since, clause] = ending === undefined ? [] : [endingSince(ending.validity, now), endingClause(ending, now)]

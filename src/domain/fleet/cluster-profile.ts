@@ -35,7 +35,7 @@ export const clusterProfiles: WatchedResource<ClusterProfile> = {
   keeps: keptBy(OfferingProfile)
 }
 
-/** Name of the extension whose content a plugin is told, as in kubeconfigs. */
+/** Name of the extension whose content a plugin gets, as in kubeconfigs. */
 const execExtension = "client.authentication.k8s.io/exec"
 
 /** An entry of `accessProviders`. */

@@ -38,7 +38,7 @@ export interface ConnectedOperator {
   readonly operatorVersion: string
   readonly fingerprint: string | undefined
   readonly parametersInHeader: boolean
-  /** The features of branches among its own, as its description names them. Missing: nobody has asked. */
+  /** The features of branches among its own, as its description names them; `undefined` if it was not asked. */
   readonly branchFeatures?: ReadonlyArray<string>
 }
 
@@ -60,11 +60,11 @@ export interface ClusterCheck extends CheckTimes {
 
 export interface FailedCheck {
   readonly message: string
-  /** The API server answers, but this operator lacks a right there: somebody has to grant it. */
+  /** The API server answers, but an administrator has yet to grant this operator a right there. */
   readonly lacksRight: boolean
 }
 
-/** Nobody watches the cluster since `since`, epoch ms: its credentials are missing or unusable, or not yet read. */
+/** The cluster is not watched since `since`, epoch ms: its credentials are missing or unusable, or not yet read. */
 export interface NotEngaged {
   readonly _tag: "NotEngaged"
   readonly since: number
@@ -78,7 +78,7 @@ export interface RefusedCluster {
   readonly message: string
 }
 
-/** `failedChecks` in a row, the last of which found what is told. */
+/** `failedChecks` in a row, of which the last one is described. */
 export interface ChecksFailed extends FailedCheck {
   readonly _tag: "ChecksFailed"
   readonly lastCheck: CheckTimes
@@ -116,7 +116,7 @@ export const afterEngaging = (known: ClusterState): ClusterState =>
     ? known
     : { _tag: "Connecting", reason: { _tag: "NotChecked", failedChecks: 0 } }
 
-/** Nobody watches the cluster any more. */
+/** The state of a cluster that is no longer watched. */
 export const afterDisengaging = (message: string, now: number): ClusterState => ({
   _tag: "Lost",
   reason: { _tag: "NotEngaged", since: now, message }
@@ -140,7 +140,10 @@ const failedChecksOf = (state: ClusterState): number => {
 export const missingRightOf = (state: ClusterState): ChecksFailed | undefined =>
   state._tag === "Lost" && state.reason._tag === "ChecksFailed" && state.reason.lacksRight ? state.reason : undefined
 
-/** Why a cluster is lost, a clause. Nothing where others say it: another cluster answers, or a right is missing. */
+/**
+ * Why a cluster is lost, a clause; `undefined` if that is reported elsewhere: another cluster answers, or a right is
+ * missing.
+ */
 export const lossOf = (state: ClusterState): string | undefined => {
   if (state._tag !== "Lost" || state.reason._tag === "Refused") return undefined
   return state.reason._tag === "ChecksFailed" && state.reason.lacksRight ? undefined : state.reason.message

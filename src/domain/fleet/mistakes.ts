@@ -13,7 +13,7 @@ const shown = (value: unknown): string => {
   return text.length <= 80 ? text : `${text.slice(0, 77)}…`
 }
 
-/** Collects mistakes while a file is read, so that all of them can be told at once. */
+/** Collects mistakes while a file is read, so that all of them can be reported at once. */
 export class MistakeList {
   readonly mistakes: Array<ConfigurationMistake> = []
   readonly file: string

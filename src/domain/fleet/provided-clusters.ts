@@ -76,8 +76,8 @@ const nameProblem = (name: string, taken: Taken, sha256Hex: Sha256Hex): string |
 }
 
 /**
- * Adds clusters that were found, by the order of their names. A name belongs to the configuration first: nobody who
- * makes a Secret replaces a cluster that an administrator has written down.
+ * Adds clusters that were found, by the order of their names. A name belongs to the configuration first: a Secret
+ * cannot replace a cluster that an administrator has written down.
  */
 export const withProvided = (
   configured: FleetConfiguration,

@@ -41,7 +41,7 @@ export interface LeaseSpec {
 export type LeaseStep =
   /** There is no Lease. */
   | { readonly _tag: "Create"; readonly spec: LeaseSpec }
-  /** Nobody holds the Lease any more: a new epoch begins. */
+  /** The Lease is free: a new epoch begins. */
   | { readonly _tag: "Acquire"; readonly version: string; readonly spec: LeaseSpec }
   | { readonly _tag: "Renew"; readonly version: string; readonly spec: LeaseSpec }
   /** Another process counts as the holder until that time of the steady clock. */
@@ -90,7 +90,7 @@ export const observeLease = (before: ObservedLease | undefined, lease: Lease, el
 const heldUntil = ({ record: { duration }, since }: ObservedLease, { leaseDuration }: LeaseTimes): number =>
   since + (duration ?? leaseDuration)
 
-/** Since when nobody holds the Lease, by the steady clock; nothing while somebody does. */
+/** Since when the Lease is free, by the steady clock; `undefined` while it is held. */
 export const freeSince = (observed: ObservedLease, elapsed: number, times: LeaseTimes): number | undefined => {
   if (observed.record.holder === "") return observed.since
   const until = heldUntil(observed, times)
@@ -125,7 +125,7 @@ export const leaseStep = (observed: ObservedLease | undefined, moment: LeaseMome
     : { _tag: "StandBy", holder, until }
 }
 
-/** Gives up the Lease, so that nobody waits for its end; undefined if this process does not hold it. */
+/** Gives up the Lease, so that no process waits for its end; `undefined` if this process does not hold it. */
 export const releaseStep = (
   observed: ObservedLease | undefined,
   { identity, now }: Pick<LeaseMoment, "identity" | "now">

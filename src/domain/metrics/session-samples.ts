@@ -1,4 +1,4 @@
-/** How many sessions there are in each phase, as metrics tell it. */
+/** The number of sessions in each phase, as metrics. */
 
 import { type SessionPhase, sessionPhases } from "../resources/mirrord-multi-cluster-session.ts"
 import type { ChildObservation } from "../sessions/child-observation.ts"

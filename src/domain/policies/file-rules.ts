@@ -16,7 +16,9 @@ export const maxPath = 4_096
 /** The use that a request makes of a file. A directory is moved with everything below it. */
 type FileUse = "Open" | "OpenToWrite" | "Look" | "Change" | "Move"
 
-/** A path in a request: below the directory of an open file, if it names one. `undefined`: the file itself. */
+/**
+ * A path in a request: below the directory of an open file, if it names one. `path` is `undefined` for the file itself.
+ */
 export interface NamedFile {
   readonly below: bigint | undefined
   readonly path: string | undefined
@@ -116,7 +118,7 @@ const isRoot = (segments: ReadonlyArray<string>): boolean => {
   return segments.length === 3 || (segments.length === 5 && segments[2] === "task")
 }
 
-/** The path from the root without detours, as far as it can be told without looking at links. */
+/** The path from the root without detours, as far as it is known without looking at links. */
 export const plainPath = (path: string): string => {
   const segments: Array<string> = []
   for (const segment of path.split("/")) {
@@ -176,8 +178,8 @@ const matchesAny = (patterns: ReadonlyArray<Regex>, forms: ReadonlyArray<string>
   patterns.some((pattern) => forms.some((form) => pattern.matches(form, effort, true)))
 
 /**
- * Whether the policies keep a file from a session. `path`: as the request names it, from the root; `undefined`: it is
- * not known, because it lies below a directory that was not seen being opened, so any pattern may be meant.
+ * Whether the policies keep a file from a session. `path`: as the request names it, from the root; `undefined` if it
+ * lies below a directory that was not seen being opened, so any pattern may be meant.
  */
 export const keptFile = (
   policies: ReadonlyArray<PolicyRules>,

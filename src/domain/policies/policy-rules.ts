@@ -1,6 +1,6 @@
 /**
  * A policy as it is enforced: its patterns compiled, and everything in it understood. A policy with a part that is not
- * understood is no policy with less in it: nobody may connect until it is put right.
+ * understood is not applied in part: no user may connect until it is corrected.
  *
  * Not here: what the rules mean for a message (incoming-rules.ts, file-rules.ts, outgoing-rules.ts).
  */
@@ -35,7 +35,7 @@ export interface PolicyRules {
   /** Matches a header filter of each subscription to steal. */
   readonly headerFilter: Regex | undefined
   readonly requiresProfile: boolean
-  /** `undefined`: any profile. */
+  /** `undefined` for any profile. */
   readonly profiles: ReadonlySet<string> | undefined
   /** Patterns of names. */
   readonly hiddenVariables: ReadonlyArray<string>

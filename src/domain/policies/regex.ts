@@ -24,7 +24,7 @@ export interface Effort {
   left: number
 }
 
-/** For one decision about one message. Patterns and paths that somebody means take a thousandth of it. */
+/** For one decision about one message. Ordinary patterns and paths take a thousandth of it. */
 export const newEffort = (): Effort => ({ left: 10_000_000 })
 
 export interface Regex {

@@ -8,12 +8,12 @@ import { quotation } from "../clean-text.ts"
 import type { PolicyRules } from "./policy-rules.ts"
 import { appliesTo, needsLineage, type PolicySubject, readPathPattern } from "./target-pattern.ts"
 
-/** Variables of agents, by which the operator tells an agent its settings. */
+/** Variables by which the operator gives an agent its settings. */
 const agentVariables = ["MIRRORD_AGENT_*", "AGENT_OPERATOR_CERT_ENV"]
 
 /**
  * Holds for every session without a target: its agent answers subscriptions with `Close`, which would end the session
- * (wire.md §7.4), and tells its own variables as if they were a target's (agent.md §5).
+ * (wire.md §7.4), and answers its own variables as if they were a target's (agent.md §5).
  */
 const withoutTarget: PolicyRules = {
   name: "targetless",
@@ -29,7 +29,7 @@ const withoutTarget: PolicyRules = {
   text: ""
 }
 
-/** Holds where agents are ephemeral containers: these tell their own variables beside the target's (agent.md §5). */
+/** Holds where agents are ephemeral containers: these answer their own variables beside the target's (agent.md §5). */
 const ofEphemeralAgents: PolicyRules = {
   ...withoutTarget,
   name: "ephemeral agents",

@@ -14,24 +14,24 @@ import { matchesGlob } from "./glob.ts"
 export interface Resource {
   /** The kind in the spelling of target paths, such as `deployment`; `targetless` and `label` are kinds too. */
   readonly kind: string
-  /** Name of the object; the labels for kind `label`, nothing for `targetless`. */
+  /** Name of the object; the labels for kind `label`, empty for `targetless`. */
   readonly name: string
-  /** `undefined`: not known here. */
+  /** `undefined` if they are not known here. */
   readonly labels: Readonly<Record<string, string>> | undefined
 }
 
 /** A target as policies see it. */
 export interface PolicySubject {
   readonly namespace: string
-  /** The target, and what owns it; for a copy the copied target. `undefined`: not known, so it may be any. */
+  /** The target, and what owns it; for a copy the copied target. `undefined` if not known, so it may be any. */
   readonly lineage: ReadonlyArray<Resource> | undefined
-  /** The containers that are used; `undefined`: not known, so it may be any. */
+  /** The containers that are used; `undefined` if not known, so it may be any. */
   readonly containers: ReadonlyArray<string> | undefined
   /** Set for a copy of the target, and for a session on one. `scaledown`: it has the workload's pods taken away. */
   readonly copy?: { readonly scaledown: boolean } | undefined
 }
 
-/** `resource` and `container` are patterns; `undefined`: all. */
+/** `resource` and `container` are patterns; `undefined` for all. */
 interface PathPattern {
   readonly resource: string
   readonly container: string | undefined
@@ -39,9 +39,9 @@ interface PathPattern {
 
 /** The targets of a policy. */
 export interface TargetPattern {
-  /** `undefined`: all namespaces. */
+  /** `undefined` for all namespaces. */
   readonly namespace: string | undefined
-  /** Any of these; `undefined`: every path. */
+  /** Any of these; `undefined` for every path. */
   readonly paths: ReadonlyArray<PathPattern> | undefined
   readonly selector: LabelSelector | undefined
 }

@@ -4,8 +4,8 @@
  */
 
 /**
- * Requests without an answer that one connection may have of one sort, and the bytes that are kept for them: far more
- * than any client asks at a time.
+ * Max requests of one sort without an answer on a connection, and the bytes that are kept for them: far more than any
+ * client asks at a time.
  */
 const maxWaiting = 10_000
 const maxKept = 4 * 1024 * 1024

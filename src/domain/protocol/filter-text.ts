@@ -11,7 +11,7 @@ const longest = textLimits.quotation
 const methodText = (method: HttpMethodFilter): string =>
   method._tag === "Other" ? method.value : method._tag.toUpperCase()
 
-/** Filters in a row, as many as anybody is shown: a client may send millions. */
+/** Filters in a row, no more than are shown: a client may send millions. */
 const rowText = (filters: ReadonlyArray<HttpFilter>): string => {
   let text = ""
   for (const filter of filters) {
@@ -38,7 +38,7 @@ const textOf = (filter: HttpFilter): string => {
   }
 }
 
-/** The filter of a subscription to steal, clean and short; `undefined`: the port is stolen whole. */
+/** The filter of a subscription to steal, clean and short; `undefined` if the port is stolen whole. */
 export const filterText = (steal: StealType): string | undefined => {
   switch (steal._tag) {
     case "All":

@@ -14,7 +14,7 @@ const margin = 128 * 1024
 const defaultRoom = 2 * maxMessage
 
 /**
- * The room of a process that may use `limit` bytes of memory; `undefined`: no limit is known. The heap has 40 %, and
+ * The room of a process that may use `limit` bytes of memory; `undefined` if no limit is known. The heap has 40 %, and
  * what is read, written and thrown away needs as much again as the room itself.
  */
 export const roomWithin = (limit: number | undefined): number =>

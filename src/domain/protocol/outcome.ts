@@ -23,7 +23,7 @@ export type Unreadable =
 /** `used`: bytes of the message; the buffer may hold more. */
 export type Decoded<T> = { readonly _tag: "Decoded"; readonly value: T; readonly used: number } | Unreadable
 
-/** As {@link Decoded}, for a message whose value nobody needs. */
+/** As {@link Decoded}, for a message whose value is not needed. */
 export type Checked = { readonly _tag: "Sound"; readonly used: number } | Unreadable
 
 export const incomplete: { readonly _tag: "Incomplete" } = { _tag: "Incomplete" }

@@ -119,8 +119,9 @@ const find = (roots: ReadonlyArray<Node>, bytes: Uint8Array, isOutermost: boolea
 }
 
 /**
- * The row of a client's message. `undefined`: the message ends too early, or has a variant that this version of the
- * protocol does not know, so it does not decode either. The tests of the table check that the keys are of the type.
+ * The row of a client's message; `undefined` if the message ends too early, or has a variant that this version of the
+ * protocol does not know, so that it does not decode either. The tests of the table check that the keys are of the
+ * type.
  */
 export const peekClient = (bytes: Uint8Array): ClientRowKey | undefined =>
   find(clientNodes, bytes, false)?.key as ClientRowKey | undefined

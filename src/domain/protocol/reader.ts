@@ -13,8 +13,8 @@ export const marker = { u16: 0xfb, u32: 0xfc, u64: 0xfd, u128: 0xfe } as const
 export type Marker = (typeof marker)[keyof typeof marker]
 
 /**
- * Items that one message may hold, in all its lists, sets, maps and header maps together (wire.md §2.6). An item may
- * have a single byte, so the limit of a message's bytes alone would let one message stop the operator for seconds.
+ * Max items of a message, in all its lists, sets, maps and header maps together (wire.md §2.6). An item may have a
+ * single byte, so the limit of a message's bytes alone would let one message stop the operator for seconds.
  */
 export const maxItems = 262_144
 

@@ -35,7 +35,7 @@ interface PortState {
   readonly losers: ReadonlySet<string>
 }
 
-/** By port. A port that nobody steals has no entry. */
+/** By port. A port that is not stolen has no entry. */
 export type AgentLocks = ReadonlyMap<number, PortState>
 
 export const noAgentLocks: AgentLocks = new Map()

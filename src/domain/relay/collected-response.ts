@@ -35,7 +35,7 @@ export type ResponseMessage =
   | { readonly _tag: "HttpResponseFramed"; readonly value: HttpResponseFramed }
   | { readonly _tag: "HttpResponseChunked"; readonly value: ChunkedResponse }
 
-/** `undefined`: the message is no response to a stolen request. */
+/** The response to a stolen request in a message; `undefined` if there is none. */
 export const responseOf = (message: ClientMessage): ResponseMessage | undefined => {
   if (message._tag !== "TcpSteal") return undefined
   const { value } = message

@@ -21,7 +21,7 @@ const moved = <T extends { readonly connectionId: bigint }>(content: T, connecti
   connectionId
 })
 
-/** `undefined`: the message is not about one connection. */
+/** The connection that a client's message is about; `undefined` if it is not about one. */
 export const addressedByClient = (message: ClientMessage): Addressed<ClientMessage> | undefined => {
   if (message._tag === "Tcp") {
     const tcp = message.value
@@ -71,7 +71,7 @@ export const addressedByClient = (message: ClientMessage): Addressed<ClientMessa
   }
 }
 
-/** `undefined`: the message is a subscription's result, which names a port. */
+/** The connection that a member's message is about; `undefined` for a subscription's result, which names a port. */
 export const addressedByMember = (message: DaemonTcp): Omit<Addressed<DaemonTcp>, "channel"> | undefined => {
   switch (message._tag) {
     case "SubscribeResult":

@@ -40,7 +40,7 @@ const space = (ids: Ids, member: MemberName, channel: Channel): HashMap.HashMap<
 /** How many connections and requests are open. */
 export const openIds = (ids: Ids): number => HashMap.size(ids.routes)
 
-/** The client-facing id of a member's connection; `undefined`: it has none. */
+/** The client-facing id of a member's connection; `undefined` if it has none. */
 export const clientIdOf = (ids: Ids, member: MemberName, channel: Channel, memberId: bigint): bigint | undefined =>
   Option.getOrUndefined(HashMap.get(space(ids, member, channel), memberId))
 

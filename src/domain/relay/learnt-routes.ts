@@ -16,11 +16,11 @@ import { type ClientAction, clientTable, type DaemonAction, daemonTable } from "
 
 /** The way of a message that was judged. Ids are as they stand on the wire. */
 export interface Way {
-  /** `undefined`: the client. */
+  /** The receiver; `undefined` for the client. */
   readonly member: MemberName | undefined
   readonly idAt: number
   readonly idLength: number
-  /** `undefined`: the id stays. */
+  /** The id to write in place of the message's own; `undefined` if it stays. */
   readonly id: Uint8Array | undefined
 }
 
@@ -78,8 +78,8 @@ export class Passages<T> {
   }
 
   /**
-   * The way of a whole message of `length` bytes, of which `head` has the first `headLength`. `undefined`: `step` must
-   * decide. The caller makes sure that `step` has nothing else to do now ({@link restsUntil}).
+   * The way of a whole message of `length` bytes, of which `head` has the first `headLength`; `undefined` if `step`
+   * must decide. The caller makes sure that `step` has nothing else to do now ({@link restsUntil}).
    */
   judge(state: RouterState, head: Uint8Array, length: number): T | undefined {
     if (state !== this.#state || length === 0 || length > maxMessage) return undefined

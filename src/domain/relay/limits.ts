@@ -8,14 +8,14 @@ export const limits = {
    */
   postponedBytes: 1024 * 1024,
   postponedMessageCost: 64,
-  /** Pings, version switches or subscriptions that one member has not answered. A client pings every 30 s. */
+  /** Pings, version switches or subscriptions that a member has not answered. A client pings every 30 s. */
   unanswered: 1024,
   /** Open incoming connections and requests of all members. */
   openIds: 65_536,
   /** Active port subscriptions, and the bytes kept to replay them. */
   subscriptions: 1024,
   subscriptionBytes: 4 * 1024 * 1024,
-  /** Milliseconds until a member is asked again for a port that somebody else had there. */
+  /** Milliseconds until a member is asked again for a port that another session had there. */
   askAgainAfter: 30_000,
   /** Log lines that wait until the client is ready for them. A longer line than `postponedLogBytes` is dropped. */
   postponedLogs: 64,

@@ -1,7 +1,7 @@
 /**
  * One Pong for each Ping of the client (wire.md §8.2). A ping goes to every connected member. Its Pong goes out when
  * the default has answered, and the others have answered too or were waited for long enough. A member owes only pings
- * that were sent to it, so nobody waits for a member that was lost or came later.
+ * that were sent to it, so no Pong waits for a member that was lost or came later.
  *
  * Not here: whether the client still lives (session/client-pulse.ts).
  */

@@ -130,7 +130,7 @@ export const readSteal = (bytes: Uint8Array): Steal | undefined => {
   return { port: stealPort(steal.value), claim: filter === undefined ? "whole" : "filtered", filter }
 }
 
-/** The answer to a client whose port somebody else has. */
+/** The answer to a client whose port another session has. */
 export const alreadyStolen = (port: number): DaemonMessage => ({
   _tag: "TcpSteal",
   value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: port } } }

@@ -22,9 +22,7 @@ export interface RouterOptions {
   readonly memberKind: "cluster" | "agent"
   /** Milliseconds that a merged answer waits for the other members once the default has answered. */
   readonly mergeBound: number
-  /**
-   * Milliseconds between the router's own pings to its members; `undefined`: it sends none (wire.md §8.21).
-   */
+  /** Milliseconds between the router's own pings to its members; `undefined` if it sends none (wire.md §8.21). */
   readonly pingMembersEvery: number | undefined
   /** The header that stolen requests get; `undefined` if they stay as they are. */
   readonly keyHeader?: SessionKeyHeader | undefined
@@ -102,7 +100,7 @@ export interface Subscription {
 }
 
 /**
- * `untilFree`: somebody else has the port at that member, which is asked again later. `untilBack`: a policy there
+ * `untilFree`: another session has the port at that member, which is asked again later. `untilBack`: a policy there
  * forbids it; a member whose policies change ends its connection. `forGood`: its agent answered by ending the
  * connection.
  */
@@ -177,7 +175,7 @@ export interface RouterState {
   readonly requests: ReadonlyArray<SubscriptionRequest>
   readonly nextRequest: number
   /**
-   * When members that are left out until a port is free are asked again, epoch milliseconds; `undefined`: there are
+   * When members that are left out until a port is free are asked again, epoch milliseconds; `undefined` if there are
    * none.
    */
   readonly askAgainAt: number | undefined

@@ -366,8 +366,8 @@ const refusedRequest = (turn: Turn, member: MemberName, { request, port }: Expec
 }
 
 /**
- * Offers subscriptions again to the members that refused them because somebody else had the port. No message tells when
- * a port becomes free, and its holder may be a connection that is already dead.
+ * Offers subscriptions again to the members that refused them because another session had the port. No message tells
+ * when a port becomes free, and its holder may be a connection that is already dead.
  */
 export const askAgain = (turn: Turn, owe: Owe): void => {
   if (turn.state.askAgainAt === undefined || turn.now < turn.state.askAgainAt) return

@@ -12,7 +12,7 @@ import type { ClientRowKey, DaemonRowKey } from "../protocol/peek.ts"
 import { gate } from "../protocol/version.ts"
 
 interface Row {
-  /** The least version of the receiving side that understands the message; `undefined`: the message always existed. */
+  /** The min version of the receiving side that understands the message; `undefined` if the message always existed. */
   readonly since: string | undefined
   /** The meaning of a member's loss for the message or for its answer. */
   readonly lost: string

@@ -28,7 +28,7 @@ const closeAtClient = (turn: Turn, channel: Channel, clientId: bigint): void => 
   sayToClient(turn, { _tag: channel, value: { _tag: "Close", value: { connectionId: clientId } } })
 }
 
-/** Tells the member that nobody takes its connection, so that the connection's peer does not wait. */
+/** Refuses a member's connection, so that the connection's peer does not wait. */
 const refuse = (turn: Turn, member: MemberName, channel: Channel, memberId: bigint): void =>
   sayToMember(turn, member, { _tag: channel, value: { _tag: "ConnectionUnsubscribe", value: memberId } })
 

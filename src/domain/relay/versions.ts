@@ -1,7 +1,7 @@
 /**
  * Version agreement (wire.md §5.7). Every member hears the client's true version. The client hears min(client,
- * default), once per switch and as soon as the default has answered. The answers of other members only tell what may be
- * sent to them.
+ * default), once per switch and as soon as the default has answered. The answers of other members decide only what may
+ * be sent to them.
  *
  * A client that never announces a version is older than 1.3.0; members then hear the router's own version. No client
  * that gets past the operator's API is that old.
@@ -63,7 +63,7 @@ const withoutPreRelease = (version: string): string => {
 export const versionFromMember = (turn: Turn, version: string, { bytes, link, member }: MemberFrame): void => {
   const [answered, ...versionSwitches] = link.versionSwitches
   if (answered === undefined) return drop(turn, "strayVersion")
-  // A member never answers a higher version than it was told, so its highest answer says most about it.
+  // A member never answers a higher version than it was sent, so its highest answer says most about it.
   const known = link.version === undefined || compareVersions(version, link.version) > 0 ? version : link.version
   setLink(turn, member, { ...link, versionSwitches, version: known })
   if (!answered.forClient) return

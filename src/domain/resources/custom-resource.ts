@@ -28,8 +28,8 @@ export interface CustomResource<T> extends ResourceDescriptor<T> {
   readonly keepsUnknownFields?: true
   /**
    * Rules in CEL that a schema cannot express. They hold only for new objects. Older objects must stay writable, or
-   * nobody could remove a finalizer from them; and the API server does not excuse an unchanged field of an object that
-   * also has fields which it keeps unread.
+   * their finalizers could not be removed; and the API server does not excuse an unchanged field of an object that also
+   * has fields which it keeps unread.
    */
   readonly creationRules?: ReadonlyArray<SpecRule>
 }

@@ -27,7 +27,7 @@ export type Keeps = (object: StoredObject) => StoredObject | undefined
 
 type Keep = (value: unknown) => unknown
 
-/** `kubectl apply` repeats the whole object in this annotation, which nobody here reads. */
+/** `kubectl apply` repeats the whole object in this annotation, which the operator does not read. */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 /** Longest text that is kept where no text belongs, UTF-16 code units. */

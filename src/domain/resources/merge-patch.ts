@@ -12,8 +12,8 @@ export interface MergePatch {
 }
 
 /**
- * The patch that turns `from` into `to`. It mentions only what differs; nothing when they are equal. `undefined` is
- * absence. Fields that neither object names, such as those of other writers, are left alone.
+ * The patch that turns `from` into `to`. It mentions only what differs; `undefined` if they are equal. A field that is
+ * `undefined` counts as absent. Fields that neither object names, such as those of other writers, are left alone.
  */
 export const mergePatch = (from: object, to: object): MergePatch | undefined => {
   const before: Readonly<Record<string, unknown>> = { ...from }

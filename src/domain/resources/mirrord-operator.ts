@@ -136,7 +136,7 @@ export const configurationInUse = "ConfigurationInUse"
 /** The condition that says whether all clusters that a primary has found are in its fleet. */
 export const foundClustersInUse = "FoundClustersInUse"
 
-/** The condition that is there, and false, while credentials of clusters end soon that nobody renews. */
+/** The condition that is there, and false, while credentials of clusters end soon and are not renewed. */
 export const credentialsLast = "CredentialsLast"
 
 /** The condition that is there, and false, while the operator cannot list and watch a collection that it keeps. */

@@ -28,7 +28,7 @@ export const requiresExactlyOne = "x-exactly-one"
 
 /**
  * Annotation: the API server refuses a longer text. It becomes a `maxLength`, in Unicode characters. It is no check of
- * the schema itself, since an older object with a longer text must stay readable, or nobody could end its session.
+ * the schema itself, since an older object with a longer text must stay readable, or its session could not be ended.
  */
 export const maxText = "x-longest-text"
 

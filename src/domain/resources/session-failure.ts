@@ -1,5 +1,5 @@
 /**
- * The reasons why a session fails, and the sentences that tell its user the cause and the cure.
+ * The reasons why a session fails, and the sentences that give its user the cause and the cure.
  *
  * Not here: the answer over HTTP (failure-status.ts).
  */

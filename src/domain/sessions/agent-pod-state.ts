@@ -9,7 +9,7 @@ import { isBeingDeleted } from "../resources/object-meta.ts"
 import type { AgentPlacement } from "../targets/pod-choice.ts"
 import type { PodSign } from "./agent-health.ts"
 
-/** Phases after which no container of a pod runs. Nobody knows about a pod of phase Unknown: its node is lost. */
+/** Phases after which no container of a pod runs. A pod of phase Unknown counts as over: its node is lost. */
 const overPhases: ReadonlySet<string> = new Set(["Failed", "Succeeded", "Unknown"])
 
 /**

@@ -14,7 +14,7 @@ import { childAnnotations } from "./names.ts"
 
 /** A parent's child in one cluster, as a primary knows it. */
 export type ChildObservation =
-  /** Not known: nobody has looked yet, or the cluster does not answer. `since`: epoch ms. */
+  /** Not known: it was not looked for yet, or the cluster does not answer. `since`: epoch ms. */
   | { readonly _tag: "Unknown"; readonly since: number }
   /**
    * There is none. `confirmed`: by the API server's own answer (404 to a GET or DELETE) after this operator's last

@@ -14,7 +14,7 @@ export interface ChildMarks {
   readonly parentUid: string | undefined
 }
 
-/** Name of the parent of a session's object; nothing for a session that a user has made directly. */
+/** Name of the parent of a session's object; `undefined` for a session that a user has made directly. */
 export const parentNameOf = ({ spec }: Readonly<Record<string, unknown>>): string | undefined =>
   Predicate.hasProperty(spec, "multiClusterParentName") && typeof spec.multiClusterParentName === "string"
     ? spec.multiClusterParentName
@@ -22,7 +22,7 @@ export const parentNameOf = ({ spec }: Readonly<Record<string, unknown>>): strin
 
 /**
  * Names of the parents for which a change of a session's object is news: the parent that the object names, and the
- * parent in the object's own name, which nobody can edit.
+ * parent in the object's own name, which cannot be edited.
  */
 export const parentsTold = (
   object: { readonly metadata: { readonly name: string } } & Readonly<Record<string, unknown>>
@@ -40,7 +40,7 @@ export const childMarks = (object: {
   parentUid: object.metadata.annotations?.[childAnnotations.parentUid]
 })
 
-/** The owner of a child: this parent, an earlier parent of the same name, or somebody else. */
+/** The owner of a child: this parent, an earlier parent of the same name, or another one. */
 export type ChildOwner = "This" | "Earlier" | "Other"
 
 /**

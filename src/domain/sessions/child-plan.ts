@@ -142,7 +142,7 @@ const seconds = (child: MirrordClusterSession, annotation: string, fallback: num
   return text !== undefined && /^[1-9][0-9]{0,8}$/u.test(text) ? Number(text) : fallback
 }
 
-/** When a child ends for want of a socket, and the sentence that says so; nothing while a socket is open. */
+/** When a child ends for want of a socket, and the sentence that says so; `undefined` while a socket is open. */
 const ending = <P>(observed: ObservedChild<P>, child: MirrordClusterSession) => {
   const { createdSeenAt, sockets, operatorSince, defaults } = observed
   if (sockets.open > 0) return undefined

@@ -2,7 +2,7 @@
  * Judges from a client's messages whether the client still lives. A laptop that sleeps or changes its network closes no
  * connection, and a WebSocket ping would be an error to the client (operator-api.md §8.4). The internal proxy, the
  * external proxy and port-forwarding send protocol Pings at an interval that the user configures (operator-api.md
- * §8.5), so the interval is learnt. Of `cli` and `dump`, which never ping, nothing can be told.
+ * §8.5), so the interval is learnt. Of `cli` and `dump`, which never ping, nothing can be judged.
  *
  * All times are ms of one clock that never jumps; which clock does not matter.
  */
@@ -52,8 +52,8 @@ export const intervalOf = ({ gaps }: Pulse): number | undefined => {
 
 /**
  * When a client that used to ping has said nothing at all for three intervals, if it goes on saying nothing;
- * `undefined` for one that never pinged. It will not come back on this connection. A single Ping tells no interval, but
- * that more were to come: its client is given three usual ones, times `patience`, since its own may be longer.
+ * `undefined` for one that never pinged. It will not come back on this connection. A single Ping gives no interval, but
+ * shows that more were to come: its client is given three usual ones, times `patience`, since its own may be longer.
  */
 export const goneAt = (pulse: Pulse, patience = 1): number | undefined => {
   const interval = intervalOf(pulse) ?? (pulse.pings ? defaultInterval * patience : undefined)

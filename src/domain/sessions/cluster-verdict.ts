@@ -36,8 +36,8 @@ export type ClusterVerdict =
   | { readonly _tag: "Failed"; readonly failure: SessionFailure }
 
 /**
- * The need of a child. It is deleted if an earlier parent of the same name left it behind, or if somebody edited it so
- * that it is of no use.
+ * The need of a child. It is deleted if an earlier parent of the same name left it behind, or if it was edited so that
+ * it is of no use.
  */
 export type ChildNeed = "Nothing" | "Create" | "Delete"
 

@@ -108,7 +108,7 @@ export interface IgnoredParameters {
 
 const maxIgnoredNames = 10
 
-/** The parameters of a request that nobody here knows. */
+/** The parameters of a request that this operator does not know. */
 export const unknownEntries = ({ entries }: ConnectParams): ConnectParams["entries"] =>
   entries.filter(([name]) => !isKnown(name))
 

@@ -53,12 +53,12 @@ const aliveUntil = ({ createdAt, heartbeatAt, leaderSince, sockets }: LivenessOb
     leaderSince + graceAfterStart(createdAt, leaderSince, sockets)
   )
 
-/** When the session ends for want of a client, or nothing while a socket is open here. */
+/** When the session ends for want of a client; `undefined` while a socket is open here. */
 export const expiresAt = (observed: LivenessObservation, sessionTtlSecs: number): number | undefined =>
   observed.sockets.open > 0 ? undefined : aliveUntil(observed) + sessionTtlSecs * 1000
 
 /**
- * Whether a session has no client, and none that is just coming back. After a change of leaders nobody knows for
+ * Whether a session has no client, and none that is just coming back. After a change of leaders this is not known for
  * {@link leaderGrace}.
  */
 export const isInactive = (observed: LivenessObservation, now: number): boolean => {

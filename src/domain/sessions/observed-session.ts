@@ -26,7 +26,7 @@ export interface SessionSettings extends SessionTimes {
   readonly sessionStart: SessionStart
   /** The longest time of a session, in seconds; `undefined` if there is no bound. */
   readonly maxSessionSecs?: number | undefined
-  /** The primary's identity towards members; nothing where it cannot be read. */
+  /** The primary's identity towards members; `undefined` if it cannot be read. */
   readonly primaryUid?: string | undefined
 }
 

@@ -16,7 +16,7 @@ export type PodLook =
 
 /** The knowledge about the pods of one session's target. Times are epoch ms. */
 export interface PodlessTime {
-  /** Since when no pod was found; nothing while the target has pods, or if nobody knows. */
+  /** Since when no pod was found; `undefined` while the target has pods, or if that is not known. */
   readonly since: number | undefined
   /** When that was seen last. */
   readonly seenAt: number | undefined
@@ -42,15 +42,15 @@ export const afterLook = (before: PodlessTime, look: PodLook): PodlessTime => {
 /** The end of a session for want of pods. */
 export interface PodlessEnd {
   readonly isReached: boolean
-  /** When the pods have to be looked for again at the latest, so that the end is reached or not; epoch ms. */
+  /** Deadline for the next look at the pods, epoch ms. */
   readonly at: number
   /** The sentence for the user, the log and the session's Event. */
   readonly why: string
 }
 
 /**
- * The end of a session for want of pods; nothing while the target has pods, and without a time. It is reached by a look
- * at that time or later: pods that came since the look before count.
+ * The end of a session for want of pods; `undefined` while the target has pods, or without a time limit. It is reached
+ * by a look at that time or later: pods that came since the look before count.
  */
 export const podlessEnd = (
   { cause, seenAt, since }: Pick<PodlessTime, "cause" | "seenAt" | "since">,

@@ -1,6 +1,6 @@
 /**
  * The primary that a member serves: the first one whose child is accepted is recorded in a Lease beside the member's
- * operator, by the UID of its namespace `kube-system`, and holds the cluster until somebody deletes the Lease.
+ * operator, by the UID of its namespace `kube-system`, and holds the cluster until an administrator deletes the Lease.
  *
  * Not here: reading and making the Lease (app/sessions/member/primary-lease.ts).
  */
@@ -16,11 +16,11 @@ export const primaryLeaseName = "mirrord-operator-primary"
 
 /** A child whose primary is not admitted yet. */
 export interface PrimaryClaim {
-  /** UID of the child's primary; nothing of a primary that sends none. */
+  /** UID of the child's primary; `undefined` if the primary sends none. */
   readonly primary: string | undefined
   /** UID of this cluster, where it is known. */
   readonly own: string | undefined
-  /** UID of the primary that holds this cluster; nothing while it is free, empty if the Lease names nobody. */
+  /** UID of the primary that holds this cluster; `undefined` while it is free, empty if the Lease has no holder. */
   readonly holder: string | undefined
   /** Whether a primary must send its UID. */
   readonly mustTell: boolean

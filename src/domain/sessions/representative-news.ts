@@ -10,7 +10,7 @@ import type { AgentPlacement } from "../targets/pod-choice.ts"
 export interface Representative {
   readonly pod: string
   readonly placement: Pick<AgentPlacement, "containerName" | "guessed"> | undefined
-  /** The representative at the client's last connection; nothing at the first. */
+  /** The representative at the client's last connection; `undefined` at the first. */
   readonly before: string | undefined
   /** Whether the client is the user's own. It then has seen the target's containers itself. */
   readonly isUser: boolean

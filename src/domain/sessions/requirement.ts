@@ -10,7 +10,7 @@ export type Requirement =
   | { readonly _tag: "Met" }
   /** It is on its way; the sentence says what is being done. */
   | { readonly _tag: "Pending"; readonly message: string }
-  /** It is not possible for now; the session's user is told why. */
+  /** It is not possible for now; the session's user gets the reason. */
   | { readonly _tag: "Failed"; readonly failure: SessionFailure }
 
 export const met: Requirement = { _tag: "Met" }

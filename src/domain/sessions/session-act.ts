@@ -40,7 +40,7 @@ interface Asked {
   readonly by: AuditedCaller
   /** Public key of a user's certificate that this operator has verified. */
   readonly userId?: string
-  /** The client's own claims, which nobody has verified. */
+  /** The client's own claims, which are not verified. */
   readonly claims?: { readonly username?: string; readonly hostname?: string }
   /** Connect parameters that were not understood. */
   readonly ignored?: IgnoredParameters
@@ -81,7 +81,7 @@ export type SessionAct =
    */
   | (AuditedSession & { readonly act: "ended"; readonly cause: "Expired" | "ToldOver"; readonly message: string })
   /**
-   * Somebody deleted the object without asking the operator, for example with `kubectl`. Only the API server knows who.
+   * A person deleted the object without asking the operator, for example with `kubectl`. Only the API server knows who.
    */
   | (AuditedSession & { readonly act: "ended"; readonly cause: "Deleted"; readonly message: string })
   /** A user's copy of a target was made, for a first session. `copy`: name of its pod. */
@@ -114,7 +114,7 @@ type BranchAct = Extract<SessionAct, { readonly branch: string }>
 
 const isOfBranch = (act: SessionAct): act is BranchAct => "branch" in act
 
-/** The request behind an act; empty if nobody asked this operator for it. */
+/** The request behind an act; empty if it was not requested of this operator. */
 const askedOf = (act: SessionAct): Partial<Asked> => {
   if (act.act === "copyDeleted" || isOfBranch(act)) return {}
   if (act.act !== "ended") return act

@@ -10,7 +10,8 @@ import type { MirrordClusterSessionSpec } from "../resources/mirrord-cluster-ses
 
 /**
  * The object that a write is meant for. Sent along as `metadata.uid` and `metadata.resourceVersion` (for DELETE as
- * preconditions), so that a decision from an old view fails with 409 instead of undoing what somebody wrote meanwhile.
+ * preconditions), so that a decision from an old view fails with 409 instead of undoing what another writer did
+ * meanwhile.
  */
 export interface Precondition {
   readonly uid: string

@@ -17,7 +17,7 @@ export interface ObservedAge {
   readonly createdSeenAt: number
   /** When this process began to serve. */
   readonly servedSince: number
-  /** The longest time of a session, in seconds; nothing where none is set. */
+  /** The max time of a session, in seconds; `undefined` if none is set. */
   readonly maxSecs: number | undefined
 }
 

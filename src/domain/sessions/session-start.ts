@@ -54,7 +54,7 @@ const graceEnd = ({ observed, parent, now }: Situation): number =>
 const isFinal = ({ reason }: SessionFailure): boolean =>
   reason === "NoSuchTarget" || reason === "UnusableTarget" || reason === "NotAllowed" || reason === "OtherPrimary"
 
-/** Why a session may start, or go on, without a cluster; nothing while it must be waited for. */
+/** Why a session may start, or go on, without a cluster; `undefined` while it must be waited for. */
 const leftOutReason = ({ verdict }: ClusterAssessment, situation: Situation): string | undefined => {
   switch (verdict._tag) {
     case "Ready":
@@ -80,7 +80,8 @@ const failureOf = ({ cluster, verdict }: ClusterAssessment): ReadonlyArray<Faili
   verdict._tag === "Lost" || verdict._tag === "Failed" ? [{ cluster, failure: verdict.failure }] : []
 
 /**
- * Until when an old check of a lost cluster does not count against the session, epoch ms; `undefined`: the loss counts.
+ * Until when an old check of a lost cluster does not count against the session, epoch ms; `undefined` if the loss
+ * counts.
  */
 const isOldNewsUntil = ({ verdict }: ClusterAssessment, { parent, now }: Situation): number | undefined => {
   const until = parent.createdAt + oldNewsGrace
@@ -143,7 +144,7 @@ const phaseOf = (situation: Situation, defaultReady: boolean): SessionPhase => {
 
 const startsAgain = "it was ready before and is being started again"
 
-/** The error that the status gives for a cluster that is not ready; nothing while the cluster is waited for. */
+/** The error that the status gives for a cluster that is not ready; `undefined` while the cluster is waited for. */
 const errorOf = (
   part: ClusterAssessment,
   recorded: { readonly before: string | undefined; readonly wasReady: boolean },

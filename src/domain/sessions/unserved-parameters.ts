@@ -1,7 +1,7 @@
 /**
  * Says which connect parameters ask for something that this operator does not serve, also those of newer clients, whose
  * names alone say so. In a session over many clusters the client leaves every check to the operator (operator-api.md
- * §2.7), so what nobody refuses here would be missing without a word: the program would read the whole queue, or use
+ * §2.7), so what is not refused here would be missing without a word: the program would read the whole queue, or use
  * the real database.
  *
  * Not here: parameters that cannot be read (connect-request.ts) or name a bad target (session-spec.ts).

@@ -25,7 +25,7 @@ export const defaultContainerAnnotation = "kubectl.kubernetes.io/default-contain
 
 export interface ContainerChoice {
   readonly status: ContainerStatus
-  /** The user named no container and there were several (session/representative-news.ts tells). */
+  /** The user named no container and there were several (session/representative-news.ts reports it). */
   readonly guessed: boolean
 }
 

@@ -35,7 +35,7 @@ export const toKubeTarget = (target: Target): KubeResourceTarget | undefined => 
   return { apiVersion: group === "" ? version : `${group}/${version}`, kind, name: target.name, container }
 }
 
-/** Reads labels by the rules for users: a selector that somebody else wrote must not reach a request unread. */
+/** Reads labels by the rules for users: a selector of another writer must not reach a request unchecked. */
 const labelTarget = ({ container, name }: KubeResourceTarget): Target | undefined => {
   const target = parseTargetPath(`label/${name}${container === "" ? "" : `/container/${container}`}`)
   return Result.isSuccess(target) ? target.success : undefined

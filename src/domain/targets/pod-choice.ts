@@ -168,8 +168,8 @@ export interface PodSearch {
 }
 
 /**
- * Whether the cluster takes the pod for not ready although all its containers are. For minutes this is all that tells
- * of a node that is lost: nobody there says anything of its containers any more.
+ * Whether the cluster takes the pod for not ready although all its containers are. For minutes this is the only sign of
+ * a lost node: its kubelet reports nothing about the containers any more.
  */
 const isAway = ({ status }: Pod): boolean =>
   (status?.containerStatuses ?? []).every(({ ready }) => ready === true) &&
@@ -197,7 +197,7 @@ export const choosePods = (
   return Result.fail({ _tag: "NoPodUsable", target, pods: pods.length })
 }
 
-/** The placement in a pod that is itself the target. Its problem is told in detail: there is no other pod to try. */
+/** The placement in a pod that is itself the target. Reports the exact problem, since there is no other pod to try. */
 export const chooseSinglePod = (pod: Pod, container: string | undefined): Result.Result<AgentPlacement, TargetError> =>
   Result.mapError(podPlacement(pod, container), (problem) => ({
     _tag: "PodNotUsable",

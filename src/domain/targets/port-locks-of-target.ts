@@ -1,6 +1,6 @@
 /**
- * The ports of a workload that sessions steal whole, told from the sessions as lists show them. A port that is stolen
- * by filters is open to further sessions.
+ * The ports of a workload that sessions steal whole, as lists of sessions show them. A port that is stolen by filters
+ * is open to further sessions.
  *
  * Not here: who gets a port (routing). A session on another name of the same pods, such as one of a Deployment's pods,
  * cannot be recognized by its name.

@@ -1,6 +1,6 @@
 /**
  * Puts messages together that come in fragments (RFC 6455 §5.4), within bounds. Binary ones are collected. Texts are
- * checked byte by byte and not kept, because nobody reads them.
+ * checked byte by byte and not kept, because they are not read.
  *
  * Not here: messages that are one frame, unless they are texts.
  */

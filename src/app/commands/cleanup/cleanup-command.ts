@@ -20,7 +20,7 @@ export interface CleanupCommandOptions extends CleanupOptions, KubeConfigChoice 
 
 const printed = (line: string): void => console.log(cleanText(line, textLimits.message))
 
-/** The cluster in words, so that nobody ends the sessions of another one. */
+/** The cluster in words, so that the user notices a wrong one. */
 const placeOf = (config: KubeConfig): string => {
   const server = config.getCurrentCluster()?.server ?? ""
   return `the cluster of context ${config.getCurrentContext()} (${server})`

@@ -17,7 +17,7 @@ import { logInfo } from "../../kernel/log.ts"
 /** How often a workload is tried while other writers come first; a running operator is one of them. */
 const attempts = 5
 
-/** Carries out a step; its failure is told, and the rest goes on. */
+/** Carries out a step; its failure is reported, and the rest goes on. */
 export type Tell = <A>(doing: string, step: Effect.Effect<A, KubeError>, otherwise: A) => Effect.Effect<A>
 
 const unlessGone = (error: KubeError): Effect.Effect<void, KubeError> =>

@@ -91,7 +91,7 @@ export interface CleanupOptions {
   readonly waitSecs: number
   /** Whether copies of targets end too. A primary makes none, and its hook may not look for them. */
   readonly copies?: boolean
-  /** Whether branches of databases end too, which nobody would delete any more. */
+  /** Whether branches of databases end too: no operator would delete them later. */
   readonly branches?: boolean
 }
 
@@ -130,7 +130,7 @@ export const cleanup = Effect.fnUntraced(function* (
     parents
   )
   for (const { metadata } of left) {
-    // A parent that could not be deleted keeps its finalizer: without it nobody would remember its children.
+    // A parent that could not be deleted keeps its finalizer: without it no trace of its children would remain.
     if (problems.some((problem) => problem.startsWith(`deleting multi-cluster session ${metadata.name}:`))) continue
     yield* tell(
       `removing the finalizer of multi-cluster session ${metadata.name}`,

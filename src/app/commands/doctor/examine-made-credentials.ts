@@ -37,7 +37,7 @@ const reportOf = (object: KubeObject, name: string): Report => {
   return "error" in cluster ? { _tag: "Lost", why: cluster.error.message } : { _tag: "Connected" }
 }
 
-/** All that can be told without the operator's identity. */
+/** All that can be found out without the operator's identity. */
 const seenElsewhere = Effect.fnUntraced(function* (
   name: string,
   auth: MadeAuth,

@@ -11,7 +11,7 @@ import type { ProbeResult } from "../../../ports/cluster-probe.ts"
 /** Requests at a time to one API server. */
 export const concurrency = 8
 
-/** The answer as `read` understands it. A body that `read` does not understand counts as no answer. */
+/** The answer as `read` understands it; a body that it does not understand counts as no answer. */
 export const valueOf = <T>({ answer }: ProbeResult, read: (body: unknown) => T | undefined): Answer<T> => {
   if (answer._tag !== "Answered") return answer
   const value = read(answer.value.body)
@@ -37,5 +37,5 @@ export const reviewBody = (kind: string, group: string, spec: object): object =>
 export const textsOfField = (list: unknown, field: string): ReadonlyArray<string> =>
   asObjects(list).flatMap((item) => asString(item[field]) ?? [])
 
-/** Plural names that one version of a group serves, subresources included. */
+/** Plural names that a version of a group serves, subresources included. */
 export const servedPlurals = (body: unknown): ReadonlyArray<string> => textsOfField(at(body, "resources"), "name")

@@ -52,11 +52,11 @@ export interface Joined {
   /** How the member looks with the primary's eyes. With a failure nothing was written. */
   readonly findings: ReadonlyArray<Finding>
   readonly writes: JoinWrites
-  /** Nothing for a cluster that needs no Secret. */
+  /** `undefined` for a cluster that needs no Secret. */
   readonly credentials: MemberCredentials | undefined
-  /** Sentences about what was written; nothing without `apply`. */
+  /** Sentences about what was written; `undefined` without `apply`. */
   readonly done: ReadonlyArray<string> | undefined
-  /** Nothing if it was not waited for. */
+  /** `undefined` if it was not waited for. */
   readonly awaited: Awaited | undefined
 }
 

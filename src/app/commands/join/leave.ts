@@ -37,7 +37,7 @@ export interface Left {
   readonly name: string
   readonly plan: Extract<LeavePlan, { readonly _tag: "Leave" }>
   readonly writes: ReadonlyArray<Write>
-  /** Sentences about what was removed; nothing without `apply`. */
+  /** Sentences about what was removed; `undefined` without `apply`. */
   readonly done: ReadonlyArray<string> | undefined
 }
 

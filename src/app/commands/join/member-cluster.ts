@@ -33,9 +33,9 @@ export interface MemberCluster {
   readonly config: KubeConfig
   readonly context: string
   readonly namespace: string
-  /** UID of the cluster; nothing where it may not be read. */
+  /** UID of the cluster; `undefined` if it may not be read. */
   readonly uid: string | undefined
-  /** UID of the primary that it serves; nothing while it serves none. */
+  /** UID of the primary that it serves; `undefined` while it serves none. */
   readonly holder: string | undefined
   /** UID of the Lease that says so. */
   readonly leaseUid: string | undefined

@@ -60,7 +60,7 @@ export const secretManifest = (namespace: string, cluster: ClusterName, content:
 export interface JoinWrites {
   readonly cluster: ClusterName
   readonly entry: EntryStep
-  /** The Secret's step and its data; nothing for a cluster that needs no Secret. */
+  /** The Secret's step and its data; `undefined` for a cluster that needs no Secret. */
   readonly secret: { readonly step: CredentialsStep; readonly data: JsonObject } | undefined
 }
 
@@ -101,7 +101,7 @@ const entryWrites = (
     {
       doing: `adding cluster ${cluster} to ${place}`,
       done: `Cluster ${cluster} was added to ${place}.`,
-      // A list that somebody has changed since it was read is not overwritten.
+      // The version refuses a list that has changed since it was read.
       call: api.mergePatch(configMaps, name, { metadata: { resourceVersion }, data }, { namespace })
     }
   ]

@@ -25,7 +25,7 @@ export interface Primary {
   readonly sources: FleetSources
   /** Clusters that the primary finds by itself. */
   readonly provided: ReadonlyArray<ProvidedCluster>
-  /** UID of its cluster; nothing where it may not be read. */
+  /** UID of its cluster; `undefined` if it may not be read. */
   readonly uid: string | undefined
   /** UIDs of its clusters, by their slugs. */
   readonly pins: ReadonlyMap<string, string>
@@ -41,7 +41,7 @@ export const failedDoing = (doing: string, { detail, reason }: KubeError): Unans
       : "Run it again; braid doctor says more about the clusters."
 })
 
-/** The object, or nothing where there is none. */
+/** The object; `undefined` if it does not exist. */
 export const orNothing = (
   call: Effect.Effect<KubeObject, KubeError>
 ): Effect.Effect<KubeObject | undefined, KubeError> =>

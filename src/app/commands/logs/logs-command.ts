@@ -114,7 +114,7 @@ const printed = (): LogsOutput["line"] => {
   return (line) => console.log(`${shown(lineSource(line))}  ${cleanText(line.text, Number.POSITIVE_INFINITY)}`)
 }
 
-/** Ends when nobody reads the output any more, as with `braid logs | head`. */
+/** Ends when the output's reader is gone, as with `braid logs | head`. */
 const outputEnds: Effect.Effect<boolean> = Effect.callback((resume) => {
   const end = (): void => resume(Effect.succeed(true))
   process.stdout.once("error", end)

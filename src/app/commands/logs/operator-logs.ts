@@ -91,7 +91,7 @@ export class OperatorLogs {
     Effect.catch((problem) => Effect.succeed({ logs: [], problems: [problem] }))
   )
 
-  /** Tells each further line as it comes, of pods that start later too, until it is interrupted. */
+  /** Prints each further line as it comes, of pods that start later too, until it is interrupted. */
   readonly follow = (
     line: (line: MergedLine) => void,
     problem: (problem: Unanswered) => void

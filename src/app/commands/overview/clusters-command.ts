@@ -1,6 +1,6 @@
 /**
- * The command `braid clusters`: the clusters of a primary, as its operator tells them. It asks nobody else, so it needs
- * no right but to read them.
+ * The command `braid clusters`: the clusters of a primary, as its operator reports them. It reads these objects alone,
+ * and needs no other right.
  *
  * Not here: the objects and their columns (domain/fleet/cluster-object.ts).
  */

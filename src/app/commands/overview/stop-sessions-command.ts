@@ -1,6 +1,6 @@
 /**
  * The command `braid sessions stop`: asks the operator of a cluster to end sessions, as mirrord's clients do. So they
- * stay ended, and clients hear of it; with `kubectl delete` nobody would remember it.
+ * stay ended, and clients hear of it; with `kubectl delete` the operator would not remember it.
  *
  * Not here: what the operator does then.
  */

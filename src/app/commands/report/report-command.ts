@@ -1,5 +1,5 @@
 /**
- * The command `braid report`: writes what a fleet says of itself into one archive, to be sent to somebody who helps.
+ * The command `braid report`: writes what a fleet says of itself into one archive, to be sent to people who help.
  *
  * Not here: what stands in it (domain/commands/overview/report-contents.ts), and which clusters
  * (overview/readable-clusters.ts).
@@ -115,7 +115,7 @@ const archived = (files: ReadonlyArray<ReportFile>): Promise<Uint8Array> =>
     }))
   )
 
-/** A new file, that nobody else of this machine may read. */
+/** Writes a new file that only its owner may read. */
 const written = (file: string, bytes: Uint8Array): Effect.Effect<void, Unanswered> =>
   Effect.tryPromise({
     try: () => writeFile(file, bytes, { flag: "wx", mode: 0o600 }),

@@ -22,11 +22,11 @@ const retryAfter = 1_000
 /** An owned cluster, as its report describes it. */
 export interface ReportSource {
   readonly cluster: ClusterName
-  /** Nothing while nothing is known; then the last owner's report stands. */
+  /** `undefined` while nothing is known; then the last owner's report stands. */
   readonly report: () => ClusterReport | undefined
   /** The children, if they are known. */
   readonly children: () => ReadonlyArray<KubeObject> | undefined
-  /** Tells of news. */
+  /** Reports news. */
   readonly news: Queue.Queue<void>
 }
 
@@ -86,7 +86,7 @@ const childEntries = (
   ]
 }
 
-/** Writes what is news. A report that somebody has deleted is written again as a whole. */
+/** Writes what is news. A report that was deleted meanwhile is written again as a whole. */
 const publish = Effect.fnUntraced(function* (
   source: ReportSource,
   place: LedgerPlace,

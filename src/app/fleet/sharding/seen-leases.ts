@@ -58,7 +58,7 @@ export const watchLeases = Effect.fnUntraced(function* (
       })
       seen.set(name, { observed: observeLease(before?.observed, lease.success, elapsed()), weight })
     }
-    // Most changes are renewals, which change nothing for anybody.
+    // Most changes are renewals, which change no owner.
     if (before?.observed.record.holder !== seen.get(name)?.observed.record.holder) changed()
   }
   const reflector = yield* makeReflector(at.api, leases, take, {

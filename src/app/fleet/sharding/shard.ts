@@ -48,7 +48,7 @@ export interface ShardOptions {
   readonly weight: number
   readonly configuration: ConfigurationSource
   readonly seen: SeenLeases
-  /** Tells that a Lease has changed hands. */
+  /** Reports that a Lease has another holder. */
   readonly news: Queue.Queue<void>
 }
 
@@ -64,7 +64,7 @@ interface Shard {
   readonly terms: Map<ClusterName, Term>
   /** The inboxes of the reports. */
   readonly reports: Map<ClusterName, Queue.Queue<void>>
-  /** Since when the own Lease is held, by the steady clock; nothing while it is not. */
+  /** Since when the own Lease is held, by the steady clock; `undefined` while it is not. */
   presentSince: number | undefined
 }
 

@@ -40,9 +40,9 @@ interface HoldNews {
 /** An idle connection that keeps an agent: an agent without any client exits (agent.md §3.4). */
 export interface AgentHold {
   readonly health: () => AgentHealth
-  /** Tells the watch what the agent said on another connection as a part of it failed. */
+  /** Gives the watch the agent's words on another connection as a part of the agent failed. */
   readonly failed: (why: string) => void
-  /** Tells the watch what the API server said of the pod that the agent works on. */
+  /** Gives the watch the API server's report on the pod that the agent works on. */
   readonly lookedAtPod: (sign: PodSign) => void
   /**
    * Joins the watch, and completes with the agent's first word on this connection: a hung agent takes connections too,
@@ -50,7 +50,7 @@ export interface AgentHold {
    * watch gives the agent up, and after as much time as a silent agent has.
    */
   readonly greet: Effect.Effect<void, AgentUnreachable>
-  /** Tells what happens to the agent from now on, and what has happened since it answered. Called once. */
+  /** Reports what happens to the agent from now on, and what has happened since it answered. Called once. */
   readonly follow: (news: HoldNews) => void
   /** Leaves the watch and closes the connection. */
   readonly close: () => void
@@ -95,7 +95,7 @@ const giveUp = ({ agents }: WatchesState, { agent }: Watched, why: string): Effe
     Effect.catch(({ detail }) => logWarning("agent not ended", { agent: agent.name, problem: detail }))
   )
 
-/** Takes the next state of a watch, and tells everybody if the agent's health is another one now. */
+/** Takes the next state of a watch, and notifies all holders if the agent's health has changed. */
 const update = (state: WatchesState, watched: Watched, watch: AgentWatch): void => {
   const before = healthOf(watched.watch)
   watched.watch = watch
@@ -116,7 +116,7 @@ const ask = ({ holds }: Watched): void => {
   channel.send(ping)
 }
 
-/** The rounds of a watch, until nobody has held the agent for a while. */
+/** The rounds of a watch, until no client has held the agent for a while. */
 const rounds = (state: WatchesState, watched: Watched): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (let unheld = 0; unheld < (watched.watch.isAsked ? silenceKeptRounds : keptRounds);) {

@@ -191,8 +191,8 @@ const lostWith = ({ leadsTo }: MemberSessionsState, channel: FrameChannel): stri
 }
 
 /**
- * Completes with a sentence when the client is not to be served any more. A link ends as well when somebody has edited
- * the name of another parent into its child: no parent would delete the child, and with a link it would never end.
+ * Completes with a sentence when the client is not to be served any more. A link ends as well when its child was edited
+ * to name another parent: no parent would delete the child, and with a link it would never end.
  */
 const terminated = (
   { notifier, controller }: MemberSessionsOptions,
@@ -210,7 +210,7 @@ const terminated = (
     })
   )
 
-/** A link's messages are told where its user's connection ends, at the primary. */
+/** A link's messages are reported where its user's connection ends, at the primary. */
 const watchedBy = (
   { interceptions }: MemberSessionsOptions,
   { client, session: { spec } }: AttachedClient

@@ -1,6 +1,6 @@
 /**
  * The ClusterSession controller of every workload cluster: resolves a session's target, starts agents next to it,
- * reports when they are usable, and ends a session that nobody uses. Puts the controller together and listens to the
+ * reports when they are usable, and ends a session that no client uses. Puts the controller together and listens to the
  * cache; `domain/sessions/child-plan.ts` decides.
  */
 

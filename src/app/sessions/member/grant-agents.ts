@@ -8,7 +8,7 @@ import { agentsWithinBounds, type AgentUse } from "../../../domain/sessions/agen
 import type { AgentPlacement } from "../../../domain/targets/pod-choice.ts"
 import type { ChildTurn, ClusterSessionState, SessionState } from "./session-state.ts"
 
-/** The places that may get an agent; nothing for a targetless one. */
+/** The places that may get an agent; `undefined` for a targetless one. */
 export type Places = ReadonlyArray<AgentPlacement | undefined>
 
 /** A container has one agent, whatever sessions use it; a targetless session has one of its own. */

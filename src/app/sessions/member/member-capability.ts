@@ -103,7 +103,7 @@ const attachTo =
 
 /**
  * Refuses branches that a new session could not use, also one over many clusters that has its branches here. A session
- * that has begun is told more as it attaches.
+ * that has begun learns more as it attaches.
  */
 const admitBranches = (
   check: SessionBranches["check"],

@@ -56,7 +56,7 @@ export const makeAdmitPrimary = ({ api, mustTell, namespace }: PrimaryLeaseOptio
     return attempt.pipe(
       // Another primary may have been first.
       Effect.catch((error) => (error.reason === "AlreadyExists" ? attempt : Effect.fail(error))),
-      // As with the role of an older chart: nobody loses sessions because the operator is newer.
+      // As with the role of an older chart: sessions must survive an upgrade of the operator alone.
       Effect.catch((error) => {
         if (error.reason !== "Forbidden") return Effect.fail(error)
         const line = logWarning("any primary is admitted: the right is missing", { problem: error.message })

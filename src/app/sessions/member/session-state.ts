@@ -64,7 +64,7 @@ export interface SessionAgent {
   readonly pod: string
   readonly handle: AgentHandle
   readonly hold: Pick<AgentHold, "health" | "failed">
-  /** The container that it works on; nothing for a targetless one. */
+  /** The container that it works on; `undefined` for a targetless one. */
   readonly placement: AgentPlacement | undefined
 }
 
@@ -76,7 +76,7 @@ export interface RunningAgent extends SessionAgent {
 
 /** A client of a session, as far as it decides which pods may join. */
 export interface SessionClient {
-  /** Why a policy of the pod forbids what the client does now, as the end of a sentence; `undefined`: none does. */
+  /** Why a policy of the pod forbids what the client does now, as the end of a sentence; `undefined` if none does. */
   readonly forbidden: (placement: AgentPlacement) => Effect.Effect<string | undefined, ApiError>
   /** Adds a message to the client's log. */
   readonly warn: (message: string) => void

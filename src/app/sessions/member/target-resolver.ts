@@ -55,7 +55,7 @@ interface LookUp {
   readonly target: Exclude<Target, { readonly _tag: "Targetless" }>
   /** The target as the user wrote it. */
   readonly path: string
-  /** Told of each selection of pods before it is read. */
+  /** Called with each selection of pods before it is read. */
   readonly selecting: (selection: Selection) => void
 }
 
@@ -142,7 +142,7 @@ const readSets = (lookUp: LookUp, found: ReadonlyArray<Pod>, owners: ReadonlyArr
     { concurrency: readAtOnce }
   ).pipe(Effect.map((sets) => new Map(sets.flat())))
 
-/** The pods that workloads own, or nobody, out of those that a selector finds. */
+/** The pods that a selector finds and that these workloads own, or that have no owner. */
 const podsOfOwners = (
   lookUp: LookUp,
   { labels, requirements }: Extract<WorkloadSelector, { readonly _tag: "Labels" }>,

@@ -43,7 +43,7 @@ const isTarget = (kind: TargetKind, { metadata, ...object }: KubeObject): boolea
   return kind !== "service" || Object.keys(asObject(at(object, "spec", "selector"))).length > 0
 }
 
-/** Without a container where the object does not tell it: of a Service, and of a Rollout that refers to a workload. */
+/** Without a container where the object does not name it: of a Service, and of a Rollout that refers to a workload. */
 const listedTarget = (kind: TargetKind, object: KubeObject): Workload => {
   const template = podTemplate(kind, object)
   return {

@@ -52,7 +52,7 @@ export const useBranches = (
 
 /**
  * Refuses a session of whose variables it is known beforehand that they cannot lead to its branches. All others are
- * proved when they are told, so a pod that cannot be read is no failure.
+ * proved when the agent answers them, so a pod that cannot be read is no failure.
  */
 export const proveVariables = (
   api: KubeApi,

@@ -56,7 +56,7 @@ interface LedgerState {
   readonly reported: Map<ClusterName, string>
 }
 
-/** The debt in one entry of the ConfigMap; nothing for an entry that the operator did not write. */
+/** The debt in an entry of the ConfigMap; `undefined` if the operator did not write it. */
 const readDebt = (key: string, text: unknown): Debt | undefined => {
   const read = Schema.decodeUnknownResult(DebtText)(text)
   if (Result.isFailure(read)) return undefined

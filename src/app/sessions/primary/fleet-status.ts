@@ -60,7 +60,7 @@ export const connectedClusters = (fleet: Fleet, now: number): ReadonlyArray<Conn
   [...fleet.clusters.values()].map((cluster) => connectedCluster(cluster, now))
 
 /**
- * Of a cluster that new sessions cannot use. `askedAt`: of the check that found that; `undefined` if nobody asks it.
+ * Of a cluster that new sessions cannot use. `askedAt`: of the check that found that; `undefined` if it is not checked.
  */
 const unreachable = (message: string, askedAt: number | undefined, lacksRight: boolean): ClusterReadiness => {
   if (lacksRight) return { _tag: "RightMissing", message }

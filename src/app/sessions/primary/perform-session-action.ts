@@ -47,7 +47,7 @@ const joinClusters = (
       Effect.sync(() => {
         controller.cache.wrote(after)
         const { spec, status } = view
-        // Nobody can have created a child in a cluster that the parent did not name until now.
+        // A cluster that the parent did not name until now can have no child of it.
         for (const cluster of clusters.filter((name) => !spec.clusters.includes(name)))
           if (status?.clusterSessions?.[cluster] === undefined)
             known.set(childKey(cluster, childName(key, cluster, options.sha256Hex)), { _tag: "Gone" })

@@ -111,7 +111,10 @@ const reachableApi = ({ clusters }: Fleet, cluster: ClusterName): KubeApi | unde
   return known?.reach().reachable === true ? known.access()?.api : undefined
 }
 
-/** The primary's name towards members. Without it they cannot tell it from others, and most accept it all the same. */
+/**
+ * The primary's name towards members. Without it they cannot distinguish it from others, and most accept it all the
+ * same.
+ */
 const ownUid = (ownApi: KubeApi): Effect.Effect<string | undefined> =>
   clusterUid(ownApi).pipe(
     // Only now with retries, which draw their jitter for a namespace that is not there, too.

@@ -25,7 +25,9 @@ import { traceFirstByte } from "../../relay/trace-first-byte.ts"
 import { admission, isReady, linkMember, refusalOf } from "./member-links.ts"
 import type { LinkedConnection, PrimarySessionsOptions } from "./user-connection.ts"
 
-/** Why a link leads to a cluster that is not in the fleet, or not as it was; nothing while it does. */
+/**
+ * Why a link leads to a cluster that has left the fleet or is configured otherwise; `undefined` while it is as it was.
+ */
 const strayed = (
   { fleet }: PrimarySessionsOptions,
   { leadsTo }: LinkedConnection,

@@ -1,6 +1,6 @@
 /**
  * The sessions that users began at members themselves, as the primary shows them and asks members to stop them. They
- * are told from the objects that the primary follows anyway.
+ * are found in the objects that the primary follows anyway.
  *
  * Not here: children of sessions over many clusters, which are parts of other sessions.
  */

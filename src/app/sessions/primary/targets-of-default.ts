@@ -22,7 +22,7 @@ const notTold = (
   return passedOn ? new ApiError({ code, reason, message: refused.message }) : refused
 }
 
-/** `defaultCluster`: nothing while the fleet has none that is engaged. */
+/** `defaultCluster` is `undefined` while the fleet has none that is engaged. */
 export const targetsOfDefault = (defaultCluster: () => ReachedCluster | undefined): Targets["Service"] => {
   const ask = <A>(request: (api: KubeApi) => Effect.Effect<A, KubeError>): Effect.Effect<A, ApiError> =>
     Effect.suspend(() => {

@@ -113,7 +113,7 @@ export const tableName = (name: string): ReadonlyArray<string> | undefined => {
 
 /**
  * A table's name as users of MySQL and ClickHouse write it: as it is, or in backticks, in which a backtick is written
- * twice. Nothing if it is no such name.
+ * twice. `undefined` if it is no such name.
  */
 export const backtickedName = (name: string): string | undefined => {
   const [, quoted, bare] = /^(?:`((?:[^`]|``)+)`|([^`.'"\p{Cc}]+))$/u.exec(name) ?? []

@@ -58,7 +58,7 @@ export interface MigrationPlan {
 const lostStays = 30_000
 /** How long a Job may have no pod until the Events about it are asked for, and at least between two such questions. */
 const askAgain = 2_000
-/** How long an image may fail to be pulled before that is told: a node tries again after 10 s, and 20 s later. */
+/** How long an image may fail to be pulled before that is reported: a node tries again after 10 s, and 20 s later. */
 const maxPull = 30_000
 
 interface Situation {
@@ -156,7 +156,7 @@ const decide = (situation: Situation, wanted: ObservedMigrations, now: number): 
   }
 }
 
-/** Nobody learns how a run ends that the spec does not ask for any more. */
+/** The end of a run that was taken out of the spec is not reported. */
 const withdrawn = failed("The migrations were taken out of the spec while they ran: run the command again")
 
 /**

@@ -11,7 +11,7 @@ import type { Sha256Hex } from "../../fleet/cluster-name.ts"
 import { isObject, type JsonObject } from "../../json.ts"
 import { archiveMark, archiveProblem } from "./archive-mark.ts"
 
-/** The migrations of a branch. `image`: nothing where the administrators' one is meant. */
+/** The migrations of a branch. `image` is `undefined` if the administrators' image is meant. */
 export type MigrationRequest =
   /** Flyway with the files of an archive: `tar.gz` in base64, or its mark. */
   | { readonly _tag: "Archive"; readonly archive: string; readonly image: string | undefined }

@@ -15,8 +15,8 @@ export type RunState =
   | { readonly _tag: "Waiting"; readonly hasPod: boolean }
   | { readonly _tag: "Running" }
   /**
-   * Its program cannot begin as long as nobody changes the cluster; it begins by itself then. `pulledSince`: since when
-   * its node may have tried to pull its image, epoch ms, if that is the reason.
+   * Its program cannot begin until the cluster changes; then it begins by itself. `pulledSince`: since when its node
+   * may have tried to pull its image, epoch ms, if that is the reason.
    */
   | { readonly _tag: "Stuck"; readonly reason: string; readonly pulledSince?: number }
   | { readonly _tag: "Succeeded" }
@@ -57,7 +57,7 @@ const hasSucceeded = (pod: JsonObject): boolean =>
 const conditionOf = (job: JsonObject, type: string): JsonObject | undefined =>
   asObjects(at(job, "status", "conditions")).find((one) => one["type"] === type && one["status"] === "True")
 
-/** How a pod failed; `undefined` if it did not, or it was deleted before anybody could know. */
+/** How a pod failed; `undefined` if it did not, or was deleted before its container had a status. */
 const failureOf = (pod: JsonObject): Extract<BranchPodState, { readonly _tag: "Over" }> | undefined => {
   if (isBeingDeleted(pod) && containerStatus(pod) === undefined) return undefined
   const state = branchPodState({ ...pod, metadata: {} })

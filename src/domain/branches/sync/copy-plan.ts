@@ -12,9 +12,9 @@ import type { CopyOwner, OriginMarks, SyncedBranch } from "./synced-branch.ts"
 export interface ObservedCopy {
   readonly copy: SyncedBranch
   readonly owner: CopyOwner
-  /** Whether a complete list of the origins is known; before it, nothing proves that one is gone. */
+  /** Whether a complete list of the origins is known; before it, no origin counts as gone. */
   readonly areOriginsComplete: boolean
-  /** This process has seen the origin, so somebody has deleted it meanwhile. */
+  /** This process has seen the origin, so it was deleted meanwhile. */
   readonly wasOriginSeen: boolean
   /** Another origin waits for the name. */
   readonly isNameWanted: boolean
@@ -35,8 +35,8 @@ const isUsed = ({ status }: SyncedBranch): boolean => {
 
 /**
  * The next actions for a branch in the default cluster. A person's delete wins over sessions that use the branch. An
- * origin that nobody has seen may be missing because the primary was restored from a backup, so a copy that is used is
- * left to its TTL then.
+ * origin that was never seen may be missing because the primary was restored from a backup; a copy that is used is then
+ * left to its TTL.
  */
 export const planCopy = (observed: ObservedCopy): ReadonlyArray<DeleteCopy> => {
   const { areOriginsComplete, copy, isNameWanted, owner, wasOriginSeen } = observed

@@ -34,7 +34,7 @@ import {
 export type SeenCluster =
   /** No complete list of them is known. `why`: a clause, if the cluster counts as lost. */
   | { readonly _tag: "Away"; readonly why: string | undefined }
-  /** They cannot be had, and no waiting changes that. `why`: a sentence. */
+  /** They cannot be used, and waiting does not change that. `why`: a sentence. */
   | { readonly _tag: "Refused"; readonly why: string }
   | {
       readonly _tag: "Listed"
@@ -84,11 +84,11 @@ export type OriginAction =
    * `why` is for the audit log.
    */
   | { readonly _tag: "DeleteOrigin"; readonly uid: string; readonly missing?: BranchAddress; readonly why: string }
-  /** Tell by an Event that the branch waits for its cluster. `why`: a clause. */
+  /** Report by an Event that the branch waits for its cluster. `why`: a clause. */
   | { readonly _tag: "TellWaiting"; readonly why: string }
   | { readonly _tag: "RequeueAt"; readonly at: number }
 
-/** How often an origin looks whether its cluster can be read meanwhile. */
+/** How often an origin checks whether its cluster can be read meanwhile. */
 const lookAgain = 1_000
 
 /** Label of branches that clients make for the primary's own cluster. */

@@ -46,7 +46,7 @@ export interface CopyReference {
   readonly cluster: ClusterName
   readonly namespace: string
   readonly uid: string
-  /** Somebody else made the branch, so it is never written or deleted. */
+  /** Another writer made the branch, so it is never written or deleted. */
   readonly borrowed?: true
 }
 

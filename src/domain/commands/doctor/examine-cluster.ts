@@ -152,7 +152,7 @@ const kindText = ({ group, plural }: KindFact): string => `${plural}.${group}`
 const isServed = ({ served, version }: KindFact): boolean =>
   served._tag === "Answered" && served.value.includes(version)
 
-/** The problem with a kind; undefined when it is served, or when nobody asked. */
+/** The problem with a kind; `undefined` if it is served, or was not asked for. */
 const kindProblem = (kind: KindFact, fix: string): Finding | undefined => {
   const { need, served, version } = kind
   if (served._tag === "NotAsked" || isServed(kind)) return undefined

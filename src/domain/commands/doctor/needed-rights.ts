@@ -88,8 +88,8 @@ const engineConditions = (branching: ReadonlyArray<BranchEngine>) => ({
 })
 
 /**
- * The conditions as far as an installation shows them. `undefined`: only the chart's values say it, and its rights are
- * not asked for.
+ * The conditions as far as an installation shows them; `undefined` if only the chart's values say it, and its rights
+ * are not asked for.
  */
 export const installedConditions = (
   role: Role,

@@ -34,10 +34,10 @@ export interface JoinFacts {
   readonly provided: ReadonlyArray<ProvidedCluster>
   /** `namespace`: that of the primary's operator. */
   readonly identity: Pick<IdentifiedCluster, "namespace" | "own" | "pins"> & {
-    /** UID of the cluster that is to join; nothing where it cannot be read. */
+    /** UID of the cluster that is to join; `undefined` if it cannot be read. */
     readonly found: string | undefined
   }
-  /** UID of the primary that the cluster serves; nothing while it serves none. */
+  /** UID of the primary that the cluster serves; `undefined` while it serves none. */
   readonly holder: string | undefined
 }
 
@@ -65,7 +65,7 @@ const refused = (...problems: ReadonlyArray<string>): JoinPlan => ({ _tag: "Refu
 
 const valueOf = (document: ConfigurationDocument): unknown => (document._tag === "Parsed" ? document.value : undefined)
 
-/** The member as its entry alone describes it; nothing where the entry cannot be read. */
+/** The member as its entry alone describes it; `undefined` if the entry cannot be read. */
 const wantedMember = (request: JoinRequest): MemberConfiguration | undefined =>
   parseMembers({ clusters: [clusterEntry(request)] }, new MistakeList("")).entries[0]?.member
 

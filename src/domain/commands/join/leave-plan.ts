@@ -37,7 +37,7 @@ export interface LeaveFacts {
   readonly secrets: ReadonlyArray<string>
   /** UIDs of clusters, by their slugs. */
   readonly pins: ReadonlyMap<string, string>
-  /** UID of the primary's own cluster; nothing where it may not be read. */
+  /** UID of the primary's own cluster; `undefined` if it may not be read. */
   readonly own: string | undefined
   readonly member: LeavingMember
   /** Namespace of the operator in the member. */

@@ -62,7 +62,7 @@ export const nextLine = ({ before, here, isNew }: LogReading, raw: string): read
   return [{ before, here: position, isNew: isNew || isBehind }, line]
 }
 
-/** Tells the lines about a session, in whichever cluster: its part there has the session's name in front. */
+/** Selects the lines about a session, in whichever cluster: its part there has the session's name in front. */
 export type LineFilter = (text: string) => boolean
 
 const isOfWord = (char: string): boolean => /^[0-9a-zA-Z]$/u.test(char)

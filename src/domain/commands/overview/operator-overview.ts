@@ -34,7 +34,7 @@ export interface OperatorOverview {
   readonly clusters: ReadonlyArray<FleetRow>
   /** Why a primary does not use its changed configuration; `undefined` if it does. */
   readonly refusedConfiguration: string | undefined
-  /** Which credentials for clusters end soon, and nobody renews them. */
+  /** Which credentials for clusters end soon and are not renewed. */
   readonly endingCredentials: string | undefined
 }
 

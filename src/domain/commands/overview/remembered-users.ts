@@ -1,6 +1,6 @@
 /**
  * The memory of users in the form in which it outlives the operator: for each day the users who were seen last on it,
- * each with the hour. Users are hashes there, so the memory names nobody, and each is in it once.
+ * each with the hour. Users are hashes there, so the memory holds no names, and each is in it once.
  *
  * Not here: the counting (active-users.ts), and where the memory is kept (app/operator/user-memory.ts).
  */

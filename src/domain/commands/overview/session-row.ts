@@ -106,7 +106,7 @@ export const childRow = ({ metadata, spec, status }: MirrordClusterSession): Ses
 }
 
 /**
- * A session over many clusters, from the operator's object. An earlier operator tells no states of clusters and no
+ * A session over many clusters, from the operator's object. An earlier operator reports no states of clusters and no
  * reason there.
  */
 export const publishedParentRow = (info: MultiClusterSessionInfo, now: number): SessionRow => {

@@ -10,7 +10,7 @@ import { textTable } from "./text-table.ts"
 
 interface VersionOverview {
   readonly client: { readonly version: string; readonly protocolVersion: string }
-  /** Nothing where no operator could be asked. */
+  /** `undefined` if no operator could be asked. */
   readonly operator:
     | {
         readonly version: string
@@ -20,7 +20,7 @@ interface VersionOverview {
     | undefined
 }
 
-/** `client`: version of this program; `operator`: nothing where none could be asked. */
+/** `client` is the version of this program; `operator` is `undefined` if none could be asked. */
 export const versionOverview = (
   client: string,
   operator: Pick<OperatorOverview, "version" | "protocolVersion" | "clusters"> | undefined

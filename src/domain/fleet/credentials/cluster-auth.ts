@@ -39,8 +39,8 @@ export type ClusterAuth =
    */
   | { readonly _tag: "Kubeconfig"; readonly fingerprint: string; readonly place: KubeconfigPlace }
   /**
-   * A program that gives credentials (exec-credential.ts): that of the access provider of this name. `config`: JSON of
-   * what the `ClusterProfile` has it told.
+   * A program that gives credentials (exec-credential.ts): that of the access provider of this name. `config`: the JSON
+   * that the `ClusterProfile` has for it.
    */
   | { readonly _tag: "ExecPlugin"; readonly provider: string; readonly config: string | undefined }
 

@@ -131,7 +131,7 @@ export type CredentialAction =
   | { readonly _tag: "ReportOlder" }
   /** The member refuses the token that was used, and another one is tried. */
   | { readonly _tag: "ReportRefused" }
-  /** Credentials that nobody renews have come a step nearer to their end. */
+  /** Credentials that are not renewed have come a step nearer to their end. */
   | { readonly _tag: "ReportEnd"; readonly clause: string }
   | { readonly _tag: "Use"; readonly credentials: MemberCredentials }
   | { readonly _tag: "Disengage"; readonly why: string }
@@ -143,7 +143,7 @@ export interface CredentialPlan {
   readonly memory: CredentialMemory
   /** To be carried out in this order. */
   readonly actions: ReadonlyArray<CredentialAction>
-  /** When there is something to do without a change; `undefined`: never. */
+  /** When there is something to do without a change; `undefined` if never. */
   readonly wakeAt: number | undefined
 }
 
@@ -281,7 +281,7 @@ const use = (before: CredentialMemory, found: Found | undefined): ReadonlyArray<
   return [...report, { _tag: "Use", credentials: found.success }]
 }
 
-/** The report of the step towards their end at which credentials are that nobody renews. */
+/** The report of the step towards their end that credentials without a renewal have reached. */
 const endReport = ({ ending }: CredentialMemory, { now, renews }: CredentialObservation) => {
   const clause = ending === undefined || !renews ? undefined : endingClause(ending, now)
   if (ending === undefined || clause === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * The exec plugin protocol of Kubernetes' clients (KEP-541, `client.authentication.k8s.io`): what a program that gives
- * credentials is told, how its answer is read, and what its failures mean.
+ * The exec plugin protocol of Kubernetes' clients (KEP-541, `client.authentication.k8s.io`): the input of a program
+ * that gives credentials, how its answer is read, and what its failures mean.
  *
  * Not here: which program is run (domain/fleet/access-providers.ts), running it (adapters/exec-plugin), and when it is
  * asked again (made-credentials.ts).
@@ -21,7 +21,7 @@ import { momentText } from "./validity.ts"
 export const execApiVersions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"] as const
 export type ExecApiVersion = (typeof execApiVersions)[number]
 
-/** Variable in which a program is told what it is asked for. */
+/** Variable with a program's input. */
 export const execInfoVariable = "KUBERNETES_EXEC_INFO"
 
 /** Seconds that a program may take. */

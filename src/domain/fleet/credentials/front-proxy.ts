@@ -1,5 +1,5 @@
 /**
- * Reads the user of a request from the headers of the API server that forwards it, and the settings that tell which API
+ * Reads the user of a request from the headers of the API server that forwards it, and the settings that say which API
  * server may do so.
  *
  * Not here: checking the API server's certificate (app/api/caller.ts), and what the user may do.
@@ -112,8 +112,8 @@ const decodeKey = (text: string): string | undefined => {
 }
 
 /**
- * The identity that a request's headers tell, as Node read them: each character is a byte. Names of `headers` are in
- * lower case. Bytes that are not UTF-8 make nobody: whoever they were replaced by would be somebody else.
+ * The identity in a request's headers, as Node read them: each character is a byte. Names of `headers` are in lower
+ * case. Bytes that are not UTF-8 give no identity: with other bytes in their place they would name another user.
  */
 export const callerFrom = (
   headers: Readonly<Record<string, ReadonlyArray<string> | undefined>>,

@@ -20,5 +20,5 @@ export const headerText = (value: string): string | undefined => {
   }
 }
 
-/** The same for a value that people read and nobody judges by: what is not UTF-8 in it is replaced. */
+/** The same for a value that is only shown to people: bytes that are not UTF-8 are replaced. */
 export const shownHeaderText = (value: string): string => (isAscii(value) ? value : lenient.decode(bytesOf(value)))

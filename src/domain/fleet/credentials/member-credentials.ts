@@ -99,7 +99,7 @@ export interface NewestCredentials {
   readonly credentials: MemberCredentials
   /** `undefined` where the member is known by no token. */
   readonly tokens: UsedTokens | undefined
-  /** When they end, if nobody renews them. */
+  /** When they end, if they are not renewed. */
   readonly ending: EndingCredentials | undefined
   /** A clause about the user's Secret, if it holds a token that cannot be used in place of a good one. */
   readonly spoilt: string | undefined
@@ -168,8 +168,8 @@ const whySpoilt = ({ given, secret }: CredentialReading, refused: ReadonlyArray<
 
 /**
  * The credentials of the user's Secret, or a newer token that the operator got by itself: granted to this process, or
- * kept by one before it. A token that cannot be used replaces no good one: it is somebody's slip. The failure says what
- * is wrong with the user's Secret. `now`: epoch ms.
+ * kept by one before it. A token that cannot be used is a mistake, and replaces no good one. The failure says what is
+ * wrong with the user's Secret. `now`: epoch ms.
  */
 export const newestCredentials = (
   reading: CredentialReading,

@@ -26,10 +26,10 @@ export interface TokenClaims {
   readonly validity: Validity
 }
 
-/** The last second that RFC 3339 can tell, in s. */
+/** The last second that RFC 3339 can express, in s. */
 const lastSecond = 253_402_300_799
 
-/** A time that no clock shows, which nobody checks in a claim, is the nearest one that can be printed. */
+/** Claims are unchecked: a time outside of these bounds becomes the nearest one that can be printed. */
 const milliseconds = (seconds: unknown): number | undefined =>
   typeof seconds === "number" && Number.isFinite(seconds)
     ? Math.min(lastSecond, Math.max(0, seconds)) * 1000

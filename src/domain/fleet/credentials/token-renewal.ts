@@ -11,7 +11,10 @@ import type { ServiceAccount, TokenClaims } from "./token-claims.ts"
 /** A token that could be used, without the token itself. */
 export interface TokenCandidate {
   readonly claims: TokenClaims | undefined
-  /** When this process got it from the member; missing for a token from a Secret, whose age only its claims tell. */
+  /**
+   * When this process got it from the member; missing for a token from a Secret, whose age is known by its claims
+   * alone.
+   */
   readonly grantedAt?: number | undefined
   /** Whether the member did not know its bearer. */
   readonly isRefused?: boolean
@@ -19,7 +22,7 @@ export interface TokenCandidate {
 
 /** API servers grant no shorter lifetime (`kube-apiserver` refuses `expirationSeconds` below 600). */
 const minLifetime = 600_000
-/** Lifetime that is asked for where the first token does not tell its own: that of `kubectl create token`. */
+/** Lifetime that is asked for where the first token does not state its own: that of `kubectl create token`. */
 const defaultLifetime = 3_600_000
 /** Part of its lifetime after which a token is renewed at the latest. */
 const latest = 0.8
@@ -32,12 +35,12 @@ const earliest = 10_000
 /** Clocks that differ by less are taken for equal, ms. */
 const clockTolerance = 60_000
 /**
- * A token whose age only its claims tell is renewed so much earlier, ms: the member's clock may be ahead. A token of
- * ten minutes would else end before its renewal by a clock that is three minutes ahead.
+ * A token whose age is known by its claims alone is renewed so much earlier, ms: the member's clock may be ahead.
+ * Otherwise a token of ten minutes would end before its renewal by a clock that is three minutes ahead.
  */
 const clockMargin = 600_000
 
-/** The time from issue to end, if the claims tell one. */
+/** The time from issue to end, if the claims have one. */
 const lifetimeOf = (claims: TokenClaims | undefined): number | undefined => {
   const { issuedAt, validity } = claims ?? { issuedAt: undefined, validity: undefined }
   const until = validity?.until
@@ -60,7 +63,7 @@ export type TokenRenewal =
 const dueAt = ({ claims, grantedAt }: TokenCandidate, share: number, now: number): number => {
   const lifetime = lifetimeOf(claims)
   const issuedAt = claims?.issuedAt
-  // Another one would have the same claims. A grant in the future tells no age: this clock was set back.
+  // Another one would have the same claims. A grant in the future gives no age: this clock was set back.
   if (grantedAt !== undefined && grantedAt <= now + clockTolerance)
     return Math.max(now, grantedAt + Math.max(earliest, (lifetime ?? minLifetime) * (latest - spread * share)))
   // A token that is issued in the future has an unknown age: the clocks differ.
@@ -100,7 +103,7 @@ const mayReplace = ({ claims: other }: TokenCandidate, { claims: first }: TokenC
   other.subject === first.subject &&
   (other.uid ?? first.uid) === (first.uid ?? other.uid)
 
-/** A token that does not tell when it was issued counts as the oldest: any token got with it has to replace it. */
+/** A token without a time of issue counts as the oldest: any token got with it has to replace it. */
 const isNewer = ({ claims: one }: TokenCandidate, { claims: other }: TokenCandidate): boolean => {
   const [a, b] = [one?.issuedAt ?? -Infinity, other?.issuedAt ?? -Infinity]
   return a === b ? (one?.validity.until ?? 0) > (other?.validity.until ?? 0) : a > b
@@ -109,8 +112,8 @@ const isNewer = ({ claims: one }: TokenCandidate, { claims: other }: TokenCandid
 /**
  * The newest token that has not ended, and that the member has not refused; failing that the newest that has not ended,
  * and then the newest. Helm writes the first token into its Secret again with each upgrade, so the first is not always
- * the newest. A first token without an end is used as it is, and so is one of another account: somebody has set it on
- * purpose.
+ * the newest. A first token without an end is used as it is, and so is one of another account: an administrator has set
+ * it on purpose.
  */
 export const usedToken = <T extends TokenCandidate>(first: T, others: ReadonlyArray<T>, now: number): T => {
   const candidates = [first, ...others.filter((other) => mayReplace(other, first))]

@@ -1,6 +1,6 @@
 /**
  * Whether a token can travel in a header: it has printable ASCII alone. With any other character no request could be
- * sent, and nobody would see why.
+ * sent, and no error would say why.
  */
 
 /** A clause about the first character that no token has, without the token; undefined for a token without any. */

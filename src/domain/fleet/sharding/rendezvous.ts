@@ -1,6 +1,6 @@
 /**
  * The owner that a cluster is to have: weighted rendezvous hashing. Each replica computes it by itself, from the same
- * names and weights, so nobody has to tell the others.
+ * names and weights, so no replica has to inform the others.
  *
  * Not here: how an owner takes and gives up clusters (shard-plan.ts).
  */

@@ -33,7 +33,7 @@ export const replicaLeaseName = ({ name }: OperatorPod): string => `mirrord-oper
 export const clusterLeaseName = (cluster: ClusterName, sha256Hex: Sha256Hex): string =>
   `mirrord-operator-cluster-${clusterSlug(cluster, sha256Hex)}`
 
-/** Which cluster a Lease is for is told by its name, as a slug. */
+/** A Lease's name contains its cluster, as a slug. */
 export const clusterLeaseMetadata = { labels: { ...ownerLabel, [leaseLabel]: "cluster" } }
 
 /** Kubernetes deletes the Lease with the pod. */

@@ -55,9 +55,9 @@ export const tlsNeedsLineage = (all: ReadonlyArray<TlsStealRules>): boolean =>
 export type AgentOwner = "Asking" | "Alive" | "Gone"
 
 /**
- * The way of a session whose agent runs with other TLS settings than hold now. They are fixed for an agent's life. A
- * session keeps the agent that it has; an agent of nobody else is replaced; else the session has to wait, since the
- * agent's end would cut the others' connections.
+ * The decision for a session whose agent runs with other TLS settings than hold now. They are fixed for an agent's
+ * life. A session keeps the agent that it has. An agent that no other session uses is replaced. Otherwise the session
+ * has to wait, since the agent's end would cut the others' connections.
  */
 export const otherTls = (owners: ReadonlyArray<AgentOwner>): "Keep" | "Replace" | "Refuse" =>
   owners.includes("Asking") ? "Keep" : owners.includes("Alive") ? "Refuse" : "Replace"

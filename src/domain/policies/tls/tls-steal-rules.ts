@@ -1,7 +1,7 @@
 /**
  * A MirrordTlsStealConfig or MirrordClusterTlsStealConfig as agents get it: its ports, and the targets that it is for.
  * The agent reads the files of a port at the first stolen connection only, and says nothing to the user if it cannot;
- * so what can be told from the object alone is refused here.
+ * so mistakes that the object alone shows are refused here.
  *
  * Not here: which of them apply to an agent (agent-tls.ts), and the variable (adapters/agents).
  */

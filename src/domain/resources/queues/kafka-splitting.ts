@@ -72,7 +72,7 @@ export const MirrordKafkaTopicsConsumer = Schema.Struct({
     ).annotate({ description: "The topics." })
   }).annotate({ description: "Topics that a workload reads." })
 })
-/** Tells which topics a workload reads, so that sessions can share them. */
+/** Names the topics that a workload reads, so that sessions can share them. */
 export type MirrordKafkaTopicsConsumer = typeof MirrordKafkaTopicsConsumer.Type
 
 const common = {

@@ -73,7 +73,7 @@ const MirrordSplitConfigSpec = Schema.Struct({
 }).annotate({ description: "Which queues a workload reads and how it finds them." })
 
 export const MirrordSplitConfig = Schema.Struct({ metadata: ObjectMeta, spec: MirrordSplitConfigSpec })
-/** Tells how a workload finds its queues, so that sessions can share them. */
+/** Says how a workload finds its queues, so that sessions can share them. */
 export type MirrordSplitConfig = typeof MirrordSplitConfig.Type
 
 export const mirrordSplitConfigs: CustomResource<MirrordSplitConfig> = {

@@ -37,7 +37,7 @@ export const MirrordWorkloadQueueRegistry = Schema.Struct({
     }).annotate({ description: "What the operator observed." })
   )
 })
-/** Tells which queues a workload reads, so that sessions can share them. */
+/** Names the queues that a workload reads, so that sessions can share them. */
 export type MirrordWorkloadQueueRegistry = typeof MirrordWorkloadQueueRegistry.Type
 
 export const mirrordWorkloadQueueRegistries: CustomResource<MirrordWorkloadQueueRegistry> = {
