@@ -1,6 +1,6 @@
 /**
  * Reads the command line of the reference agent, which is that of mirrord's own agent, so that the operator starts both
- * alike; one more option tells it which protocol version to play.
+ * alike; one more option chooses the protocol version.
  */
 
 import { Result } from "effect"

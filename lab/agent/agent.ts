@@ -27,7 +27,7 @@ export interface AgentOptions {
   readonly target: AgentTarget
   /**
    * Where clients connect: a listener of the caller's, or an address of this machine. Without `host` it is every
-   * address; port 0 is any free port, told by `onListening`.
+   * address; port 0 is any free port, which `onListening` reports.
    */
   readonly listen: { readonly host?: string; readonly port: number } | AgentListener
   /** How long to wait for the first client. */
@@ -41,7 +41,7 @@ export interface AgentOptions {
   /** Whether the agent has no target, and so no incoming traffic: such messages are answered with `Close`. */
   readonly targetless?: boolean
   readonly httpDetectionTimeoutSecs?: number
-  /** The only operator that may connect, with TLS; without it anybody may, in clear text. */
+  /** The only operator that may connect, with TLS; without it any client may, in clear text. */
   readonly operator?: TrustedOperator | undefined
   /** The real endpoint of a cluster's address; by default the address itself. */
   readonly reach?: (endpoint: Endpoint) => Endpoint

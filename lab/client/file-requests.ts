@@ -8,7 +8,7 @@ import type { ClientRequest } from "./client-input.ts"
 import { event, fatal, notDone, send, speaks, type Turn, update } from "./client-state.ts"
 
 interface Kind {
-  /** Kind of the answer; `undefined`: there is none. */
+  /** Kind of the answer; `undefined` if there is none. */
   readonly answer: FileResponse["_tag"] | undefined
   readonly since?: string
   readonly fd?: string

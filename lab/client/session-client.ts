@@ -94,7 +94,7 @@ class RunningClient implements SessionClient {
       case "Send":
         return this.#socket.send(output.bytes, { binary: true })
       case "Event":
-        // A copy, because a waiting caller may register for the next event while this event is told.
+        // A copy, because a waiting caller may register for the next event while this event is reported.
         for (const listener of Array.from(this.#listeners)) listener(output.event)
         return
       case "Fatal":

@@ -43,7 +43,7 @@ export interface Operator {
   /** Past the API server, and past the relay. */
   readonly address: Address
   readonly peers: Peers
-  /** Somebody who may do everything in the cluster. */
+  /** A user who may do everything in the cluster. */
   readonly user: User
   readonly vitals: () => Promise<Vitals>
   /** Lines of the log that no input may cause. */

@@ -84,7 +84,7 @@ export const attack = async (
   // The input that was running when time was up goes on, is over before the arena is looked at, and is judged too.
   const late = await tried.last?.problem
   const { counterexample, counterexamplePath, errorInstance, numRuns: inputs } = details
-  // A check that was interrupted before its first input has ended counts as failed to fast-check, but tells nothing.
+  // A check that was interrupted before its first input has ended counts as failed to fast-check, but says nothing.
   if (counterexample !== null)
     return { inputs, failure: failure(counterexamplePath ?? undefined, message(errorInstance), counterexample[0]) }
   return tried.last === undefined || late === undefined

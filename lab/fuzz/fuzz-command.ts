@@ -1,4 +1,4 @@
-/** The command `npm run fuzz`: reads its flags, starts the arena, tells how it goes and what was found. */
+/** The command `npm run fuzz`: reads its flags, starts the arena, reports progress and findings. */
 
 import { randomInt } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"

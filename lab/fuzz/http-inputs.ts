@@ -339,7 +339,7 @@ const apiHeader: fc.Arbitrary<Header> = fc.oneof(
   )
 )
 
-/** A `DELETE` ends only what nobody uses: the live sessions are to be disturbed by input alone. */
+/** A `DELETE` ends only unused objects: the live sessions are to be disturbed by input alone. */
 const harmless = (asked: Asked): Asked =>
   asked.method !== "DELETE" ? asked : { ...asked, path: `${operatorApiRoot}/sessions/${asked.path.length % 1000}` }
 

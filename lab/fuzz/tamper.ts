@@ -1,6 +1,6 @@
 /**
- * A stream that somebody changes on its way: bytes put in, turned, cut out, held together or apart, or the end too
- * early. The changes are data. Opens no connection.
+ * A stream that is changed on its way: bytes put in, turned, cut out, held together or apart, or the end too early. The
+ * changes are data. Opens no connection.
  */
 
 /** One change, at the n-th piece of the stream. */

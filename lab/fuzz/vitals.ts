@@ -1,4 +1,4 @@
-/** How an operator's process is, as `vitals-preload.ts` tells it, and whether it is as it was before. */
+/** How an operator's process is, as `vitals-preload.ts` reports it, and whether it is as it was before. */
 
 import { connect } from "node:net"
 

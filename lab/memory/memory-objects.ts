@@ -46,7 +46,8 @@ interface Watcher {
   readonly selection: Selection | undefined
   readonly listener: WatchListener
   /**
-   * Whether a change was kept from the watcher. From then on nothing is told, because later events would hide the gap.
+   * Whether a change was kept from the watcher. From then on no change is delivered, because later events would hide
+   * the gap.
    */
   missed: boolean
 }
@@ -272,7 +273,7 @@ export class MemoryObjects {
     return Result.succeed(this.#replace(ref, known, merged(known, change) as KubeObject))
   }
 
-  /** Replaces the subresource, here a field of the pod's spec, if nobody has written the object since. */
+  /** Replaces the subresource, here a field of the pod's spec, if the object has not changed since. */
   update(ref: ResourceRef, object: KubeObject, { namespace }: UpdateOptions): Answer<KubeObject> {
     const { name, resourceVersion } = object.metadata
     const known = this.peek(ref, name, namespace)

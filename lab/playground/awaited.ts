@@ -1,12 +1,12 @@
 /**
- * How the playground waits: for what happens, and for as long as something moves. Meanwhile people are told what is
- * awaited and what was seen last. The waits themselves are in `readiness.ts` and in the stories.
+ * How the playground waits: for what happens, and for as long as something moves. Meanwhile people read what is awaited
+ * and what was seen last. The waits themselves are in `readiness.ts` and in the stories.
  */
 
 import { Clock, Context, Data, Effect } from "effect"
 import { boundMinutes } from "../client/bound.ts"
 
-/** Tells people a sentence about a wait; nobody hears it unless somebody is given. */
+/** Reports a sentence about a wait to people; by default it is dropped. */
 export const TellOfWait = Context.Reference<(sentence: string) => Effect.Effect<void>>("braid/lab/TellOfWait", {
   defaultValue: () => () => Effect.void
 })
@@ -22,7 +22,7 @@ export class Hangs extends Data.TaggedError("Hangs")<{ readonly what: string; re
 /** How often people read of a wait. */
 const tellEveryMs = 15_000
 
-/** Tells of a wait until it is over, and fails when no state that was not seen before has come for too long. */
+/** Reports a wait until it is over, and fails when no new state has come for too long. */
 const watch = (what: string, look: () => string): Effect.Effect<never, Hangs> =>
   Effect.gen(function* () {
     const tell = yield* TellOfWait

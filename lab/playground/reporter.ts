@@ -1,4 +1,4 @@
-/** Tells people or programs how the playground proceeds. The steps themselves are in `story.ts`. */
+/** Reports to people or programs how the playground proceeds. The steps themselves are in `story.ts`. */
 
 import { Clock, Effect } from "effect"
 

@@ -1,8 +1,9 @@
 /**
- * Tells by the first bytes of a connection whether it speaks HTTP. Waiting for the bytes is in `detect-connection.ts`.
+ * Decides by the first bytes of a connection whether it speaks HTTP. Waiting for the bytes is in
+ * `detect-connection.ts`.
  */
 
-/** The protocol of a connection, as far as its first bytes tell. */
+/** The protocol of a connection, as far as its first bytes show. */
 export type Detected = "http" | "other" | "more"
 
 /** Longer request lines are taken for something other than HTTP. */

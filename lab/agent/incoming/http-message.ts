@@ -11,7 +11,7 @@ export interface HttpMessage {
   readonly version: "HTTP/1.0" | "HTTP/1.1"
   readonly rawHeaders: ReadonlyArray<string>
   readonly hasBody: boolean
-  /** It may also end because the peer breaks off; {@link complete} tells. */
+  /** It may also end because the peer breaks off; {@link complete} says so. */
   readonly body: Readable
   readonly complete: () => boolean
   /** They are known when the body has ended. */

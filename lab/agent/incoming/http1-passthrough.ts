@@ -1,4 +1,4 @@
-/** Passes a request of HTTP/1.x that nobody steals on to the application, and the application's answer back. */
+/** Passes a request of HTTP/1.x that no client steals on to the application, and the application's answer back. */
 
 import * as http from "node:http"
 import type { Duplex } from "node:stream"

@@ -12,7 +12,7 @@ import { atLeast, gate } from "../../../src/domain/protocol/version.ts"
 /** Form of the messages for a request; it follows from the version that the client has _announced_ (wire.md §4.4). */
 export type RequestForm = "ChunkedV2" | "ChunkedV1" | "Framed" | "Full"
 
-/** How a stolen request is sent; `undefined`: it must be passed through to the application. */
+/** How a stolen request is sent; `undefined` if it must be passed through to the application. */
 export const stolenRequestForm = (version: string, filtered: boolean, upgrade: boolean): RequestForm | undefined => {
   if (atLeast(version, gate.modeAgnosticHttpRequests)) return "ChunkedV2"
   if (!filtered || (upgrade && !atLeast(version, gate.httpFilteredUpgrade))) return undefined

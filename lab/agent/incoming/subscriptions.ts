@@ -48,7 +48,7 @@ export const steal = (
   return { ...all, steals: put(all.steals, port, after) }
 }
 
-/** Unsubscribes a client; nothing happens if it does not steal the port. */
+/** Unsubscribes a client, if it steals the port. */
 export const stopStealing = (all: Subscriptions, port: number, client: ClientId): Subscriptions => {
   const before = all.steals.get(port)
   if (before === undefined) return all
@@ -89,7 +89,7 @@ export const dropClient = (all: Subscriptions, client: ClientId): Subscriptions 
 export const subscribedPorts = ({ steals, mirrors }: Subscriptions): ReadonlySet<number> =>
   new Set([...steals.keys(), ...mirrors.keys()])
 
-/** The client that gets a request, and the other clients whose filters match it too (they are told in the log). */
+/** The client that gets a request, and the other clients whose filters match it too (they are logged). */
 export interface RequestOwner {
   readonly client: ClientId | undefined
   readonly filtered: boolean

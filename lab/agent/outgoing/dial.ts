@@ -206,7 +206,7 @@ export const dialDatagram =
             failure ??= reason
             shut()
           },
-          // Datagrams that nobody reads are lost, as everywhere.
+          // Unread datagrams are lost, as everywhere.
           pause: () => undefined,
           resume: () => undefined
         }

@@ -1,6 +1,6 @@
 /**
- * Fields that nobody may change once an object of a built-in kind exists, with a real server's refusals. Custom
- * resources express the same in `x-kubernetes-validations` (`schema/validation-rules.ts`).
+ * Fields that may not change once an object of a built-in kind exists, with a real server's refusals. Custom resources
+ * express the same in `x-kubernetes-validations` (`schema/validation-rules.ts`).
  */
 
 import { type JsonObject, asArray, asObject, asObjects, jsonEqual, omit } from "../../../src/domain/json.ts"

@@ -128,7 +128,7 @@ export const endpointSubsets = (service: KubeObject, pods: ReadonlyArray<KubeObj
   })
 }
 
-/** The slices that mirror v1 Endpoints which somebody wrote for a Service without a selector. */
+/** The slices that mirror v1 Endpoints which a client wrote for a Service without a selector. */
 export const mirroredContents = (endpoints: KubeObject): ReadonlyArray<SliceContent> =>
   asObjects(endpoints["subsets"]).flatMap((subset) => {
     const list = (field: string, ready: boolean): ReadonlyArray<JsonObject> =>

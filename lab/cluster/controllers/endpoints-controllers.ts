@@ -1,6 +1,6 @@
 /**
  * Three controllers of a real cluster in one: Services and their pods → EndpointSlices and Endpoints, and Endpoints
- * that somebody wrote for a Service without a selector → EndpointSlices. Watches and writes; the content is computed in
+ * that a client wrote for a Service without a selector → EndpointSlices. Watches and writes; the content is computed in
  * `endpoint-slices.ts`.
  */
 

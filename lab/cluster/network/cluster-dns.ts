@@ -9,8 +9,8 @@ import { find, namespaceOf } from "../store/store-access.ts"
 import { clusterIpOf, readyAddresses, slicesOf } from "./service-endpoints.ts"
 
 /**
- * The Service's cluster IP. A headless Service has the addresses of its ready pods instead, and a client must dial
- * these at the target port. `undefined`: no such Service.
+ * The Service's cluster IP; `undefined` if there is no such Service. A headless Service has the addresses of its ready
+ * pods instead, and a client must dial these at the target port.
  */
 export const resolveService = (
   store: ObjectReader,

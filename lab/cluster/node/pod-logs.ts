@@ -12,7 +12,7 @@ export type PodLogs =
   | { readonly _tag: "NotFound"; readonly message: string }
   | { readonly _tag: "BadRequest"; readonly message: string }
 
-/** The logs that somebody asks for. */
+/** The logs that a client asks for. */
 export interface WantedLogs {
   readonly namespace: string
   readonly pod: string

@@ -76,7 +76,7 @@ export interface WriteOptions {
   readonly patch?: boolean | undefined
 }
 
-/** Namespaces that nobody can delete. */
+/** Namespaces that cannot be deleted. */
 const immortal = ["default", "kube-system", "kube-public"]
 
 type StatusPart = "status" | undefined

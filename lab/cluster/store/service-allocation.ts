@@ -1,7 +1,7 @@
 /**
  * Completes Services as a real server with one address family does (k8s.io/kubernetes `pkg/registry/core/service`):
- * families, cluster IPs, node ports, and the refusals of those that cannot be had. The other rules for Services are in
- * `checks/network-checks.ts`; nothing here listens on an address.
+ * families, cluster IPs, node ports, and the refusals of those that cannot be allocated. The other rules for Services
+ * are in `checks/network-checks.ts`; nothing here listens on an address.
  */
 
 import { isIPv4, isIPv6 } from "node:net"
@@ -217,7 +217,7 @@ export const prepareService = (service: KubeObject, before: KubeObject | undefin
 
 /**
  * To be called on a Service that passed the checks: allocates in place, and returns a refusal for each value that
- * cannot be had. Nothing has to be released: an allocation lives in its Service.
+ * cannot be allocated. Nothing has to be released: an allocation lives in its Service.
  */
 export const allocateService = (service: KubeObject, { random, services }: Allocated): ReadonlyArray<FieldError> => {
   const spec = asObject(service["spec"])

@@ -128,7 +128,7 @@ const reuseBranch = (story: BranchStory, first: string) =>
     return { server, users: lines }
   })
 
-/** Names of the branches of a cluster, as its API server tells them. */
+/** Names of the branches of a cluster, as its API server lists them. */
 const branchesOf = ({ cluster, description }: AnyRunningCluster) =>
   Effect.gen(function* () {
     const config = new KubeConfig()

@@ -26,13 +26,13 @@ const packagedFolders = (): ReadonlyArray<string> => {
   }
 }
 
-/** The folder of the engine's programs; nothing where the machine has none. */
+/** The folder of the engine's programs; `undefined` if the machine has none. */
 export const postgresqlFolder: string | undefined = [
   ...packagedFolders(),
   ...enginePath(process.env).split(delimiter)
 ].find((folder) => isProgram(join(folder, "initdb")))
 
-/** The engine runs as nobody where this process is root: it refuses to be root. */
+/** The engine runs as an unprivileged user where this process is root: it refuses to be root. */
 export const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 /** Search path with the engine's programs first. */

@@ -69,7 +69,7 @@ export interface ControlPlaneOptions {
 }
 
 /**
- * Below the ports of outgoing connections, which nobody can reserve between two starts, and below those of tests
+ * Below the ports of outgoing connections, which cannot be reserved between two starts, and below those of tests
  * (test/support/free-ports.ts), whose programs are not started again with others.
  */
 const firstPort = 20_000
@@ -313,7 +313,7 @@ const makeApiServer = async (setup: Setup): Promise<Program> => {
   return new Program("kube-apiserver", options.programs, directory, [
     `--etcd-servers=${etcdUrl}`,
     "--bind-address=127.0.0.1",
-    // An address for documentation (RFC 5737), which nobody dials: a machine without a network has none of its own.
+    // An address for documentation (RFC 5737), which is never dialled: a machine without a network has none of its own.
     "--advertise-address=192.0.2.1",
     `--secure-port=${ports.server}`,
     `--tls-cert-file=${serving.cert}`,
