@@ -66,7 +66,7 @@ export interface CopiedPodsOptions {
   readonly api: KubeApi
   /** `api` with retries, for calls that a client waits for. */
   readonly awaited: KubeApi
-  /** The copies that sessions use, by `namespace/name`; nothing as long as the sessions have not been read. */
+  /** The copies that sessions use, by `namespace/name`; `undefined` until the sessions are read. */
   readonly inUse: () => ReadonlySet<string> | undefined
   /** The same, read from the API server. */
   readonly storedUses: Effect.Effect<ReadonlySet<string>, KubeError>
@@ -112,7 +112,7 @@ const observed = ({ options, uses, workloads }: State, { key, known, now, view }
   const isInUse = used === undefined || used.has(key)
   if (isInUse) known.usedAt = Math.max(known.usedAt, now)
   const copy = copyOf(key, view)
-  // Nobody comes back to a failed copy, such as one whose making was cut short.
+  // No client returns to a failed copy, such as one whose making was cut short.
   const hasFailed = copy !== undefined && stateOf(uses, copy, replacementFor(workloads, copy), now).phase === "Failed"
   const idleTtl = copyRecord(view.metadata)?.spec["idle_ttl"]
   return {

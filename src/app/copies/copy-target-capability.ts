@@ -30,7 +30,7 @@ export class CopySettings extends Context.Service<
   {
     /** Whether targets are copied; otherwise the operator may not change workloads, and nothing here runs. */
     readonly makesCopies: boolean
-    /** The image of copied containers; `undefined`: they keep their own. */
+    /** The image of copied containers; `undefined` if they keep their own. */
     readonly image: CopyImage | undefined
   }
 >()("braid/app/CopySettings") {}

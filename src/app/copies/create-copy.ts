@@ -181,7 +181,7 @@ const createPod = (
   pod: JsonObject
 ): Effect.Effect<KubeObject, ApiError> =>
   awaited.create(pods, pod, namespace).pipe(
-    // Nobody else makes this name: the answer to our own first try was lost.
+    // No other writer makes this name: the answer to our own first try was lost.
     Effect.catch((error) =>
       error.reason === "AlreadyExists" ? awaited.get(pods, name, namespace) : Effect.fail(error)
     ),
@@ -218,7 +218,7 @@ const unlessTaken = (
     )
   )
 
-/** Takes the pods from the workload that a copy replaces; does nothing if it has none for this copy already. */
+/** Takes the pods from the workload that a copy replaces, unless it has none for this copy already. */
 const takePods = (
   { copies }: CreateCopyOptions,
   wanted: Wanted,
@@ -231,7 +231,7 @@ const sameCopy = (options: CreateCopyOptions, wanted: Wanted, copy: Copy): Effec
   Effect.gen(function* () {
     const { metadata } = copy.pod
     const { replaces } = copy.record
-    // First, because a copy that nobody uses may end while the workload's pods are taken.
+    // First, because an unused copy may end while the workload's pods are taken.
     options.copies.use(copy, yield* Clock.currentTimeMillis)
     if (replaces !== undefined) yield* takePods(options, wanted, replaces, metadata.name)
     const now = yield* Clock.currentTimeMillis

@@ -36,7 +36,7 @@ import { type CreateCopyOptions, mayCopy, newSessionId } from "./create-copy.ts"
 import { noSuchCopy } from "./local-copies.ts"
 import { type Answer, askClusters, orderCopy, type OrderedCopy } from "./ordered-copies.ts"
 
-/** Milliseconds between two looks at copies that nobody asks for, so that the operator's status is true. */
+/** Milliseconds between two checks of copies without requests, so that the operator's status is true. */
 const lookEvery = 10_000
 /** Milliseconds after which a copy is forgotten of which its default cluster tells nothing any more. */
 const forgetAfter = 300_000
@@ -232,7 +232,7 @@ const orderFrom = (
     )
   })
 
-/** Orders the copies that are missing; nobody waits for them. */
+/** Orders the copies that are missing, without waiting for them. */
 const orderMissing = (state: State, copy: Judged, placed: Placed): void => {
   for (const cluster of state.options.clusters())
     if (copy.plan.order.includes(cluster.name)) state.run(orderFrom(copy, placed, cluster))

@@ -57,7 +57,7 @@ const connected = (
     return { target, scaledown: replaces !== undefined, leftOut: new Map() }
   })
 
-/** A copy that a primary orders: only somebody who may drive sessions here may name another user as its owner. */
+/** A copy that a primary orders: only a caller that may drive sessions here may name another user as its owner. */
 const ordered = (options: CreateCopyOptions, request: CopyTargetRequest): Effect.Effect<CopyTarget, ApiError> =>
   Effect.gen(function* () {
     const order = copyOrder(at(request.body, "metadata", "annotations"))
@@ -81,7 +81,7 @@ export const copiesHere = (
       const copies = yield* awake
       const now = yield* Clock.currentTimeMillis
       const wanted = copies.all().filter((copy) => isSelected(copy, selection))
-      // A primary asks for one copy again and again while somebody waits for it.
+      // A primary asks for one copy again and again while a client waits for it.
       if (selection.name !== undefined) for (const copy of wanted) copies.use(copy, now)
       return wanted.map(infoOf(copies, now))
     }),

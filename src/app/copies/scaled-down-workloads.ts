@@ -25,7 +25,7 @@ import { logInfo, logWarning } from "../kernel/log.ts"
 
 /** Milliseconds between two looks at a workload that is scaled down. */
 const lookEvery = 10_000
-/** Milliseconds between two lines in the log about a workload that nobody can give its pods back to. */
+/** Milliseconds between two lines in the log about a workload that cannot get its pods back. */
 const tellEvery = 600_000
 /** How often a write is tried while other writers come first. */
 const attempts = 5
@@ -43,7 +43,7 @@ export interface PlacedWorkload extends ScalableWorkload {
 }
 
 export interface ScaledDownWorkloads {
-  /** Whether a workload has no pods because of a copy, as far as somebody has looked. */
+  /** Last observed state: scaled down for a copy or not. */
   readonly replacement: (workload: PlacedWorkload, copy: string) => Replacement
   /** The name of the other copy that a workload is scaled down for, if any. */
   readonly takenBy: (workload: PlacedWorkload, copy: string) => Effect.Effect<string | undefined, KubeError>
@@ -55,7 +55,7 @@ export interface ScaledDownWorkloads {
 
 interface State {
   readonly api: KubeApi
-  /** The copy that a workload is scaled down for, by the workload's key; `undefined`: for none. */
+  /** The copy that a workload is scaled down for, by the workload's key; `undefined` if for none. */
   readonly known: Map<string, string | undefined>
   /** Whether a copy is there that is to replace the workload. */
   readonly isWanted: (workload: PlacedWorkload) => boolean

@@ -22,6 +22,6 @@ export const toldIdentity = (api: KubeApi): Effect.Effect<ToldIdentity, KubeErro
     })
   )
 
-/** Nothing where the namespace may not be read or is not there. */
+/** `undefined` if the namespace may not be read or does not exist. */
 export const clusterUid = (api: KubeApi): Effect.Effect<string | undefined, KubeError> =>
   Effect.map(toldIdentity(api), (told) => (told._tag === "Uid" ? told.uid : undefined))

@@ -9,8 +9,8 @@ import { logWarning } from "./log.ts"
 import { counter } from "./metrics.ts"
 
 /**
- * The next reconcile that a reconcile asks for: after so many ms; soon, because somebody else wrote first; or only
- * after the next change.
+ * The next reconcile that a reconcile asks for: after so many ms; soon, because another writer was first; or only after
+ * the next change.
  */
 export type Requeue = { readonly after: number } | "Conflict" | undefined
 
@@ -49,7 +49,7 @@ interface Entry {
   isResting: boolean
   /** Failed turns in a row. */
   failures: number
-  /** Turns in a row in which somebody else wrote first. */
+  /** Turns in a row in which another writer was first. */
   conflicts: number
 }
 

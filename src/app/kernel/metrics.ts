@@ -38,7 +38,7 @@ export const countOne = (of: Metric.Metric<number, unknown>): Effect.Effect<void
 
 type Source = () => ReadonlyArray<Sample>
 
-/** Everything that is measured when somebody asks. */
+/** Everything that is measured on demand. */
 export class Measurements {
   readonly #sources = new Set<Source>()
 

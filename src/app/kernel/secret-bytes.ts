@@ -1,8 +1,8 @@
 /**
- * Where random bytes for passwords come from: the system's own source, which nobody can guess. A simulated world
+ * Where random bytes for passwords come from: the system's own source, which cannot be guessed. A simulated world
  * provides bytes that follow from its seed.
  *
- * Not here: chance that nobody must guess, such as pauses, which is Effect's `Random`.
+ * Not here: chance that may be guessed, such as pauses, which is Effect's `Random`.
  */
 
 import { randomBytes } from "node:crypto"

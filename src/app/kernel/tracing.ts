@@ -19,7 +19,7 @@ export interface Tracing {
   readonly sampler: Sampler
 }
 
-/** The tracing of this process; nothing where traces are off, as they are unless somebody turns them on. */
+/** The tracing of this process; `undefined` while traces are off, which is the default. */
 export const CurrentTracing = Context.Reference<Tracing | undefined>("braid/app/CurrentTracing", {
   defaultValue: () => undefined
 })
@@ -87,7 +87,7 @@ const hexDigits = (count: 16 | 32): Effect.Effect<string> =>
 const contextIn = (traceparent: string | undefined): Option.Option<Tracer.ExternalSpan> =>
   traceparent === undefined ? Option.none() : HttpTraceContext.w3c(Headers.fromRecordUnsafe({ traceparent }))
 
-/** Begins the span of a phase; nothing where the phase belongs to no trace. */
+/** Begins the span of a phase; `undefined` if the phase belongs to no trace. */
 const begin = (tracing: Tracing, phase: TracedPhase): Effect.Effect<Tracer.Span | undefined> =>
   Effect.gen(function* () {
     const around = yield* CurrentSpan
@@ -154,7 +154,7 @@ export const traceEvent = (name: string): Effect.Effect<void> =>
       : Effect.map(CurrentSpan, (span) => span?.event(name, tracing.clock.currentTimeNanosUnsafe()))
   )
 
-/** The current phase as W3C `traceparent`, for another process; nothing where it belongs to no trace. */
+/** The current phase as W3C `traceparent`, for another process; `undefined` if it belongs to no trace. */
 export const currentTraceparent: Effect.Effect<string | undefined> = Effect.map(CurrentSpan, (span) =>
   span === undefined ? undefined : HttpTraceContext.toHeaders(span)["traceparent"]
 )

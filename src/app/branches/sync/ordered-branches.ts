@@ -82,7 +82,7 @@ export const usableOrder = (...named: Parameters<typeof orderFor>): Result.Resul
 
 /**
  * Has the copy of a branch kept for a session that has named it, until that has started in all its clusters. A branch
- * that somebody else made is never written; whether it is there, its cluster says when the session comes to it.
+ * that another writer made is never written; the session's cluster says later whether it is there.
  */
 export const awaitCopy = ({ origin, state }: BranchOrder, sessionId: string): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {

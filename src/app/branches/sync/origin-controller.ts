@@ -159,7 +159,7 @@ const tellWaiting = ({ options: { events, resource } }: SyncState, { known, view
   events.record(resource, view, orderWaitsEvent(why))
 }
 
-/** The name is taken: an earlier try was carried out, somebody else was faster, or a finalizer keeps an old branch. */
+/** The name is taken: an earlier try was carried out, another writer was faster, or a finalizer keeps an old branch. */
 const nameTaken = (
   state: SyncState,
   turn: OriginTurn,

@@ -18,9 +18,9 @@ import { withoutEntry } from "./clusters-list.ts"
 export type LeavingMember =
   | {
       readonly _tag: "Reached"
-      /** UID of the cluster; nothing where it may not be read. */
+      /** UID of the cluster; `undefined` if it may not be read. */
       readonly uid: string | undefined
-      /** UID of the primary that it serves; nothing while it serves none. */
+      /** UID of the primary that it serves; `undefined` while it serves none. */
       readonly holder: string | undefined
     }
   /** `why`: a sentence. */
