@@ -52,7 +52,7 @@ const kubeconfigDirectory = "/kubeconfigs"
 /** Name of the access provider whose plugin gives credentials. */
 export const pluginName = "simulated"
 
-/** Where a primary looks for members; nothing where all of them are configured. */
+/** Where a primary looks for members; its providers are empty if all are configured. */
 export const searchOf = (plans: MemberPlans) => ({
   providers: Object.values(plans).flatMap((plan) => providerOf(plan) ?? []),
   clusterApiNamespace: clustersNamespace,

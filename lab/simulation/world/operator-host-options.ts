@@ -45,7 +45,7 @@ export interface OperatorHostOptions {
   readonly faults: () => FaultPlan
 }
 
-/** A connection to an agent; nothing where nobody listens; or nothing comes back at all. */
+/** A connection to an agent; `undefined` if the address refuses it, "no answer" if it stays silent. */
 export type DialledAgent = FrameChannel | "no answer" | undefined
 
 /** The two ways in which a connect request ends. */
