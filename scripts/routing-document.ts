@@ -91,7 +91,7 @@ export const routingDocument = (): string =>
     "",
     "A member that is too old for a filter is left out of the subscription, with one warning. Nobody left: the " +
       "client gets `PortAlreadyStolen`.",
-    "A member where somebody else has a port to be stolen, found out after the client has its answer, is asked " +
+    "A member where another session has a port to be stolen, found out after the client has its answer, is asked " +
       `again every ${limits.askAgainAfter / 1000} s.`,
     "",
     "| Filter | Needs |",

@@ -164,7 +164,7 @@ const report = Command.make(
     )
 ).pipe(
   Command.withDescription(
-    "Writes an archive for somebody who helps: status, sessions, conditions, Events, logs, Leases and configuration " +
+    "Writes an archive for people who help: status, sessions, conditions, Events, logs, Leases and configuration " +
       "of a cluster and of its members, with your own rights and without secrets."
   )
 )

@@ -78,7 +78,7 @@ export const callerOf = (
       ? notThrough(`the request names no user (header ${names.user.join(" or ")})`)
       : badRequest(
           `The user's name, groups or other properties are not UTF-8 (header ${JSON.stringify(problem.header)}), and ` +
-            "nobody can be told by them; log in under a name in UTF-8, or ask whoever runs the identity provider."
+            "identify no user; log in under a name in UTF-8, or ask whoever runs the identity provider."
         )
   )
 }

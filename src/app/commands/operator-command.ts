@@ -130,7 +130,7 @@ const serve = Effect.fnUntraced(function* (
   yield* logInfo("operator serves", { version, port, role: yield* roleOf(settings, connector.own.api) })
   if (settings.candidacy === undefined) {
     yield* logInfo(
-      "no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; nobody else may run an " +
+      "no leader is elected: OPERATOR_POD_NAME and OPERATOR_POD_UID are not set; no other process may run an " +
         "operator for this cluster"
     )
   }

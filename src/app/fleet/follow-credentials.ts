@@ -214,7 +214,7 @@ const perform = (state: State, action: CredentialAction): Effect.Effect<void> =>
       return logWarning("token is refused, another one is tried", { cluster })
     case "ReportEnd": {
       const { clause } = action
-      const line = "credentials end, and nobody renews them"
+      const line = "credentials end and are not renewed"
       return report(state, line, (name) => credentialsEndEvent(name, clause), clause)
     }
     case "Use":

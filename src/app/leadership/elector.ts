@@ -262,7 +262,7 @@ const renew = Effect.fnUntraced(function* (state: ElectorState, term: LeaseTerm)
         })
       continue
     }
-    if (renewed.success._tag === "Lost") return `${state.observed?.record.holder ?? "nobody"} holds the lease now`
+    if (renewed.success._tag === "Lost") return `${state.observed?.record.holder ?? "no process"} holds the lease now`
     failure = undefined
     term.renewed(renewed.success.sent)
   }

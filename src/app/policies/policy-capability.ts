@@ -94,7 +94,7 @@ const allOf = ({ known, session }: Asked): Effect.Effect<ReadonlyArray<PolicyRul
   const all = known.inNamespace(session.namespace)
   return Result.isSuccess(all)
     ? Effect.succeed(all.success)
-    : forbidden(`${all.failure} Until it is put right, nobody may start a session that it may concern.`)
+    : forbidden(`${all.failure} Until it is put right, no session may start that it may concern.`)
 }
 
 /** The policies of a target's namespace and the target as they see it, unless one is unreadable or forbids its copy. */

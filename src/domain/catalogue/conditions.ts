@@ -70,7 +70,7 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     type: "Failed",
     status: "True",
     reason: "Forbidden",
-    means: "somebody may not do what the session needs"
+    means: "the user or an operator may not do what the session needs"
   },
   {
     on: parent,
@@ -221,7 +221,7 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     type: "CredentialsLast",
     status: "False",
     reason: "EndsSoon",
-    means: "credentials of clusters end soon or have ended, and nobody renews them; else it is missing"
+    means: "credentials of clusters end soon or have ended, and are not renewed; else it is missing"
   },
   {
     on: cluster,
@@ -277,6 +277,6 @@ export const conditionCatalogue: ReadonlyArray<ConditionRow> = [
     type: "CredentialsLast",
     status: "False",
     reason: "EndsSoon",
-    means: "its credentials end soon or have ended, and nobody renews them; else it is missing"
+    means: "its credentials end soon or have ended, and are not renewed; else it is missing"
   }
 ]

@@ -103,7 +103,7 @@ export const eventCatalogue = {
   CredentialsEnd: {
     type: "Warning",
     on: cluster,
-    when: "credentials of a cluster that nobody renews end in 30, 7 or 1 days, or have ended"
+    when: "credentials of a cluster that are not renewed end in 30, 7 or 1 days, or have ended"
   },
   RightMissing: {
     type: "Warning",

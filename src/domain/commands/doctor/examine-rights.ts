@@ -75,7 +75,7 @@ export const examineRights = (facts: ClusterFacts): ReadonlyArray<Finding> => {
         "permissions",
         `${unknown.length} of ${rights.length} rights could not be asked for${what}.`,
         "Whoever runs this must be allowed to create selfsubjectaccessreviews, or subjectaccessreviews to ask " +
-          "for somebody else."
+          "for another user."
       )
     )
   }
