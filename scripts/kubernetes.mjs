@@ -191,8 +191,9 @@ const main = async () => {
     }
   }
   if (missing.length > 0 && spawnSync("go", ["version"]).status !== 0) {
+    const names = missing.map(({ name }) => name).join(", ")
     fail(
-      `neither KUBEBUILDER_ASSETS nor PATH has ${missing.map(({ name }) => name).join(", ")} for Kubernetes ${version}, ` +
+      `neither KUBEBUILDER_ASSETS nor PATH has ${names} for Kubernetes ${version}, ` +
         "and Go, which builds them, is missing: install Go 1.26 or newer (https://go.dev/dl)"
     )
   }

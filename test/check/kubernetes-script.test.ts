@@ -51,8 +51,8 @@ describe("scripts/kubernetes.mjs", () => {
     const { status, stderr } = run([], { KUBEBUILDER_ASSETS: assets })
     expect(status).toBe(1)
     expect(stderr).toContain(
-      "neither KUBEBUILDER_ASSETS nor PATH has kube-apiserver, kube-controller-manager, kubectl for Kubernetes 1.36.3, " +
-        "and Go, which builds them, is missing: install Go"
+      "neither KUBEBUILDER_ASSETS nor PATH has kube-apiserver, kube-controller-manager, kubectl for Kubernetes " +
+        "1.36.3, and Go, which builds them, is missing: install Go"
     )
   })
 
