@@ -1,6 +1,5 @@
 import * as fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
 import {
   everythingAnswered,
@@ -10,10 +9,9 @@ import {
   isSubsequence,
   mappingsMatch,
   marker,
-  newIds,
   nobodyHurt
 } from "./support/checks.ts"
-import { access, choices, deeds, mirror, resolve, steal } from "./support/deeds.ts"
+import { access, choices, connect, deeds, mirror, resolve, steal } from "./support/deeds.ts"
 import { a, b, c, World, type WorldOptions } from "./support/world.ts"
 
 /** The contract of wire.md §10, line by line, as a real client and real agents would feel it. */
@@ -101,64 +99,6 @@ describe("wire.md §10: the contract of the router", () => {
     )
   })
 
-  it("wire.md §10.3: the default's Pong counts, the others are waited for 2 s and no longer", () => {
-    for (const silent of [b, c]) {
-      const world = subscribed()
-      world.pass(30_000)
-      world.play(Array.from({ length: 1 }, () => 0))
-      for (const next of world.possible()) if (next.name.startsWith("to cluster")) next.run()
-      for (const next of world.possible())
-        if (next.name.startsWith("from cluster") && !next.name.includes(silent)) next.run()
-      expect(world.toClient).toEqual([])
-      world.pass(1999)
-      expect(world.toClient).toEqual([])
-      world.pass(1)
-      expect(world.toClient).toEqual([daemonMessage.encode({ _tag: "Pong" })])
-      nobodyHurt(world.settle())
-    }
-  })
-
-  it.each([
-    ["1.29.0", "1.29.0", "1.29.0"],
-    ["1.29.0", "1.14.0", "1.14.0"],
-    ["1.20.0", "1.29.0", "1.20.0"],
-    ["1.29.0", "1.31.0", "1.29.0"]
-  ])(
-    "wire.md §10.3: a client of %s and a default of %s agree on %s, and every agent hears the client's true version",
-    (client, agent, agreed) => {
-      const world = new World({
-        ...three,
-        client: { version: client },
-        versions: { [a]: agent, [b]: "1.9.0" }
-      }).settle()
-      expect(world.eventsOf("Versioned")).toEqual([{ _tag: "Versioned", version: agreed }])
-      for (const member of [a, b, c]) expect(world.agents.get(member)?.announced).toBe(client)
-    }
-  )
-
-  it.each([
-    ["1.35.0", "1.29.0"],
-    ["1.29.0-rc.1", "1.29.0"]
-  ])("wire.md §10.3: a default that answers %s is passed on as %s", (answered, agreed) => {
-    const world = new World({ ...three, client: { kind: "dump", reconnect: false } })
-    const next = (name: string): void =>
-      world
-        .possible()
-        .find((one) => one.name === name)
-        ?.run()
-    for (let switches = 0; switches < 2; switches++) {
-      next("client main")
-      next(`to ${a}`)
-    }
-    // In place of what the scripted agent would have said to the client's switch.
-    world.fromMember.get(a)?.get("inline")?.pop()
-    world
-      .at(a, { _tag: "Raw", source: "inline", message: { _tag: "SwitchProtocolVersionResponse", value: answered } })
-      .settle()
-    expect(world.eventsOf("Versioned")).toEqual([{ _tag: "Versioned", version: agreed }])
-    nobodyHurt(world)
-  })
-
   it("wire.md §10.4: colliding ids never collide at the client, and an id reaches only its owner", () => {
     fc.assert(
       fc.property(deeds({ members: [a, b, c], traffic: true }, 40), choices, (script, order) => {
@@ -169,31 +109,6 @@ describe("wire.md §10: the contract of the router", () => {
         idsNeverReused(world)
       }),
       { numRuns: 200 }
-    )
-  })
-
-  it("wire.md §10.4: every stolen request of every member is answered with its own response", () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.constantFrom(a, b, c), fc.nat({ max: 2 })), { minLength: 1, maxLength: 12 }),
-        choices,
-        (requests, order) => {
-          const world = withDeeds(
-            subscribed(),
-            requests.map(([member, pieces]) => ({
-              _tag: "At",
-              member,
-              command: { _tag: "Request", channel: "TcpSteal", port: 80, pieces }
-            }))
-          )
-            .play(order)
-            .settle()
-          nobodyHurt(world)
-          expect(world.eventsOf("HttpRequest")).toHaveLength(requests.length)
-          // An agent closes a request when it has passed its response on.
-          for (const agent of world.agents.values()) expect([...agent.open.TcpSteal]).toEqual([])
-        }
-      )
     )
   })
 
@@ -242,16 +157,6 @@ describe("wire.md §10: the contract of the router", () => {
     )
   })
 
-  it("wire.md §10.6: a member that returns has the client's subscriptions and none that were given up", () => {
-    const world = subscribed()
-    world.lose(b)
-    world.ask({ _tag: "Unsubscribe", port: 81 }).settle()
-    world.comeBack(b)
-    world.settle()
-    expect(world.agents.get(b)?.ports).toEqual({ Tcp: new Set([90, 91]), TcpSteal: new Set([80]) })
-    nobodyHurt(world)
-  })
-
   it("wire.md §10.6: losing the default ends the socket without Close; the client reconnects and starts clean", () => {
     fc.assert(
       fc.property(
@@ -269,6 +174,31 @@ describe("wire.md §10: the contract of the router", () => {
         }
       ),
       { numRuns: 200 }
+    )
+  })
+
+  it("legacy requests that overtake the version switch of the new socket are served", () => {
+    fc.assert(
+      fc.property(choices, (order) => {
+        const world = subscribed()
+        world.lose(a)
+        world.deliver()
+        world.ask(resolve, connect("Tcp", 5n), connect("Udp", 6n), connect("Tcp", 7n), access)
+        world.comeBack(a)
+        world.play(order).settle()
+        nobodyHurt(world)
+        everythingAnswered(world)
+        expect(
+          world
+            .eventsOf("Connected")
+            .map(({ uid }) => uid)
+            .toSorted()
+        ).toEqual([5n, 6n, 7n])
+        expect(
+          world.heardBy(a).some((message) => message._tag === "TcpOutgoing" && message.value._tag === "Connect")
+        ).toBe(true)
+      }),
+      { numRuns: 50 }
     )
   })
 
@@ -298,65 +228,5 @@ describe("wire.md §10: the contract of the router", () => {
       }),
       { numRuns: 300 }
     )
-  })
-
-  it(
-    "wire.md §10.7: an unknown tag is never broadcast: it goes to a newer default, else nowhere, counted and " +
-      "logged once",
-    () => {
-      const unknown = Uint8Array.of(40, 1, 2, 3)
-      const old = subscribed()
-      old.perform({ _tag: "Bytes", bytes: unknown })
-      old.perform({ _tag: "Bytes", bytes: unknown })
-      old.settle()
-      expect(old.dropped.filter((what) => what === "unknownClientTag")).toHaveLength(2)
-      expect(old.warnings.filter((text) => text.includes("newer"))).toHaveLength(1)
-      const newer = new World({
-        ...three,
-        client: { version: "1.31.0" },
-        versions: { [a]: "1.31.0", [b]: "1.31.0" }
-      }).settle()
-      newer.perform({ _tag: "Bytes", bytes: unknown })
-      const last = newer.possible().find(({ name }) => name === "client raw")
-      last?.run()
-      expect(newer.toMember.get(a)).toEqual([unknown])
-      expect([newer.toMember.get(b), newer.toMember.get(c)]).toEqual([[], []])
-    }
-  )
-
-  it("wire.md §10.8: no id is reused, mappings end with connection, client's interest or member", () => {
-    fc.assert(
-      fc.property(deeds({ members: [a, b, c], unsteady: [b, c], traffic: true }, 60), choices, (script, order) => {
-        const world = withDeeds(subscribed(), script).play(order).settle()
-        nobodyHurt(world)
-        idsNeverReused(world)
-        mappingsMatch(world)
-        const ids = newIds(world.received.flat())
-        expect(ids).toEqual(ids.toSorted((x, y) => Number(x - y)))
-      }),
-      { numRuns: 200 }
-    )
-  })
-
-  it("wire.md §10.8: stray ids of the client are dropped silently", () => {
-    const world = subscribed()
-    for (const connectionId of [0n, 7n, 1n << 40n]) {
-      world.perform({
-        _tag: "Bytes",
-        bytes: clientMessage.encode({
-          _tag: "TcpSteal",
-          value: { _tag: "Data", value: { connectionId, bytes: Uint8Array.of(1) } }
-        })
-      })
-      world.perform({
-        _tag: "Bytes",
-        bytes: clientMessage.encode({ _tag: "Tcp", value: { _tag: "ConnectionUnsubscribe", value: connectionId } })
-      })
-    }
-    const before = world.warnings.length
-    world.settle()
-    expect(world.dropped).toEqual(Array.from({ length: 6 }, () => "strayId"))
-    expect(world.warnings).toHaveLength(before)
-    nobodyHurt(world)
   })
 })

@@ -79,9 +79,9 @@ describe("what is told of a session", () => {
         value: { _tag: "Start", value: { ...ids, internalResponse: { ...answer, body: [] } } }
       })
     ]
-  ])("is a response, given by %s", (_name, message) => {
+  ])("is a response, given by %s", (_name, message) =>
     expect(response(message)).toEqual({ http_response: { status: 204, version: "HTTP/1.1", headers: shown } })
-  })
+  )
 
   it("is no mirrored request, no body, no error, and nothing that cannot be read", () => {
     const stolen = announced("/")

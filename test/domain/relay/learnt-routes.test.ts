@@ -94,10 +94,7 @@ describe("bulk messages", () => {
   it("are measured by their head, as their codec writes them", () => {
     fc.assert(
       fc.property(id, payload, (connectionId, bytes) => {
-        const sent = clientMessage.encode({
-          _tag: "TcpSteal",
-          value: { _tag: "Data", value: { connectionId, bytes } }
-        })
+        const sent = clientMessage.encode({ _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId, bytes } } })
         expect(clientBulk.measure(sent, 0, Math.min(sent.length, 32))).toBe(sent.length)
         const got = daemonMessage.encode({
           _tag: "UdpOutgoing",

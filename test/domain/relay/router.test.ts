@@ -87,26 +87,6 @@ describe("a message beyond what the codec takes (wire.md §2.6)", () => {
 })
 
 describe("incoming traffic", () => {
-  it("wire.md §8.5: colliding ids of two members and two channels become four", () => {
-    const s = stealing()
-    s.steal(a, request(0n))
-      .steal(b, request(0n))
-      .member(a, { _tag: "Tcp", value: connection(0n) })
-      .member(b, { _tag: "Tcp", value: connection(0n) })
-    expect(s.toClient()).toEqual([
-      toSteal(request(0n)),
-      toSteal(request(1n)),
-      { _tag: "Tcp", value: connection(2n) },
-      { _tag: "Tcp", value: connection(3n) }
-    ])
-  })
-
-  it("wire.md §8.5: an id that a returned member counts again is a new one for the client", () => {
-    const s = stealing().steal(b, connection(0n)).lose(b).put({ _tag: "MemberConnected", member: b })
-    s.toClient()
-    expect(s.steal(b, connection(0n)).toClient()).toEqual([toSteal(connection(1n))])
-  })
-
   it("wire.md §8.6: what carries an id goes to the member that allocated it, and only there", () => {
     const s = stealing().steal(a, connection(0n)).steal(b, connection(0n))
     s.client(dataToMember(1n, "for b")).client(respond(0n, "for a")).client(unsubscribeId(1n))
@@ -129,6 +109,15 @@ describe("incoming traffic", () => {
   it("wire.md §8.7: several requests of one connection share its client-facing id", () => {
     const s = stealing().steal(a, connection(9n)).steal(b, request(0n, 0)).steal(b, request(0n, 1))
     expect(s.toClient().slice(1)).toEqual([toSteal(request(1n, 0)), toSteal(request(1n, 1))])
+  })
+
+  it("wire.md §8.7: ids of every length are rewritten", () => {
+    const s = stealing()
+    for (let id = 0n; id < 300n; id++) s.steal(a, connection(id)).steal(b, connection(id))
+    s.toClient()
+    for (const id of [0n, 125n, 299n]) s.steal(b, data(id, "up")).client(dataToMember(2n * id + 1n, "down"))
+    expect(s.toClient()).toEqual([1n, 251n, 599n].map((id) => toSteal(data(id, "up"))))
+    expect(s.toMember(b)).toEqual([0n, 125n, 299n].map((id) => dataToMember(id, "down")))
   })
 
   it("wire.md §8.8: stray ids are dropped silently: late data, a second Close, an id of the other channel", () => {
@@ -159,25 +148,21 @@ describe("incoming traffic", () => {
     expect([...s.state.ids.routes, ...s.state.ids.byMember]).toEqual([])
   })
 
-  it(
-    "wire.md §8.10: a lost member's connections are closed towards the client, each once in its channel, and one " +
-      "warning names it",
-    () => {
-      const s = stealing()
-        .steal(a, connection(0n))
-        .steal(b, connection(0n))
-        .member(b, { _tag: "Tcp", value: connection(0n) })
-        .steal(b, request(1n))
-      s.toClient()
-      s.lose(b).lose(b)
-      const said = s.toClient()
-      expect(said.slice(0, 3)).toEqual([toSteal(closed(1n)), { _tag: "Tcp", value: closed(2n) }, toSteal(closed(3n))])
-      expect(said.slice(3).map(logOf)).toEqual([
-        "the session goes on without cluster cluster-b: socket closed; its traffic is missing until it returns"
-      ])
-      expect([s.has("DropClient"), s.has("EndSession")]).toEqual([[], []])
-    }
-  )
+  it("wire.md §8.10: a lost member's connections are closed, each once in its channel; one warning names it", () => {
+    const s = stealing()
+      .steal(a, connection(0n))
+      .steal(b, connection(0n))
+      .member(b, { _tag: "Tcp", value: connection(0n) })
+      .steal(b, request(1n))
+    s.toClient()
+    s.lose(b).lose(b)
+    const said = s.toClient()
+    expect(said.slice(0, 3)).toEqual([toSteal(closed(1n)), { _tag: "Tcp", value: closed(2n) }, toSteal(closed(3n))])
+    expect(said.slice(3).map(logOf)).toEqual([
+      "the session goes on without cluster cluster-b: socket closed; its traffic is missing until it returns"
+    ])
+    expect([s.has("DropClient"), s.has("EndSession")]).toEqual([[], []])
+  })
 
   it("wire.md §8.24: the mapping outlives the response, until Close: data after an upgrade", () => {
     const s = stealing().steal(b, request(0n)).client(respond(0n, ""))
@@ -292,17 +277,6 @@ describe("responses for a member that is older than the client believes (wire.md
 })
 
 describe("the default", () => {
-  it("wire.md §8.3: seqpacket, like everything stateful, goes to the default only", () => {
-    const s = stealing().client({
-      _tag: "SeqpacketOutgoing",
-      value: {
-        _tag: "ConnectV2",
-        value: { uid: 1n, remoteAddress: { _tag: "Unix", value: { _tag: "Pathname", value: "/x" } } }
-      }
-    })
-    expect([s.toMember(a).length, s.toMember(b).length]).toEqual([1, 0])
-  })
-
   it("wire.md §8.12: its loss closes the client's socket without Close, and ends this connection's machine", () => {
     const s = stealing().steal(b, connection(0n))
     s.take()
@@ -329,12 +303,12 @@ describe("the default", () => {
     expect(s.has("EndSession")).toHaveLength(1)
   })
 
-  it("wire.md §8.20: its answers keep their order among the others' messages", () => {
+  it("wire.md §8.15: a client's ReverseDnsLookup and ShareLink reach no member", () => {
     const s = stealing()
-    const env: DaemonMessage = { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map() } }
-    const file: DaemonMessage = { _tag: "File", value: { _tag: "Open", value: { _tag: "Ok", value: { fd: 1n } } } }
-    s.member(a, file).steal(b, connection(0n)).member(a, env).member(b, env).steal(b, closed(0n)).member(a, file)
-    expect(s.toClient()).toEqual([file, toSteal(connection(0n)), env, toSteal(closed(0n)), file])
+      .client({ _tag: "ReverseDnsLookup", value: { ipAddress: "10.0.0.1" } })
+      .client({ _tag: "ShareLink", value: { _tag: "RegisterKey", value: "k" } })
+    expect([s.toMember(a), s.toMember(b)]).toEqual([[], []])
+    expect(s.has("Dropped")).toEqual([1, 2].map(() => ({ _tag: "Dropped", what: "rejected" })))
   })
 
   it("wire.md §8.23: a client that only forwards ports sees nothing unasked but log lines", () => {
@@ -418,6 +392,19 @@ describe("what cannot be read", () => {
     expect(newer.has("ToClient").map((output) => output.bytes)).toEqual([unknown])
   })
 
+  it("what passes unchanged keeps its very bytes, both ways", () => {
+    const bytes = clientMessage.encode({
+      _tag: "GetEnvVarsRequest",
+      value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
+    })
+    const s = stealing().put({ _tag: "FromClient", bytes })
+    expect(s.has("ToMember").map((output) => output.bytes)).toEqual([bytes])
+    expect(s.has("ToMember")[0]?.bytes).toBe(bytes)
+    const answer = daemonMessage.encode({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map() } })
+    s.put({ _tag: "FromMember", member: a, bytes: answer })
+    expect(s.has("ToClient").at(-1)?.bytes).toBe(answer)
+  })
+
   it("bytes after a message do not travel", () => {
     const s = stealing().put({
       _tag: "FromClient",
@@ -429,35 +416,31 @@ describe("what cannot be read", () => {
     expect(s.has("ToClient").at(-1)?.bytes).toEqual(file)
   })
 
-  it(
-    "a member that joins later gets the client's version and subscriptions, one that leaves is named once and " +
-      "forgotten",
-    () => {
-      const s = Scenario.connected({}, { memberKind: "agent" })
-      s.client({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
-      for (const member of [a, b]) s.member(member, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
-      s.client({ _tag: "ReadyForLogs" })
-      s.client({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
-      for (const member of [a, b])
-        s.member(member, { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } } })
-      s.take()
-      s.put({ _tag: "MemberConnected", member: c }).member(c, {
-        _tag: "SwitchProtocolVersionResponse",
-        value: "1.29.0"
-      })
-      expect(s.toMember(c).map(({ _tag }) => _tag)).toEqual(["SwitchProtocolVersion", "TcpSteal", "ReadyForLogs"])
-      s.take()
-      s.put({ _tag: "MemberLeft", member: c, reason: "its pod is gone" })
-      expect(s.state.options.members).toEqual([a, b])
-      expect(s.take().filter((output) => output._tag === "ToClient")).toHaveLength(1)
-      s.put({ _tag: "MemberLeft", member: c, reason: "again" }).put({
-        _tag: "MemberLeft",
-        member: a,
-        reason: "the default cannot"
-      })
-      expect(s.state.options.members).toContain(a)
-    }
-  )
+  it("a member that joins gets the client's version and subscriptions; one that leaves is forgotten", () => {
+    const s = Scenario.connected({}, { memberKind: "agent" })
+    s.client({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
+    for (const member of [a, b]) s.member(member, { _tag: "SwitchProtocolVersionResponse", value: "1.29.0" })
+    s.client({ _tag: "ReadyForLogs" })
+    s.client({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
+    for (const member of [a, b])
+      s.member(member, { _tag: "TcpSteal", value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } } })
+    s.take()
+    s.put({ _tag: "MemberConnected", member: c }).member(c, {
+      _tag: "SwitchProtocolVersionResponse",
+      value: "1.29.0"
+    })
+    expect(s.toMember(c).map(({ _tag }) => _tag)).toEqual(["SwitchProtocolVersion", "TcpSteal", "ReadyForLogs"])
+    s.take()
+    s.put({ _tag: "MemberLeft", member: c, reason: "its pod is gone" })
+    expect(s.state.options.members).toEqual([a, b])
+    expect(s.take().filter((output) => output._tag === "ToClient")).toHaveLength(1)
+    s.put({ _tag: "MemberLeft", member: c, reason: "again" }).put({
+      _tag: "MemberLeft",
+      member: a,
+      reason: "the default cannot"
+    })
+    expect(s.state.options.members).toContain(a)
+  })
 
   it("what somebody says who is no member is dropped", () => {
     expect(

@@ -29,13 +29,11 @@ const clientPaths = variantPaths(ClientMessage, clientEnums)
 const daemonPaths = variantPaths(DaemonMessage, daemonEnums)
 
 describe("the routing table", () => {
-  it("has exactly one row for every variant of ClientMessage", () => {
-    expect(Object.keys(clientTable).toSorted()).toEqual([...clientPaths].toSorted())
-  })
+  it("has exactly one row for every variant of ClientMessage", () =>
+    expect(Object.keys(clientTable).toSorted()).toEqual([...clientPaths].toSorted()))
 
-  it("has exactly one row for every variant of DaemonMessage", () => {
-    expect(Object.keys(daemonTable).toSorted()).toEqual([...daemonPaths].toSorted())
-  })
+  it("has exactly one row for every variant of DaemonMessage", () =>
+    expect(Object.keys(daemonTable).toSorted()).toEqual([...daemonPaths].toSorted()))
 
   it("gives every row a reason and its source", () => {
     for (const row of [...Object.values(clientTable), ...Object.values(daemonTable)]) {
@@ -45,9 +43,10 @@ describe("the routing table", () => {
     }
   })
 
-  it("is what docs/reference/routing.md says (else: node scripts/generate-routing-doc.mjs)", () => {
-    expect(readFileSync(new URL("../../../docs/reference/routing.md", import.meta.url), "utf8")).toBe(routingDocument())
-  })
+  it("is what docs/reference/routing.md says (else: node scripts/generate-routing-doc.mjs)", () =>
+    expect(readFileSync(new URL("../../../docs/reference/routing.md", import.meta.url), "utf8")).toBe(
+      routingDocument()
+    ))
 })
 
 /** A router in which id 0 of the client belongs to member b, in both channels one after the other. */

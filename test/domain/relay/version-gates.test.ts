@@ -126,13 +126,6 @@ describe("wire.md §8.19: what is broadcast is gated by each member's version", 
     expect(world.violations).toEqual([])
   })
 
-  it("a client that cannot read the reason hears that the port is taken, as before", () => {
-    const world = new World({ members: [a], versions: { [a]: "1.9.0" }, client: { version: "1.16.0" } }).settle()
-    const filter: HttpFilter = { _tag: "Composite", all: true, filters: [{ _tag: "Path", value: "/" }] }
-    world.ask({ _tag: "Steal", type: { _tag: "FilteredHttpEx", port: 80, filter } }).settle()
-    expect(world.eventsOf("Subscribed")).toMatchObject([{ result: { error: { _tag: "PortAlreadyStolen" } } }])
-  })
-
   it("no agent of any version is ever sent what it cannot decode", () => {
     const versions = fc.constantFrom(
       "1.2.2",

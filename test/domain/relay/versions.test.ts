@@ -18,7 +18,9 @@ describe("version agreement", () => {
     ["1.19.4", "1.29.0", "1.19.4"],
     ["1.30.0", "1.31.0", "1.30.0"],
     ["1.30.0-rc.1", "1.31.0", "1.29.0"],
-    ["1.20.0-rc.1", "1.31.0", "1.20.0"]
+    ["1.20.0-rc.1", "1.31.0", "1.20.0"],
+    ["1.29.0", "1.35.0", "1.29.0"],
+    ["1.29.0", "1.29.0-rc.1", "1.29.0"]
   ])("client %s and default %s agree on %s", (client, agent, agreed) => {
     const s = Scenario.connected({ [a]: agent })
     s.client(announce(client)).member(a, version(agent))
@@ -31,14 +33,6 @@ describe("version agreement", () => {
     expect(s.toClient()).toEqual([version("1.29.0")])
     s.member(b, version("1.20.0"))
     expect(s.toClient()).toEqual([])
-  })
-
-  it("wire.md §8.18: every member hears the client's true version, also one that comes later", () => {
-    const s = Scenario.connected({}, { members: [a, b, c] }).lose(c)
-    s.client(announce("1.18.0")).member(a, version("1.18.0"))
-    expect([s.toMember(a), s.toMember(b)]).toEqual([[announce("1.18.0")], [announce("1.18.0")]])
-    s.put({ _tag: "MemberConnected", member: c })
-    expect(s.toMember(c)).toEqual([announce("1.18.0")])
   })
 
   it("the router introduces itself to learn a member's version, and swallows the answer", () => {

@@ -4,7 +4,6 @@ import * as HashMap from "effect/HashMap"
 import { expect } from "vitest"
 import type { ClientMessage } from "../../../../src/domain/protocol/client-message.ts"
 import type { DaemonMessage } from "../../../../src/domain/protocol/daemon-message.ts"
-import type { MemberName } from "../../../../src/domain/relay/member.ts"
 import type { World } from "./world.ts"
 
 /** Nobody has broken a rule: the client lives, no agent got what is another's or what it cannot read. */
@@ -30,7 +29,7 @@ export const everythingAnswered = (world: World): void => {
 }
 
 /** The ids of new connections and requests, in the order in which the client saw them. */
-export const newIds = (messages: ReadonlyArray<DaemonMessage>): ReadonlyArray<bigint> =>
+const newIds = (messages: ReadonlyArray<DaemonMessage>): ReadonlyArray<bigint> =>
   messages.flatMap((message) => {
     if (message._tag !== "Tcp" && message._tag !== "TcpSteal") return []
     const { value } = message
@@ -103,11 +102,3 @@ export const isSubsequence = (part: ReadonlyArray<string>, whole: ReadonlyArray<
   for (const one of whole) if (one === part[at]) at++
   return at === part.length
 }
-
-/** How often the client was told Close. */
-export const closes = (world: World): number =>
-  world.received.flat().filter((message) => message._tag === "Close").length
-
-/** How many logs the client was sent about this member; those that an agent wrote do not count. */
-export const logsAbout = (world: World, member: MemberName): number =>
-  world.eventsOf("Log").filter(({ message }) => message.includes(member) && !message.startsWith("log of")).length

@@ -8,7 +8,7 @@ import type { Deed } from "./world.ts"
 
 const peer = { _tag: "Ip", value: { ip: "10.9.9.9", port: 5432 } } as const
 export const access: ClientRequest = { _tag: "File", request: { _tag: "Access", value: { pathname: "/a", mode: 0 } } }
-export const open: ClientRequest = {
+const open: ClientRequest = {
   _tag: "File",
   request: {
     _tag: "Open",
@@ -18,10 +18,10 @@ export const open: ClientRequest = {
     }
   }
 }
-export const read: ClientRequest = { _tag: "File", request: { _tag: "Read", value: { remoteFd: 0n, bufferSize: 10n } } }
+const read: ClientRequest = { _tag: "File", request: { _tag: "Read", value: { remoteFd: 0n, bufferSize: 10n } } }
 const closeFile: ClientRequest = { _tag: "File", request: { _tag: "Close", value: { fd: 0n } } }
 export const resolve: ClientRequest = { _tag: "Resolve", node: "db" }
-export const fetchEnv: ClientRequest = { _tag: "FetchEnv", selection: { filter: new Set(), select: new Set(["*"]) } }
+const fetchEnv: ClientRequest = { _tag: "FetchEnv", selection: { filter: new Set(), select: new Set(["*"]) } }
 export const connect = (transport: "Tcp" | "Udp" | "Seqpacket", uid: bigint): ClientRequest => ({
   _tag: "Connect",
   transport,
@@ -34,7 +34,7 @@ export const stealHeader = (port: number, filter: string): ClientRequest => ({
   type: { _tag: "FilteredHttpEx", port, filter: { _tag: "Header", value: filter } }
 })
 export const mirror = (port: number): ClientRequest => ({ _tag: "Mirror", port })
-export const unsubscribe = (port: number): ClientRequest => ({ _tag: "Unsubscribe", port })
+const unsubscribe = (port: number): ClientRequest => ({ _tag: "Unsubscribe", port })
 
 const stolenPorts = [80, 81] as const
 const mirroredPorts = [90, 91] as const
