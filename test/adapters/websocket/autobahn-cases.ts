@@ -94,11 +94,7 @@ const reserved = [
       `3.${index + 2}`,
       `text, then text with RSV ${index + 2}`,
       [small, { ...small, rsv: index + 2 }, { opcode: ping }],
-      {
-        texts: 1,
-        close: 1002,
-        ...(chop === undefined ? {} : { chop })
-      }
+      { texts: 1, close: 1002, ...(chop === undefined ? {} : { chop }) }
     )
   ),
   make("3.5", "binary message with RSV 5", [{ opcode: binary, payload: hello, rsv: 5 }], { close: 1002 }),
@@ -214,9 +210,7 @@ const failFast = [
     "6.4.1",
     "fails at the second fragment",
     [fast(kosme, 11), { opcode: continuation, fin: false, payload: hex("f4908080") }],
-    {
-      close: 1007
-    }
+    { close: 1007 }
   ),
   make(
     "6.4.2",
@@ -362,9 +356,7 @@ const limits = [
       `9.4.${index + 1}`,
       `binary message of 4 MiB in fragments of ${size}`,
       fragments(binary, random(4 * MiB), size),
-      {
-        back: [[binary, random(4 * MiB)]]
-      }
+      { back: [[binary, random(4 * MiB)]] }
     )
   ),
   ...pieces.map((chop, index) =>
@@ -378,10 +370,7 @@ const limits = [
       `9.6.${index + 1}`,
       `binary message of 1 MiB in pieces of ${chop}`,
       [{ opcode: binary, payload: random(MiB) }],
-      {
-        back: [[binary, random(MiB)]],
-        chop
-      }
+      { back: [[binary, random(MiB)]], chop }
     )
   ),
   ...echoes.map((size, index) =>
@@ -389,9 +378,7 @@ const limits = [
       `9.7.${index + 1}`,
       `1000 texts of ${size}`,
       Array.from({ length: 1000 }, () => ({ opcode: text, payload: star(size) })),
-      {
-        texts: 1000
-      }
+      { texts: 1000 }
     )
   ),
   ...echoes.map((size, index) =>
@@ -399,9 +386,7 @@ const limits = [
       `9.8.${index + 1}`,
       `1000 binary messages of ${size}`,
       Array.from({ length: 1000 }, () => ({ opcode: binary, payload: random(size) })),
-      {
-        back: Array.from({ length: 1000 }, () => [binary, random(size)] as const)
-      }
+      { back: Array.from({ length: 1000 }, () => [binary, random(size)] as const) }
     )
   )
 ]

@@ -1,22 +1,7 @@
-import { writeFileSync } from "node:fs"
-import { afterAll, afterEach, describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it } from "vitest"
 import { WebSocketChannel } from "../../../src/adapters/websocket/websocket-channel.ts"
 import { type AutobahnCase, autobahnCases } from "./autobahn-cases.ts"
 import { RawPeer, type SeenFrame, socketPair } from "./support/raw-peer.ts"
-
-/** The file for the report, if somebody wants one. */
-const reportFile = process.env["BRAID_AUTOBAHN_REPORT"]
-interface Row {
-  readonly side: string
-  readonly way: string
-  readonly id: string
-  readonly what: string
-  readonly result: string
-}
-const report: Array<Row> = []
-afterAll(() => {
-  if (reportFile !== undefined) writeFileSync(reportFile, `${JSON.stringify(report, null, 1)}\n`)
-})
 
 const closers: Array<() => void> = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
@@ -88,16 +73,10 @@ describe.each([
   ["server", "in place", true],
   ["client", "handled", false],
   ["client", "in place", false]
-] as const)("the cases of Autobahn, as a %s, %s", (side, way, isServer) => {
-  it.each(autobahnCases.map((given) => [given.id, given.what, given] as const))("%s: %s", async (id, what, given) => {
-    let result = "FAILED"
-    try {
-      await run(isServer, way, given)
-      result = "OK"
-    } finally {
-      report.push({ side, way, id, what, result })
-    }
-  })
+] as const)("the cases of Autobahn, as a %s, %s", (_side, way, isServer) => {
+  it.each(autobahnCases.map((given) => [given.id, given.what, given] as const))("%s: %s", (_id, _what, given) =>
+    run(isServer, way, given)
+  )
 })
 
 describe("the table of cases", () => {

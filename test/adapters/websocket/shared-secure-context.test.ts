@@ -26,7 +26,6 @@ describe("the TLS context of links", () => {
     expect(withSharedContext(config, { ca: second }).secureContext).not.toBe(secureContext)
   })
 
-  it("is not made from what is no certificate", () => {
-    expect(() => withSharedContext(new KubeConfig(), { cert: "no certificate", key: "no key" })).toThrow(/PEM/u)
-  })
+  it("is not made from what is no certificate", () =>
+    expect(() => withSharedContext(new KubeConfig(), { cert: "no certificate", key: "no key" })).toThrow(/PEM/u))
 })

@@ -33,9 +33,7 @@ describe("a filter in words", () => {
       "any of (path=/api), (all of (path=/api))",
       { _tag: "Composite", all: false, filters: [path, { _tag: "Composite", all: true, filters: [path] }] }
     ]
-  ])("is what mirrord itself writes: %s", (text, filter) => {
-    expect(steal(filter)).toBe(text)
-  })
+  ])("is what mirrord itself writes: %s", (text, filter) => expect(steal(filter)).toBe(text))
 
   it("names the header where the old form does not", () => {
     expect(filterText({ _tag: "FilteredHttp", port: 80, filter: "x-user: ann" })).toBe("header=x-user: ann")

@@ -19,10 +19,7 @@ const cutAt = (bytes: Uint8Array, places: ReadonlyArray<number>): ReadonlyArray<
 
 const collect = <T>(cutter: FrameCutter<T>, chunks: ReadonlyArray<Uint8Array>) => {
   const cuts: ReadonlyArray<Cut> = chunks.map((chunk) => cutter.feed(chunk))
-  return {
-    frames: cuts.flatMap(({ frames }) => frames),
-    error: cuts.find((cut) => cut.error !== undefined)?.error
-  }
+  return { frames: cuts.flatMap(({ frames }) => frames), error: cuts.find((cut) => cut.error !== undefined)?.error }
 }
 
 const properties = <T>(codec: Codec<T>, shape: TypedShape<T>): void => {
@@ -225,7 +222,5 @@ describe("work", () => {
     expect(looks(manyParts, size)).toBeLessThanOrEqual(whole + 2 * Math.ceil(manyParts.length / size))
   })
 
-  it("payloads are stepped over", () => {
-    expect(looks(large, large.length)).toBeLessThan(20)
-  })
+  it("payloads are stepped over", () => expect(looks(large, large.length)).toBeLessThan(20))
 })

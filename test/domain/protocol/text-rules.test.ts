@@ -42,9 +42,7 @@ describe("URIs", () => {
     "http://[::1/",
     "http://u@/",
     `/${"x".repeat(65_534)}`
-  ])("%j is none", (uri) => {
-    expect(Result.isFailure(checkText("uri", uri))).toBe(true)
-  })
+  ])("%j is none", (uri) => expect(Result.isFailure(checkText("uri", uri))).toBe(true))
 })
 
 describe("methods, versions", () => {
@@ -98,9 +96,8 @@ describe("header maps (wire.md §2.5)", () => {
     return decoded.value.map(([name, value]) => `${name}: ${Buffer.from(value).toString("latin1")}`)
   }
 
-  it("a name that comes twice with one value each keeps the last value and the first place", () => {
-    expect(decode(wire(entry("a", "1"), entry("b", "2"), entry("a", "3")))).toEqual(["a: 3", "b: 2"])
-  })
+  it("a name that comes twice with one value each keeps the last value and the first place", () =>
+    expect(decode(wire(entry("a", "1"), entry("b", "2"), entry("a", "3")))).toEqual(["a: 3", "b: 2"]))
   it("a name that comes again with several values adds them", () => {
     expect(decode(wire(entry("a", "1"), entry("b", "2"), entry("a", "3", "4")))).toEqual([
       "a: 1",
@@ -109,16 +106,14 @@ describe("header maps (wire.md §2.5)", () => {
       "b: 2"
     ])
   })
-  it("names that differ in case are the same, and become lower case", () => {
-    expect(decode(wire(entry("X-Y", "1"), entry("x-y", "2")))).toEqual(["x-y: 2"])
-  })
+  it("names that differ in case are the same, and become lower case", () =>
+    expect(decode(wire(entry("X-Y", "1"), entry("x-y", "2")))).toEqual(["x-y: 2"]))
   it("a name without values is dropped, and takes no earlier value with it", () => {
     expect(decode(wire(entry("a"), entry("b", "2")))).toEqual(["b: 2"])
     expect(decode(wire(entry("b", "2"), entry("b")))).toEqual(["b: 2"])
   })
-  it("values may hold tabs and bytes beyond ASCII", () => {
-    expect(decode(wire(entry("a", "\t\xff")))).toEqual(["a: \t\xff"])
-  })
+  it("values may hold tabs and bytes beyond ASCII", () =>
+    expect(decode(wire(entry("a", "\t\xff")))).toEqual(["a: \t\xff"]))
   it.each(["", "a b", "a:", "é", "a\0"])("%j is no name", (name) => {
     expect(headerName(name)).toBeUndefined()
     expect(made.decode(wire(entry(name, "1")))).toMatchObject({ _tag: "Invalid", error: { _tag: "InvalidValue" } })

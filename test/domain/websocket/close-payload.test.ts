@@ -22,9 +22,9 @@ describe("the payload of a close frame", () => {
     ["a forbidden code", payload(1005), 1002, /the code 1005/],
     ["a reason that is no UTF-8", payload(1000, Buffer.from([0xff])), 1007, /UTF-8/],
     ["a reason that breaks off", payload(1000, Buffer.from([0xc3])), 1007, /UTF-8/]
-  ])("is refused with %s", (_what, bytes, code, text) => {
+  ])("is refused with %s", (_what, bytes, code, text) =>
     expect(readClosing(bytes)).toEqual({ code, text: expect.stringMatching(text) })
-  })
+  )
 
   it("is written as it is read, and named for people", () => {
     for (const code of [1000, 1001, 1005, 4999]) expect(readClosing(closePayload(code))).toEqual({ code, reason: "" })

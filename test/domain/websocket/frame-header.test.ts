@@ -36,9 +36,7 @@ describe("a frame's header", () => {
     ["82 7e 00 7d", "16 bits for 125"],
     ["82 7f 00 00 00 00 00 00 ff ff", "64 bits for 65535"],
     ["82 7f 80 00 00 00 00 01 00 00", "the highest bit"]
-  ])("%s has a length that is not sound: %s", (text) => {
-    expect(read(hex(text))?.isLengthSound).toBe(false)
-  })
+  ])("%s has a length that is not sound: %s", (text) => expect(read(hex(text))?.isLengthSound).toBe(false))
 
   it.each([
     ["a whole message", "82 00", false, undefined],
@@ -61,7 +59,6 @@ describe("a frame's header", () => {
     else expect(violation).toMatchObject({ code: 1002, text: expect.stringMatching(message) })
   })
 
-  it("without a mask is refused where one must be", () => {
-    expect(headerViolation(read(hex("82 00")) ?? new FrameHeader(), true, false)?.text).toMatch(/not masked/)
-  })
+  it("without a mask is refused where one must be", () =>
+    expect(headerViolation(read(hex("82 00")) ?? new FrameHeader(), true, false)?.text).toMatch(/not masked/))
 })
