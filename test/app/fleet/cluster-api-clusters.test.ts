@@ -23,33 +23,32 @@ const start = (api: KubeApi) =>
   }))
 
 describe("the clusters of Cluster API", () => {
-  it.effect("are those whose control plane has been up, with the kubeconfigs of their Secrets", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("primary")
-      writeCluster(api, "a")
-      writeClusterKubeconfig(api, "a")
-      writeCluster(api, "b", false)
-      writeClusterKubeconfig(api, "b")
-      writeCluster(api, "without-secret")
-      const asked: Array<string | undefined> = []
-      const list: KubeApi["list"] = (ref, selection) => {
-        if (ref.plural === secrets.plural) asked.push(selection?.name)
-        return api.list(ref, selection)
-      }
-      const { found, names } = yield* start({ ...api, list })
-      expect(names()).toEqual(["a https://a"])
-      expect(found.all()[0]).toMatchObject({
-        from: "Cluster clusters/a",
-        member: { auth: { place: { name: "a-kubeconfig", namespace: "clusters", key: "value" } } }
-      })
-      expect(found.kubeconfig("a")).toBe(kubeconfigOf("a"))
-      // Beside them are the keys of the clusters' authorities, which are nobody's business.
-      expect(asked).toEqual(["a-kubeconfig", "without-secret-kubeconfig"])
+  it.effect("are those whose control plane has been up, with the kubeconfigs of their Secrets", function* () {
+    const api = new MemoryKubeApi("primary")
+    writeCluster(api, "a")
+    writeClusterKubeconfig(api, "a")
+    writeCluster(api, "b", false)
+    writeClusterKubeconfig(api, "b")
+    writeCluster(api, "without-secret")
+    const asked: Array<string | undefined> = []
+    const list: KubeApi["list"] = (ref, selection) => {
+      if (ref.plural === secrets.plural) asked.push(selection?.name)
+      return api.list(ref, selection)
+    }
+    const { found, names } = yield* start({ ...api, list })
+    expect(names()).toEqual(["a https://a"])
+    expect(found.all()[0]).toMatchObject({
+      from: "Cluster clusters/a",
+      member: { auth: { place: { name: "a-kubeconfig", namespace: "clusters", key: "value" } } }
     })
-  )
+    expect(found.kubeconfig("a")).toBe(kubeconfigOf("a"))
+    // Beside them are the keys of the clusters' authorities, which are nobody's business.
+    expect(asked).toEqual(["a-kubeconfig", "without-secret-kubeconfig"])
+  })
 
-  it.effect("come when their control plane is up or their Secret is there, change with it, and go when deleted", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "come when their control plane is up or their Secret is there, change with it, and go when deleted",
+    function* () {
       const api = new MemoryKubeApi("primary")
       const { found, names } = yield* start(api)
       let changes = 0
@@ -79,59 +78,51 @@ describe("the clusters of Cluster API", () => {
       writeClusterKubeconfig(api, "a")
       yield* pass(1)
       expect([names(), asked]).toEqual([[], 1])
-    })
+    }
   )
 
-  it.effect("leave with their Secret", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("primary")
-      writeCluster(api, "a")
-      writeClusterKubeconfig(api, "a")
-      const { names } = yield* start(api)
-      api.erase(secrets, clusterApiSecret("a"), clustersNamespace)
-      yield* pass(1)
-      expect(names()).toEqual([])
-    })
-  )
+  it.effect("leave with their Secret", function* () {
+    const api = new MemoryKubeApi("primary")
+    writeCluster(api, "a")
+    writeClusterKubeconfig(api, "a")
+    const { names } = yield* start(api)
+    api.erase(secrets, clusterApiSecret("a"), clustersNamespace)
+    yield* pass(1)
+    expect(names()).toEqual([])
+  })
 
-  it.effect("are none where it is not installed, and are found when it is", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("primary")
-      refuse(api, "NotFound")
-      const { names } = yield* start(api)
-      api.before = () => Effect.void
-      writeCluster(api, "a")
-      writeClusterKubeconfig(api, "a")
-      yield* pass(29)
-      expect(names()).toEqual([])
-      yield* pass(2)
-      expect(names()).toEqual(["a https://a"])
-    })
-  )
+  it.effect("are none where it is not installed, and are found when it is", function* () {
+    const api = new MemoryKubeApi("primary")
+    refuse(api, "NotFound")
+    const { names } = yield* start(api)
+    api.before = () => Effect.void
+    writeCluster(api, "a")
+    writeClusterKubeconfig(api, "a")
+    yield* pass(29)
+    expect(names()).toEqual([])
+    yield* pass(2)
+    expect(names()).toEqual(["a https://a"])
+  })
 
-  it.effect("are read in the version that is served", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("primary")
-      writeCluster(api, "a", true, "v1beta1")
-      writeClusterKubeconfig(api, "a")
-      let asked = 0
-      refuse(api, "NotFound", () => (asked += 1) === 1)
-      const { names } = yield* start(api)
-      expect(names()).toEqual(["a https://a"])
-    })
-  )
+  it.effect("are read in the version that is served", function* () {
+    const api = new MemoryKubeApi("primary")
+    writeCluster(api, "a", true, "v1beta1")
+    writeClusterKubeconfig(api, "a")
+    let asked = 0
+    refuse(api, "NotFound", () => (asked += 1) === 1)
+    const { names } = yield* start(api)
+    expect(names()).toEqual(["a https://a"])
+  })
 
-  it.effect("are waited for while they cannot be read", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("primary")
-      writeCluster(api, "a")
-      refuse(api, "Forbidden")
-      const starting = yield* Effect.forkChild(start(api))
-      yield* pass(45)
-      expect(starting.pollUnsafe()).toBeUndefined()
-      api.before = () => Effect.void
-      yield* pass(30)
-      expect(starting.pollUnsafe()).toBeDefined()
-    })
-  )
+  it.effect("are waited for while they cannot be read", function* () {
+    const api = new MemoryKubeApi("primary")
+    writeCluster(api, "a")
+    refuse(api, "Forbidden")
+    const starting = yield* Effect.forkChild(start(api))
+    yield* pass(45)
+    expect(starting.pollUnsafe()).toBeUndefined()
+    api.before = () => Effect.void
+    yield* pass(30)
+    expect(starting.pollUnsafe()).toBeDefined()
+  })
 })

@@ -3,11 +3,10 @@
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { makeFleet } from "../../../src/app/fleet/fleet.ts"
-import { sha256Hex } from "../../../src/app/kernel/sha256-hex.ts"
 import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
-import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
+import { configurationOf, giveCredentials } from "../../support/fleet.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
-import { day0, ownHealth } from "../sessions/session-fleet.ts"
+import { day0, fleetOptions } from "../sessions/session-fleet.ts"
 import { granting, jwt } from "./granting-member.ts"
 
 const minute = 60_000
@@ -33,19 +32,7 @@ export const renewalsTogether = (count: number) =>
     const members = new Map(names.map((name) => [name, granting(primary, name)]))
     for (const name of names) giveCredentials(primary, name, jwt(-age, rest))
     const link = () => Effect.die("none")
-    const fleet = yield* makeFleet({
-      configuration: configurationOf(names),
-      namespace: operatorNamespace,
-      sha256Hex,
-      ownHealth,
-      events: {
-        joined: () => {},
-        left: () => {},
-        childChanged: () => {},
-        reachChanged: () => {},
-        happened: () => {}
-      }
-    }).pipe(
+    const fleet = yield* makeFleet(fleetOptions({ configuration: configurationOf(names) })).pipe(
       Effect.provideService(ClusterConnector, {
         own: { api: primary, link },
         member: ({ name }, credentials) => {

@@ -51,21 +51,20 @@ const start = Effect.gen(function* () {
 })
 
 describe("clusters as their owners report them", () => {
-  it.effect("are known by the last report, by this process's clock", () =>
-    Effect.gen(function* () {
-      const { hear, report, reports } = yield* start
-      yield* TestClock.adjust("1 hour")
-      expect(reports.of(a, server)).toBeUndefined()
-      hear({ [clusterEntry]: report(-1_800_000) })
-      expect(reports.of(a, server)).toMatchObject({ since: 3_600_000, isUsable: true, state: { _tag: "Connected" } })
-      expect(reports.of(a, "https://other"), "a report on another server says nothing").toBeUndefined()
-      hear({ [clusterEntry]: "of another release" })
-      expect(reports.of(a, server)).toBeUndefined()
-    })
-  )
+  it.effect("are known by the last report, by this process's clock", function* () {
+    const { hear, report, reports } = yield* start
+    yield* TestClock.adjust("1 hour")
+    expect(reports.of(a, server)).toBeUndefined()
+    hear({ [clusterEntry]: report(-1_800_000) })
+    expect(reports.of(a, server)).toMatchObject({ since: 3_600_000, isUsable: true, state: { _tag: "Connected" } })
+    expect(reports.of(a, "https://other"), "a report on another server says nothing").toBeUndefined()
+    hear({ [clusterEntry]: "of another release" })
+    expect(reports.of(a, server)).toBeUndefined()
+  })
 
-  it.effect("count as checked until now while their owner lives, since it reports a failed check at once", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "count as checked until now while their owner lives, since it reports a failed check at once",
+    function* () {
       const { hear, leave, report, reports } = yield* start
       hear({ [clusterEntry]: report() })
       const checkedAt = () => {
@@ -76,64 +75,56 @@ describe("clusters as their owners report them", () => {
       expect(checkedAt()).toBe(60_000)
       leave(1_000)
       expect(checkedAt()).toBe(0)
-    })
+    }
   )
 
-  it.effect("are lost when nobody has owned them for long, whatever the last owner has said", () =>
-    Effect.gen(function* () {
-      const { hear, leave, report, reports } = yield* start
-      hear({ [clusterEntry]: report() })
-      yield* TestClock.adjust("5 minutes")
-      leave(ownerlessGrace - 1)
-      expect(reports.of(a, server)).toMatchObject({ isUsable: true })
-      leave(ownerlessGrace)
-      const since = 300_000 - ownerlessGrace
-      expect(reports.of(a, server)).toMatchObject({
-        isUsable: false,
-        since,
-        unreadableSince: since,
-        state: { _tag: "Lost", reason: { message: "no replica of the operator serves it" } }
-      })
+  it.effect("are lost when nobody has owned them for long, whatever the last owner has said", function* () {
+    const { hear, leave, report, reports } = yield* start
+    hear({ [clusterEntry]: report() })
+    yield* TestClock.adjust("5 minutes")
+    leave(ownerlessGrace - 1)
+    expect(reports.of(a, server)).toMatchObject({ isUsable: true })
+    leave(ownerlessGrace)
+    const since = 300_000 - ownerlessGrace
+    expect(reports.of(a, server)).toMatchObject({
+      isUsable: false,
+      since,
+      unreadableSince: since,
+      state: { _tag: "Lost", reason: { message: "no replica of the operator serves it" } }
     })
-  )
+  })
 
-  it.effect("are told of when something of them changes: the cluster, or single children", () =>
-    Effect.gen(function* () {
-      const { hear, report, reports, told } = yield* start
-      const first = { [clusterEntry]: report(), one: childText("one", "Pending"), two: childText("two", "Pending") }
-      hear(first)
-      const before = reports.children(a).get("two")?.child
-      hear({ ...first, one: childText("one", "Ready") })
-      expect(reports.children(a).get("two")?.child, "the same object as before").toBe(before)
-      yield* TestClock.adjust(1)
-      hear({ [clusterEntry]: report(), two: first.two })
-      expect(told).toEqual([
-        'a, news, one {"phase":"Pending"}, two {"phase":"Pending"}',
-        'a, one {"phase":"Ready"}',
-        'a, news, one {"phase":"Ready"}'
-      ])
-      expect([...reports.children(a).keys()]).toEqual(["two"])
-    })
-  )
+  it.effect("are told of when something of them changes: the cluster, or single children", function* () {
+    const { hear, report, reports, told } = yield* start
+    const first = { [clusterEntry]: report(), one: childText("one", "Pending"), two: childText("two", "Pending") }
+    hear(first)
+    const before = reports.children(a).get("two")?.child
+    hear({ ...first, one: childText("one", "Ready") })
+    expect(reports.children(a).get("two")?.child, "the same object as before").toBe(before)
+    yield* TestClock.adjust(1)
+    hear({ [clusterEntry]: report(), two: first.two })
+    expect(told).toEqual([
+      'a, news, one {"phase":"Pending"}, two {"phase":"Pending"}',
+      'a, one {"phase":"Ready"}',
+      'a, news, one {"phase":"Ready"}'
+    ])
+    expect([...reports.children(a).keys()]).toEqual(["two"])
+  })
 
-  it.effect("have no child by a text that is none, and take no other ledger for a report", () =>
-    Effect.gen(function* () {
-      const { hear, report, reports, told } = yield* start
-      hear({ [clusterEntry]: report(), broken: "{", list: "[]", nameless: '{"metadata":{}}' })
-      expect(reports.children(a).size).toBe(0)
-      const before = told.length
-      hear({ one: childText("one", "Ready") }, false, "mirrord-operator-debts")
-      expect(told).toHaveLength(before)
-    })
-  )
+  it.effect("have no child by a text that is none, and take no other ledger for a report", function* () {
+    const { hear, report, reports, told } = yield* start
+    hear({ [clusterEntry]: report(), broken: "{", list: "[]", nameless: '{"metadata":{}}' })
+    expect(reports.children(a).size).toBe(0)
+    const before = told.length
+    hear({ one: childText("one", "Ready") }, false, "mirrord-operator-debts")
+    expect(told).toHaveLength(before)
+  })
 
-  it.effect("stand as they are when somebody deletes the report, until their owner writes it again", () =>
-    Effect.gen(function* () {
-      const { hear, report, reports, told } = yield* start
-      const data = { [clusterEntry]: report(), one: childText("one", "Ready") }
-      hear(data)
-      hear(data, true)
-      expect([told.length, reports.of(a, server)?.isUsable, reports.children(a).size]).toEqual([1, true, 1])
-    })
-  )
+  it.effect("stand as they are when somebody deletes the report, until their owner writes it again", function* () {
+    const { hear, report, reports, told } = yield* start
+    const data = { [clusterEntry]: report(), one: childText("one", "Ready") }
+    hear(data)
+    hear(data, true)
+    expect([told.length, reports.of(a, server)?.isUsable, reports.children(a).size]).toEqual([1, true, 1])
+  })
 })

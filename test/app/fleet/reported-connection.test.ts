@@ -13,9 +13,9 @@ import { ownerlessGrace } from "../../../src/domain/fleet/sharding/shard-leases.
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import { ClusterConnector } from "../../../src/ports/cluster-connector.ts"
 import { it } from "../../support/effect-it.ts"
-import { configurationOf, giveCredentials, operatorNamespace } from "../../support/fleet.ts"
+import { configurationOf, giveCredentials } from "../../support/fleet.ts"
 import { MemoryKubeApi } from "../../support/memory-kube-api.ts"
-import { day0, ownHealth, pass, workloadCluster } from "../sessions/session-fleet.ts"
+import { day0, fleetOptions, pass, workloadCluster } from "../sessions/session-fleet.ts"
 
 const a = clusterName("a")
 
@@ -43,20 +43,17 @@ const start = Effect.gen(function* () {
   const reports = new ReportedClusters(owners, sha256Hex, yield* Clock.Clock)
   const events: Array<string> = []
   const told = (what: string) => (cluster: string) => void events.push(`${what} ${cluster}`)
-  const fleet = yield* makeFleet({
-    configuration: configurationOf(["a"]),
-    namespace: operatorNamespace,
-    sha256Hex,
-    ownHealth,
-    reports,
-    events: {
-      joined: () => {},
-      left: () => {},
-      childChanged: (_cluster, { metadata }) => void events.push(`child ${metadata.name}`),
-      reachChanged: told("reach"),
-      happened: told("happened")
-    }
-  }).pipe(
+  const fleet = yield* makeFleet(
+    fleetOptions({
+      configuration: configurationOf(["a"]),
+      reports,
+      events: {
+        childChanged: (_cluster, { metadata }) => void events.push(`child ${metadata.name}`),
+        reachChanged: told("reach"),
+        happened: told("happened")
+      }
+    })
+  ).pipe(
     Effect.provideService(ClusterConnector, {
       own: { api: primary, link: () => Effect.die("none") },
       member: () => Effect.succeed({ api: member, link: () => Effect.die("none"), reauthenticate: () => {} })
@@ -80,89 +77,80 @@ const start = Effect.gen(function* () {
 })
 
 describe("a connection to a cluster that another process watches", () => {
-  it.effect("is as its owner reports it, and neither watches nor checks the cluster", () =>
-    Effect.gen(function* () {
-      const { cluster, events, member, primary, report } = yield* start
-      giveCredentials(primary, "a")
-      yield* pass(60)
-      expect(cluster().access(), "nothing is reported yet").toBeUndefined()
-      yield* report(connected, ["mc-1"])
-      expect(cluster().reach().reachable).toBe(true)
-      expect(cluster().health()?.health).toMatchObject({ _tag: "Connected", operatorVersion: "of a" })
-      expect(cluster().access()).toBeDefined()
-      expect(cluster().children()?.get("mc-1")?.metadata.uid).toBe("uid of mc-1")
-      expect(events).toContain("child mc-1")
-      expect(member.calls).toEqual([])
-      const isLost = (now: number): ClusterReport => {
-        const lastCheck = { askedAt: now, checkedAt: now }
-        const reason = {
-          _tag: "ChecksFailed",
-          lastCheck,
-          failedChecks: 2,
-          message: "it is away",
-          lacksRight: false
-        } as const
-        return connected(now, { state: { _tag: "Lost", reason } })
-      }
-      yield* report(isLost, ["mc-1"])
-      expect(cluster().reach()).toMatchObject({ reachable: false, error: "it is away" })
-    })
-  )
+  it.effect("is as its owner reports it, and neither watches nor checks the cluster", function* () {
+    const { cluster, events, member, primary, report } = yield* start
+    giveCredentials(primary, "a")
+    yield* pass(60)
+    expect(cluster().access(), "nothing is reported yet").toBeUndefined()
+    yield* report(connected, ["mc-1"])
+    expect(cluster().reach().reachable).toBe(true)
+    expect(cluster().health()?.health).toMatchObject({ _tag: "Connected", operatorVersion: "of a" })
+    expect(cluster().access()).toBeDefined()
+    expect(cluster().children()?.get("mc-1")?.metadata.uid).toBe("uid of mc-1")
+    expect(events).toContain("child mc-1")
+    expect(member.calls).toEqual([])
+    const isLost = (now: number): ClusterReport => {
+      const lastCheck = { askedAt: now, checkedAt: now }
+      const reason = {
+        _tag: "ChecksFailed",
+        lastCheck,
+        failedChecks: 2,
+        message: "it is away",
+        lacksRight: false
+      } as const
+      return connected(now, { state: { _tag: "Lost", reason } })
+    }
+    yield* report(isLost, ["mc-1"])
+    expect(cluster().reach()).toMatchObject({ reachable: false, error: "it is away" })
+  })
 
-  it.effect("cannot be used without credentials of its own, whatever the owner says", () =>
-    Effect.gen(function* () {
-      const { cluster, primary, report } = yield* start
-      yield* report(connected)
-      expect([cluster().access(), cluster().reach().reachable]).toEqual([undefined, false])
-      giveCredentials(primary, "a")
-      yield* pass(1)
-      expect([cluster().access() !== undefined, cluster().reach().reachable]).toEqual([true, true])
-    })
-  )
+  it.effect("cannot be used without credentials of its own, whatever the owner says", function* () {
+    const { cluster, primary, report } = yield* start
+    yield* report(connected)
+    expect([cluster().access(), cluster().reach().reachable]).toEqual([undefined, false])
+    giveCredentials(primary, "a")
+    yield* pass(1)
+    expect([cluster().access() !== undefined, cluster().reach().reachable]).toEqual([true, true])
+  })
 
   it.effect(
     "is not used where the owner says that it is another cluster, and is unreadable since the owner says so",
-    () =>
-      Effect.gen(function* () {
-        const { cluster, primary, report } = yield* start
-        giveCredentials(primary, "a")
-        yield* report((now) => connected(now, { isUsable: false, unreadableSince: now - 5_000 }))
-        expect(cluster().access()).toBeUndefined()
-        yield* report((now) => connected(now, { unreadableSince: now - 5_000 }), ["mc-1"])
-        expect(cluster().access()).toBeDefined()
-        expect(cluster().unreadableSince()).toBe(day0 + 1_000 - 5_000)
-      })
+    function* () {
+      const { cluster, primary, report } = yield* start
+      giveCredentials(primary, "a")
+      yield* report((now) => connected(now, { isUsable: false, unreadableSince: now - 5_000 }))
+      expect(cluster().access()).toBeUndefined()
+      yield* report((now) => connected(now, { unreadableSince: now - 5_000 }), ["mc-1"])
+      expect(cluster().access()).toBeDefined()
+      expect(cluster().unreadableSince()).toBe(day0 + 1_000 - 5_000)
+    }
   )
 
-  it.effect("is lost without a report when nobody owns the cluster any more", () =>
-    Effect.gen(function* () {
-      const { cluster, events, leave, primary, report } = yield* start
-      giveCredentials(primary, "a")
-      yield* report(connected)
-      const before = events.length
-      leave(ownerlessGrace)
-      yield* pass(6)
-      expect(cluster().reach()).toMatchObject({ reachable: false, error: "no replica of the operator serves it" })
-      expect(events.slice(before)).toEqual(["reach a"])
-    })
-  )
+  it.effect("is lost without a report when nobody owns the cluster any more", function* () {
+    const { cluster, events, leave, primary, report } = yield* start
+    giveCredentials(primary, "a")
+    yield* report(connected)
+    const before = events.length
+    leave(ownerlessGrace)
+    yield* pass(6)
+    expect(cluster().reach()).toMatchObject({ reachable: false, error: "no replica of the operator serves it" })
+    expect(events.slice(before)).toEqual(["reach a"])
+  })
 
-  it.effect("has no child any more that the cluster has not, although it is still reported", () =>
-    Effect.gen(function* () {
-      const { cluster, member, primary, report } = yield* start
-      giveCredentials(primary, "a")
-      member.write(mirrordClusterSessions, "mc-2", {})
-      yield* report(connected, ["mc-1", "mc-2"])
-      const names = () =>
-        cluster()
-          .children()
-          ?.all()
-          .map(({ metadata }) => metadata.name)
-      for (const name of ["mc-1", "mc-2"]) yield* cluster().children()?.reread(name) ?? Effect.void
-      expect([names(), cluster().children()?.get("mc-1")]).toEqual([["mc-2"], undefined])
-      expect(cluster().children()?.synced()).toBe(true)
-    })
-  )
+  it.effect("has no child any more that the cluster has not, although it is still reported", function* () {
+    const { cluster, member, primary, report } = yield* start
+    giveCredentials(primary, "a")
+    member.write(mirrordClusterSessions, "mc-2", {})
+    yield* report(connected, ["mc-1", "mc-2"])
+    const names = () =>
+      cluster()
+        .children()
+        ?.all()
+        .map(({ metadata }) => metadata.name)
+    for (const name of ["mc-1", "mc-2"]) yield* cluster().children()?.reread(name) ?? Effect.void
+    expect([names(), cluster().children()?.get("mc-1")]).toEqual([["mc-2"], undefined])
+    expect(cluster().children()?.synced()).toBe(true)
+  })
 })
 
 describe("the events of a connection that is reported", () => {

@@ -1,7 +1,7 @@
 import { Context, Effect, Exit, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import type { FleetCluster } from "../../../src/app/fleet/fleet-cluster.ts"
-import { makeFleet } from "../../../src/app/fleet/fleet.ts"
+import { type FleetOptions, makeFleet } from "../../../src/app/fleet/fleet.ts"
 import { makeEventRecorder } from "../../../src/app/kernel/event-recorder.ts"
 import { makeLedgerCache } from "../../../src/app/kernel/ledger.ts"
 import { SessionNotifier } from "../../../src/app/kernel/session-notifier.ts"
@@ -183,6 +183,19 @@ export const ownHealth: ConnectedOperator = {
   parametersInHeader: true
 }
 
+/** A fleet of which a test hears only the `events` that it is about. */
+export const fleetOptions = ({
+  events,
+  ...options
+}: Pick<FleetOptions, "configuration"> &
+  Partial<Omit<FleetOptions, "events">> & {
+    readonly events?: Partial<FleetOptions["events"]>
+  }): FleetOptions => {
+  const ignore = (): void => {}
+  const ignored = { joined: ignore, left: ignore, childChanged: ignore, reachChanged: ignore, happened: ignore }
+  return { namespace: operatorNamespace, sha256Hex, ownHealth, ...options, events: { ...ignored, ...events } }
+}
+
 /** A primary and its members; processes can be started, stopped and started again over the same objects. */
 export class SessionFleet {
   readonly primary = new MemoryKubeApi("primary")
@@ -344,12 +357,11 @@ export class SessionFleet {
 }
 
 /** Runs something in a scope of its own, as a process that can be killed. */
-const process = <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>) =>
-  Effect.gen(function* () {
-    const scope = yield* Scope.fork(yield* Effect.scope)
-    const value = yield* effect.pipe(Scope.provide(scope))
-    return { ...value, stop: Scope.close(scope, Exit.void) }
-  })
+const process = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R | Scope.Scope>) {
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const value = yield* effect.pipe(Scope.provide(scope))
+  return { ...value, stop: Scope.close(scope, Exit.void) }
+})
 
 /** The calls that changed objects in a cluster, after the first `from` calls. */
 export const writesSince = (api: MemoryKubeApi, from = 0): ReadonlyArray<string> =>
@@ -362,12 +374,11 @@ export const writesSince = (api: MemoryKubeApi, from = 0): ReadonlyArray<string>
  * Lets time pass in small steps. A leap would put minutes between two steps of a fiber that waits for nothing but its
  * turn.
  */
-export const pass = (seconds: number) =>
-  Effect.gen(function* () {
-    const steps = Math.max(1, Math.round(seconds * 10))
-    const [step, count] = steps > 2_000 ? [500, steps / 5] : [100, steps]
-    for (let i = 0; i < count; i++) {
-      for (let turn = 0; turn < 8; turn++) yield* Effect.yieldNow
-      yield* TestClock.adjust(step)
-    }
-  })
+export const pass = Effect.fnUntraced(function* (seconds: number) {
+  const steps = Math.max(1, Math.round(seconds * 10))
+  const [step, count] = steps > 2_000 ? [500, steps / 5] : [100, steps]
+  for (let i = 0; i < count; i++) {
+    for (let turn = 0; turn < 8; turn++) yield* Effect.yieldNow
+    yield* TestClock.adjust(step)
+  }
+})

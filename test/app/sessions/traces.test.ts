@@ -88,13 +88,9 @@ describe("the trace of a session", () => {
     expect(new Set(connects.map(({ span }) => span.traceId)).size).toBe(2)
   })
 
-  it("is the same in each run of a seed", () => {
-    expect(play(story)).toEqual(play(story))
-  })
+  it("is the same in each run of a seed", () => expect(play(story)).toEqual(play(story)))
 
-  it("does not exist while traces are off", () => {
-    expect(play(story, false)).toEqual([])
-  })
+  it("does not exist while traces are off", () => expect(play(story, false)).toEqual([]))
 
   it.each([
     "member-cut-40s",

@@ -14,7 +14,5 @@ describe("a Cluster of Cluster API", () => {
     ["new, without a status", {}, false],
     ["deleted, its control plane is up", { ...deleted, status: { controlPlaneReady: true } }, false],
     ["with a status that is none", { status: { conditions: "True", initialization: "yes" } }, false]
-  ])("%s: joins is %s", (_what, cluster, joins) => {
-    expect(isProvisioned({ metadata: {}, ...cluster })).toBe(joins)
-  })
+  ])("%s: joins is %s", (_what, cluster, joins) => expect(isProvisioned({ metadata: {}, ...cluster })).toBe(joins))
 })

@@ -35,9 +35,7 @@ describe("a ClusterProfile", () => {
     ["without a status", {}],
     ["that offers nothing", { accessProviders: [] }],
     ["whose offers are no list", { accessProviders: "first" }]
-  ])("%s is no cluster yet", (_what, status) => {
-    expect(profileCluster(profile(status), providers)).toBeUndefined()
-  })
+  ])("%s is no cluster yet", (_what, status) => expect(profileCluster(profile(status), providers)).toBeUndefined())
 
   it("that is being deleted is no cluster any more", () => {
     const deleted = { deletionTimestamp: "2026-11-21T12:00:00Z" }

@@ -115,9 +115,7 @@ describe("any two configurations", () => {
 describe("a configuration for a running operator", () => {
   const running: FleetConfiguration = configurationOf(["a", "b"])
 
-  it("needs no restart for other members", () => {
-    expect(needsRestart(running, configurationOf(["a", "c"]))).toEqual([])
-  })
+  it("needs no restart for other members", () => expect(needsRestart(running, configurationOf(["a", "c"]))).toEqual([]))
 
   it("needs one for another default cluster, role or setting, and says so", () => {
     const found = { ...running, defaultCluster: clusterName("b"), managementOnly: false, sessionTtlSecs: 61 }

@@ -83,9 +83,9 @@ describe("a check of a cluster", () => {
       5_000
     ],
     ["finds a lost cluster well by one answer", lost, answers, foundWell, 5_000]
-  ] as const)("%s", (_sentence, known, check, state, nextCheckIn) => {
+  ] as const)("%s", (_sentence, known, check, state, nextCheckIn) =>
     expect(afterCheck(known, check, defaultCheckOptions, share)).toEqual({ state, nextCheckIn })
-  })
+  )
 
   it("asks clusters that were lost together at different moments, around the same pause", () => {
     fc.assert(
@@ -113,9 +113,7 @@ describe("a check of a cluster", () => {
     ["is brief where its failure loses a well cluster", doubtful, 3_000],
     ["is brief where its failure loses a never-checked cluster", oneFailure, 3_000],
     ["may take its time at a lost cluster", lost, 5_000]
-  ] as const)("%s", (_sentence, known, timeout) => {
-    expect(nextCheckTimeout(known, defaultCheckOptions)).toBe(timeout)
-  })
+  ] as const)("%s", (_sentence, known, timeout) => expect(nextCheckTimeout(known, defaultCheckOptions)).toBe(timeout))
 })
 
 describe("engaging", () => {
@@ -125,9 +123,7 @@ describe("engaging", () => {
     ["with new credentials is no loss of a well cluster", well, well],
     ["with new credentials keeps the failures of a never-checked cluster", oneFailure, oneFailure],
     ["with new credentials does not find a lost cluster", lost, lost]
-  ] as const)("%s", (_sentence, known, state) => {
-    expect(afterEngaging(known)).toEqual(state)
-  })
+  ] as const)("%s", (_sentence, known, state) => expect(afterEngaging(known)).toEqual(state))
 })
 
 describe("the last check", () => {
@@ -143,9 +139,9 @@ describe("the last check", () => {
       { checkedAt: 500, message: "its Secret does not exist" }
     ],
     ["of a lost cluster says why and when it was asked", lost, { ...first, message: "before" }]
-  ] as const)("%s", (_sentence, state, { message: found, ...times }) => {
+  ] as const)("%s", (_sentence, state, { message: found, ...times }) =>
     expect(lastCheckOf(state)).toEqual({ ...times, health: { _tag: "Error", message: found } })
-  })
+  )
 
   it("of a cluster that has only failed once is missing, and of a well cluster is its operator's answer", () => {
     expect(lastCheckOf(oneFailure)).toBeUndefined()
@@ -159,9 +155,9 @@ describe("children", () => {
     ["are unreadable from the check on that finds them so", undefined, false, false, 9],
     ["stay unreadable since the first check that found them so", 1, false, false, 1],
     ["of a cluster that is well again get the usual time", 1, false, true, 9]
-  ] as const)("%s", (_sentence, before, isReadable, isWellAgain, since) => {
+  ] as const)("%s", (_sentence, before, isReadable, isWellAgain, since) =>
     expect(unreadableSince(before, isReadable, isWellAgain, 9)).toBe(since)
-  })
+  )
 })
 
 describe("checks of a cluster: properties", () => {

@@ -74,9 +74,9 @@ describe("a kubeconfig", () => {
       { more: { clusters: undefined } },
       /^it is no kubeconfig: it has no clusters; write the output of `kubectl config/u
     ]
-  ])("that cannot be used is refused with a sentence: %j", (parts, sentence) => {
+  ])("that cannot be used is refused with a sentence: %j", (parts, sentence) =>
     expect(problem(parts)).toMatch(sentence)
-  })
+  )
 
   it("is refused if it is empty, or no YAML", () => {
     expect(Result.flip(readKubeconfig({ _tag: "Absent" })).pipe(Result.getOrThrow)).toMatch(/^it is empty; write/u)

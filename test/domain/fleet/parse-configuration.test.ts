@@ -121,9 +121,9 @@ describe("parseFleetConfiguration", () => {
     ["an empty list", primary, "clusters: []"],
     ["an empty file", primary, ""],
     ["no default anywhere", "managementOnly: true", "clusters: [{name: a, server: 'https://a', authType: mtls}]"]
-  ] as const)("never refuses %s, and /readyz says why", (_, multi, list) => {
+  ] as const)("never refuses %s, and /readyz says why", (_, multi, list) =>
     expect(fleetProblems(Result.getOrThrow(read(multi, list)))).toHaveLength(1)
-  })
+  )
 
   it.each([
     ["a missing region", "{name: a, server: 'https://a', authType: eks}", "region"],
@@ -228,9 +228,7 @@ describe("parseFleetConfiguration", () => {
     ],
     ["a list that is none", primary, "clusters: {a: {}}", ["clusters-config.yaml:clusters"]],
     ["a time that is none", `${primary}\nsessionStart: some`, clusters, ["multicluster-config.yaml:sessionStart"]]
-  ] as const)("refuses %s", (_, multi, list, expected) => {
-    expect(fields(multi, list)).toEqual(expected)
-  })
+  ] as const)("refuses %s", (_, multi, list, expected) => expect(fields(multi, list)).toEqual(expected))
 
   it("refuses names whose objects would be named alike", () => {
     const twin = `a-b-${sha256Hex("A_b").slice(0, 6)}`

@@ -31,6 +31,4 @@ it.each<[string, Record<string, string>, string | undefined]>([
   ["https://127.40.1.0:6443", { HTTPS_PROXY: proxy }, undefined],
   ["https://[::1]:6443", { HTTPS_PROXY: proxy }, undefined],
   ["no address", { HTTPS_PROXY: proxy }, undefined]
-])("%s with %j: %s", (url, variables, expected) => {
-  expect(proxyFor(url, variables)).toBe(expected)
-})
+])("%s with %j: %s", (url, variables, expected) => expect(proxyFor(url, variables)).toBe(expected))

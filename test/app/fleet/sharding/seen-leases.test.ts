@@ -51,61 +51,55 @@ const start = Effect.gen(function* () {
 })
 
 describe("the Leases of sharding, as a replica sees them", () => {
-  it.effect("name the replicas that live with their weights; one that is silent or has left is none", () =>
-    Effect.gen(function* () {
-      const { api, replica, seen } = yield* start
-      yield* replica("two")
-      expect(seen.replicas()).toEqual([
-        { name: "one", weight: 3 },
-        { name: "two", weight: 1 }
-      ])
-      yield* TestClock.adjust("15 seconds")
-      yield* replica("two")
-      yield* TestClock.adjust("15 seconds")
-      expect(seen.replicas(), "silent for half a minute").toEqual([{ name: "two", weight: 1 }])
-      yield* replica("two", 1, "")
-      expect(seen.replicas(), "has given its Lease up").toEqual([])
-      yield* replica("two")
-      api.erase(leases, replicaLeaseName(podOf("two")), namespace)
-      yield* TestClock.adjust(1)
-      expect(seen.replicas()).toEqual([])
-    })
-  )
+  it.effect("name the replicas that live with their weights; one that is silent or has left is none", function* () {
+    const { api, replica, seen } = yield* start
+    yield* replica("two")
+    expect(seen.replicas()).toEqual([
+      { name: "one", weight: 3 },
+      { name: "two", weight: 1 }
+    ])
+    yield* TestClock.adjust("15 seconds")
+    yield* replica("two")
+    yield* TestClock.adjust("15 seconds")
+    expect(seen.replicas(), "silent for half a minute").toEqual([{ name: "two", weight: 1 }])
+    yield* replica("two", 1, "")
+    expect(seen.replicas(), "has given its Lease up").toEqual([])
+    yield* replica("two")
+    api.erase(leases, replicaLeaseName(podOf("two")), namespace)
+    yield* TestClock.adjust(1)
+    expect(seen.replicas()).toEqual([])
+  })
 
-  it.effect("say whose a cluster is, and for how long it is nobody's", () =>
-    Effect.gen(function* () {
-      const { cluster, replica, seen } = yield* start
-      yield* TestClock.adjust("3 seconds")
-      expect(seen.ownerOf(a)).toBeUndefined()
-      // Nobody is known to have owned it before this process began to look.
-      expect(Math.floor(seen.ownerlessFor(a) / 1_000)).toBe(3)
-      yield* cluster("one_uid_process")
-      expect([seen.ownerOf(a), seen.ownerlessFor(a)]).toEqual(["one", 0])
-      expect(seen.leaseOf(a)?.record.holder).toBe("one_uid_process")
-      yield* TestClock.adjust("27 seconds")
-      expect(seen.ownerOf(a), "its owner is silent").toBeUndefined()
-      expect(seen.ownerlessFor(a)).toBeGreaterThanOrEqual(6_900)
-      yield* cluster("one_uid_process")
-      expect(seen.ownerOf(a), "and is heard again").toBe("one")
-      yield* cluster("")
-      expect(seen.ownerOf(a), "it was given up").toBeUndefined()
-      yield* replica("one")
-      expect(seen.replicas(), "a cluster's Lease is no replica's").toEqual([{ name: "one", weight: 1 }])
-    })
-  )
+  it.effect("say whose a cluster is, and for how long it is nobody's", function* () {
+    const { cluster, replica, seen } = yield* start
+    yield* TestClock.adjust("3 seconds")
+    expect(seen.ownerOf(a)).toBeUndefined()
+    // Nobody is known to have owned it before this process began to look.
+    expect(Math.floor(seen.ownerlessFor(a) / 1_000)).toBe(3)
+    yield* cluster("one_uid_process")
+    expect([seen.ownerOf(a), seen.ownerlessFor(a)]).toEqual(["one", 0])
+    expect(seen.leaseOf(a)?.record.holder).toBe("one_uid_process")
+    yield* TestClock.adjust("27 seconds")
+    expect(seen.ownerOf(a), "its owner is silent").toBeUndefined()
+    expect(seen.ownerlessFor(a)).toBeGreaterThanOrEqual(6_900)
+    yield* cluster("one_uid_process")
+    expect(seen.ownerOf(a), "and is heard again").toBe("one")
+    yield* cluster("")
+    expect(seen.ownerOf(a), "it was given up").toBeUndefined()
+    yield* replica("one")
+    expect(seen.replicas(), "a cluster's Lease is no replica's").toEqual([{ name: "one", weight: 1 }])
+  })
 
-  it.effect("are news when one changes hands, and not when it is renewed", () =>
-    Effect.gen(function* () {
-      const { api, changes, cluster } = yield* start
-      yield* cluster("one_uid_process")
-      const before = changes()
-      for (let i = 0; i < 5; i++) yield* cluster("one_uid_process")
-      expect(changes()).toBe(before)
-      yield* cluster("two_uid_process")
-      expect(changes()).toBe(before + 1)
-      api.erase(leases, clusterLeaseName(a, sha256Hex), namespace)
-      yield* TestClock.adjust(1)
-      expect(changes()).toBe(before + 2)
-    })
-  )
+  it.effect("are news when one changes hands, and not when it is renewed", function* () {
+    const { api, changes, cluster } = yield* start
+    yield* cluster("one_uid_process")
+    const before = changes()
+    for (let i = 0; i < 5; i++) yield* cluster("one_uid_process")
+    expect(changes()).toBe(before)
+    yield* cluster("two_uid_process")
+    expect(changes()).toBe(before + 1)
+    api.erase(leases, clusterLeaseName(a, sha256Hex), namespace)
+    yield* TestClock.adjust(1)
+    expect(changes()).toBe(before + 2)
+  })
 })

@@ -103,86 +103,78 @@ const connectedAs = (owners: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(owners).map(([cluster, owner]) => [cluster, owner === undefined ? [] : [owner]]))
 
 describe("the shard of a replica", () => {
-  it.effect("is all clusters where it is alone, after a moment in which it waits for others", () =>
-    Effect.gen(function* () {
-      const { begin, connected, isPresent, own, owners } = yield* start
-      yield* begin("one")
-      yield* seconds(2)
-      expect([isPresent("one"), connected()]).toEqual([true, {}])
-      yield* seconds(8)
-      expect(owners()).toEqual(sharedBy("one"))
-      expect(connected()).toEqual(connectedAs(sharedBy("one")))
-      for (const name of names)
-        expect(own.peek(configMaps, reportName(clusterName(name), sha256Hex), namespace), name).toBeDefined()
-    })
-  )
+  it.effect("is all clusters where it is alone, after a moment in which it waits for others", function* () {
+    const { begin, connected, isPresent, own, owners } = yield* start
+    yield* begin("one")
+    yield* seconds(2)
+    expect([isPresent("one"), connected()]).toEqual([true, {}])
+    yield* seconds(8)
+    expect(owners()).toEqual(sharedBy("one"))
+    expect(connected()).toEqual(connectedAs(sharedBy("one")))
+    for (const name of names)
+      expect(own.peek(configMaps, reportName(clusterName(name), sha256Hex), namespace), name).toBeDefined()
+  })
 
   it.effect(
     "is shared with a replica that comes: it gives up what is the other's, and each cluster has one owner",
-    () =>
-      Effect.gen(function* () {
-        const { begin, connected, owners } = yield* start
-        yield* begin("one")
-        yield* seconds(10)
-        yield* begin("two")
-        for (let i = 0; i < 40; i++) {
-          yield* seconds(1)
-          for (const [cluster, by] of Object.entries(connected())) expect(by.length, cluster).toBeLessThanOrEqual(1)
-        }
-        const shared = sharedBy("one", "two")
-        expect(new Set(Object.values(shared))).toEqual(new Set(["one", "two"]))
-        expect([owners(), connected()]).toEqual([shared, connectedAs(shared)])
-      })
+    function* () {
+      const { begin, connected, owners } = yield* start
+      yield* begin("one")
+      yield* seconds(10)
+      yield* begin("two")
+      for (let i = 0; i < 40; i++) {
+        yield* seconds(1)
+        for (const [cluster, by] of Object.entries(connected())) expect(by.length, cluster).toBeLessThanOrEqual(1)
+      }
+      const shared = sharedBy("one", "two")
+      expect(new Set(Object.values(shared))).toEqual(new Set(["one", "two"]))
+      expect([owners(), connected()]).toEqual([shared, connectedAs(shared)])
+    }
   )
 
   it.effect(
     "takes the clusters of a replica that stops at once, and those of one that is silent when its Leases end",
-    () =>
-      Effect.gen(function* () {
-        const { begin, connected, own, owners } = yield* start
-        yield* begin("one")
-        const { stop } = yield* begin("two")
-        yield* seconds(30)
-        expect(owners()).toEqual(sharedBy("one", "two"))
-        yield* stop
-        yield* seconds(8)
-        expect(connected()).toEqual(connectedAs(sharedBy("one")))
-        // A replica whose requests do not arrive any more.
-        yield* begin("three")
-        yield* seconds(40)
-        expect(connected()).toEqual(connectedAs(sharedBy("one", "three")))
-        own.before = ({ body, verb }) =>
-          verb !== "get" && JSON.stringify(body ?? {}).includes("three_") ? Effect.never : Effect.void
-        yield* seconds(60)
-        expect(owners()).toEqual(sharedBy("one"))
-        expect(connected()).toEqual(connectedAs(sharedBy("one")))
-      })
+    function* () {
+      const { begin, connected, own, owners } = yield* start
+      yield* begin("one")
+      const { stop } = yield* begin("two")
+      yield* seconds(30)
+      expect(owners()).toEqual(sharedBy("one", "two"))
+      yield* stop
+      yield* seconds(8)
+      expect(connected()).toEqual(connectedAs(sharedBy("one")))
+      // A replica whose requests do not arrive any more.
+      yield* begin("three")
+      yield* seconds(40)
+      expect(connected()).toEqual(connectedAs(sharedBy("one", "three")))
+      own.before = ({ body, verb }) =>
+        verb !== "get" && JSON.stringify(body ?? {}).includes("three_") ? Effect.never : Effect.void
+      yield* seconds(60)
+      expect(owners()).toEqual(sharedBy("one"))
+      expect(connected()).toEqual(connectedAs(sharedBy("one")))
+    }
   )
 
-  it.effect("loses a cluster that leaves the fleet, with its Lease and its report", () =>
-    Effect.gen(function* () {
-      const { begin, change, connected, own, owners } = yield* start
-      yield* begin("one")
-      yield* seconds(10)
-      const [gone, ...others] = names
-      yield* change(configurationOf(others))
-      yield* seconds(5)
-      expect(connected()[gone ?? ""]).toEqual([])
-      expect(owners()).toEqual({ ...sharedBy("one"), [gone ?? ""]: undefined })
-      expect(own.peek(configMaps, reportName(clusterName(gone ?? ""), sha256Hex), namespace)).toBeUndefined()
-      expect(own.peek(leases, clusterLeaseName(clusterName(gone ?? ""), sha256Hex), namespace)).toBeUndefined()
-    })
-  )
+  it.effect("loses a cluster that leaves the fleet, with its Lease and its report", function* () {
+    const { begin, change, connected, own, owners } = yield* start
+    yield* begin("one")
+    yield* seconds(10)
+    const [gone, ...others] = names
+    yield* change(configurationOf(others))
+    yield* seconds(5)
+    expect(connected()[gone ?? ""]).toEqual([])
+    expect(owners()).toEqual({ ...sharedBy("one"), [gone ?? ""]: undefined })
+    expect(own.peek(configMaps, reportName(clusterName(gone ?? ""), sha256Hex), namespace)).toBeUndefined()
+    expect(own.peek(leases, clusterLeaseName(clusterName(gone ?? ""), sha256Hex), namespace)).toBeUndefined()
+  })
 
-  it.effect("is told of by Events on its clusters", () =>
-    Effect.gen(function* () {
-      const { begin, own } = yield* start
-      yield* begin("one")
-      yield* seconds(10)
-      giveCredentials(own, "a", "two words are no token")
-      yield* seconds(10)
-      const told = own.peekAll(events).map((event) => [event["reason"], at(event, "involvedObject", "name")])
-      expect(told).toEqual([["CredentialsFailed", "a"]])
-    })
-  )
+  it.effect("is told of by Events on its clusters", function* () {
+    const { begin, own } = yield* start
+    yield* begin("one")
+    yield* seconds(10)
+    giveCredentials(own, "a", "two words are no token")
+    yield* seconds(10)
+    const told = own.peekAll(events).map((event) => [event["reason"], at(event, "involvedObject", "name")])
+    expect(told).toEqual([["CredentialsFailed", "a"]])
+  })
 })

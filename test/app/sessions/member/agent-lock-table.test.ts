@@ -174,16 +174,6 @@ describe("the ports of an agent that sessions share", () => {
     }
   )
 
-  it("go to the later connection of one session without a word, and stay its own when the older one ends", () => {
-    const { connect } = start()
-    const [old, young, other] = [connect("s1"), connect("s1"), connect("s2")]
-    old.say(steal(80))
-    young.say(steal(80))
-    old.channel.close()
-    other.say(steal(80))
-    expect([old.heard, young.heard, young.asked(), other.heard]).toEqual([[], [], ["PortSubscribe"], [refused]])
-  })
-
   it("with override are taken over, and the session that had them is ended with the reason", () => {
     const { connect } = start()
     const [one, two] = [connect("s1"), connect("s2", "override")]

@@ -43,10 +43,7 @@ const refusal = (channel: "Tcp" | "TcpSteal", reason: string) => ({
   _tag: channel,
   value: {
     _tag: "SubscribeResult",
-    value: {
-      _tag: "Err",
-      error: expect.objectContaining({ _tag: "ForbiddenWithReason", policyName: "guard", reason })
-    }
+    value: { _tag: "Err", error: expect.objectContaining({ _tag: "ForbiddenWithReason", policyName: "guard", reason }) }
   }
 })
 

@@ -57,21 +57,20 @@ describe("label targets on the embedded cluster", () => {
   }
 
   /** Stores a session with these labels, and looks up the pods of the session that the API server then has. */
-  const placementsOf = (session: string, wanted: Readonly<Record<string, string>>) =>
-    Effect.gen(function* () {
-      const { admin } = api.server
-      const target = toKubeTarget({ _tag: "Label", labels: wanted, container: undefined }) ?? null
-      const owner = { userId: "u", username: "u", hostname: "h", k8sUsername: "u" }
-      yield* admin.create(mirrordClusterSessions, {
-        apiVersion: apiVersionOf(mirrordClusterSessions),
-        kind: mirrordClusterSessions.kind,
-        metadata: { name: session },
-        spec: { namespace: "default", owner, target }
-      })
-      const stored = yield* admin.get(mirrordClusterSessions, session)
-      expect(stored).toMatchObject({ spec: { target } })
-      return yield* resolveTarget(admin, { spec: { namespace: "default", target } })
+  const placementsOf = Effect.fnUntraced(function* (session: string, wanted: Readonly<Record<string, string>>) {
+    const { admin } = api.server
+    const target = toKubeTarget({ _tag: "Label", labels: wanted, container: undefined }) ?? null
+    const owner = { userId: "u", username: "u", hostname: "h", k8sUsername: "u" }
+    yield* admin.create(mirrordClusterSessions, {
+      apiVersion: apiVersionOf(mirrordClusterSessions),
+      kind: mirrordClusterSessions.kind,
+      metadata: { name: session },
+      spec: { namespace: "default", owner, target }
     })
+    const stored = yield* admin.get(mirrordClusterSessions, session)
+    expect(stored).toMatchObject({ spec: { target } })
+    return yield* resolveTarget(admin, { spec: { namespace: "default", target } })
+  })
 
   it("are the namespace's ready pods with all of the labels, and no sidecar in them", async () => {
     running.cluster.apply("{apiVersion: v1, kind: Namespace, metadata: {name: elsewhere}}")

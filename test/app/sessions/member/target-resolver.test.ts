@@ -45,16 +45,14 @@ describe("a target that cannot be one", () => {
     ],
     ["Rollout", rollouts, { ...reference("Deployment"), template: {} }, 400, "take one of them out"],
     ["Job", jobs, {}, 400, "set feature.copy_target"]
-  ] as const)("such as a %s is the user's to put right", ([kind, resource, spec, code, sentence]) =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("c")
-      api.write(resource, "x", { spec }, "shop")
-      const { group, version } = resource
-      const target = { apiVersion: group === "" ? version : `${group}/${version}`, kind, name: "x", container: "" }
-      const failure = yield* Effect.flip(resolveTarget(api, { spec: { namespace: "shop", target } }))
-      const status = failureStatus({ ...failure, message: explainFailure("cluster-a", failure) })
-      expect([status.code, status.message]).toEqual([code, expect.stringContaining(sentence)])
-      expect(status.message).not.toContain("operator's log")
-    })
-  )
+  ] as const)("such as a %s is the user's to put right", function* ([kind, resource, spec, code, sentence]) {
+    const api = new MemoryKubeApi("c")
+    api.write(resource, "x", { spec }, "shop")
+    const { group, version } = resource
+    const target = { apiVersion: group === "" ? version : `${group}/${version}`, kind, name: "x", container: "" }
+    const failure = yield* Effect.flip(resolveTarget(api, { spec: { namespace: "shop", target } }))
+    const status = failureStatus({ ...failure, message: explainFailure("cluster-a", failure) })
+    expect([status.code, status.message]).toEqual([code, expect.stringContaining(sentence)])
+    expect(status.message).not.toContain("operator's log")
+  })
 })

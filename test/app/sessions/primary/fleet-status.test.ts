@@ -76,11 +76,7 @@ describe("the clusters of a fleet as objects", () => {
     const all: ReadonlyArray<FleetCluster> = [
       { ...cluster("a", connected, now - 7_999), isDefault: true, since: () => now - 60_000 },
       { ...cluster("b", undefined), reach: () => ({ ...lost, askedAt: now }) },
-      {
-        ...cluster("c", undefined),
-        reach: () => lost,
-        credentials: () => ({ auth: "mtls", until: now, failures: 0 })
-      },
+      { ...cluster("c", undefined), reach: () => lost, credentials: () => ({ auth: "mtls", until: now, failures: 0 }) },
       { ...cluster("d", connected, now - 9_000) },
       { ...cluster("e", undefined), reach: () => ({ reachable: true, error: undefined, isConnecting: true }) },
       {
@@ -144,11 +140,7 @@ describe("the conditions of a primary", () => {
   const day = 86_400_000
   const ending =
     (until: number): FleetCluster["ending"] =>
-    () => ({
-      what: "the certificate",
-      validity: { from: 0, until },
-      cure: "make another"
-    })
+    () => ({ what: "the certificate", validity: { from: 0, until }, cure: "make another" })
   const conditions = (until: number) =>
     fleetConditions(
       source,

@@ -69,10 +69,7 @@ const carriedOut = ({ memory, observed }: World, action: CredentialAction): Worl
 /** One plan, and the world after all of its actions. */
 const turn = (world: World): { readonly acts: ReadonlyArray<string>; readonly world: World } => {
   const { actions, memory } = credentialPlan(world.memory, world.observed)
-  return {
-    acts: actions.map(({ _tag }) => _tag),
-    world: actions.reduce(carriedOut, { ...world, memory })
-  }
+  return { acts: actions.map(({ _tag }) => _tag), world: actions.reduce(carriedOut, { ...world, memory }) }
 }
 
 /** Plans until there is nothing to do. */

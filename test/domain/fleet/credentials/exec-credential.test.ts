@@ -130,9 +130,7 @@ describe("a plugin that fails", () => {
     [{ _tag: "TooMuch" }, /^it wrote more than 64 KiB and was killed;/u],
     [{ _tag: "Failed", how: 1, stderr: "\n  no session.\nmore" }, /^it ended with exit code 1 \(no session\);/u],
     [{ _tag: "Failed", how: "SIGSEGV", stderr: "" }, /^it ended with SIGSEGV \(no word on stderr\);/u]
-  ])("is told of: %j", (found, clause) => {
-    expect(execFailureClause(found)).toMatch(clause)
-  })
+  ])("is told of: %j", (found, clause) => expect(execFailureClause(found)).toMatch(clause))
 
   it("has no token quoted, and no characters that change a terminal", () => {
     const stderr = `\u001b[31mrefused eyJhbGciOiJSUzI1NiJ9.e30.c2ln ${"k".repeat(50)}`

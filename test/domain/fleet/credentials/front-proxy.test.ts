@@ -19,9 +19,8 @@ const data = {
 const proxy = { certificateAuthority: "PEM", allowedNames: ["front-proxy-client"], headers: defaultHeaders }
 
 describe("the authentication ConfigMap", () => {
-  it("says who the front proxy is and which headers tell the caller", () => {
-    expect(readFrontProxy(data)).toEqual(Result.succeed(proxy))
-  })
+  it("says who the front proxy is and which headers tell the caller", () =>
+    expect(readFrontProxy(data)).toEqual(Result.succeed(proxy)))
 
   it("of an older cluster names no header for uids; one without names allows any", () => {
     const { "requestheader-uid-headers": _uid, "requestheader-allowed-names": _names, ...older } = data
@@ -128,7 +127,6 @@ describe("the caller", () => {
     )
   })
 
-  it("keeps a key that is not percent-encoded as it is", () => {
-    expect(who({ "x-remote-user": ["a"], "x-remote-extra-%zz": ["1"] }).extra).toEqual({ "%zz": ["1"] })
-  })
+  it("keeps a key that is not percent-encoded as it is", () =>
+    expect(who({ "x-remote-user": ["a"], "x-remote-extra-%zz": ["1"] }).extra).toEqual({ "%zz": ["1"] }))
 })

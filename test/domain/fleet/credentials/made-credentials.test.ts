@@ -67,7 +67,6 @@ describe("a token for a cluster of a cloud", () => {
     expect(madeRenewal(token(0, undefined, true), 0, minute)).toBe(minute)
   })
 
-  it("is made again if this clock was set back", () => {
-    expect(madeRenewal(token(60 * minute), 0, 50 * minute)).toBe(50 * minute)
-  })
+  it("is made again if this clock was set back", () =>
+    expect(madeRenewal(token(60 * minute), 0, 50 * minute)).toBe(50 * minute))
 })

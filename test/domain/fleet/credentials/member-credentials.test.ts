@@ -57,7 +57,5 @@ describe("credentials", () => {
     ["another failure", Result.fail("gone"), Result.fail("unusable"), false],
     ["another kind", Result.succeed(bearer(old)), Result.succeed(certificate("a")), false],
     ["another certificate", Result.succeed(certificate("b")), Result.succeed(certificate("a")), false]
-  ])("are compared: %s", (_what, one, other, same) => {
-    expect(sameCredentials(one, other)).toBe(same)
-  })
+  ])("are compared: %s", (_what, one, other, same) => expect(sameCredentials(one, other)).toBe(same))
 })

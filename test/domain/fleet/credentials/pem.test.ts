@@ -42,9 +42,9 @@ describe("PEM blocks", () => {
     ["an end before a whole block", `-----END X-----${block("Y", "B")}`, ["B"]],
     ["two labels", `-----BEGIN X-----A-----END Z-----${block("Y", "B")}`, ["B"]],
     ["a label without an end", "-----BEGIN X\n-----END X-----", []]
-  ])("are whole ones alone: %s", (_what, text, bodies) => {
+  ])("are whole ones alone: %s", (_what, text, bodies) =>
     expect(pemBlocks(text).map(({ body }) => body)).toEqual(bodies)
-  })
+  )
 
   // An expression needs minutes for each of these.
   it.each(["-----BEGIN a-----", "-----END a-----", "-----BEGIN ", "-----", "-----BEGIN a-----\n-----END b-----\n"])(

@@ -35,7 +35,6 @@ describe("renewals", () => {
     expect(begun(together)).toEqual(together)
   })
 
-  it("of a thousand that are due at once have all begun 49 s later", () => {
-    expect(begun(Array.from({ length: 1_000 }, () => 0)).at(-1)).toBe((1_000 - renewalBurst) * renewalEvery)
-  })
+  it("of a thousand that are due at once have all begun 49 s later", () =>
+    expect(begun(Array.from({ length: 1_000 }, () => 0)).at(-1)).toBe((1_000 - renewalBurst) * renewalEvery))
 })

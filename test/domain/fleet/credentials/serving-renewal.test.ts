@@ -27,9 +27,9 @@ describe("the next step of the renewal", () => {
       "Keep"
     ],
     ["with a certificate that has ended", { current, successor }, current.until, "Make"]
-  ])("%s", (_, kept, now, step) => {
+  ])("%s", (_, kept, now, step) =>
     expect(servingStep({ current: undefined, successor: undefined, isTrusted: true, ...kept }, now)).toBe(step)
-  })
+  )
 })
 
 describe("renewals over the years", () => {

@@ -48,9 +48,8 @@ describe("the renewal of a token", () => {
     expect(at(token(-5 * hour, -4 * hour, 0), 0)).toBe(0.8 * hour)
   })
 
-  it("counts from the issue if this operator's clock was set back since the grant", () => {
-    expect(at(token(0, hour, 2 * hour), 0.1 * hour)).toBe(0.8 * hour - hour / 6)
-  })
+  it("counts from the issue if this operator's clock was set back since the grant", () =>
+    expect(at(token(0, hour, 2 * hour), 0.1 * hour)).toBe(0.8 * hour - hour / 6))
 
   it("is due at once for tokens of the future, ended ones, those that do not tell their age, and absurd ones", () => {
     const now = 100 * hour

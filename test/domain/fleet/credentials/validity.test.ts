@@ -18,9 +18,7 @@ describe("validity", () => {
     ["its end", 0, day, day, "Ended"],
     ["before its beginning", 10, day, 9, "NotYet"],
     ["for ever", 0, undefined, 1e15, "Valid"]
-  ] as const)("%s", (_, from, until, now, verdict) => {
-    expect(judgeValidity({ from, until }, now)).toBe(verdict)
-  })
+  ] as const)("%s", (_, from, until, now, verdict) => expect(judgeValidity({ from, until }, now)).toBe(verdict))
 
   it("passes through its verdicts in order as time goes by", () => {
     const order = ["NotYet", "Valid", "EndsSoon", "Ended"]
@@ -48,9 +46,7 @@ describe("texts of times", () => {
     [23 * hour + 59 * 60_000, "23h"],
     [9 * day + 23 * hour, "9d23h"],
     [3649.9 * day, "3649d"]
-  ])("%d ms is %s", (span, text) => {
-    expect(spanText(span)).toBe(text)
-  })
+  ])("%d ms is %s", (span, text) => expect(spanText(span)).toBe(text))
 
   it("never says more than the span", () => {
     const sizes: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: hour, d: day }
