@@ -159,49 +159,41 @@ const writeJobPods = ({ api }: Pick<Branched, "api">, phase: string, state: obje
   })
 
 /** The migrations' containers are in this state, and have not ended. */
-export const jobRuns = (branched: Pick<Branched, "api">, state: object = { running: {} }) =>
-  Effect.gen(function* () {
-    yield* writeJobPods(branched, "running" in state ? "Running" : "Pending", state)
-    yield* pass("1 second")
-  })
+export const jobRuns = Effect.fnUntraced(function* (branched: Pick<Branched, "api">, state: object = { running: {} }) {
+  yield* writeJobPods(branched, "running" in state ? "Running" : "Pending", state)
+  yield* pass("1 second")
+})
 
 /** The migrations end with this exit code and these last words. */
-export const jobEnds = (branched: Pick<Branched, "api">, exitCode: number, message = "") =>
-  Effect.gen(function* () {
-    const type = exitCode === 0 ? "Complete" : "Failed"
-    const terminated = { exitCode, reason: exitCode === 0 ? "Completed" : "Error", message }
-    const ended = yield* writeJobPods(branched, exitCode === 0 ? "Succeeded" : "Failed", { terminated })
-    for (const { metadata } of ended) {
-      const conditions = [{ type, status: "True", reason: "BackoffLimitExceeded" }]
-      branched.api.write(jobs, metadata.name, { status: { conditions } }, metadata.namespace)
-    }
-    yield* pass("1 second")
-    yield* pass("1 second")
-  })
+export const jobEnds = Effect.fnUntraced(function* (branched: Pick<Branched, "api">, exitCode: number, message = "") {
+  const type = exitCode === 0 ? "Complete" : "Failed"
+  const terminated = { exitCode, reason: exitCode === 0 ? "Completed" : "Error", message }
+  const ended = yield* writeJobPods(branched, exitCode === 0 ? "Succeeded" : "Failed", { terminated })
+  for (const { metadata } of ended) {
+    const conditions = [{ type, status: "True", reason: "BackoffLimitExceeded" }]
+    branched.api.write(jobs, metadata.name, { status: { conditions } }, metadata.namespace)
+  }
+  yield* pass("1 second")
+  yield* pass("1 second")
+})
 
-const readyStatus = {
-  phase: "Running",
-  podIP: "10.0.0.7",
-  conditions: [{ type: "Ready", status: "True" }]
-}
+const readyStatus = { phase: "Running", podIP: "10.0.0.7", conditions: [{ type: "Ready", status: "True" }] }
 
 /** The moment at which tests begin, epoch ms. */
 export const today = Date.UTC(2026, 10, 21)
 
-export const begin = (rules: BranchRules = defaultRules) =>
-  Effect.gen(function* () {
-    yield* TestClock.setTime(today)
-    const branched = new Branched()
-    yield* Effect.addFinalizer(() => branched.kill)
-    yield* branched.start(rules)
-    return branched
-  })
+export const begin = Effect.fnUntraced(function* (rules: BranchRules = defaultRules) {
+  yield* TestClock.setTime(today)
+  const branched = new Branched()
+  yield* Effect.addFinalizer(() => branched.kill)
+  yield* branched.start(rules)
+  return branched
+})
 
 /** A branch that is ready. */
-export const ready = (rules: BranchRules = defaultRules) =>
-  Effect.gen(function* () {
-    const branched = yield* begin(rules)
-    yield* branched.order()
-    yield* branched.podsReady()
-    return branched
-  })
+export const ready = Effect.fnUntraced(function* (rules: BranchRules = defaultRules) {
+  const branched = yield* begin(rules)
+  yield* branched.order()
+  yield* branched.podsReady()
+  return branched
+})

@@ -12,10 +12,7 @@ const rules: BranchRules = {
 }
 const branch = (metadata: object): BranchDatabase => ({
   metadata: { name: "b", namespace: "shop", ...metadata },
-  spec: {
-    ...bareBranchSpec,
-    postgresOptions: {}
-  }
+  spec: { ...bareBranchSpec, postgresOptions: {} }
 })
 const refusal = (metadata: object) => Result.getOrThrow(Result.flip(admittedBranch(rules, branch(metadata))))
 

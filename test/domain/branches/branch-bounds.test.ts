@@ -21,9 +21,7 @@ describe("the bounds of branches", () => {
       `The bound of branches of all namespaces is reached: there are 3, and 3 are allowed (the chart's value ` +
         `bounds.branches)${cure}`
     ]
-  ])("with %s", (_what, others, problem) => {
-    expect(branchBoundProblem(bounds, "a", others)).toBe(problem)
-  })
+  ])("with %s", (_what, others, problem) => expect(branchBoundProblem(bounds, "a", others)).toBe(problem))
 
   it("are kept whatever the order in which branches of namespaces come", () => {
     fc.assert(

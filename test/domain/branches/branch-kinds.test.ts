@@ -63,9 +63,9 @@ describe("an object of an older kind", () => {
     [{ cron_job: "app" }, { apiVersion: "batch/v1", kind: "CronJob", name: "app", container: "" }],
     [{ pod: "app" }, { apiVersion: "v1", kind: "Pod", name: "app", container: "" }],
     [{ labels: { app: "a" } }, { apiVersion: "meta/v1", kind: "LabelSelector", name: "app=a", container: "" }]
-  ])("with the target %j names it as a BranchDatabase does", (given, expected) => {
+  ])("with the target %j names it as a BranchDatabase does", (given, expected) =>
     expect(read("pg", { ...common, target: given }).spec.target).toEqual(expected)
-  })
+  )
 
   it("has the status that it has", () => {
     const status = { phase: "Ready", expireTime: "2026-01-01T00:00:00Z", sessionInfo: {} }

@@ -300,9 +300,9 @@ describe("the pod of a branch", () => {
       "Evicted: low on disk"
     ],
     [{ phase: "Failed", reason: "Evicted", message: "The node was low on disk." }, "Evicted: The node was low on disk"]
-  ])("is over, with the reason and without credentials", (status, reason, more?) => {
+  ])("is over, with the reason and without credentials", (status, reason, more?) =>
     expect(pod(status)).toEqual({ _tag: "Over", reason, ...more })
-  })
+  )
 })
 
 describe("a container that a webhook has added to a branch's pod", () => {
@@ -335,13 +335,11 @@ describe("the plan for a branch of another process", () => {
     ])
   })
 
-  it("fails a branch whose spec asks for another database than its pod has", () => {
-    expect(after(observed({ status, pod, isChanged: true }), start)?.status?.error).toContain("spec was changed")
-  })
+  it("fails a branch whose spec asks for another database than its pod has", () =>
+    expect(after(observed({ status, pod, isChanged: true }), start)?.status?.error).toContain("spec was changed"))
 
-  it("fails a branch whose password is gone", () => {
-    expect(after(observed({ status, pod, password: "Gone" }), start)?.status?.error).toContain("password is gone")
-  })
+  it("fails a branch whose password is gone", () =>
+    expect(after(observed({ status, pod, password: "Gone" }), start)?.status?.error).toContain("password is gone"))
 
   it("is looked at again when sessions that may return are given up", () => {
     const ready: BranchStatus = { ...status, phase: "Ready", expireTime: new Date(start + ttlMillis).toISOString() }

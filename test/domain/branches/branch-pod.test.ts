@@ -75,10 +75,7 @@ describe("the pod of a branch", () => {
     })
     for (const container of [copyOf(pod), ...asObjects(at(pod, "spec", "containers"))]) {
       expect(container["image"]).toBe("docker.io/library/postgres:16")
-      expect(container["securityContext"]).toEqual({
-        allowPrivilegeEscalation: false,
-        capabilities: { drop: ["ALL"] }
-      })
+      expect(container["securityContext"]).toEqual({ allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } })
     }
     expect(at(pod, "metadata", "labels", "db-owner-name")).toBe("mirrord-pg-branch-1")
   })
@@ -86,10 +83,7 @@ describe("the pod of a branch", () => {
   it("names no user where the cluster chooses it", () => {
     expect(
       at(Result.getOrThrow(podOf({}, { spec: { containers } }, { leavesUsersOut: true })), "spec", "securityContext")
-    ).toEqual({
-      runAsNonRoot: true,
-      seccompProfile: { type: "RuntimeDefault" }
-    })
+    ).toEqual({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } })
   })
 
   it("is ready by its server alone, which has started once it answers, and may use so much and no more", () => {

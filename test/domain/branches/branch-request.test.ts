@@ -8,10 +8,7 @@ import { branchEngines } from "../../../src/domain/resources/chart-switches.ts"
 import { bareBranchSpec } from "../../support/branch-spec.ts"
 
 const url = { env: { container: null, variable: "DATABASE_URL" } }
-const bare = {
-  ...bareBranchSpec,
-  connectionSource: { url }
-} satisfies BranchDatabaseSpec
+const bare = { ...bareBranchSpec, connectionSource: { url } } satisfies BranchDatabaseSpec
 const spec = (change: Partial<BranchDatabaseSpec>): BranchDatabaseSpec => ({ ...bare, postgresOptions: {}, ...change })
 const refusal = (change: Partial<BranchDatabaseSpec>): string =>
   Result.match(readBranchRequest(spec(change)), { onSuccess: () => "", onFailure: (sentence) => sentence })

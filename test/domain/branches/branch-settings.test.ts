@@ -46,11 +46,7 @@ describe("the file of an engine", () => {
       profiles: new Map(),
       migrations: {
         repository: "registry.example.com/flyway",
-        environment: {
-          inherits: false,
-          env: [{ name: "A", value: "1" }],
-          envFrom: [{ secretRef: { name: "more" } }]
-        }
+        environment: { inherits: false, env: [{ name: "A", value: "1" }], envFrom: [{ secretRef: { name: "more" } }] }
       },
       allowedImages: ["registry.example.com/*"],
       unserved: []

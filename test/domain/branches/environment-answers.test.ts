@@ -64,10 +64,7 @@ describe("answers to requests for variables", () => {
     hear(environment, ask(["*"], []))
     hear(environment, clientMessage.encode({ _tag: "Ping" }))
     hear(environment, ask([], ["*"]))
-    const failure = say({
-      _tag: "GetEnvVarsResponse",
-      value: { _tag: "Err", error: { _tag: "NotFound", value: 1n } }
-    })
+    const failure = say({ _tag: "GetEnvVarsResponse", value: { _tag: "Err", error: { _tag: "NotFound", value: 1n } } })
     expect(environment.answered(failure)).toBe(pass)
     hear(environment, ask(["DATABASE_*"], ["*"]))
     const values = [1, 2].map(() => heardOf(environment.answered(told({}))))
@@ -127,13 +124,11 @@ describe("answers to requests for variables", () => {
       expect(answered([ping, ask(["OTHER"], ["MYSQL_URL", "DATABASE_URL"])])).toBe(sentence)
     })
 
-    it("are a final Close also where the target has it as little", () => {
-      expect(answered([ping, ask([], ["DATABASE_URL", "DB"])])).toContain("The configuration names DB for a branch")
-    })
+    it("are a final Close also where the target has it as little", () =>
+      expect(answered([ping, ask([], ["DATABASE_URL", "DB"])])).toContain("The configuration names DB for a branch"))
 
-    it("are variables as ever where branches replace all of them", () => {
-      expect(answered([ping, ask([], ["DATABASE_URL"])])).toBe("GetEnvVarsResponse")
-    })
+    it("are variables as ever where branches replace all of them", () =>
+      expect(answered([ping, ask([], ["DATABASE_URL"])])).toBe("GetEnvVarsResponse"))
 
     it("are not mistaken for those that any other request wants", () => {
       const wanted = ask([], ["MYSQL_URL"])

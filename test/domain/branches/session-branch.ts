@@ -8,12 +8,7 @@ import { bareBranchSpec } from "../../support/branch-spec.ts"
 const branchSpec = (
   connectionSource: BranchDatabaseSpec["connectionSource"],
   change: Partial<BranchDatabaseSpec> = {}
-): BranchDatabaseSpec => ({
-  ...bareBranchSpec,
-  postgresOptions: {},
-  connectionSource,
-  ...change
-})
+): BranchDatabaseSpec => ({ ...bareBranchSpec, postgresOptions: {}, connectionSource, ...change })
 
 /** A PostgreSQL branch at `10.1.2.3:5432`, of user `postgres` with a password that has to be encoded. */
 export const sessionBranch = (

@@ -59,7 +59,6 @@ describe("the parts of a connection", () => {
     )
   })
 
-  it("have no further parameter but how the connection is secured, which may be said apart from where it leads", () => {
-    expect(served.flatMap((engine) => engines[engine].extraParameters)).toEqual(["sslmode"])
-  })
+  it("have no further parameter but how the connection is secured, which may be said apart from where it leads", () =>
+    expect(served.flatMap((engine) => engines[engine].extraParameters)).toEqual(["sslmode"]))
 })

@@ -3,26 +3,22 @@ import { describe, expect, it } from "vitest"
 import { filterProblem, quotedName, tableName } from "../../../src/domain/branches/dialects/sql-text.ts"
 
 describe("a row filter of MySQL", () => {
-  it.each(["`Odd ) 'name` is null", 'name = "it\'s"', "a -> '$.b' = 1"])("may be %s", (filter) => {
+  it.each(["`Odd ) 'name` is null", 'name = "it\'s"', "a -> '$.b' = 1"])("may be %s", (filter) =>
     expect(filterProblem(filter, "MySQL")).toBeUndefined()
-  })
+  )
 
   it.each([
     ["`a'b`) into outfile '/tmp/x' -- '", "closing parenthesis"],
     ["true # rest", "comment"],
     ["`a", "never closed"],
     ["true /*! rest", "comment"]
-  ])("may not be %s", (filter, reason) => {
-    expect(filterProblem(filter, "MySQL")).toContain(reason)
-  })
+  ])("may not be %s", (filter, reason) => expect(filterProblem(filter, "MySQL")).toContain(reason))
 })
 
 describe("a row filter", () => {
   it.each(["id < 3", "name = 'O''Brien; --'", "(a or b) and c::date > now()", '"Odd ) name" is null', "x in (1, (2))"])(
     "may be %s",
-    (filter) => {
-      expect(filterProblem(filter, "PostgreSQL")).toBeUndefined()
-    }
+    (filter) => expect(filterProblem(filter, "PostgreSQL")).toBeUndefined()
   )
 
   it.each([
@@ -38,9 +34,7 @@ describe("a row filter", () => {
     ["id = :::secret", ":"],
     ["(true", "opening parenthesis"],
     [" ", "without a condition"]
-  ])("may not be %s", (filter, reason) => {
-    expect(filterProblem(filter, "PostgreSQL")).toContain(reason)
-  })
+  ])("may not be %s", (filter, reason) => expect(filterProblem(filter, "PostgreSQL")).toContain(reason))
 
   it.each([
     ["PostgreSQL", /'[^']*'|"[^"]*"/gu],
@@ -95,13 +89,11 @@ describe("a table's name", () => {
     ['"Sales"."2024.x"', ["Sales", "2024.x"]],
     ['"a""b"', ['a"b']],
     ["größe", ["größe"]]
-  ])("is read from %s", (name, parts) => {
-    expect(tableName(name)).toEqual(parts)
-  })
+  ])("is read from %s", (name, parts) => expect(tableName(name)).toEqual(parts))
 
-  it.each(["", ".", "a.", ".a", "a.b.c", "a b", '"a', '""', "a;b", "a'b", "2024", "a\n"])("is not %s", (name) => {
+  it.each(["", ".", "a.", ".a", "a.b.c", "a b", '"a', '""', "a;b", "a'b", "2024", "a\n"])("is not %s", (name) =>
     expect(tableName(name)).toBeUndefined()
-  })
+  )
 
   it("comes back from its quotes as it was", () => {
     const parts = fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 2 })

@@ -9,11 +9,7 @@ import { bareBranchSpec } from "../../../support/branch-spec.ts"
 import { pattern, variable } from "../session-branch.ts"
 
 const request = (change: Partial<BranchDatabaseSpec>) =>
-  readBranchRequest({
-    ...bareBranchSpec,
-    clickhouseOptions: {},
-    ...change
-  })
+  readBranchRequest({ ...bareBranchSpec, clickhouseOptions: {}, ...change })
 
 describe("a branch of ClickHouse", () => {
   it.each([
@@ -67,9 +63,7 @@ describe("a variable that leads to a branch of ClickHouse", () => {
     ["http://u:p@h:8123/shop", `http://${at}:8123/shop`],
     ["HTTP://h", `HTTP://${at}:8123`],
     ["clickhouse://h:9000?username=u&password=x&database=shop", `clickhouse://${at}:9000/shop`]
-  ])("has the protocol of the source: %s", (source, branch) => {
-    expect(ofUrl(source)).toBe(branch)
-  })
+  ])("has the protocol of the source: %s", (source, branch) => expect(ofUrl(source)).toBe(branch))
 
   it.each([
     ["clickhouses://u:p@canary:9440/shop", "asks for TLS"],

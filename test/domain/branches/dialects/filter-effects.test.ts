@@ -68,13 +68,9 @@ const hostile: Readonly<Record<SqlForm, ReadonlyArray<readonly [filter: string, 
 const forms = Object.keys(honest) as ReadonlyArray<SqlForm>
 
 describe.each(forms)("a filter of %s", (form) => {
-  it.each(honest[form])("may be %s", (filter) => {
-    expect(filterProblem(filter, form)).toBeUndefined()
-  })
+  it.each(honest[form])("may be %s", (filter) => expect(filterProblem(filter, form)).toBeUndefined())
 
-  it.each(hostile[form])("may not be %s", (filter, reason) => {
-    expect(filterProblem(filter, form)).toContain(reason)
-  })
+  it.each(hostile[form])("may not be %s", (filter, reason) => expect(filterProblem(filter, form)).toContain(reason))
 
   const dangerous = [
     ...["pg_terminate_backend", "pg_cancel_backend", "pg_notify", "pg_advisory_lock", "pg_read_file", "lo_export"],

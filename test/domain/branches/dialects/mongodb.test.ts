@@ -38,9 +38,7 @@ describe("a branch of MongoDB", () => {
     "{}",
     '{"_id": {"$oid": "65f0c0ffee65f0c0ffee65f0"}}',
     '{"$expr": {"$eq": ["$code", "$where"]}, "where": "$where"}'
-  ])("takes filters of extended JSON: %s", (filter) => {
-    expect(filtered(filter)).toBe("")
-  })
+  ])("takes filters of extended JSON: %s", (filter) => expect(filtered(filter)).toBe(""))
 
   it.each([
     ["a mode", { mongodbOptions: { copy: { mode: "schema" as "all" } } }, "must be one of empty, all"],
@@ -62,16 +60,12 @@ describe("a branch of MongoDB", () => {
     ]
   ] as ReadonlyArray<readonly [string, Partial<BranchDatabaseSpec>, string]>)(
     "is refused for %s",
-    (_, change, reason) => {
-      expect(refusal(change)).toContain(reason)
-    }
+    (_, change, reason) => expect(refusal(change)).toContain(reason)
   )
 
   it.each(["", "age > 30", "[]", '"a"', "null", "{age: 1}", '{"a": 1}"; drop', "{} {}"])(
     "refuses a filter that is no JSON object: %s",
-    (filter) => {
-      expect(filtered(filter)).toContain("has a filter that is no JSON object")
-    }
+    (filter) => expect(filtered(filter)).toContain("has a filter that is no JSON object")
   )
 
   it("refuses operators that run code, at whatever depth, however they are written", () => {
@@ -116,9 +110,9 @@ describe("the address of a branch of MongoDB", () => {
       "mongodb://h/?tls=true&tlsCAFile=%2Fca&ssl=true&authMechanism=MONGODB-X509&loadBalanced=true&proxyHost=p",
       "?authSource=admin"
     ]
-  ])("has one server, without TLS, whatever the source has: %s", (source, rest) => {
+  ])("has one server, without TLS, whatever the source has: %s", (source, rest) =>
     expect(Result.getOrThrow(rewrittenUrl(branch, source))).toBe(own + rest)
-  })
+  )
 
   it("is not trusted with servers that records of DNS name, where parts of a URL change", () => {
     const wanted = {
@@ -133,11 +127,10 @@ describe("the address of a branch of MongoDB", () => {
     expect(Result.isFailure(refused) ? refused.failure : "").toContain("still leads elsewhere")
   })
 
-  it("names its database and where its user is", () => {
-    expect(newUrl({ ...branch, database: "shop" })).toBe(`${own}/shop?authSource=admin`)
-  })
+  it("names its database and where its user is", () =>
+    expect(newUrl({ ...branch, database: "shop" })).toBe(`${own}/shop?authSource=admin`))
 
-  it.each(["mongodb://u:p@h/shop@x", "postgresql://h/shop", "mongodb-x://h"])("is not put into %s", (source) => {
+  it.each(["mongodb://u:p@h/shop@x", "postgresql://h/shop", "mongodb-x://h"])("is not put into %s", (source) =>
     expect(Result.isFailure(rewrittenUrl(branch, source))).toBe(true)
-  })
+  )
 })

@@ -15,9 +15,9 @@ describe("a table of MySQL", () => {
     expect(partName(name)).toBe(found)
   })
 
-  it.each(["", "shop.orders", "`a", "a`b", "'a'", '"a"', "a\nb", "x".repeat(65)])("is not named by %j", (name) => {
+  it.each(["", "shop.orders", "`a", "a`b", "'a'", '"a"', "a\nb", "x".repeat(65)])("is not named by %j", (name) =>
     expect(partProblem({ name, filter: undefined })).toContain("has no name of a table")
-  })
+  )
 
   it("may have a filter that is one condition", () => {
     expect(partProblem({ name: "orders", filter: "`it's` > 1" })).toBeUndefined()
@@ -45,9 +45,8 @@ describe("an argument of MySQL's dump program", () => {
 })
 
 describe("an address of MySQL", () => {
-  it("has the engine's own scheme where it is new", () => {
-    expect([mysql, mariadb].map(({ address }) => address.schemes[0])).toEqual(["mysql", "mariadb"])
-  })
+  it("has the engine's own scheme where it is new", () =>
+    expect([mysql, mariadb].map(({ address }) => address.schemes[0])).toEqual(["mysql", "mariadb"]))
 
   it("keeps the parameters that say neither where the database is nor how it is secured", () => {
     const { locates, secures } = mysql.address

@@ -38,8 +38,6 @@ describe("a branch of Redis", () => {
     ]
   ] as ReadonlyArray<readonly [string, Partial<BranchDatabaseSpec>, string]>)(
     "is refused for %s",
-    (_, change, reason) => {
-      expect(refusal(change)).toContain(reason)
-    }
+    (_, change, reason) => expect(refusal(change)).toContain(reason)
   )
 })

@@ -29,7 +29,5 @@ describe("the mark of an archive", () => {
       expect(archiveProblem(one)).toEqual(problem === undefined ? undefined : expect.stringContaining(problem))
   })
 
-  it("knows the length of the longest archive's text", () => {
-    expect(ofBytes(1_048_576)).toHaveLength(maxArchiveText)
-  })
+  it("knows the length of the longest archive's text", () => expect(ofBytes(1_048_576)).toHaveLength(maxArchiveText))
 })

@@ -127,7 +127,5 @@ describe("the run of migrations", () => {
       [],
       { _tag: "Lost", reason: "their pod is gone", since: Date.UTC(2026, 10, 21) }
     ]
-  ])("%s", (_, status, pods, state) => {
-    expect(stateOf(status, ...pods)).toEqual(state)
-  })
+  ])("%s", (_, status, pods, state) => expect(stateOf(status, ...pods)).toEqual(state))
 })
