@@ -23,7 +23,6 @@ import { orderedBy } from "../../../src/domain/copies/copy-order.ts"
 import { defaultHeaders } from "../../../src/domain/fleet/credentials/front-proxy.ts"
 import { at } from "../../../src/domain/json.ts"
 import { maxMessage } from "../../../src/domain/protocol/frame-cutter.ts"
-import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { servedCluster } from "../../support/fleet.ts"
 import { upgradeText } from "./running-api.ts"
 
@@ -746,33 +745,6 @@ describe("an upgrade", () => {
     expect(seen[2]).toMatchObject({ isCopy: true, checked: "proxy", namespace: "my-ns", target: "mirrord-copy-x" })
   })
 
-  it("loses nothing that an eager client says or does with its very request", async () => {
-    const { fake, upgrade } = await start()
-    const heard: Array<string> = []
-    const ended = Promise.withResolvers<void>()
-    fake.connect = () =>
-      Effect.succeed({
-        serve: (client) =>
-          Effect.callback<void>((resume) =>
-            client.open({
-              message: (bytes) => void heard.push(Buffer.from(bytes).toString()),
-              ended: () => {
-                ended.resolve()
-                resume(Effect.void)
-              },
-              drained: () => {},
-              ignored: () => {}
-            })
-          )
-      })
-    const socket = await upgrade(`${target}?connect=true`)
-    // A masked binary frame with "hi", and the end.
-    socket.end(Buffer.from([0x82, 0x82, 0, 0, 0, 0, 0x68, 0x69]))
-    await ended.promise
-    expect(heard).toEqual(["hi"])
-    socket.destroy()
-  })
-
   it("is refused with a Status of the right length, and the connection ends", async () => {
     const { answerOf, fake, upgrade } = await start()
     fake.connect = () => Effect.fail(notFound("There is no Ünding."))
@@ -948,34 +920,6 @@ describe("an upgrade", () => {
     await once(bad, "close")
     good.send(Buffer.from("still here"))
     expect(String(((await once(good, "message")) as [Buffer])[0])).toBe("still here")
-    good.terminate()
-  })
-
-  it("text frames and garbage after 101 end nobody else", async () => {
-    const { connect, fake } = await start()
-    const ignored: Array<string> = []
-    fake.connect = () =>
-      Effect.succeed({
-        serve: (client: FrameChannel) =>
-          Effect.callback<void>((resume) =>
-            client.open({
-              message: (bytes) => client.send(bytes),
-              ended: () => resume(Effect.void),
-              drained: () => {},
-              ignored: (what) => ignored.push(what)
-            })
-          )
-      })
-    const [bad, good] = [connect(), connect()]
-    await Promise.all([once(bad, "open"), once(good, "open")])
-    bad.on("error", () => {})
-    bad.send("text")
-    const raw = (bad as unknown as { readonly _socket: tls.TLSSocket })._socket
-    raw.write(Buffer.alloc(64, 0xff))
-    await once(bad, "close")
-    expect(ignored).toEqual(["text frame"])
-    good.send(Buffer.from("x"))
-    await once(good, "message")
     good.terminate()
   })
 })

@@ -190,11 +190,7 @@ describe("an operator that dies", () => {
     child.send(way)
     const code = await closed
     const names = await readdir(reports)
-    return {
-      code,
-      output,
-      reports: await Promise.all(names.map((name) => readFile(join(reports, name), "utf8")))
-    }
+    return { code, output, reports: await Promise.all(names.map((name) => readFile(join(reports, name), "utf8"))) }
   }
   const secrets = (): ReadonlyArray<string> => [...Object.values(tokens), ...linesOf(pair), ...ownKey()]
   const ownKey = (): ReadonlyArray<string> =>

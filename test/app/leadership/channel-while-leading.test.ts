@@ -95,16 +95,6 @@ describe("a client's channel while its operator leads", () => {
     expect([younger.heard, older.heard]).toEqual([[1], []])
   })
 
-  it("lets nothing overtake what was kept back", () => {
-    const { heard, socket, term, time } = open((message) => {
-      if (message === 1) socket.receive(Uint8Array.of(3))
-    })
-    time.now = 15_000
-    for (const message of [1, 2]) socket.receive(Uint8Array.of(message))
-    term.renewed(15_000)
-    expect(heard).toEqual([1, 2, 3])
-  })
-
   it("passes each message once, in order, and none after an end, whatever happens when", () => {
     const event = fc.oneof(
       { weight: 6, arbitrary: fc.constant("message" as const) },

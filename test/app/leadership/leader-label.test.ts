@@ -27,46 +27,40 @@ const setup = () => {
 }
 
 describe("the leader's label", () => {
-  it.effect("goes to the leader's pod and off every other pod of the operator", () =>
-    Effect.gen(function* () {
-      const { api, labelled, options } = setup()
-      yield* Effect.forkScoped(keepLeaderLabel(options))
-      yield* TestClock.adjust(1)
-      assert.deepStrictEqual(labelled(), ["one", "another-app"])
-      // The other one first: at no time there are two.
-      assert.deepStrictEqual(
-        api.calls.map(({ name, verb }) => `${verb} ${name}`.trimEnd()),
-        ["list", "patch two", "patch one"]
-      )
-    })
-  )
+  it.effect("goes to the leader's pod and off every other pod of the operator", function* () {
+    const { api, labelled, options } = setup()
+    yield* Effect.forkScoped(keepLeaderLabel(options))
+    yield* TestClock.adjust(1)
+    assert.deepStrictEqual(labelled(), ["one", "another-app"])
+    // The other one first: at no time there are two.
+    assert.deepStrictEqual(
+      api.calls.map(({ name, verb }) => `${verb} ${name}`.trimEnd()),
+      ["list", "patch two", "patch one"]
+    )
+  })
 
-  it.effect("is put right again, and written only then", () =>
-    Effect.gen(function* () {
-      const { api, labelled, leader, options, pod } = setup()
-      yield* Effect.forkScoped(keepLeaderLabel(options))
-      yield* TestClock.adjust("5 minutes")
-      assert.strictEqual(api.calls.filter(({ verb }) => verb === "patch").length, 2)
-      pod("three", leader)
-      yield* dropLeaderLabel(options)
-      yield* TestClock.adjust("1 minute")
-      assert.deepStrictEqual(labelled(), ["one", "another-app"])
-    })
-  )
+  it.effect("is put right again, and written only then", function* () {
+    const { api, labelled, leader, options, pod } = setup()
+    yield* Effect.forkScoped(keepLeaderLabel(options))
+    yield* TestClock.adjust("5 minutes")
+    assert.strictEqual(api.calls.filter(({ verb }) => verb === "patch").length, 2)
+    pod("three", leader)
+    yield* dropLeaderLabel(options)
+    yield* TestClock.adjust("1 minute")
+    assert.deepStrictEqual(labelled(), ["one", "another-app"])
+  })
 
-  it.effect("is tried again after a failure, and not put on another pod of the same name", () =>
-    Effect.gen(function* () {
-      const { api, labelled, options } = setup()
-      api.before = ({ verb }) =>
-        verb === "patch"
-          ? Effect.fail(new KubeError({ cluster: "c", operation: "patch", reason: "Unreachable", detail: "cut" }))
-          : Effect.void
-      yield* Effect.forkScoped(keepLeaderLabel({ ...options, pod: { name: "one", uid: "of another time" } }))
-      yield* TestClock.adjust("5 seconds")
-      assert.deepStrictEqual(labelled(), ["two", "another-app"])
-      api.before = () => Effect.void
-      yield* TestClock.adjust("5 seconds")
-      assert.deepStrictEqual(labelled(), ["another-app"])
-    })
-  )
+  it.effect("is tried again after a failure, and not put on another pod of the same name", function* () {
+    const { api, labelled, options } = setup()
+    api.before = ({ verb }) =>
+      verb === "patch"
+        ? Effect.fail(new KubeError({ cluster: "c", operation: "patch", reason: "Unreachable", detail: "cut" }))
+        : Effect.void
+    yield* Effect.forkScoped(keepLeaderLabel({ ...options, pod: { name: "one", uid: "of another time" } }))
+    yield* TestClock.adjust("5 seconds")
+    assert.deepStrictEqual(labelled(), ["two", "another-app"])
+    api.before = () => Effect.void
+    yield* TestClock.adjust("5 seconds")
+    assert.deepStrictEqual(labelled(), ["another-app"])
+  })
 })

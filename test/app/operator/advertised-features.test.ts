@@ -295,43 +295,40 @@ const sessionsOf = ({ cluster: { api } }: Seat) => [
 const sessionUids = (seat: Seat) => sessionsOf(seat).map(({ metadata }) => metadata.uid)
 
 /** A seat before an operator that has started. */
-const sitDown = (cluster: MemoryCluster, workloads: ReadonlyArray<MemoryCluster>) =>
-  Effect.gen(function* () {
-    let last = 254
-    for (const { api, trusted } of [cluster, ...workloads]) {
-      trusted.add(copier.user)
-      if (api.peek(deployments, "myapp", "default") === undefined) continue
-      const containers = ["myapp", "side"].map((name) => ({ name, image: name }))
-      const template = { metadata: { labels: { app: "myapp" } }, spec: { containers } }
-      api.write(deployments, "myapp", { spec: { template, replicas: 1 } }, "default")
-    }
-    const seat: Seat = {
-      cluster,
-      workloads,
-      certificate: yield* certificateOf(cluster),
-      nextId: () => String((last += 1))
-    }
-    return seat
-  })
+const sitDown = Effect.fnUntraced(function* (cluster: MemoryCluster, workloads: ReadonlyArray<MemoryCluster>) {
+  let last = 254
+  for (const { api, trusted } of [cluster, ...workloads]) {
+    trusted.add(copier.user)
+    if (api.peek(deployments, "myapp", "default") === undefined) continue
+    const containers = ["myapp", "side"].map((name) => ({ name, image: name }))
+    const template = { metadata: { labels: { app: "myapp" } }, spec: { containers } }
+    api.write(deployments, "myapp", { spec: { template, replicas: 1 } }, "default")
+  }
+  const seat: Seat = {
+    cluster,
+    workloads,
+    certificate: yield* certificateOf(cluster),
+    nextId: () => String((last += 1))
+  }
+  return seat
+})
 
-const single = (limits = {}) =>
-  Effect.gen(function* () {
-    yield* TestClock.setTime(Date.UTC(2026, 10, 21))
-    const cluster = memoryCluster("a")
-    deploy(cluster, "myapp")
-    yield* startSingleOperator(cluster, limits)
-    yield* pass("1 second")
-    return yield* sitDown(cluster, [cluster])
-  })
+const single = Effect.fnUntraced(function* (limits = {}) {
+  yield* TestClock.setTime(Date.UTC(2026, 10, 21))
+  const cluster = memoryCluster("a")
+  deploy(cluster, "myapp")
+  yield* startSingleOperator(cluster, limits)
+  yield* pass("1 second")
+  return yield* sitDown(cluster, [cluster])
+})
 
 const member = Effect.flatMap(startWorld(), ({ world }) => sitDown(memberOf(world, "a"), [memberOf(world, "a")]))
 
-const primary = (managementOnly: boolean) =>
-  Effect.gen(function* () {
-    const { world } = yield* startWorld({ managementOnly })
-    if (!managementOnly) deploy(world.primary, "myapp")
-    return yield* sitDown(world.primary, [...world.members.values(), ...(managementOnly ? [] : [world.primary])])
-  })
+const primary = Effect.fnUntraced(function* (managementOnly: boolean) {
+  const { world } = yield* startWorld({ managementOnly })
+  if (!managementOnly) deploy(world.primary, "myapp")
+  return yield* sitDown(world.primary, [...world.members.values(), ...(managementOnly ? [] : [world.primary])])
+})
 
 const roles = [
   ["a single operator", single()],
@@ -355,23 +352,21 @@ const flaws = (row: Used | Exempt, isAdvertised: boolean, refused: Refused): Rea
 const isFeature = (name: string): name is Feature => Object.hasOwn(features, name)
 
 describe("features", () => {
-  it.effect.each(roles)("are advertised exactly when they work, by %s", ([, begin]) =>
-    Effect.gen(function* () {
-      const seat = yield* begin
-      const { spec } = (yield* (yield* operatorOf(seat)).describe) as MirrordOperator
-      const advertised = spec.supported_features ?? []
-      assert.deepStrictEqual(
-        advertised.filter((name) => !isFeature(name)),
-        [],
-        "a client knows each of them"
-      )
-      assert.strictEqual(new Set(advertised).size, advertised.length, "each of them once")
-      const found: Array<string> = []
-      for (const [name, row] of Object.entries(features)) {
-        const refused = "use" in row ? yield* Effect.scoped(row.use(seat)) : undefined
-        found.push(...flaws(row, advertised.includes(name), refused).map((flaw) => `${name} ${flaw}`))
-      }
-      assert.deepStrictEqual(found, [])
-    })
-  )
+  it.effect.each(roles)("are advertised exactly when they work, by %s", function* ([, begin]) {
+    const seat = yield* begin
+    const { spec } = (yield* (yield* operatorOf(seat)).describe) as MirrordOperator
+    const advertised = spec.supported_features ?? []
+    assert.deepStrictEqual(
+      advertised.filter((name) => !isFeature(name)),
+      [],
+      "a client knows each of them"
+    )
+    assert.strictEqual(new Set(advertised).size, advertised.length, "each of them once")
+    const found: Array<string> = []
+    for (const [name, row] of Object.entries(features)) {
+      const refused = "use" in row ? yield* Effect.scoped(row.use(seat)) : undefined
+      found.push(...flaws(row, advertised.includes(name), refused).map((flaw) => `${name} ${flaw}`))
+    }
+    assert.deepStrictEqual(found, [])
+  })
 })

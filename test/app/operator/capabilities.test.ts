@@ -1,6 +1,6 @@
 /** A capability that the operator does not know: its features, problems, refusals and requirements take effect. */
 
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
 import { badRequest } from "../../../src/app/api/status.ts"
 import { withCapability } from "../../../src/app/ground/capability.ts"
@@ -11,7 +11,7 @@ import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cl
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 import { met, type Requirement } from "../../../src/domain/sessions/requirement.ts"
 import { pass, request } from "../../support/connect-request.ts"
-import { virtualTime } from "../../support/effect-it.ts"
+import { it } from "../../support/effect-it.ts"
 import { type MemoryCluster, memoryWorld } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 
@@ -47,14 +47,13 @@ class Lunch {
   }
 }
 
-const start = (lunch: Lunch) =>
-  Effect.gen(function* () {
-    const world = yield* memoryWorld({}, { capabilities: Layer.provideMerge(operatorCapabilities, lunch.layer) })
-    yield* pass("1 second")
-    const cluster = world.members.get("a")
-    if (cluster?.operator === undefined) return yield* Effect.die("no cluster a")
-    return { world, cluster, operator: cluster.operator, certificate: yield* certificateOf(cluster) }
-  })
+const start = Effect.fnUntraced(function* (lunch: Lunch) {
+  const world = yield* memoryWorld({}, { capabilities: Layer.provideMerge(operatorCapabilities, lunch.layer) })
+  yield* pass("1 second")
+  const cluster = world.members.get("a")
+  if (cluster?.operator === undefined) return yield* Effect.die("no cluster a")
+  return { world, cluster, operator: cluster.operator, certificate: yield* certificateOf(cluster) }
+})
 
 const readiness = ({ api }: MemoryCluster) => {
   const status = api.peek(mirrordClusterSessions, sessionName)?.["status"] as
@@ -70,66 +69,54 @@ const readiness = ({ api }: MemoryCluster) => {
 }
 
 describe("a capability that the operator does not know", () => {
-  it.live("is advertised, and keeps the operator from being ready while it has a problem", () =>
-    Effect.gen(function* () {
-      const lunch = new Lunch()
-      const { certificate, operator } = yield* start(lunch)
-      const { spec } = (yield* operator.describe) as MirrordOperator
-      assert.include(spec.supported_features ?? [], "PgBranchQueryParams")
-      assert.deepStrictEqual(yield* operator.problems, [])
-      lunch.problem = "The kitchen is closed."
-      assert.deepStrictEqual(yield* operator.problems, ["The kitchen is closed."])
-      const error = yield* Effect.flip(operator.connect(request(certificate)))
-      assert.strictEqual(
-        error.message,
-        "The operator cannot serve sessions now: The kitchen is closed. Try again in a moment."
-      )
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("is advertised, and keeps the operator from being ready while it has a problem", function* () {
+    const lunch = new Lunch()
+    const { certificate, operator } = yield* start(lunch)
+    const { spec } = (yield* operator.describe) as MirrordOperator
+    assert.include(spec.supported_features ?? [], "PgBranchQueryParams")
+    assert.deepStrictEqual(yield* operator.problems, [])
+    lunch.problem = "The kitchen is closed."
+    assert.deepStrictEqual(yield* operator.problems, ["The kitchen is closed."])
+    const error = yield* Effect.flip(operator.connect(request(certificate)))
+    assert.strictEqual(
+      error.message,
+      "The operator cannot serve sessions now: The kitchen is closed. Try again in a moment."
+    )
+  })
 
-  it.live("refuses a connect with its own sentence, and nothing is made for it", () =>
-    Effect.gen(function* () {
-      const { certificate, cluster, operator } = yield* start(new Lunch())
-      const error = yield* Effect.flip(operator.connect(request(certificate, { query: "connect=true&lunch=soup" })))
-      assert.strictEqual(error.code, 400)
-      assert.strictEqual(error.message, "There is no lunch in this cluster.")
-      assert.deepStrictEqual(cluster.api.peekAll(mirrordClusterSessions), [])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("refuses a connect with its own sentence, and nothing is made for it", function* () {
+    const { certificate, cluster, operator } = yield* start(new Lunch())
+    const error = yield* Effect.flip(operator.connect(request(certificate, { query: "connect=true&lunch=soup" })))
+    assert.strictEqual(error.code, 400)
+    assert.strictEqual(error.message, "There is no lunch in this cluster.")
+    assert.deepStrictEqual(cluster.api.peekAll(mirrordClusterSessions), [])
+  })
 
-  it.live("keeps a session from being ready, says why, and lets it be as soon as nothing is missing", () =>
-    Effect.gen(function* () {
-      const lunch = new Lunch()
-      lunch.requirement = { _tag: "Pending", message: "Lunch is being cooked." }
-      const { certificate, cluster, operator } = yield* start(lunch)
-      const scope = yield* Scope.make()
-      const connecting = yield* Effect.forkChild(
-        Effect.result(Scope.provide(operator.connect(request(certificate)), scope)),
-        { startImmediately: true }
-      )
-      yield* pass("1 second")
-      assert.deepInclude(readiness(cluster), {
-        status: "False",
-        reason: "Starting",
-        message: "Lunch is being cooked."
-      })
-      assert.isUndefined(connecting.pollUnsafe())
-      lunch.changed(met)
-      yield* pass("1 second")
-      assert.deepInclude(readiness(cluster), { status: "True", reason: "AgentUsable" })
-      assert.strictEqual(connecting.pollUnsafe()?._tag, "Success")
-      lunch.changed({ _tag: "Failed", failure: { reason: "Forbidden", message: "the cook has left" } })
-      yield* pass("1 second")
-      assert.deepInclude(readiness(cluster), { status: "False", reason: "Forbidden", message: "the cook has left" })
-      yield* Scope.close(scope, Exit.void)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("keeps a session from being ready, says why, and lets it be as soon as nothing is missing", function* () {
+    const lunch = new Lunch()
+    lunch.requirement = { _tag: "Pending", message: "Lunch is being cooked." }
+    const { certificate, cluster, operator } = yield* start(lunch)
+    const scope = yield* Scope.make()
+    const connecting = yield* Effect.forkChild(
+      Effect.result(Scope.provide(operator.connect(request(certificate)), scope)),
+      { startImmediately: true }
+    )
+    yield* pass("1 second")
+    assert.deepInclude(readiness(cluster), { status: "False", reason: "Starting", message: "Lunch is being cooked." })
+    assert.isUndefined(connecting.pollUnsafe())
+    lunch.changed(met)
+    yield* pass("1 second")
+    assert.deepInclude(readiness(cluster), { status: "True", reason: "AgentUsable" })
+    assert.strictEqual(connecting.pollUnsafe()?._tag, "Success")
+    lunch.changed({ _tag: "Failed", failure: { reason: "Forbidden", message: "the cook has left" } })
+    yield* pass("1 second")
+    assert.deepInclude(readiness(cluster), { status: "False", reason: "Forbidden", message: "the cook has left" })
+    yield* Scope.close(scope, Exit.void)
+  })
 
-  it.live("hears of the clusters of the fleet", () =>
-    Effect.gen(function* () {
-      const lunch = new Lunch()
-      yield* start(lunch)
-      assert.includeMembers(lunch.heard, ["a", "b"])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("hears of the clusters of the fleet", function* () {
+    const lunch = new Lunch()
+    yield* start(lunch)
+    assert.includeMembers(lunch.heard, ["a", "b"])
+  })
 })

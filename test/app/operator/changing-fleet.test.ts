@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Fiber, Result } from "effect"
 import { makeConfigurationSource } from "../../../src/app/fleet/configuration-source.ts"
 import { events } from "../../../src/domain/events/event-object.ts"
@@ -6,12 +6,11 @@ import type { FleetDocuments } from "../../../src/domain/fleet/parse-configurati
 import { asObjects, at } from "../../../src/domain/json.ts"
 import { clientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { daemonMessage } from "../../../src/domain/protocol/daemon-message.ts"
-import { pods } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordMultiClusterSessions } from "../../../src/domain/resources/mirrord-multi-cluster-session.ts"
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { ChangingFiles, documentsOf } from "../../support/changing-files.ts"
 import { pass, request } from "../../support/connect-request.ts"
-import { virtualTime } from "../../support/effect-it.ts"
+import { it } from "../../support/effect-it.ts"
 import { configurationOf } from "../../support/fleet.ts"
 import { connectTo, memberOf, opened, startWorld } from "../../support/memory-session.ts"
 import { type MemoryWorld, openConnection } from "../../support/memory-world.ts"
@@ -52,23 +51,22 @@ const listen = (channel: FrameChannel) => {
 }
 
 /** A client of a session in the clusters of the start, and the files by which the fleet changes. */
-const start = (...clusters: ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const files = new ChangingFiles(documentsOf(clusters))
-    const configuration = yield* makeConfigurationSource(files, configurationOf(clusters))
-    const { certificate, world } = yield* startWorld({ members: configurationOf(clusters).members }, { configuration })
-    const channel = opened(yield* connectTo(world.primary, request(certificate)))
-    const client = listen(channel)
-    yield* pass("1 second")
-    channel.send(clientMessage.encode({ _tag: "ReadyForLogs" }))
-    const change = (...documents: Parameters<typeof documentsOf>) =>
-      Effect.suspend(() => {
-        client.log.length = 0
-        files.write(documentsOf(...documents))
-        return pass("20 seconds")
-      })
-    return { certificate, world, client, change, files }
-  })
+const start = Effect.fnUntraced(function* (...clusters: ReadonlyArray<string>) {
+  const files = new ChangingFiles(documentsOf(clusters))
+  const configuration = yield* makeConfigurationSource(files, configurationOf(clusters))
+  const { certificate, world } = yield* startWorld({ members: configurationOf(clusters).members }, { configuration })
+  const channel = opened(yield* connectTo(world.primary, request(certificate)))
+  const client = listen(channel)
+  yield* pass("1 second")
+  channel.send(clientMessage.encode({ _tag: "ReadyForLogs" }))
+  const change = (...documents: Parameters<typeof documentsOf>) =>
+    Effect.suspend(() => {
+      client.log.length = 0
+      files.write(documentsOf(...documents))
+      return pass("20 seconds")
+    })
+  return { certificate, world, client, change, files }
+})
 
 const ready = ({ primary: { api } }: MemoryWorld, name = parent): Readonly<Record<string, unknown>> => {
   const sessions = at(api.peek(mirrordMultiClusterSessions, name), "status", "clusterSessions") as
@@ -93,82 +91,29 @@ const told = ({ primary: { api } }: MemoryWorld): ReadonlyArray<unknown> =>
     .map((event) => `${String(event["reason"])}: ${String(event["message"])}`)
 
 describe("an EKS cluster for which no token can be made", () => {
-  it.live("is told of in the status and by an Event, and the other clusters are served", () =>
-    Effect.gen(function* () {
-      const { members } = configurationOf(["a", "b"])
-      const eks = { _tag: "Eks", region: "eu-west-1" } as const
-      const { certificate, world } = yield* startWorld({
-        members: members.map((member) => (member.name === "b" ? { ...member, auth: eks } : member))
-      })
-      yield* pass("30 seconds")
-      const problem = "this program has no identity in a cloud; use authType bearerToken or mtls"
-      assert.deepStrictEqual(told(world), [`CredentialsFailed: Cluster b gets no new credentials: ${problem}.`])
-      const clusters = asObjects(at(yield* status(world), "connected_clusters"))
-      assert.deepStrictEqual(
-        clusters.map((cluster) => at(cluster, "error", "message")),
-        [undefined, `no token can be made for it: ${problem}`]
-      )
-      opened(yield* connectTo(world.primary, request(certificate)))
-      assert.deepInclude(ready(world), { a: true })
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("is told of in the status and by an Event, and the other clusters are served", function* () {
+    const { members } = configurationOf(["a", "b"])
+    const eks = { _tag: "Eks", region: "eu-west-1" } as const
+    const { certificate, world } = yield* startWorld({
+      members: members.map((member) => (member.name === "b" ? { ...member, auth: eks } : member))
+    })
+    yield* pass("30 seconds")
+    const problem = "this program has no identity in a cloud; use authType bearerToken or mtls"
+    assert.deepStrictEqual(told(world), [`CredentialsFailed: Cluster b gets no new credentials: ${problem}.`])
+    const clusters = asObjects(at(yield* status(world), "connected_clusters"))
+    assert.deepStrictEqual(
+      clusters.map((cluster) => at(cluster, "error", "message")),
+      [undefined, `no token can be made for it: ${problem}`]
+    )
+    opened(yield* connectTo(world.primary, request(certificate)))
+    assert.deepInclude(ready(world), { a: true })
+  })
 })
 
 describe("a running session", () => {
-  it.live("goes on without a cluster that leaves the fleet, and takes it in again when it is back", () =>
-    Effect.gen(function* () {
-      const { change, client, world } = yield* start("a", "b")
-      assert.deepStrictEqual(ready(world), { a: true, b: true })
-      yield* change(["a"])
-      assert.deepStrictEqual(ready(world), { a: true, b: "it is no longer configured" })
-      assert.lengthOf(client.log, 1)
-      assert.include(client.log[0], "the session goes on without cluster b: it is no longer configured")
-      assert.deepStrictEqual(told(world), ["FleetChanged: The fleet has changed by its configuration; gone: b."])
-      assert.lengthOf(at(yield* status(world), "connected_clusters") as ReadonlyArray<unknown>, 1)
-      yield* change(["a", "b"])
-      assert.deepStrictEqual(ready(world), { a: true, b: true })
-      assert.deepStrictEqual(client, { log: [], ended: false })
-      yield* change(["a"])
-      assert.include(client.log[0], "goes on without cluster b", "it was linked again")
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("takes in a cluster that is new to it, and new sessions run there as well", () =>
-    Effect.gen(function* () {
-      const { certificate, change, client, world } = yield* start("a")
-      assert.deepStrictEqual(ready(world), { a: true })
-      yield* change(["a", "b"])
-      assert.deepStrictEqual(
-        [ready(world), client],
-        [
-          { a: true, b: true },
-          { log: [], ended: false }
-        ]
-      )
-      assert.deepStrictEqual(told(world), ["FleetChanged: The fleet has changed by its configuration; new: b."])
-      const another = request(certificate, { sessionId: "170" })
-      opened(yield* connectTo(world.primary, another))
-      assert.deepStrictEqual(ready(world, "mc-00000000000000aa"), { a: true, b: true })
-      yield* change(["a"])
-      assert.include(client.log[0], "goes on without cluster b", "it was linked")
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("does not ask a new cluster that does not answer yet, and takes it in when it does", () =>
-    Effect.gen(function* () {
-      const { change, world } = yield* start("a")
-      const { api } = memberOf(world, "b")
-      api.before = ({ plural }) => (plural === pods.plural ? Effect.never : Effect.void)
-      yield* change(["a", "b"])
-      assert.deepStrictEqual(ready(world), { a: true })
-      api.before = () => Effect.void
-      yield* pass("10 seconds")
-      assert.deepStrictEqual(ready(world), { a: true, b: true })
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("is interrupted by another address of its default cluster, and goes on when its client connects again", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "is interrupted by another address of its default cluster, and goes on when its client connects again",
+    function* () {
       const { certificate, client, files, world } = yield* start("a", "b")
       files.write(movedDefault)
       yield* pass("5 seconds")
@@ -176,11 +121,12 @@ describe("a running session", () => {
       const again = listen(opened(yield* connectTo(world.primary, request(certificate))))
       yield* pass("20 seconds")
       assert.deepStrictEqual([ready(world), again.ended], [{ a: true, b: true }, false])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    }
   )
 
-  it.live("does not notice a configuration that is refused; the operator's object and an Event say why it is", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "does not notice a configuration that is refused; the operator's object and an Event say why it is",
+    function* () {
       const { change, client, files, world } = yield* start("a", "b")
       const condition = conditionOf(world)
       assert.deepInclude(yield* condition, { type: "ConfigurationInUse", status: "True", reason: "InUse" })
@@ -215,25 +161,23 @@ describe("a running session", () => {
           { log: [], ended: false }
         ]
       )
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    }
   )
 })
 
 describe("a session that is starting", () => {
-  it.live("goes on when its default cluster gets another address", () =>
-    Effect.gen(function* () {
-      const files = new ChangingFiles(documentsOf(["a", "b"]))
-      const configuration = yield* makeConfigurationSource(files, configurationOf(["a", "b"]))
-      const members = configurationOf(["a", "b"]).members
-      const { certificate, world } = yield* startWorld({ members }, { configuration })
-      memberOf(world, "a").api.before = ({ verb }) => (verb === "create" ? Effect.sleep("3 seconds") : Effect.void)
-      const connection = yield* Effect.forkChild(Effect.result(openConnection(world.primary, request(certificate))))
-      yield* pass("1 second")
-      assert.deepStrictEqual(ready(world), { a: false, b: true })
-      files.write(movedDefault)
-      yield* pass("10 seconds")
-      assert.isTrue(Result.isSuccess(yield* Fiber.join(connection)))
-      assert.deepStrictEqual(ready(world), { a: true, b: true })
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("goes on when its default cluster gets another address", function* () {
+    const files = new ChangingFiles(documentsOf(["a", "b"]))
+    const configuration = yield* makeConfigurationSource(files, configurationOf(["a", "b"]))
+    const members = configurationOf(["a", "b"]).members
+    const { certificate, world } = yield* startWorld({ members }, { configuration })
+    memberOf(world, "a").api.before = ({ verb }) => (verb === "create" ? Effect.sleep("3 seconds") : Effect.void)
+    const connection = yield* Effect.forkChild(Effect.result(openConnection(world.primary, request(certificate))))
+    yield* pass("1 second")
+    assert.deepStrictEqual(ready(world), { a: false, b: true })
+    files.write(movedDefault)
+    yield* pass("10 seconds")
+    assert.isTrue(Result.isSuccess(yield* Fiber.join(connection)))
+    assert.deepStrictEqual(ready(world), { a: true, b: true })
+  })
 })

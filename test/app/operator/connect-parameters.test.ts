@@ -25,33 +25,35 @@ const sessionsOf = ({ api }: MemoryCluster) => [
 ]
 
 /** Connects with one parameter as its user's settings make it: the refusal's code and sentence, or `Served`. */
-const connecting = (cluster: MemoryCluster, certificate: string, name: ConnectParameterName, sessionId: string) =>
-  Effect.gen(function* () {
-    const query = new URLSearchParams({ connect: "true", [name]: parameterRows[name][0] }).toString()
-    const target = name === "label_target" ? "label" : "deployment.myapp"
-    const before = sessionsOf(cluster).length
-    const answer = yield* connectTo(cluster, request(certificate, { sessionId, target, query }))
-    const made = sessionsOf(cluster).length - before
-    if (Result.isSuccess(answer)) return made === 1 ? "Served" : `Served with ${made} sessions`
-    const { failure } = answer
-    return failure._tag === "ApiError" && made === 0 ? `${failure.code} ${failure.message}` : "Refused without a Status"
-  })
+const connecting = Effect.fnUntraced(function* (
+  cluster: MemoryCluster,
+  certificate: string,
+  name: ConnectParameterName,
+  sessionId: string
+) {
+  const query = new URLSearchParams({ connect: "true", [name]: parameterRows[name][0] }).toString()
+  const target = name === "label_target" ? "label" : "deployment.myapp"
+  const before = sessionsOf(cluster).length
+  const answer = yield* connectTo(cluster, request(certificate, { sessionId, target, query }))
+  const made = sessionsOf(cluster).length - before
+  if (Result.isSuccess(answer)) return made === 1 ? "Served" : `Served with ${made} sessions`
+  const { failure } = answer
+  return failure._tag === "ApiError" && made === 0 ? `${failure.code} ${failure.message}` : "Refused without a Status"
+})
 
 describe("connect parameters", () => {
   it.effect.each([
     ["a member", false],
     ["a management-only primary", true]
-  ] as const)("are served by %s one by one, or refused with a sentence", ([, isManagementOnly]) =>
-    Effect.gen(function* () {
-      const { world } = yield* startWorld()
-      const cluster = isManagementOnly ? world.primary : memberOf(world, "a")
-      const certificate = yield* certificateOf(cluster)
-      for (const [index, name] of parameterNames.entries()) {
-        const answer = yield* Effect.scoped(connecting(cluster, certificate, name, String(index + 1)))
-        const refusal = expected(name, isManagementOnly)
-        if (refusal === undefined) assert.strictEqual(answer, "Served", name)
-        else assert.isTrue(answer.startsWith(`400 ${refusal}`), `${name}: ${answer}`)
-      }
-    })
-  )
+  ] as const)("are served by %s one by one, or refused with a sentence", function* ([, isManagementOnly]) {
+    const { world } = yield* startWorld()
+    const cluster = isManagementOnly ? world.primary : memberOf(world, "a")
+    const certificate = yield* certificateOf(cluster)
+    for (const [index, name] of parameterNames.entries()) {
+      const answer = yield* Effect.scoped(connecting(cluster, certificate, name, String(index + 1)))
+      const refusal = expected(name, isManagementOnly)
+      if (refusal === undefined) assert.strictEqual(answer, "Served", name)
+      else assert.isTrue(answer.startsWith(`400 ${refusal}`), `${name}: ${answer}`)
+    }
+  })
 })

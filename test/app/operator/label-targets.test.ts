@@ -1,11 +1,11 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import { mirrordClusterSessions } from "../../../src/domain/resources/mirrord-cluster-session.ts"
 import type { MirrordOperator } from "../../../src/domain/resources/mirrord-operator.ts"
 import { protectedNamespaces } from "../../../src/domain/targets/protected-namespaces.ts"
 import { request } from "../../support/connect-request.ts"
-import { virtualTime } from "../../support/effect-it.ts"
+import { it } from "../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
 import { deploy, type MemoryCluster } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
@@ -16,49 +16,43 @@ const labelQuery = (labels: object): string =>
 const byLabel = (certificate: string | undefined, labels: object, more: Partial<ConnectRequest> = {}) =>
   request(certificate, { target: "label", query: labelQuery(labels), ...more })
 
-const featuresOf = ({ operator }: MemoryCluster) =>
-  Effect.gen(function* () {
-    if (operator === undefined) return yield* Effect.die("no operator")
-    return ((yield* operator.describe) as MirrordOperator).spec.supported_features ?? []
-  })
+const featuresOf = Effect.fnUntraced(function* ({ operator }: MemoryCluster) {
+  if (operator === undefined) return yield* Effect.die("no operator")
+  return ((yield* operator.describe) as MirrordOperator).spec.supported_features ?? []
+})
 
 describe("label targets", () => {
-  it.live("are advertised and served where workloads run", () =>
-    Effect.gen(function* () {
-      const { world } = yield* startWorld()
-      const member = memberOf(world, "a")
-      assert.include(yield* featuresOf(member), "LabelTargeting")
-      opened(yield* connectTo(member, byLabel(yield* certificateOf(member), { app: "myapp" })))
-      assert.deepStrictEqual(
-        member.api.peekAll(mirrordClusterSessions).map(({ spec }) => (spec as { readonly target: object }).target),
-        [{ apiVersion: "meta/v1", kind: "LabelSelector", name: "app=myapp", container: "" }]
-      )
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("are advertised and served where workloads run", function* () {
+    const { world } = yield* startWorld()
+    const member = memberOf(world, "a")
+    assert.include(yield* featuresOf(member), "LabelTargeting")
+    opened(yield* connectTo(member, byLabel(yield* certificateOf(member), { app: "myapp" })))
+    assert.deepStrictEqual(
+      member.api.peekAll(mirrordClusterSessions).map(({ spec }) => (spec as { readonly target: object }).target),
+      [{ apiVersion: "meta/v1", kind: "LabelSelector", name: "app=myapp", container: "" }]
+    )
+  })
 
-  it.live("are advertised and served on a primary with workloads, in its own cluster alone", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld({ managementOnly: false })
-      deploy(world.primary, "myapp")
-      assert.include(yield* featuresOf(world.primary), "LabelTargeting")
-      opened(yield* connectTo(world.primary, byLabel(certificate, { app: "myapp" })))
-      assert.strictEqual(world.primary.api.peekAll(mirrordClusterSessions).length, 1)
-      assert.strictEqual(memberOf(world, "a").api.peekAll(mirrordClusterSessions).length, 0)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("are advertised and served on a primary with workloads, in its own cluster alone", function* () {
+    const { certificate, world } = yield* startWorld({ managementOnly: false })
+    deploy(world.primary, "myapp")
+    assert.include(yield* featuresOf(world.primary), "LabelTargeting")
+    opened(yield* connectTo(world.primary, byLabel(certificate, { app: "myapp" })))
+    assert.strictEqual(world.primary.api.peekAll(mirrordClusterSessions).length, 1)
+    assert.strictEqual(memberOf(world, "a").api.peekAll(mirrordClusterSessions).length, 0)
+  })
 
-  it.live("are neither advertised nor served where no workload runs", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      assert.notInclude(yield* featuresOf(world.primary), "LabelTargeting")
-      const refused = refusedWith(yield* connectTo(world.primary, byLabel(certificate, { app: "myapp" })))
-      assert.strictEqual(refused.code, 400)
-      assert.match(refused.message, /runs no workloads/)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("are neither advertised nor served where no workload runs", function* () {
+    const { certificate, world } = yield* startWorld()
+    assert.notInclude(yield* featuresOf(world.primary), "LabelTargeting")
+    const refused = refusedWith(yield* connectTo(world.primary, byLabel(certificate, { app: "myapp" })))
+    assert.strictEqual(refused.code, 400)
+    assert.match(refused.message, /runs no workloads/)
+  })
 
-  it.live("are refused with 400 for bad labels, and with 403 in a protected namespace; nothing is made", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "are refused with 400 for bad labels, and with 403 in a protected namespace; nothing is made",
+    function* () {
       const limits = {
         protectedNamespaces: protectedNamespaces({ operator: "mirrord", agents: "mirrord", allowed: [] })
       }
@@ -71,19 +65,17 @@ describe("label targets", () => {
       const there = byLabel(certificate, { app: "mirrord" }, { namespace: "mirrord" })
       assert.strictEqual(refusedWith(yield* connectTo(member, there)).code, 403)
       assert.deepStrictEqual(member.api.peekAll(mirrordClusterSessions), [])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    }
   )
 
-  it.live("of one session are the same on each of its connections", () =>
-    Effect.gen(function* () {
-      const { world } = yield* startWorld()
-      const member = memberOf(world, "a")
-      deploy(member, "other")
-      const certificate = yield* certificateOf(member)
-      opened(yield* connectTo(member, byLabel(certificate, { app: "myapp" })))
-      opened(yield* connectTo(member, byLabel(certificate, { app: "myapp" })))
-      const other = refusedWith(yield* connectTo(member, byLabel(certificate, { app: "other" })))
-      assert.match(other.message, /is not of label in namespace default/)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("of one session are the same on each of its connections", function* () {
+    const { world } = yield* startWorld()
+    const member = memberOf(world, "a")
+    deploy(member, "other")
+    const certificate = yield* certificateOf(member)
+    opened(yield* connectTo(member, byLabel(certificate, { app: "myapp" })))
+    opened(yield* connectTo(member, byLabel(certificate, { app: "myapp" })))
+    const other = refusedWith(yield* connectTo(member, byLabel(certificate, { app: "other" })))
+    assert.match(other.message, /is not of label in namespace default/)
+  })
 })

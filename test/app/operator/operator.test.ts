@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Logger, Scope } from "effect"
 import type { ConnectRequest } from "../../../src/app/api/operator-facade.ts"
 import { CurrentRepeatedLines, RepeatedLines } from "../../../src/app/kernel/repeated-lines.ts"
@@ -11,7 +11,7 @@ import type { MirrordOperator } from "../../../src/domain/resources/mirrord-oper
 import type { FrameChannel } from "../../../src/ports/frame-channel.ts"
 import { KubeError } from "../../../src/ports/kube-api.ts"
 import { pass, request } from "../../support/connect-request.ts"
-import { virtualTime } from "../../support/effect-it.ts"
+import { it, virtualTime } from "../../support/effect-it.ts"
 import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
 import { type MemoryCluster, type MemoryWorld, openConnection, primaryIdentity } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
@@ -61,8 +61,9 @@ const statusOf = (world: MemoryWorld) =>
     | undefined
 
 describe("a session through three operators", () => {
-  it.live("is held until it is usable, has a child in each cluster, and takes the environment from the default", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "is held until it is usable, has a child in each cluster, and takes the environment from the default",
+    function* () {
       const { certificate, world } = yield* startWorld()
       const channel = opened(yield* connect(world, request(certificate)))
       assert.strictEqual(statusOf(world)?.phase, "Ready")
@@ -92,91 +93,71 @@ describe("a session through three operators", () => {
         _tag: "GetEnvVarsResponse",
         value: { _tag: "Ok", value: new Map([["CLUSTER", "a"]]) }
       })
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    }
   )
 
-  it.live("leaves nothing behind when its client is gone for longer than the TTL", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      const scope = yield* Scope.make()
-      opened(yield* connect(world, request(certificate)).pipe(Scope.provide(scope)))
-      yield* Scope.close(scope, Exit.void)
-      for (let i = 0; i < 30; i++) yield* pass("10 seconds")
-      assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
-      for (const { agentConnections, api } of world.members.values()) {
-        assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
-        assert.strictEqual(agentConnections, 0)
-      }
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("stores short and harmless texts, whatever its client calls itself", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      const nasty = `\u001b[2J\u202e\n${"x".repeat(400_000)}`
-      const query = new URLSearchParams({ connect: "true", key: "k\u001b[31m\u202e", header_filter: "x: \u009b" })
-      opened(
-        yield* connect(
-          world,
-          request(certificate, {
-            caller: { ...caller, user: nasty },
-            clientName: nasty,
-            clientHostname: nasty,
-            clientVersion: nasty,
-            query: query.toString()
-          })
-        )
+  it.effect("stores short and harmless texts, whatever its client calls itself", function* () {
+    const { certificate, world } = yield* startWorld()
+    const nasty = `\u001b[2J\u202e\n${"x".repeat(400_000)}`
+    const query = new URLSearchParams({ connect: "true", key: "k\u001b[31m\u202e", header_filter: "x: \u009b" })
+    opened(
+      yield* connect(
+        world,
+        request(certificate, {
+          caller: { ...caller, user: nasty },
+          clientName: nasty,
+          clientHostname: nasty,
+          clientVersion: nasty,
+          query: query.toString()
+        })
       )
-      const other = yield* certificateOf(world.primary, "evil\n\u001b]0;pwned\u0007\u202e")
-      opened(
-        yield* connect(
-          world,
-          request(other, { sessionId: "1", clientName: undefined, clientHostname: undefined, query: "connect=true" })
-        )
+    )
+    const other = yield* certificateOf(world.primary, "evil\n\u001b]0;pwned\u0007\u202e")
+    opened(
+      yield* connect(
+        world,
+        request(other, { sessionId: "1", clientName: undefined, clientHostname: undefined, query: "connect=true" })
       )
-      const objects = [
-        ...world.primary.api.peekAll(mirrordMultiClusterSessions),
-        ...[...world.members.values()].flatMap(({ api }) => api.peekAll(mirrordClusterSessions))
-      ]
-      assert.lengthOf(objects, 2 * (1 + world.members.size))
-      for (const object of objects) {
-        const text = JSON.stringify(object)
-        assert.isBelow(text.length, 10_000)
-        assert.notMatch(text, /[\u007f-\u009f]|\\u00|\p{Bidi_Control}/u)
-      }
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+    )
+    const objects = [
+      ...world.primary.api.peekAll(mirrordMultiClusterSessions),
+      ...[...world.members.values()].flatMap(({ api }) => api.peekAll(mirrordClusterSessions))
+    ]
+    assert.lengthOf(objects, 2 * (1 + world.members.size))
+    for (const object of objects) {
+      const text = JSON.stringify(object)
+      assert.isBelow(text.length, 10_000)
+      assert.notMatch(text, /[\u007f-\u009f]|\\u00|\p{Bidi_Control}/u)
+    }
+  })
 
-  it.live("is refused for a key, a filter or a namespace that is no such thing, and leaves no object", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      const long = "x".repeat(400_000)
-      const refusals: ReadonlyArray<readonly [change: Partial<ConnectRequest>, names: string]> = [
-        [{ query: `connect=true&key=${long}` }, "key cannot be used: it has 400000 bytes, at most 4096"],
-        [{ query: `connect=true&header_filter=${long}` }, "header_filter cannot be used: it has 400000 bytes"],
-        [{ namespace: ".." }, 'namespace ".." cannot be one'],
-        [{ namespace: long }, "cannot be one"],
-        [{ target: `deployment.${long}` }, "has 400011 characters; at most 512"]
-      ]
-      for (const [change, names] of refusals) {
-        const refused = refusedWith(yield* connect(world, request(certificate, change)))
-        assert.strictEqual(refused.code, 400)
-        assert.include(refused.message, names)
-        assert.isBelow(refused.message.length, 1_024)
-      }
-      assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("is refused for a key, a filter or a namespace that is no such thing, and leaves no object", function* () {
+    const { certificate, world } = yield* startWorld()
+    const long = "x".repeat(400_000)
+    const refusals: ReadonlyArray<readonly [change: Partial<ConnectRequest>, names: string]> = [
+      [{ query: `connect=true&key=${long}` }, "key cannot be used: it has 400000 bytes, at most 4096"],
+      [{ query: `connect=true&header_filter=${long}` }, "header_filter cannot be used: it has 400000 bytes"],
+      [{ namespace: ".." }, 'namespace ".." cannot be one'],
+      [{ namespace: long }, "cannot be one"],
+      [{ target: `deployment.${long}` }, "has 400011 characters; at most 512"]
+    ]
+    for (const [change, names] of refusals) {
+      const refused = refusedWith(yield* connect(world, request(certificate, change)))
+      assert.strictEqual(refused.code, 400)
+      assert.include(refused.message, names)
+      assert.isBelow(refused.message.length, 1_024)
+    }
+    assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
+  })
 
-  it.live("closes the links of a client that leaves before it was answered, though the session goes on", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "closes the links of a client that leaves before it was answered, though the session goes on",
+    function* () {
       const { certificate, world } = yield* startWorld()
       const scope = yield* Scope.make()
       const fiber = yield* Effect.forkChild(
         world.primary.operator?.connect(request(certificate)).pipe(Scope.provide(scope)) ?? Effect.die("no operator"),
-        {
-          startImmediately: true
-        }
+        { startImmediately: true }
       )
       for (let i = 0; i < 60 && fiber.pollUnsafe() === undefined; i++) yield* pass("500 millis")
       yield* Fiber.join(fiber)
@@ -198,73 +179,16 @@ describe("a session through three operators", () => {
       yield* pass("1 second")
       assert.deepStrictEqual(connections(), [1, 1])
       assert.strictEqual(statusOf(world)?.phase, "Ready")
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    }
   )
 
-  it.live("does not take another session's port, gets one error for it, and the port when the other has gone", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      const begin = (sessionId: string, policy = "abort") =>
-        Effect.gen(function* () {
-          const scope = yield* Scope.make()
-          const channel = opened(
-            yield* connect(
-              world,
-              request(certificate, { sessionId, query: `connect=true&on_concurrent_steal=${policy}` })
-            ).pipe(Scope.provide(scope))
-          )
-          const { ended, heard } = listen(channel)
-          channel.send(clientMessage.encode({ _tag: "SwitchProtocolVersion", value: "1.29.0" }))
-          yield* pass("1 second")
-          return {
-            ended,
-            last: () => heard.at(-1),
-            steal: Effect.andThen(
-              Effect.sync(() =>
-                channel.send(
-                  clientMessage.encode({
-                    _tag: "TcpSteal",
-                    value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } }
-                  })
-                )
-              ),
-              pass("5 seconds")
-            ),
-            answers: () => heard.filter(({ _tag }) => _tag === "TcpSteal"),
-            leave: Effect.andThen(Scope.close(scope, Exit.void), pass("1 second"))
-          }
-        })
-      const [one, two] = [yield* begin("255"), yield* begin("256")]
-      const refusal = {
-        _tag: "TcpSteal",
-        value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } }
-      }
-      yield* one.steal
-      yield* two.steal
-      assert.deepStrictEqual([one.answers(), two.answers()], [[], [refusal]])
-      yield* one.leave
-      yield* two.steal
-      assert.lengthOf(two.answers(), 1)
-      const three = yield* begin("257", "override")
-      yield* three.steal
-      assert.deepStrictEqual(three.answers(), [])
-      assert.deepStrictEqual(two.last(), {
-        _tag: "Close",
-        value: "another session has taken port 80 (on_concurrent_steal=override)"
-      })
-      assert.isDefined(two.ended())
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("starts without a member that does not have the target, and says so", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      memberOf(world, "b").api.erase(deployments, "myapp", "default")
-      const channel = opened(yield* connect(world, request(certificate)))
-      assert.match(statusOf(world)?.clusterSessions?.["b"]?.error ?? "", /no deployment\/myapp/)
-      assert.include((yield* logOf(channel)).join(), "cluster b")
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("starts without a member that does not have the target, and says so", function* () {
+    const { certificate, world } = yield* startWorld()
+    memberOf(world, "b").api.erase(deployments, "myapp", "default")
+    const channel = opened(yield* connect(world, request(certificate)))
+    assert.match(statusOf(world)?.clusterSessions?.["b"]?.error ?? "", /no deployment\/myapp/)
+    assert.include((yield* logOf(channel)).join(), "cluster b")
+  })
 
   describe("whose members' API servers say 403", () => {
     const detail =
@@ -284,41 +208,38 @@ describe("a session through three operators", () => {
       return { again: connect(world, request(certificate)), forbid, world }
     })
 
-    it.live("for a moment takes its further connections, and tells of nothing", () =>
-      Effect.gen(function* () {
-        const { again, forbid, world } = yield* forbidding
-        for (const name of ["a", "b"]) forbid(name, true)
-        yield* Effect.forkChild(
-          Effect.andThen(
-            Effect.sleep("3 seconds"),
-            Effect.sync(() => world.members.forEach((_member, name) => forbid(name, false)))
-          )
+    it.effect("for a moment takes its further connections, and tells of nothing", function* () {
+      const { again, forbid, world } = yield* forbidding
+      for (const name of ["a", "b"]) forbid(name, true)
+      yield* Effect.forkChild(
+        Effect.andThen(
+          Effect.sleep("3 seconds"),
+          Effect.sync(() => world.members.forEach((_member, name) => forbid(name, false)))
         )
-        assert.deepStrictEqual(yield* logOf(opened(yield* again)), [])
-        assert.deepStrictEqual(
-          [...world.members.values()].map(({ agentConnections }) => agentConnections),
-          [3, 3]
-        )
-      }).pipe(Effect.scoped, Effect.provide(virtualTime))
-    )
+      )
+      assert.deepStrictEqual(yield* logOf(opened(yield* again)), [])
+      assert.deepStrictEqual(
+        [...world.members.values()].map(({ agentConnections }) => agentConnections),
+        [3, 3]
+      )
+    })
 
-    it.live("for good is told of the other cluster, and refused for the default", () =>
-      Effect.gen(function* () {
-        const { again, forbid } = yield* forbidding
-        forbid("b", true)
-        const [warning, ...more] = yield* logOf(opened(yield* again))
-        assert.include(warning, "cluster b takes no part in the session")
-        assert.deepStrictEqual(more, [])
-        forbid("a", true)
-        const { code, message } = refusedWith(yield* again)
-        assert.strictEqual(code, 403)
-        assert.include(message, detail)
-      }).pipe(Effect.scoped, Effect.provide(virtualTime))
-    )
+    it.effect("for good is told of the other cluster, and refused for the default", function* () {
+      const { again, forbid } = yield* forbidding
+      forbid("b", true)
+      const [warning, ...more] = yield* logOf(opened(yield* again))
+      assert.include(warning, "cluster b takes no part in the session")
+      assert.deepStrictEqual(more, [])
+      forbid("a", true)
+      const { code, message } = refusedWith(yield* again)
+      assert.strictEqual(code, 403)
+      assert.include(message, detail)
+    })
   })
 
-  it.live("is refused with 404 when the default cluster does not have the target, and keeps no children", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "is refused with 404 when the default cluster does not have the target, and keeps no children",
+    function* () {
       const { certificate, world } = yield* startWorld()
       memberOf(world, "a").api.erase(deployments, "myapp", "default")
       const error = refusedWith(yield* connect(world, request(certificate)))
@@ -327,41 +248,27 @@ describe("a session through three operators", () => {
       yield* pass("20 seconds")
       assert.strictEqual(statusOf(world)?.phase, "Failed")
       for (const { api } of world.members.values()) assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    }
   )
 
-  it.live(
+  it.effect(
     "is refused within ten seconds, never with a code on which clients retry, when the default cluster is down",
-    () =>
-      Effect.gen(function* () {
-        const { certificate, world } = yield* startWorld()
-        memberOf(world, "a").api.setReachable(false)
-        const error = refusedWith(yield* connect(world, request(certificate)))
-        assert.notInclude([429, 503, 504], error.code)
-        assert.match(error.message, /cluster a/)
-      }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("says why when the agent does not start", () =>
-    Effect.gen(function* () {
+    function* () {
       const { certificate, world } = yield* startWorld()
-      memberOf(world, "a").agentProblem = "its image cannot be pulled: no such image"
+      memberOf(world, "a").api.setReachable(false)
       const error = refusedWith(yield* connect(world, request(certificate)))
-      assert.strictEqual(error.code, 500)
-      assert.match(error.message, /no such image/)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+      assert.notInclude([429, 503, 504], error.code)
+      assert.match(error.message, /cluster a/)
+    }
   )
 
-  it.live("belongs to the user who began it", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      opened(yield* connect(world, request(certificate)))
-      const other = yield* certificateOf(world.primary)
-      const error = refusedWith(yield* connect(world, request(other)))
-      assert.strictEqual(error.code, 403)
-      assert.match(error.message, /belongs to another user/)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("says why when the agent does not start", function* () {
+    const { certificate, world } = yield* startWorld()
+    memberOf(world, "a").agentProblem = "its image cannot be pulled: no such image"
+    const error = refusedWith(yield* connect(world, request(certificate)))
+    assert.strictEqual(error.code, 500)
+    assert.match(error.message, /no such image/)
+  })
 
   it.live("tells the log once of each other Kubernetes user who comes with its certificate, and lets them in", () => {
     const lines: Array<unknown> = []
@@ -412,159 +319,141 @@ describe("a session through three operators", () => {
     }).pipe(Effect.scoped, Effect.provide(Layer.merge(virtualTime, Logger.layer([logger]))))
   })
 
-  it.live("of a newer client is warned of parameters that are not known, or refused for what they ask", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      const { query } = request(certificate)
-      const member = memberOf(world, "a")
-      const there = yield* certificateOf(member)
-      for (const [cluster, shown] of [
-        [world.primary, certificate],
-        [member, there]
-      ] as const) {
-        const ask = (more: string) => connectTo(cluster, { ...request(shown), query: `${query}&${more}` })
-        const log = yield* logOf(opened(yield* ask("of_the_future=1")))
-        const warned = log.filter((line) => line.includes('does not know, and nothing acts on them: "of_the_future"'))
-        assert.lengthOf(warned, 1)
-        const { code, message } = refusedWith(yield* ask("of_the_future=1&nats_splits=%7B%22a%22%3A1%7D"))
-        assert.strictEqual(code, 400)
-        assert.include(message, 'does not know the connect parameter "nats_splits"')
-      }
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("of a newer client is warned of parameters that are not known, or refused for what they ask", function* () {
+    const { certificate, world } = yield* startWorld()
+    const { query } = request(certificate)
+    const member = memberOf(world, "a")
+    const there = yield* certificateOf(member)
+    for (const [cluster, shown] of [
+      [world.primary, certificate],
+      [member, there]
+    ] as const) {
+      const ask = (more: string) => connectTo(cluster, { ...request(shown), query: `${query}&${more}` })
+      const log = yield* logOf(opened(yield* ask("of_the_future=1")))
+      const warned = log.filter((line) => line.includes('does not know, and nothing acts on them: "of_the_future"'))
+      assert.lengthOf(warned, 1)
+      const { code, message } = refusedWith(yield* ask("of_the_future=1&nats_splits=%7B%22a%22%3A1%7D"))
+      assert.strictEqual(code, 400)
+      assert.include(message, 'does not know the connect parameter "nats_splits"')
+    }
+  })
 
-  it.live(
+  it.effect(
     "is not connected to under another target's or namespace's URL, which is all that the API server has checked",
-    () =>
-      Effect.gen(function* () {
-        const { certificate, world } = yield* startWorld()
-        opened(yield* connect(world, request(certificate)))
-        for (const change of [{ namespace: "other" }, { target: "deployment.other" }]) {
-          const error = refusedWith(yield* connect(world, request(certificate, change)))
-          assert.strictEqual(error.code, 403)
-          assert.match(error.message, /is not of deployment\./)
-        }
-        opened(yield* connect(world, request(certificate)))
-      }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("of a user in one cluster is not connected to under another URL either", () =>
-    Effect.gen(function* () {
-      const { world } = yield* startWorld()
-      const a = memberOf(world, "a")
-      const certificate = yield* certificateOf(a)
-      const ask = (change: Partial<ConnectRequest> = {}) =>
-        Effect.result(openConnection(a, request(certificate, change)))
-      opened(yield* ask())
-      for (const change of [
-        { namespace: "other" },
-        { target: "deployment.other" },
-        { target: "deployment.myapp.container.main" },
-        { target: "targetless" }
-      ]) {
-        assert.strictEqual(refusedWith(yield* ask(change)).code, 403)
-      }
-      assert.match(
-        refusedWith(yield* Effect.result(openConnection(a, request(yield* certificateOf(a))))).message,
-        /belongs to another user/
-      )
-      opened(yield* ask())
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("is not connected to by whoever may only read targets; who may proxy them is asked for", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      const error = refusedWith(yield* connect(world, request(certificate, { checked: "get" })))
-      assert.strictEqual(error.code, 403)
-      assert.match(error.message, /cannot proxy resource "targets"/)
-      const trusted = { ...caller, user: primaryIdentity.user }
-      opened(yield* connect(world, request(certificate, { checked: "get", caller: trusted })))
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("is not deleted through another namespace's URL", () =>
-    Effect.gen(function* () {
+    function* () {
       const { certificate, world } = yield* startWorld()
       opened(yield* connect(world, request(certificate)))
-      const { operator } = world.primary
-      if (operator === undefined) throw new Error("no operator")
-      const refused = refusedWith(yield* Effect.result(operator.deleteSession("255", caller, "other")))
-      assert.strictEqual(refused.code, 404)
-      yield* operator.deleteSession("255", caller, "default")
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("ends at once, for good and everywhere when it is deleted by any of its names", () =>
-    Effect.gen(function* () {
-      for (const reference of ["255", "FF", parent]) {
-        const { certificate, world } = yield* startWorld()
-        const channel = opened(yield* connect(world, request(certificate)))
-        const client = listen(channel)
-        yield* world.primary.operator?.deleteSession(reference, caller) ?? Effect.die("no operator")
-        for (let i = 0; i < 10; i++) yield* pass("1 second")
-        assert.strictEqual(client.heard.at(-1)?._tag, "Close", reference)
-        assert.isDefined(client.ended())
-        assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
-        for (const { api } of world.members.values()) assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
+      for (const change of [{ namespace: "other" }, { target: "deployment.other" }]) {
+        const error = refusedWith(yield* connect(world, request(certificate, change)))
+        assert.strictEqual(error.code, 403)
+        assert.match(error.message, /is not of deployment\./)
       }
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+      opened(yield* connect(world, request(certificate)))
+    }
   )
 
-  it.live("goes on without a lost member and takes it back when it returns", () =>
-    Effect.gen(function* () {
+  it.effect("of a user in one cluster is not connected to under another URL either", function* () {
+    const { world } = yield* startWorld()
+    const a = memberOf(world, "a")
+    const certificate = yield* certificateOf(a)
+    const ask = (change: Partial<ConnectRequest> = {}) => Effect.result(openConnection(a, request(certificate, change)))
+    opened(yield* ask())
+    for (const change of [
+      { namespace: "other" },
+      { target: "deployment.other" },
+      { target: "deployment.myapp.container.main" },
+      { target: "targetless" }
+    ]) {
+      assert.strictEqual(refusedWith(yield* ask(change)).code, 403)
+    }
+    assert.match(
+      refusedWith(yield* Effect.result(openConnection(a, request(yield* certificateOf(a))))).message,
+      /belongs to another user/
+    )
+    opened(yield* ask())
+  })
+
+  it.effect("is not connected to by whoever may only read targets; who may proxy them is asked for", function* () {
+    const { certificate, world } = yield* startWorld()
+    const error = refusedWith(yield* connect(world, request(certificate, { checked: "get" })))
+    assert.strictEqual(error.code, 403)
+    assert.match(error.message, /cannot proxy resource "targets"/)
+    const trusted = { ...caller, user: primaryIdentity.user }
+    opened(yield* connect(world, request(certificate, { checked: "get", caller: trusted })))
+  })
+
+  it.effect("is not deleted through another namespace's URL", function* () {
+    const { certificate, world } = yield* startWorld()
+    opened(yield* connect(world, request(certificate)))
+    const { operator } = world.primary
+    if (operator === undefined) throw new Error("no operator")
+    const refused = refusedWith(yield* Effect.result(operator.deleteSession("255", caller, "other")))
+    assert.strictEqual(refused.code, 404)
+    yield* operator.deleteSession("255", caller, "default")
+  })
+
+  it.effect("ends at once, for good and everywhere when it is deleted by any of its names", function* () {
+    for (const reference of ["255", "FF", parent]) {
       const { certificate, world } = yield* startWorld()
-      opened(yield* connect(world, request(certificate)))
-      const b = memberOf(world, "b")
-      b.api.setReachable(false)
-      for (let i = 0; i < 4; i++) yield* pass("10 seconds")
-      assert.strictEqual(statusOf(world)?.phase, "Ready")
-      assert.isFalse(statusOf(world)?.clusterSessions?.["b"]?.ready)
-      b.api.setReachable(true)
-      for (let i = 0; i < 6; i++) yield* pass("10 seconds")
-      assert.isTrue(statusOf(world)?.clusterSessions?.["b"]?.ready)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+      const channel = opened(yield* connect(world, request(certificate)))
+      const client = listen(channel)
+      yield* world.primary.operator?.deleteSession(reference, caller) ?? Effect.die("no operator")
+      for (let i = 0; i < 10; i++) yield* pass("1 second")
+      assert.strictEqual(client.heard.at(-1)?._tag, "Close", reference)
+      assert.isDefined(client.ended())
+      assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
+      for (const { api } of world.members.values()) assert.lengthOf(api.peekAll(mirrordClusterSessions), 0)
+    }
+  })
+
+  it.effect("goes on without a lost member and takes it back when it returns", function* () {
+    const { certificate, world } = yield* startWorld()
+    opened(yield* connect(world, request(certificate)))
+    const b = memberOf(world, "b")
+    b.api.setReachable(false)
+    for (let i = 0; i < 4; i++) yield* pass("10 seconds")
+    assert.strictEqual(statusOf(world)?.phase, "Ready")
+    assert.isFalse(statusOf(world)?.clusterSessions?.["b"]?.ready)
+    b.api.setReachable(true)
+    for (let i = 0; i < 6; i++) yield* pass("10 seconds")
+    assert.isTrue(statusOf(world)?.clusterSessions?.["b"]?.ready)
+  })
 })
 
 describe("an operator's description of itself", () => {
-  it.live("names a kind that cannot be listed, as long as that lasts", () =>
-    Effect.gen(function* () {
-      const { world } = yield* startWorld()
-      const { api, operator } = world.primary
-      const conditions = Effect.map(operator?.describe ?? Effect.die("no operator"), (object) =>
-        ((object as MirrordOperator).status?.conditions ?? []).map(({ message, type }) => `${type}: ${message}`)
-      )
-      assert.deepStrictEqual(yield* conditions, [])
-      api.before = ({ plural, verb }) =>
-        verb === "list" && plural === mirrordMultiClusterSessions.plural
-          ? new KubeError({ cluster: "p", operation: "list", reason: "Other", detail: "no storage" })
-          : Effect.void
-      api.endWatches()
-      api.write(deployments, "any", {}, "default")
-      api.forgetHistory()
-      for (let i = 0; i < 6; i++) yield* pass("5 seconds")
-      const [condition = "", ...others] = yield* conditions
-      assert.deepStrictEqual(others, [])
-      assert.match(condition, /^CollectionsRead: The mirrordmulticlustersessions\.operator.* listed .*: no storage\.$/u)
-      api.before = () => Effect.void
-      for (let i = 0; i < 6; i++) yield* pass("5 seconds")
-      assert.deepStrictEqual(yield* conditions, [])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("names a kind that cannot be listed, as long as that lasts", function* () {
+    const { world } = yield* startWorld()
+    const { api, operator } = world.primary
+    const conditions = Effect.map(operator?.describe ?? Effect.die("no operator"), (object) =>
+      ((object as MirrordOperator).status?.conditions ?? []).map(({ message, type }) => `${type}: ${message}`)
+    )
+    assert.deepStrictEqual(yield* conditions, [])
+    api.before = ({ plural, verb }) =>
+      verb === "list" && plural === mirrordMultiClusterSessions.plural
+        ? new KubeError({ cluster: "p", operation: "list", reason: "Other", detail: "no storage" })
+        : Effect.void
+    api.endWatches()
+    api.write(deployments, "any", {}, "default")
+    api.forgetHistory()
+    for (let i = 0; i < 6; i++) yield* pass("5 seconds")
+    const [condition = "", ...others] = yield* conditions
+    assert.deepStrictEqual(others, [])
+    assert.match(condition, /^CollectionsRead: The mirrordmulticlustersessions\.operator.* listed .*: no storage\.$/u)
+    api.before = () => Effect.void
+    for (let i = 0; i < 6; i++) yield* pass("5 seconds")
+    assert.deepStrictEqual(yield* conditions, [])
+  })
 })
 
 describe("the feature of sessions over many clusters", () => {
-  it.live("is advertised by a primary alone: it makes clients leave the target to the operator", () =>
-    Effect.gen(function* () {
-      const { world } = yield* startWorld()
-      const featuresOf = ({ operator }: MemoryCluster) =>
-        Effect.map(operator?.describe ?? Effect.die("no operator"), (object) =>
-          (object as MirrordOperator).spec.supported_features?.includes("MultiClusterPrimary")
-        )
-      assert.deepStrictEqual(yield* Effect.all([world.primary, memberOf(world, "a")].map(featuresOf)), [true, false])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("is advertised by a primary alone: it makes clients leave the target to the operator", function* () {
+    const { world } = yield* startWorld()
+    const featuresOf = ({ operator }: MemoryCluster) =>
+      Effect.map(operator?.describe ?? Effect.die("no operator"), (object) =>
+        (object as MirrordOperator).spec.supported_features?.includes("MultiClusterPrimary")
+      )
+    assert.deepStrictEqual(yield* Effect.all([world.primary, memberOf(world, "a")].map(featuresOf)), [true, false])
+  })
 })
 
 describe("bad connects", () => {
@@ -581,33 +470,18 @@ describe("bad connects", () => {
     ],
     ["a forged certificate", { certificate: "AAAA" }, 403, /certificate/]
   ]
-  it.live.each(cases)("with %s get a clear Status", ([, change, code, message]) =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      const error = refusedWith(yield* connect(world, request(certificate, change)))
-      assert.strictEqual(error.code, code)
-      assert.match(error.message, message)
-      assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect.each(cases)("with %s get a clear Status", function* ([, change, code, message]) {
+    const { certificate, world } = yield* startWorld()
+    const error = refusedWith(yield* connect(world, request(certificate, change)))
+    assert.strictEqual(error.code, code)
+    assert.match(error.message, message)
+    assert.lengthOf(world.primary.api.peekAll(mirrordMultiClusterSessions), 0)
+  })
 
-  it.live("of a user without certificate are refused; only a primary's identity may do that", () =>
-    Effect.gen(function* () {
-      const { world } = yield* startWorld()
-      const error = refusedWith(yield* connect(world, request(undefined)))
-      assert.strictEqual(error.code, 403)
-      assert.match(error.message, /ann connects without a user certificate/)
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("to garbage in custom resources leave every other session alone", () =>
-    Effect.gen(function* () {
-      const { certificate, world } = yield* startWorld()
-      world.primary.api.write(mirrordMultiClusterSessions, "mc-garbage", { spec: { clusters: 7 } })
-      memberOf(world, "a").api.write(mirrordClusterSessions, "garbage", { spec: "none" })
-      opened(yield* connect(world, request(certificate)))
-      assert.strictEqual(statusOf(world)?.phase, "Ready")
-      assert.isDefined(memberOf(world, "a").api.peek(pods, "myapp-1", "default"))
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("of a user without certificate are refused; only a primary's identity may do that", function* () {
+    const { world } = yield* startWorld()
+    const error = refusedWith(yield* connect(world, request(undefined)))
+    assert.strictEqual(error.code, 403)
+    assert.match(error.message, /ann connects without a user certificate/)
+  })
 })

@@ -12,31 +12,29 @@ import { certificateOf } from "../../support/user-certificate.ts"
 import { memoryBranches, readyBranch, withBranches } from "../branches/memory-branches.ts"
 
 describe("a refused client of one cluster", () => {
-  it.effect("leaves no session behind, if the session was its own and new", () =>
-    Effect.gen(function* () {
-      const cluster = memoryCluster("a")
-      deploy(cluster, "myapp")
-      yield* startSingleOperator(cluster)
-      yield* pass("1 second")
-      const certificate = yield* certificateOf(cluster)
-      const sessions = () => cluster.api.peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name)
-      const ask = (sessionId: string, target: string) =>
-        connectTo(cluster, request(certificate, { sessionId, target, query: "connect=true" }))
+  it.effect("leaves no session behind, if the session was its own and new", function* () {
+    const cluster = memoryCluster("a")
+    deploy(cluster, "myapp")
+    yield* startSingleOperator(cluster)
+    yield* pass("1 second")
+    const certificate = yield* certificateOf(cluster)
+    const sessions = () => cluster.api.peekAll(mirrordClusterSessions).map(({ metadata }) => metadata.name)
+    const ask = (sessionId: string, target: string) =>
+      connectTo(cluster, request(certificate, { sessionId, target, query: "connect=true" }))
 
-      const wrong = yield* Effect.scoped(ask("1", "deployment.nothing"))
-      assert.strictEqual(refusedWith(wrong).code, 404)
-      yield* pass("1 second")
-      assert.deepStrictEqual(sessions(), [])
+    const wrong = yield* Effect.scoped(ask("1", "deployment.nothing"))
+    assert.strictEqual(refusedWith(wrong).code, 404)
+    yield* pass("1 second")
+    assert.deepStrictEqual(sessions(), [])
 
-      const scope = yield* Scope.make()
-      opened(yield* ask("2", "deployment.myapp").pipe(Scope.provide(scope)))
-      // Its session goes on although a request for another target names it.
-      assert.strictEqual(refusedWith(yield* Effect.scoped(ask("2", "deployment.other"))).code, 403)
-      yield* pass("1 second")
-      assert.strictEqual(sessions().length, 1)
-      yield* Scope.close(scope, Exit.void)
-    })
-  )
+    const scope = yield* Scope.make()
+    opened(yield* ask("2", "deployment.myapp").pipe(Scope.provide(scope)))
+    // Its session goes on although a request for another target names it.
+    assert.strictEqual(refusedWith(yield* Effect.scoped(ask("2", "deployment.other"))).code, 403)
+    yield* pass("1 second")
+    assert.strictEqual(sessions().length, 1)
+    yield* Scope.close(scope, Exit.void)
+  })
 
   /** A session whose first client names a branch that is taken from it before it is let in. */
   const betrayed = Effect.fnUntraced(function* (prepare: (cluster: MemoryCluster) => void = () => {}) {
@@ -59,33 +57,29 @@ describe("a refused client of one cluster", () => {
     }
   })
 
-  it.effect("leaves its session to another client that was let in meanwhile", () =>
-    Effect.gen(function* () {
-      const { ask, first, sessions } = yield* betrayed()
-      const second = opened(yield* ask("connect=true"))
-      let isOver = false
-      second.open({ message: () => {}, ended: () => (isOver = true), drained: () => {}, ignored: () => {} })
-      assert.match(yield* first, /branch "ann" is not ready/)
-      yield* pass("1 second")
-      assert.deepStrictEqual([sessions(), isOver], [1, false])
-    })
-  )
+  it.effect("leaves its session to another client that was let in meanwhile", function* () {
+    const { ask, first, sessions } = yield* betrayed()
+    const second = opened(yield* ask("connect=true"))
+    let isOver = false
+    second.open({ message: () => {}, ended: () => (isOver = true), drained: () => {}, ignored: () => {} })
+    assert.match(yield* first, /branch "ann" is not ready/)
+    yield* pass("1 second")
+    assert.deepStrictEqual([sessions(), isOver], [1, false])
+  })
 
-  it.effect("leaves its session to another client that waits, and none of them leaves it behind", () =>
-    Effect.gen(function* () {
-      const gate = yield* Deferred.make<void>()
-      const { ask, first, sessions } = yield* betrayed((cluster) => {
-        cluster.agentProblem = "no room"
-        cluster.api.before = ({ plural }) => (plural === deployments.plural ? Deferred.await(gate) : Effect.void)
-      })
-      const second = yield* Effect.forkChild(Effect.scoped(ask("connect=true")), { startImmediately: true })
-      assert.match(yield* first, /branch "ann" is not ready/)
-      yield* pass("1 second")
-      assert.strictEqual(sessions(), 1)
-      yield* Deferred.succeed(gate, undefined)
-      assert.match(refusedWith(yield* Fiber.join(second)).message, /no room/)
-      yield* pass("1 second")
-      assert.strictEqual(sessions(), 0)
+  it.effect("leaves its session to another client that waits, and none of them leaves it behind", function* () {
+    const gate = yield* Deferred.make<void>()
+    const { ask, first, sessions } = yield* betrayed((cluster) => {
+      cluster.agentProblem = "no room"
+      cluster.api.before = ({ plural }) => (plural === deployments.plural ? Deferred.await(gate) : Effect.void)
     })
-  )
+    const second = yield* Effect.forkChild(Effect.scoped(ask("connect=true")), { startImmediately: true })
+    assert.match(yield* first, /branch "ann" is not ready/)
+    yield* pass("1 second")
+    assert.strictEqual(sessions(), 1)
+    yield* Deferred.succeed(gate, undefined)
+    assert.match(refusedWith(yield* Fiber.join(second)).message, /no room/)
+    yield* pass("1 second")
+    assert.strictEqual(sessions(), 0)
+  })
 })

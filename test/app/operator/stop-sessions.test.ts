@@ -40,47 +40,41 @@ const part = (namespace: string, isGoing: boolean, ended: Array<string>): Distan
   }) as unknown as DistantSession
 
 describe("the parts of sessions over many clusters", () => {
-  it.effect("end with their namespace, one by one or all there, and never without it", () =>
-    Effect.gen(function* () {
-      const ended: Array<string> = []
-      const parts = [part("gone", true, ended), part("stays", false, ended)]
-      assert.strictEqual(yield* stopAll(parts, "stays"), 0)
-      assert.strictEqual(yield* stopAll(parts), 0)
-      assert.deepStrictEqual(ended, [])
-      assert.strictEqual(yield* stopAll(parts, "gone"), 1)
-      assert.deepStrictEqual(ended, ["gone"])
-      const stopping = stoppingOf(parts)
-      yield* stopSession(stopping, "5", by, "gone")
-      assert.deepStrictEqual(ended, ["gone", "gone"])
-      const refused = yield* Effect.flip(stopSession(stopping, "5", by, "stays"))
-      assert.deepStrictEqual([refused.code, refused.message.includes("primary cluster")], [403, true])
-    })
-  )
+  it.effect("end with their namespace, one by one or all there, and never without it", function* () {
+    const ended: Array<string> = []
+    const parts = [part("gone", true, ended), part("stays", false, ended)]
+    assert.strictEqual(yield* stopAll(parts, "stays"), 0)
+    assert.strictEqual(yield* stopAll(parts), 0)
+    assert.deepStrictEqual(ended, [])
+    assert.strictEqual(yield* stopAll(parts, "gone"), 1)
+    assert.deepStrictEqual(ended, ["gone"])
+    const stopping = stoppingOf(parts)
+    yield* stopSession(stopping, "5", by, "gone")
+    assert.deepStrictEqual(ended, ["gone", "gone"])
+    const refused = yield* Effect.flip(stopSession(stopping, "5", by, "stays"))
+    assert.deepStrictEqual([refused.code, refused.message.includes("primary cluster")], [403, true])
+  })
 })
 
 describe("all sessions of other operators", () => {
-  it.effect("are stopped though one operator does not answer", () =>
-    Effect.gen(function* () {
-      const stopped: Array<string> = []
-      const fiber = yield* Effect.forkChild(
-        stopAll([
-          distant("1", Effect.never),
-          distant(
-            "2",
-            Effect.sync(() => void stopped.push("2"))
-          )
-        ]),
-        { startImmediately: true }
-      )
-      yield* Effect.promise(() => turns())
-      assert.deepStrictEqual(stopped, ["2"])
-      yield* Fiber.interrupt(fiber)
-    })
-  )
+  it.effect("are stopped though one operator does not answer", function* () {
+    const stopped: Array<string> = []
+    const fiber = yield* Effect.forkChild(
+      stopAll([
+        distant("1", Effect.never),
+        distant(
+          "2",
+          Effect.sync(() => void stopped.push("2"))
+        )
+      ]),
+      { startImmediately: true }
+    )
+    yield* Effect.promise(() => turns())
+    assert.deepStrictEqual(stopped, ["2"])
+    yield* Fiber.interrupt(fiber)
+  })
 
-  it.effect("are counted where they are stopped", () =>
-    Effect.gen(function* () {
-      assert.strictEqual(yield* stopAll([distant("1", Effect.fail(unreachable)), distant("2", Effect.void)]), 1)
-    })
-  )
+  it.effect("are counted where they are stopped", function* () {
+    assert.strictEqual(yield* stopAll([distant("1", Effect.fail(unreachable)), distant("2", Effect.void)]), 1)
+  })
 })

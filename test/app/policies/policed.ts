@@ -17,30 +17,29 @@ export const allow = (cluster: MemoryCluster, name: string, spec: object, namesp
 }
 
 /** A client that went through its handshake, and the messages that it got since. */
-export const client = (channel: FrameChannel) =>
-  Effect.gen(function* () {
-    const got: Array<DaemonMessage> = []
-    let ended: string | undefined
-    channel.open({
-      message: (bytes) => {
-        const decoded = daemonMessage.decode(bytes)
-        if (decoded._tag === "Decoded") got.push(decoded.value)
-      },
-      ended: (reason) => {
-        ended = reason
-      },
-      drained: () => {},
-      ignored: () => {}
-    })
-    const say = (message: ClientMessage) =>
-      Effect.andThen(
-        Effect.sync(() => channel.send(clientMessage.encode(message))),
-        pass("1 second")
-      )
-    yield* say({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
-    yield* say({ _tag: "ReadyForLogs" })
-    return { got, say, ended: () => ended }
+export const client = Effect.fnUntraced(function* (channel: FrameChannel) {
+  const got: Array<DaemonMessage> = []
+  let ended: string | undefined
+  channel.open({
+    message: (bytes) => {
+      const decoded = daemonMessage.decode(bytes)
+      if (decoded._tag === "Decoded") got.push(decoded.value)
+    },
+    ended: (reason) => {
+      ended = reason
+    },
+    drained: () => {},
+    ignored: () => {}
   })
+  const say = (message: ClientMessage) =>
+    Effect.andThen(
+      Effect.sync(() => channel.send(clientMessage.encode(message))),
+      pass("1 second")
+    )
+  yield* say({ _tag: "SwitchProtocolVersion", value: "1.29.0" })
+  yield* say({ _tag: "ReadyForLogs" })
+  return { got, say, ended: () => ended }
+})
 
 export const steal: ClientMessage = {
   _tag: "TcpSteal",

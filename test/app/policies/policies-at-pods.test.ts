@@ -1,14 +1,14 @@
 /** Policies of pods to which a target leads by labels alone, and of pods that join while a session runs. */
 
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { events } from "../../../src/domain/events/event-object.ts"
 import type { ClientMessage } from "../../../src/domain/protocol/client-message.ts"
 import { deployments, pods, replicaSets, rollouts, services } from "../../../src/domain/resources/core-kinds.ts"
 import { mirrordPolicies } from "../../../src/domain/resources/policies/mirrord-policies.ts"
 import { pass, request } from "../../support/connect-request.ts"
-import { virtualTime } from "../../support/effect-it.ts"
-import { connectTo, memberOf, opened, refusedWith, startWorld } from "../../support/memory-session.ts"
+import { it } from "../../support/effect-it.ts"
+import { connectTo, memberOf, opened, startWorld } from "../../support/memory-session.ts"
 import type { MemoryCluster } from "../../support/memory-world.ts"
 import { certificateOf } from "../../support/user-certificate.ts"
 import { allow, client, logs, refusalOf, steal } from "./policed.ts"
@@ -61,132 +61,99 @@ const variables: ClientMessage = {
 const guard = { block: ["steal"], targetPath: "deploy/canary" }
 
 describe("a target that is a workload", () => {
-  it.live("has no pods of another workload, however far its selector reaches", () =>
-    Effect.gen(function* () {
-      const { cluster, join } = yield* start
-      deployCanary(cluster, ["a-canary", "z-canary"])
-      let reads = 0
-      cluster.api.before = ({ plural, verb }) => {
-        if (plural === replicaSets.plural && verb === "get") reads++
-        return Effect.void
-      }
-      allow(cluster, "guard", { ...guard, env: { exclude: ["*"] } }, "default")
-      yield* pass("1 second")
-      const { got, say } = yield* join("deployment.myapp")
-      yield* say(steal)
-      assert.isUndefined(refusalOf(got))
-      yield* look
-      assert.deepStrictEqual(cluster.agentPods, ["myapp-1"])
-      assert.isAtMost(reads, 2, "one read for all pods of a replica set, at each look")
-      joinCanary(cluster)
-      yield* look
-      assert.deepStrictEqual(cluster.agentPods, ["myapp-1"])
-      assert.deepStrictEqual(logs(got), [])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("has no pods of another workload, however far its selector reaches", function* () {
+    const { cluster, join } = yield* start
+    deployCanary(cluster, ["a-canary", "z-canary"])
+    let reads = 0
+    cluster.api.before = ({ plural, verb }) => {
+      if (plural === replicaSets.plural && verb === "get") reads++
+      return Effect.void
+    }
+    allow(cluster, "guard", { ...guard, env: { exclude: ["*"] } }, "default")
+    yield* pass("1 second")
+    const { got, say } = yield* join("deployment.myapp")
+    yield* say(steal)
+    assert.isUndefined(refusalOf(got))
+    yield* look
+    assert.deepStrictEqual(cluster.agentPods, ["myapp-1"])
+    assert.isAtMost(reads, 2, "one read for all pods of a replica set, at each look")
+    joinCanary(cluster)
+    yield* look
+    assert.deepStrictEqual(cluster.agentPods, ["myapp-1"])
+    assert.deepStrictEqual(logs(got), [])
+  })
 
-  it.live("has the pods of its new replica sets at the next look", () =>
-    Effect.gen(function* () {
-      const { cluster, join } = yield* start
-      const labels = { app: "myapp" }
-      yield* join("deployment.myapp")
-      const metadata = { labels, ownerReferences: [owner("Deployment", "myapp")] }
-      cluster.api.write(replicaSets, "myapp-new", { metadata }, "default")
-      addPod(cluster, "myapp-new-a", labels, "myapp-new")
-      yield* look
-      assert.deepStrictEqual(cluster.agentPods, ["myapp-1", "myapp-new-a"])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("has the pods of its new replica sets at the next look", function* () {
+    const { cluster, join } = yield* start
+    const labels = { app: "myapp" }
+    yield* join("deployment.myapp")
+    const metadata = { labels, ownerReferences: [owner("Deployment", "myapp")] }
+    cluster.api.write(replicaSets, "myapp-new", { metadata }, "default")
+    addPod(cluster, "myapp-new-a", labels, "myapp-new")
+    yield* look
+    assert.deepStrictEqual(cluster.agentPods, ["myapp-1", "myapp-new-a"])
+  })
 
-  it.live("says so if all pods with its labels are of others", () =>
-    Effect.gen(function* () {
-      const { cluster, connect } = yield* start
-      deployCanary(cluster, ["canary-1-a"])
-      cluster.api.erase(pods, "myapp-1", "default")
-      const { message } = refusedWith(yield* connect("deployment.myapp"))
-      assert.include(message, "those with its labels app=myapp are of other workloads, such as pod canary-1-a;")
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("is held to the policies of the pod that it has its environment from", function* () {
+    const { cluster, join } = yield* start
+    allow(cluster, "quiet", { env: { exclude: ["CLUS*"] }, targetPath: "pod/myapp-1" }, "default")
+    yield* pass("1 second")
+    const { got, say } = yield* join("deployment.myapp")
+    yield* say(variables)
+    const answer = got.find(({ _tag }) => _tag === "GetEnvVarsResponse")
+    assert.deepStrictEqual(answer, { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map() } })
+  })
 
-  it.live("has the pods of nobody that meet its whole selector", () =>
-    Effect.gen(function* () {
-      const { cluster, join } = yield* start
-      const matchExpressions = [{ key: "track", operator: "NotIn", values: ["canary"] }]
-      cluster.api.write(deployments, "myapp", { spec: { selector: { matchExpressions } } }, "default")
-      addPod(cluster, "a-canary", { app: "myapp", track: "canary" })
-      addPod(cluster, "myapp-2", { app: "myapp", track: "stable" })
-      yield* join("deployment.myapp")
-      assert.deepStrictEqual(cluster.agentPods, ["myapp-1", "myapp-2"])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("that refers to another one has the pods of both, and is held to the policies of either", function* () {
+    const { cluster, join } = yield* start
+    const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "myapp" }
+    cluster.api.write(rollouts, "next", { spec: { workloadRef } }, "default")
+    cluster.api.erase(pods, "myapp-1", "default")
+    const sets = [
+      ["next-1", { ...owner("Rollout", "next"), apiVersion: "argoproj.io/v1alpha1" }],
+      ["myapp-old", owner("Deployment", "myapp")],
+      ["other-1", owner("Deployment", "other")]
+    ] as const
+    for (const [name, of] of sets) {
+      cluster.api.write(replicaSets, name, { metadata: { ownerReferences: [of] } }, "default")
+      addPod(cluster, `${name}-a`, { app: "myapp" }, name)
+    }
+    allow(cluster, "guard", { block: ["steal"], targetPath: "deployment/myapp" }, "default")
+    yield* pass("1 second")
+    const { got, say } = yield* join("rollout.next")
+    assert.deepStrictEqual(cluster.agentPods, ["next-1-a", "myapp-old-a"])
+    yield* say(steal)
+    assert.deepInclude(refusalOf(got), { policyName: "guard" })
+  })
 
-  it.live("is held to the policies of the pod that it has its environment from", () =>
-    Effect.gen(function* () {
-      const { cluster, join } = yield* start
-      allow(cluster, "quiet", { env: { exclude: ["CLUS*"] }, targetPath: "pod/myapp-1" }, "default")
-      yield* pass("1 second")
-      const { got, say } = yield* join("deployment.myapp")
-      yield* say(variables)
-      const answer = got.find(({ _tag }) => _tag === "GetEnvVarsResponse")
-      assert.deepStrictEqual(answer, { _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map() } })
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("that refers to another one has the pods of both, and is held to the policies of either", () =>
-    Effect.gen(function* () {
-      const { cluster, join } = yield* start
-      const workloadRef = { apiVersion: "apps/v1", kind: "Deployment", name: "myapp" }
-      cluster.api.write(rollouts, "next", { spec: { workloadRef } }, "default")
-      cluster.api.erase(pods, "myapp-1", "default")
-      const sets = [
-        ["next-1", { ...owner("Rollout", "next"), apiVersion: "argoproj.io/v1alpha1" }],
-        ["myapp-old", owner("Deployment", "myapp")],
-        ["other-1", owner("Deployment", "other")]
-      ] as const
-      for (const [name, of] of sets) {
-        cluster.api.write(replicaSets, name, { metadata: { ownerReferences: [of] } }, "default")
-        addPod(cluster, `${name}-a`, { app: "myapp" }, name)
-      }
-      allow(cluster, "guard", { block: ["steal"], targetPath: "deployment/myapp" }, "default")
-      yield* pass("1 second")
-      const { got, say } = yield* join("rollout.next")
-      assert.deepStrictEqual(cluster.agentPods, ["next-1-a", "myapp-old-a"])
-      yield* say(steal)
-      assert.deepInclude(refusalOf(got), { policyName: "guard" })
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("is held to the policies of each pod that has an agent", () =>
-    Effect.gen(function* () {
-      const { cluster, join } = yield* start
-      addPod(cluster, "myapp-2", { app: "myapp", guarded: "yes" })
-      allow(cluster, "guard", { block: ["steal"], selector: { matchLabels: { guarded: "yes" } } }, "default")
-      yield* pass("1 second")
-      const { got, say } = yield* join("deployment.myapp")
-      yield* say(steal)
-      assert.deepInclude(refusalOf(got), { policyName: "guard", reason: "it blocks stealing" })
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("is held to the policies of each pod that has an agent", function* () {
+    const { cluster, join } = yield* start
+    addPod(cluster, "myapp-2", { app: "myapp", guarded: "yes" })
+    allow(cluster, "guard", { block: ["steal"], selector: { matchLabels: { guarded: "yes" } } }, "default")
+    yield* pass("1 second")
+    const { got, say } = yield* join("deployment.myapp")
+    yield* say(steal)
+    assert.deepInclude(refusalOf(got), { policyName: "guard", reason: "it blocks stealing" })
+  })
 })
 
 describe("a target that selects by labels", () => {
-  it.live("is held to the policies of all of its pods' owners from its start on", () =>
-    Effect.gen(function* () {
-      const { cluster, join } = yield* start
-      deployCanary(cluster, ["canary-1-a"])
-      allow(cluster, "guard", guard, "default")
-      yield* pass("1 second")
-      const label = `connect=true&label_target=${encodeURIComponent('{"labels":{"app":"myapp"}}')}`
-      for (const target of [["service.web"], ["label", label]] as const) {
-        const { got, say } = yield* join(...target)
-        yield* say(steal)
-        assert.deepInclude(refusalOf(got), { policyName: "guard" })
-      }
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("is held to the policies of all of its pods' owners from its start on", function* () {
+    const { cluster, join } = yield* start
+    deployCanary(cluster, ["canary-1-a"])
+    allow(cluster, "guard", guard, "default")
+    yield* pass("1 second")
+    const label = `connect=true&label_target=${encodeURIComponent('{"labels":{"app":"myapp"}}')}`
+    for (const target of [["service.web"], ["label", label]] as const) {
+      const { got, say } = yield* join(...target)
+      yield* say(steal)
+      assert.deepInclude(refusalOf(got), { policyName: "guard" })
+    }
+  })
 
-  it.live("leaves out a pod that comes later whose policies forbid what the session does, until they do not", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "leaves out a pod that comes later whose policies forbid what the session does, until they do not",
+    function* () {
       const { cluster, join } = yield* start
       deployCanary(cluster)
       allow(cluster, "guard", guard, "default")
@@ -213,11 +180,12 @@ describe("a target that selects by labels", () => {
       cluster.api.erase(mirrordPolicies, "guard", "default")
       yield* look
       assert.deepStrictEqual(cluster.agentPods, ["myapp-1", "canary-1-a"])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    }
   )
 
-  it.live("takes in a pod whose policies forbid something else, and is held to them there from then on", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "takes in a pod whose policies forbid something else, and is held to them there from then on",
+    function* () {
       const { cluster, join } = yield* start
       deployCanary(cluster)
       allow(cluster, "guard", guard, "default")
@@ -229,25 +197,12 @@ describe("a target that selects by labels", () => {
       assert.deepStrictEqual(cluster.agentPods, ["myapp-1", "canary-1-a"])
       yield* say(steal)
       assert.deepInclude(refusalOf(got), { policyName: "guard", reason: "it blocks stealing" })
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    }
   )
 
-  it.live("leaves out a pod whose policies want a profile that the session does not have", () =>
-    Effect.gen(function* () {
-      const { cluster, join } = yield* start
-      deployCanary(cluster)
-      allow(cluster, "tidy", { requireProfile: true, targetPath: "deploy/canary" }, "default")
-      yield* pass("1 second")
-      const { got } = yield* join()
-      joinCanary(cluster)
-      yield* look
-      assert.deepStrictEqual(cluster.agentPods, ["myapp-1"])
-      assert.isTrue(logs(got).some((line) => line.includes("canary-1-a") && line.includes('"tidy"')))
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
-
-  it.live("is connected again when a policy comes for a pod that came later, and not for others' policies", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "is connected again when a policy comes for a pod that came later, and not for others' policies",
+    function* () {
       const { cluster, join } = yield* start
       deployCanary(cluster)
       allow(cluster, "other", { block: ["steal"], targetPath: "deploy/other" }, "default")
@@ -263,23 +218,21 @@ describe("a target that selects by labels", () => {
       allow(cluster, "guard", guard, "default")
       yield* pass("1 second")
       assert.isDefined(ended())
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
+    }
   )
 
-  it.live("takes in no pod while it cannot be told which policies the pod has", () =>
-    Effect.gen(function* () {
-      const { cluster, join } = yield* start
-      deployCanary(cluster)
-      const { ended } = yield* join()
-      allow(cluster, "broken", { fs: { notFound: ["("] } }, "default")
-      yield* pass("1 second")
-      joinCanary(cluster)
-      yield* look
-      assert.deepStrictEqual(cluster.agentPods, ["myapp-1"])
-      assert.isUndefined(ended())
-      cluster.api.erase(mirrordPolicies, "broken", "default")
-      yield* look
-      assert.deepStrictEqual(cluster.agentPods, ["myapp-1", "canary-1-a"])
-    }).pipe(Effect.scoped, Effect.provide(virtualTime))
-  )
+  it.effect("takes in no pod while it cannot be told which policies the pod has", function* () {
+    const { cluster, join } = yield* start
+    deployCanary(cluster)
+    const { ended } = yield* join()
+    allow(cluster, "broken", { fs: { notFound: ["("] } }, "default")
+    yield* pass("1 second")
+    joinCanary(cluster)
+    yield* look
+    assert.deepStrictEqual(cluster.agentPods, ["myapp-1"])
+    assert.isUndefined(ended())
+    cluster.api.erase(mirrordPolicies, "broken", "default")
+    yield* look
+    assert.deepStrictEqual(cluster.agentPods, ["myapp-1", "canary-1-a"])
+  })
 })

@@ -109,51 +109,32 @@ const scene = (
   })
 
 describe("the shell around the router", () => {
-  it.effect("tells of a member's refusals, but not of any number of them", () =>
-    Effect.gen(function* () {
-      let refusals = 0
-      const { client, second } = yield* scene({ canRedial: () => false, refusal: () => `refused ${++refusals}` })
-      second.end("gone")
-      for (let i = 0; i < 100; i++) yield* TestClock.adjust("15 seconds")
-      const told = toClient(client).flatMap((message) =>
-        message._tag === "LogMessage" && message.value.message.startsWith("refused") ? [message.value.message] : []
-      )
-      assert.isAbove(refusals, 50)
-      assert.deepStrictEqual(told, ["refused 1", "refused 2", "refused 3"])
-    })
-  )
+  it.effect("tells of a member's refusals, but not of any number of them", function* () {
+    let refusals = 0
+    const { client, second } = yield* scene({ canRedial: () => false, refusal: () => `refused ${++refusals}` })
+    second.end("gone")
+    for (let i = 0; i < 100; i++) yield* TestClock.adjust("15 seconds")
+    const told = toClient(client).flatMap((message) =>
+      message._tag === "LogMessage" && message.value.message.startsWith("refused") ? [message.value.message] : []
+    )
+    assert.isAbove(refusals, 50)
+    assert.deepStrictEqual(told, ["refused 1", "refused 2", "refused 3"])
+  })
 
-  it.effect("carries a request to the default cluster and its answer back as the same bytes", () =>
-    Effect.gen(function* () {
-      const { client, first, second } = yield* scene()
-      const request = say({
-        _tag: "GetEnvVarsRequest",
-        value: { envVarsFilter: new Set(), envVarsSelect: new Set(["*"]) }
-      })
-      client.receive(request)
-      assert.strictEqual(first.sent.at(-1), request)
-      assert.notInclude(tagsToMember(second), "GetEnvVarsRequest")
-      const response = answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: new Map([["A", "1"]]) } })
-      first.receive(response)
-      assert.strictEqual(client.sent.at(-1), response)
-    })
-  )
+  it.effect("ends without a word to the client when the default cluster is lost", function* () {
+    const { client, end, first, second } = yield* scene()
+    first.end("reset")
+    assert.strictEqual((yield* end)._tag, "Dropped")
+    assert.isTrue(client.isClosed() && second.isClosed())
+    assert.notInclude(
+      toClient(client).map(({ _tag }) => _tag),
+      "Close"
+    )
+  })
 
-  it.effect("ends without a word to the client when the default cluster is lost", () =>
-    Effect.gen(function* () {
-      const { client, end, first, second } = yield* scene()
-      first.end("reset")
-      assert.strictEqual((yield* end)._tag, "Dropped")
-      assert.isTrue(client.isClosed() && second.isClosed())
-      assert.notInclude(
-        toClient(client).map(({ _tag }) => _tag),
-        "Close"
-      )
-    })
-  )
-
-  it.effect("dials nobody while it is silent and its client has come again, and goes on when it is heard again", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "dials nobody while it is silent and its client has come again, and goes on when it is heard again",
+    function* () {
       let isYoungest = false
       const { client, redialled, second } = yield* scene({ hasYounger: () => !isYoungest })
       // A client of which nothing came for its usual interval.
@@ -170,129 +151,120 @@ describe("the shell around the router", () => {
       redialled[0]?.end("reset")
       yield* TestClock.adjust("2 seconds")
       assert.lengthOf(redialled, 2)
-    })
+    }
   )
 
-  it.effect("dials a lost member again, later and later, and hands the new channel to the router", () =>
-    Effect.gen(function* () {
-      let up = false
-      const { client, redialled, second } = yield* scene({ canRedial: () => up })
-      second.end("reset")
-      assert.match(JSON.stringify(toClient(client).at(-1)), /cluster-b/)
-      yield* TestClock.adjust("30 seconds")
-      assert.lengthOf(redialled, 0)
-      up = true
-      yield* TestClock.adjust("15 seconds")
-      assert.lengthOf(redialled, 1)
-      assert.deepStrictEqual(tagsToMember(redialled[0] ?? fakeChannel()).slice(0, 1), ["SwitchProtocolVersion"])
-    })
-  )
+  it.effect("dials a lost member again, later and later, and hands the new channel to the router", function* () {
+    let up = false
+    const { client, redialled, second } = yield* scene({ canRedial: () => up })
+    second.end("reset")
+    assert.match(JSON.stringify(toClient(client).at(-1)), /cluster-b/)
+    yield* TestClock.adjust("30 seconds")
+    assert.lengthOf(redialled, 0)
+    up = true
+    yield* TestClock.adjust("15 seconds")
+    assert.lengthOf(redialled, 1)
+    assert.deepStrictEqual(tagsToMember(redialled[0] ?? fakeChannel()).slice(0, 1), ["SwitchProtocolVersion"])
+  })
 
-  it.effect("takes in members that join and lets go of those that leave, but never of the default", () =>
-    Effect.gen(function* () {
-      let now = [a, b]
-      let changed = (): void => {}
-      const { client, first, redialled, second } = yield* scene({
-        members: {
-          now: () => now,
-          isReady: () => true,
-          listen: (listener) => {
-            changed = listener
-            return () => {}
-          }
+  it.effect("takes in members that join and lets go of those that leave, but never of the default", function* () {
+    let now = [a, b]
+    let changed = (): void => {}
+    const { client, first, redialled, second } = yield* scene({
+      members: {
+        now: () => now,
+        isReady: () => true,
+        listen: (listener) => {
+          changed = listener
+          return () => {}
         }
-      })
-      now = [a, b, memberName("cluster-c")]
-      changed()
-      changed()
-      yield* TestClock.adjust("1 second")
-      assert.lengthOf(redialled, 1)
-      assert.deepStrictEqual(tagsToMember(redialled[0] ?? fakeChannel()).slice(0, 1), ["SwitchProtocolVersion"])
-      now = [a, memberName("cluster-c")]
-      changed()
-      assert.isTrue(second.isClosed())
-      yield* TestClock.adjust("60 seconds")
-      assert.lengthOf(redialled, 1)
-      now = []
-      changed()
-      assert.isFalse(first.isClosed() || client.isClosed())
+      }
     })
-  )
+    now = [a, b, memberName("cluster-c")]
+    changed()
+    changed()
+    yield* TestClock.adjust("1 second")
+    assert.lengthOf(redialled, 1)
+    assert.deepStrictEqual(tagsToMember(redialled[0] ?? fakeChannel()).slice(0, 1), ["SwitchProtocolVersion"])
+    now = [a, memberName("cluster-c")]
+    changed()
+    assert.isTrue(second.isClosed())
+    yield* TestClock.adjust("60 seconds")
+    assert.lengthOf(redialled, 1)
+    now = []
+    changed()
+    assert.isFalse(first.isClosed() || client.isClosed())
+  })
 
   it.effect(
     "gives up a channel that leads nowhere, though nobody has closed it; of the default, the client comes again",
-    () =>
-      Effect.gen(function* () {
-        const lost = new Set<FrameChannel>()
-        let changed = (): void => {}
-        const { client, end, first, redialled, second } = yield* scene({
-          members: {
-            now: () => [a, b],
-            isReady: () => true,
-            lost: (channel) => (lost.has(channel) ? "its agent was given up" : undefined),
-            listen: (listener) => {
-              changed = listener
-              return () => {}
-            }
-          }
-        })
-        changed()
-        assert.isFalse(first.isClosed() || second.isClosed())
-        lost.add(second)
-        changed()
-        assert.isTrue(second.isClosed())
-        yield* TestClock.adjust("1 second")
-        assert.lengthOf(redialled, 1)
-        lost.add(first)
-        changed()
-        assert.deepStrictEqual(yield* end, {
-          _tag: "Dropped",
-          reason: "the session lost the default cluster cluster-a: its agent was given up"
-        })
-        assert.isTrue(client.isClosed())
-        assert.isUndefined(toClient(client).find(({ _tag }) => _tag === "Close"))
-      })
-  )
-
-  it.effect("dials a lost member at once when it becomes ready again", () =>
-    Effect.gen(function* () {
-      let up = true
+    function* () {
+      const lost = new Set<FrameChannel>()
       let changed = (): void => {}
-      const { redialled, second } = yield* scene({
-        canRedial: () => up,
+      const { client, end, first, redialled, second } = yield* scene({
         members: {
           now: () => [a, b],
-          isReady: () => up,
+          isReady: () => true,
+          lost: (channel) => (lost.has(channel) ? "its agent was given up" : undefined),
           listen: (listener) => {
             changed = listener
             return () => {}
           }
         }
       })
-      up = false
       changed()
-      second.end("reset")
-      yield* TestClock.adjust("40 seconds")
-      assert.lengthOf(redialled, 0)
-      up = true
+      assert.isFalse(first.isClosed() || second.isClosed())
+      lost.add(second)
       changed()
-      yield* TestClock.adjust(1)
+      assert.isTrue(second.isClosed())
+      yield* TestClock.adjust("1 second")
       assert.lengthOf(redialled, 1)
+      lost.add(first)
       changed()
-      yield* TestClock.adjust("1 minute")
-      assert.lengthOf(redialled, 1)
-    })
+      assert.deepStrictEqual(yield* end, {
+        _tag: "Dropped",
+        reason: "the session lost the default cluster cluster-a: its agent was given up"
+      })
+      assert.isTrue(client.isClosed())
+      assert.isUndefined(toClient(client).find(({ _tag }) => _tag === "Close"))
+    }
   )
 
-  it.effect("tells the client for good when the session is ended elsewhere", () =>
-    Effect.gen(function* () {
-      const { client, end, terminate } = yield* scene()
-      terminate("stopped by\u202eann")
-      assert.deepStrictEqual(yield* end, { _tag: "SessionEnded", reason: "stopped by\ufffdann" })
-      assert.deepStrictEqual(toClient(client).at(-1), { _tag: "Close", value: "stopped by\ufffdann" })
-      assert.isTrue(client.isClosed())
+  it.effect("dials a lost member at once when it becomes ready again", function* () {
+    let up = true
+    let changed = (): void => {}
+    const { redialled, second } = yield* scene({
+      canRedial: () => up,
+      members: {
+        now: () => [a, b],
+        isReady: () => up,
+        listen: (listener) => {
+          changed = listener
+          return () => {}
+        }
+      }
     })
-  )
+    up = false
+    changed()
+    second.end("reset")
+    yield* TestClock.adjust("40 seconds")
+    assert.lengthOf(redialled, 0)
+    up = true
+    changed()
+    yield* TestClock.adjust(1)
+    assert.lengthOf(redialled, 1)
+    changed()
+    yield* TestClock.adjust("1 minute")
+    assert.lengthOf(redialled, 1)
+  })
+
+  it.effect("tells the client for good when the session is ended elsewhere", function* () {
+    const { client, end, terminate } = yield* scene()
+    terminate("stopped by\u202eann")
+    assert.deepStrictEqual(yield* end, { _tag: "SessionEnded", reason: "stopped by\ufffdann" })
+    assert.deepStrictEqual(toClient(client).at(-1), { _tag: "Close", value: "stopped by\ufffdann" })
+    assert.isTrue(client.isClosed())
+  })
 
   it.effect("counts what it hears, what it drops, and the links that it opens and loses", () => {
     const counts = new RelayCounts()
@@ -326,138 +298,122 @@ describe("the shell around the router", () => {
     }).pipe(Effect.provideService(CurrentRelayCounts, counts))
   })
 
-  it.effect("pauses the members while the client does not read, and goes on when it does", () =>
-    Effect.gen(function* () {
-      const { client, first, second } = yield* scene()
-      client.queue(64 * 1024 * 1024)
-      first.receive(answer({ _tag: "LogMessage", value: { message: "hi", level: { _tag: "Warn" } } }))
-      assert.isTrue(first.isPaused() && second.isPaused())
-      client.queue(0)
-      assert.isFalse(first.isPaused() || second.isPaused())
-    })
-  )
+  it.effect("pauses the members while the client does not read, and goes on when it does", function* () {
+    const { client, first, second } = yield* scene()
+    client.queue(64 * 1024 * 1024)
+    first.receive(answer({ _tag: "LogMessage", value: { message: "hi", level: { _tag: "Warn" } } }))
+    assert.isTrue(first.isPaused() && second.isPaused())
+    client.queue(0)
+    assert.isFalse(first.isPaused() || second.isPaused())
+  })
 
-  it.effect("does not read a client that takes not even the answers that are made here", () =>
-    Effect.gen(function* () {
-      const locks = makeSessionLocks()
-      const steal = say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
-      const holder = yield* scene({ locks })
-      holder.client.receive(steal)
-      const { client } = yield* scene({ locks })
-      // A client that must write before it reads goes on.
-      client.queue(5 * 1024 * 1024)
-      client.receive(steal)
-      assert.isFalse(client.isPaused())
-      client.queue(9 * 1024 * 1024)
-      client.receive(steal)
-      assert.isTrue(client.isPaused())
-      client.queue(0)
-      assert.isFalse(client.isPaused())
-    })
-  )
+  it.effect("does not read a client that takes not even the answers that are made here", function* () {
+    const locks = makeSessionLocks()
+    const steal = say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
+    const holder = yield* scene({ locks })
+    holder.client.receive(steal)
+    const { client } = yield* scene({ locks })
+    // A client that must write before it reads goes on.
+    client.queue(5 * 1024 * 1024)
+    client.receive(steal)
+    assert.isFalse(client.isPaused())
+    client.queue(9 * 1024 * 1024)
+    client.receive(steal)
+    assert.isTrue(client.isPaused())
+    client.queue(0)
+    assert.isFalse(client.isPaused())
+  })
 
-  it.effect("passes bulk on by its head, both ways, until a message changes the router's state", () =>
-    Effect.gen(function* () {
-      const { client, first, second } = yield* scene()
-      const text = (value: string): Uint8Array => new TextEncoder().encode(value)
-      const write = (connectionId: bigint, value: string): Uint8Array =>
-        say({ _tag: "TcpOutgoing", value: { _tag: "Write", value: { connectionId, bytes: text(value) } } })
-      for (const value of ["one", "two", "three"]) client.receive(write(7n, value))
-      assert.strictEqual(client.passed(), 2)
-      assert.deepStrictEqual(
-        first.sent.slice(-3),
-        ["one", "two", "three"].map((value) => write(7n, value))
-      )
-      client.receive(say({ _tag: "Ping" }))
-      client.receive(write(7n, "four"))
-      assert.strictEqual(client.passed(), 2)
-      assert.deepStrictEqual(first.sent.at(-1), write(7n, "four"))
+  it.effect("passes bulk on by its head, both ways, until a message changes the router's state", function* () {
+    const { client, first, second } = yield* scene()
+    const text = (value: string): Uint8Array => new TextEncoder().encode(value)
+    const write = (connectionId: bigint, value: string): Uint8Array =>
+      say({ _tag: "TcpOutgoing", value: { _tag: "Write", value: { connectionId, bytes: text(value) } } })
+    for (const value of ["one", "two", "three"]) client.receive(write(7n, value))
+    assert.strictEqual(client.passed(), 2)
+    assert.deepStrictEqual(
+      first.sent.slice(-3),
+      ["one", "two", "three"].map((value) => write(7n, value))
+    )
+    client.receive(say({ _tag: "Ping" }))
+    client.receive(write(7n, "four"))
+    assert.strictEqual(client.passed(), 2)
+    assert.deepStrictEqual(first.sent.at(-1), write(7n, "four"))
 
-      const addresses = { remoteAddress: "10.0.0.9", destinationPort: 80, sourcePort: 51_000, localAddress: "10.0.0.5" }
-      const data = (connectionId: bigint, value: string): Uint8Array =>
-        answer({ _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId, bytes: text(value) } } })
-      client.receive(say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))
-      const opened = { _tag: "NewConnectionV1", value: { connectionId: 300n, ...addresses } } as const
-      second.receive(answer({ _tag: "TcpSteal", value: opened }))
-      for (const value of ["five", "six"]) second.receive(data(300n, value))
-      assert.strictEqual(second.passed(), 1)
-      assert.deepStrictEqual(
-        client.sent.slice(-2),
-        ["five", "six"].map((value) => data(0n, value))
-      )
-    })
-  )
+    const addresses = { remoteAddress: "10.0.0.9", destinationPort: 80, sourcePort: 51_000, localAddress: "10.0.0.5" }
+    const data = (connectionId: bigint, value: string): Uint8Array =>
+      answer({ _tag: "TcpSteal", value: { _tag: "Data", value: { connectionId, bytes: text(value) } } })
+    client.receive(say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))
+    const opened = { _tag: "NewConnectionV1", value: { connectionId: 300n, ...addresses } } as const
+    second.receive(answer({ _tag: "TcpSteal", value: opened }))
+    for (const value of ["five", "six"]) second.receive(data(300n, value))
+    assert.strictEqual(second.passed(), 1)
+    assert.deepStrictEqual(
+      client.sent.slice(-2),
+      ["five", "six"].map((value) => data(0n, value))
+    )
+  })
 
-  it.effect("disconnects a member that takes nothing for too long instead of stopping everybody", () =>
-    Effect.gen(function* () {
-      const { client, second } = yield* scene()
-      second.queue(64 * 1024 * 1024)
-      client.receive(say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))
-      assert.isTrue(client.isPaused())
-      yield* TestClock.adjust("10 seconds")
-      assert.isTrue(second.isClosed())
-      assert.isFalse(client.isPaused())
-    })
-  )
+  it.effect("disconnects a member that takes nothing for too long instead of stopping everybody", function* () {
+    const { client, second } = yield* scene()
+    second.queue(64 * 1024 * 1024)
+    client.receive(say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))
+    assert.isTrue(client.isPaused())
+    yield* TestClock.adjust("10 seconds")
+    assert.isTrue(second.isClosed())
+    assert.isFalse(client.isPaused())
+  })
 
-  it.effect("loses a member that leaves the router's own pings unanswered", () =>
-    Effect.gen(function* () {
-      const { first, second } = yield* scene({ pingMembersEvery: 20_000 })
-      for (let round = 0; round < 5; round++) {
-        yield* TestClock.adjust("20 seconds")
-        first.receive(answer({ _tag: "Pong" }))
-      }
-      assert.isTrue(second.isClosed())
-      assert.isFalse(first.isClosed())
-    })
-  )
-
-  it.effect("keeps members that are sending one long message, or are not read for want of memory", () =>
-    Effect.gen(function* () {
-      const { first, second } = yield* scene({ pingMembersEvery: 20_000 })
-      second.waitForRoom(true)
-      for (let round = 0; round < 20; round++) {
-        yield* TestClock.adjust("10 seconds")
-        first.receivePart()
-      }
-      assert.isFalse(first.isClosed() || second.isClosed())
-      second.waitForRoom(false)
-      yield* TestClock.adjust("100 seconds")
-      assert.isTrue(first.isClosed() && second.isClosed())
-    })
-  )
-
-  it.effect("keeps members that it does not read, and members over a jump of the clock", () =>
-    Effect.gen(function* () {
-      let ahead = 0
-      const clock = yield* Clock.Clock
-      const skewed: Clock.Clock = Object.assign(Object.create(clock), {
-        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead
-      })
-      const { client, first, second } = yield* Effect.provideService(
-        scene({ pingMembersEvery: 20_000 }),
-        Clock.Clock,
-        skewed
-      )
-      client.queue(64 * 1024 * 1024)
-      first.receive(answer({ _tag: "LogMessage", value: { message: "hi", level: { _tag: "Warn" } } }))
-      assert.isTrue(first.isPaused() && second.isPaused())
-      yield* TestClock.adjust("5 minutes")
-      client.queue(0)
-      ahead = 600_000
+  it.effect("loses a member that leaves the router's own pings unanswered", function* () {
+    const { first, second } = yield* scene({ pingMembersEvery: 20_000 })
+    for (let round = 0; round < 5; round++) {
       yield* TestClock.adjust("20 seconds")
-      assert.isFalse(client.isClosed() || first.isClosed() || second.isClosed())
-    })
-  )
+      first.receive(answer({ _tag: "Pong" }))
+    }
+    assert.isTrue(second.isClosed())
+    assert.isFalse(first.isClosed())
+  })
 
-  it.effect("closes every channel when the client is gone, so that its subscriptions end at once", () =>
-    Effect.gen(function* () {
-      const { client, end, first, second } = yield* scene()
-      client.end("code 1006")
-      assert.strictEqual((yield* end)._tag, "ClientGone")
-      assert.isTrue(first.isClosed() && second.isClosed())
+  it.effect("keeps members that are sending one long message, or are not read for want of memory", function* () {
+    const { first, second } = yield* scene({ pingMembersEvery: 20_000 })
+    second.waitForRoom(true)
+    for (let round = 0; round < 20; round++) {
+      yield* TestClock.adjust("10 seconds")
+      first.receivePart()
+    }
+    assert.isFalse(first.isClosed() || second.isClosed())
+    second.waitForRoom(false)
+    yield* TestClock.adjust("100 seconds")
+    assert.isTrue(first.isClosed() && second.isClosed())
+  })
+
+  it.effect("keeps members that it does not read, and members over a jump of the clock", function* () {
+    let ahead = 0
+    const clock = yield* Clock.Clock
+    const skewed: Clock.Clock = Object.assign(Object.create(clock), {
+      currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead
     })
-  )
+    const { client, first, second } = yield* Effect.provideService(
+      scene({ pingMembersEvery: 20_000 }),
+      Clock.Clock,
+      skewed
+    )
+    client.queue(64 * 1024 * 1024)
+    first.receive(answer({ _tag: "LogMessage", value: { message: "hi", level: { _tag: "Warn" } } }))
+    assert.isTrue(first.isPaused() && second.isPaused())
+    yield* TestClock.adjust("5 minutes")
+    client.queue(0)
+    ahead = 600_000
+    yield* TestClock.adjust("20 seconds")
+    assert.isFalse(client.isClosed() || first.isClosed() || second.isClosed())
+  })
+
+  it.effect("closes every channel when the client is gone, so that its subscriptions end at once", function* () {
+    const { client, end, first, second } = yield* scene()
+    client.end("code 1006")
+    assert.strictEqual((yield* end)._tag, "ClientGone")
+    assert.isTrue(first.isClosed() && second.isClosed())
+  })
 
   /** Two connections of one session, each with its default cluster. */
   const siblings = Effect.gen(function* () {
@@ -485,207 +441,163 @@ describe("the shell around the router", () => {
   const steal = say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } })
   const ping = say({ _tag: "Ping" })
 
-  it.effect("keeps two connections of one session from stealing the same port", () =>
-    Effect.gen(function* () {
-      const [one, two] = yield* siblings
-      one.client.receive(steal)
-      two.client.receive(steal)
-      assert.include(tagsToMember(one.member), "TcpSteal")
-      assert.notInclude(tagsToMember(two.member), "TcpSteal")
-      assert.match(JSON.stringify(toClient(two.client)), /PortAlreadyStolen/)
-      one.client.end("gone")
-      two.client.receive(steal)
-      assert.include(tagsToMember(two.member), "TcpSteal")
-    })
-  )
+  it.effect("keeps two connections of one session from stealing the same port", function* () {
+    const [one, two] = yield* siblings
+    one.client.receive(steal)
+    two.client.receive(steal)
+    assert.include(tagsToMember(one.member), "TcpSteal")
+    assert.notInclude(tagsToMember(two.member), "TcpSteal")
+    assert.match(JSON.stringify(toClient(two.client)), /PortAlreadyStolen/)
+    one.client.end("gone")
+    two.client.receive(steal)
+    assert.include(tagsToMember(two.member), "TcpSteal")
+  })
 
   it.effect.each([0, 1, 7, 14, 29])(
     "ends one whose client fell asleep %i s after its start, 90 s after its last word, and notes that",
-    (age) =>
-      Effect.gen(function* () {
-        let givenUp = 0
-        const asleep = yield* scene({ locks: makeSessionLocks(1, () => void givenUp++) })
-        asleep.client.receive(ping)
-        yield* TestClock.adjust(`${age} seconds`)
-        asleep.client.receive(steal)
-        yield* TestClock.adjust(89_999)
-        assert.isFalse(asleep.client.isClosed())
-        yield* TestClock.adjust(1)
-        assert.isTrue(asleep.client.isClosed())
-        assert.strictEqual(givenUp, 1)
-      })
+    function* (age) {
+      let givenUp = 0
+      const asleep = yield* scene({ locks: makeSessionLocks(1, () => void givenUp++) })
+      asleep.client.receive(ping)
+      yield* TestClock.adjust(`${age} seconds`)
+      asleep.client.receive(steal)
+      yield* TestClock.adjust(89_999)
+      assert.isFalse(asleep.client.isClosed())
+      yield* TestClock.adjust(1)
+      assert.isTrue(asleep.client.isClosed())
+      assert.strictEqual(givenUp, 1)
+      assert.match((yield* asleep.end).reason, /has said nothing for/)
+    }
   )
 
-  it.effect("lets a newer connection take the port of one that misses its Pings, and ends that one", () =>
-    Effect.gen(function* () {
-      const [one, two] = yield* siblings
-      one.client.receive(steal)
-      for (let i = 0; i < 3; i++) {
-        one.client.receive(ping)
-        yield* TestClock.adjust("30 seconds")
-      }
-      two.client.receive(steal)
-      assert.match(JSON.stringify(toClient(two.client)), /PortAlreadyStolen/)
-      yield* TestClock.adjust("20 seconds")
-      two.client.receive(steal)
-      assert.include(tagsToMember(two.member), "TcpSteal")
-      assert.lengthOf(toClient(two.client), 1)
-      assert.isTrue(one.client.isClosed() && one.member.isClosed())
-      const end = yield* one.end
-      assert.strictEqual(end._tag, "ClientGone")
-      assert.match(end.reason, /silent/)
-      assert.notInclude(
-        toClient(one.client).map(({ _tag }) => _tag),
-        "Close"
-      )
-    })
-  )
-
-  it.effect("keeps the port with an older connection that goes on pinging, however little it says", () =>
-    Effect.gen(function* () {
-      const [one, two] = yield* siblings
-      one.client.receive(steal)
+  it.effect("lets a newer connection take the port of one that misses its Pings, and ends that one", function* () {
+    const [one, two] = yield* siblings
+    one.client.receive(steal)
+    for (let i = 0; i < 3; i++) {
       one.client.receive(ping)
       yield* TestClock.adjust("30 seconds")
-      for (let i = 0; i < 20; i++) {
-        one.client.receive(ping)
-        yield* TestClock.adjust("44 seconds")
-        two.client.receive(steal)
-      }
-      assert.notInclude(tagsToMember(two.member), "TcpSteal")
-      assert.isFalse(one.client.isClosed())
-    })
-  )
+    }
+    two.client.receive(steal)
+    assert.match(JSON.stringify(toClient(two.client)), /PortAlreadyStolen/)
+    yield* TestClock.adjust("20 seconds")
+    two.client.receive(steal)
+    assert.include(tagsToMember(two.member), "TcpSteal")
+    assert.lengthOf(toClient(two.client), 1)
+    assert.isTrue(one.client.isClosed() && one.member.isClosed())
+    const end = yield* one.end
+    assert.strictEqual(end._tag, "ClientGone")
+    assert.match(end.reason, /silent/)
+    assert.notInclude(
+      toClient(one.client).map(({ _tag }) => _tag),
+      "Close"
+    )
+  })
 
   it.effect.each([
     { what: "is sending one long message", stays: (client: FakeChannel) => client.receivePart() },
     { what: "is not read, for want of memory", stays: (client: FakeChannel) => client.waitForRoom(true) }
-  ])("keeps the port with an older connection that $what, and the connection itself", ({ stays }) =>
-    Effect.gen(function* () {
-      const [one, two] = yield* siblings
-      one.client.receive(steal)
-      for (let i = 0; i < 3; i++) {
-        one.client.receive(ping)
-        yield* TestClock.adjust("5 seconds")
-      }
-      for (let i = 0; i < 30; i++) {
-        stays(one.client)
-        yield* TestClock.adjust("2 seconds")
-        two.client.receive(steal)
-      }
-      assert.notInclude(tagsToMember(two.member), "TcpSteal")
-      assert.isFalse(one.client.isClosed())
+  ])("keeps the port with an older connection that $what, and the connection itself", function* ({ stays }) {
+    const [one, two] = yield* siblings
+    one.client.receive(steal)
+    for (let i = 0; i < 3; i++) {
+      one.client.receive(ping)
+      yield* TestClock.adjust("5 seconds")
+    }
+    for (let i = 0; i < 30; i++) {
+      stays(one.client)
+      yield* TestClock.adjust("2 seconds")
+      two.client.receive(steal)
+    }
+    assert.notInclude(tagsToMember(two.member), "TcpSteal")
+    assert.isFalse(one.client.isClosed())
 
-      one.client.waitForRoom(false)
-      yield* TestClock.adjust("60 seconds")
-      assert.isTrue(one.client.isClosed())
-    })
-  )
-
-  it.effect("ends a client that used to ping and then says nothing for three intervals", () =>
-    Effect.gen(function* () {
-      const { client, end, first, second } = yield* scene()
-      for (let i = 0; i < 4; i++) {
-        client.receive(ping)
-        yield* TestClock.adjust("40 seconds")
-      }
-      yield* TestClock.adjust("70 seconds")
-      assert.isFalse(client.isClosed())
-      yield* TestClock.adjust("30 seconds")
-      const over = yield* end
-      assert.strictEqual(over._tag, "ClientGone")
-      assert.match(over.reason, /has said nothing for 1\d\d s/)
-      assert.isTrue(client.isClosed() && first.isClosed() && second.isClosed())
-      assert.notInclude(
-        toClient(client).map(({ _tag }) => _tag),
-        "Close"
-      )
-    })
-  )
+    one.client.waitForRoom(false)
+    yield* TestClock.adjust("60 seconds")
+    assert.isTrue(one.client.isClosed())
+  })
 
   it.effect(
     "ends a client that has come again as soon as its Pings are overdue, when the new connection opens and " +
       "later; no other",
-    () =>
-      Effect.gen(function* () {
-        const locks = makeSessionLocks()
-        let hasYounger = false
-        const [first, second] = [
-          yield* scene({ locks, hasYounger: () => hasYounger }),
-          yield* scene({ locks, hasYounger: () => hasYounger })
-        ]
-        first.client.receive(ping)
-        for (let i = 0; i < 3; i++) {
-          yield* TestClock.adjust("30 seconds")
-          for (const { client } of [first, second]) client.receive(ping)
-        }
-        hasYounger = true
-        yield* scene({ locks })
+    function* () {
+      const locks = makeSessionLocks()
+      let hasYounger = false
+      const [first, second] = [
+        yield* scene({ locks, hasYounger: () => hasYounger }),
+        yield* scene({ locks, hasYounger: () => hasYounger })
+      ]
+      first.client.receive(ping)
+      for (let i = 0; i < 3; i++) {
         yield* TestClock.adjust("30 seconds")
-        second.client.receive(ping)
-        assert.deepStrictEqual(
-          [first, second].map(({ client }) => client.isClosed()),
-          [false, false]
-        )
-        yield* TestClock.adjust("16 seconds")
-        yield* scene({ locks })
-        assert.deepStrictEqual(
-          [first, second].map(({ client }) => client.isClosed()),
-          [true, false]
-        )
-        assert.match((yield* first.end).reason, /its client has come again/)
-        yield* TestClock.adjust("44 seconds")
-        assert.isTrue(second.client.isClosed())
-      })
+        for (const { client } of [first, second]) client.receive(ping)
+      }
+      hasYounger = true
+      yield* scene({ locks })
+      yield* TestClock.adjust("30 seconds")
+      second.client.receive(ping)
+      assert.deepStrictEqual(
+        [first, second].map(({ client }) => client.isClosed()),
+        [false, false]
+      )
+      yield* TestClock.adjust("16 seconds")
+      yield* scene({ locks })
+      assert.deepStrictEqual(
+        [first, second].map(({ client }) => client.isClosed()),
+        [true, false]
+      )
+      assert.match((yield* first.end).reason, /its client has come again/)
+      yield* TestClock.adjust("44 seconds")
+      assert.isTrue(second.client.isClosed())
+    }
   )
 
   it.effect(
     "leaves a client alone that never pings, one whose clock jumped, one that is not read, and a primary's link",
-    () =>
-      Effect.gen(function* () {
-        const quiet = yield* scene()
-        yield* TestClock.adjust("10 hours")
-        assert.isFalse(quiet.client.isClosed())
+    function* () {
+      const quiet = yield* scene()
+      yield* TestClock.adjust("10 hours")
+      assert.isFalse(quiet.client.isClosed())
 
-        let ahead = 0
-        const clock = yield* Clock.Clock
-        const skewed: Clock.Clock = Object.assign(Object.create(clock), {
-          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead
-        })
-        const jumped = yield* Effect.provideService(scene(), Clock.Clock, skewed)
-        for (let i = 0; i < 3; i++) {
-          jumped.client.receive(ping)
-          yield* TestClock.adjust("30 seconds")
-        }
-        ahead = 600_000
-        yield* TestClock.adjust("50 seconds")
-        assert.isFalse(jumped.client.isClosed())
-
-        const braked = yield* scene()
-        for (let i = 0; i < 3; i++) {
-          braked.client.receive(ping)
-          yield* TestClock.adjust("30 seconds")
-        }
-        braked.first.queue(64 * 1024 * 1024)
-        braked.client.receive(ping)
-        assert.isTrue(braked.client.isPaused())
-        yield* TestClock.adjust("10 minutes")
-        braked.first.queue(0)
-        yield* TestClock.adjust("80 seconds")
-        assert.isFalse(braked.client.isClosed())
-
-        const link = yield* scene({ isUser: false })
-        for (let i = 0; i < 3; i++) {
-          link.client.receive(ping)
-          yield* TestClock.adjust("30 seconds")
-        }
-        yield* TestClock.adjust("1 hour")
-        assert.isFalse(link.client.isClosed())
+      let ahead = 0
+      const clock = yield* Clock.Clock
+      const skewed: Clock.Clock = Object.assign(Object.create(clock), {
+        currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + ahead
       })
+      const jumped = yield* Effect.provideService(scene(), Clock.Clock, skewed)
+      for (let i = 0; i < 3; i++) {
+        jumped.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      ahead = 600_000
+      yield* TestClock.adjust("50 seconds")
+      assert.isFalse(jumped.client.isClosed())
+
+      const braked = yield* scene()
+      for (let i = 0; i < 3; i++) {
+        braked.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      braked.first.queue(64 * 1024 * 1024)
+      braked.client.receive(ping)
+      assert.isTrue(braked.client.isPaused())
+      yield* TestClock.adjust("10 minutes")
+      braked.first.queue(0)
+      yield* TestClock.adjust("80 seconds")
+      assert.isFalse(braked.client.isClosed())
+
+      const link = yield* scene({ isUser: false })
+      for (let i = 0; i < 3; i++) {
+        link.client.receive(ping)
+        yield* TestClock.adjust("30 seconds")
+      }
+      yield* TestClock.adjust("1 hour")
+      assert.isFalse(link.client.isClosed())
+    }
   )
 
-  it.effect("gives the policies of a session every message that concerns them, and keeps answers in order", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "gives the policies of a session every message that concerns them, and keeps answers in order",
+    function* () {
       const files = policy({ fs: { notFound: ["^/secret"] } }, "files")
       const limits = { policies: { policies: [files], text: "" }, outdated: Effect.never }
       const { client, first } = yield* scene({ limits })
@@ -714,37 +626,36 @@ describe("the shell around the router", () => {
       assert.deepStrictEqual(answers(), ["Write Ok", "Write Ok"])
       first.receive(written)
       assert.deepStrictEqual(answers(), ["Write Ok", "Write Ok", "Write Ok", "Open Err"])
-    })
+    }
   )
 
-  it.effect("leaves a port with its holder when a further subscription to it is refused here", () =>
-    Effect.gen(function* () {
-      const filtering = policy({ block: ["steal-without-filter"] }, "filtering")
-      const locks = makeSessionLocks()
-      const limits = { policies: { policies: [filtering], text: "" }, outdated: Effect.never }
-      const { client, first, second } = yield* scene({ limits, locks })
-      client.receive(
-        say({
-          _tag: "TcpSteal",
-          value: { _tag: "PortSubscribe", value: { _tag: "FilteredHttp", port: 80, filter: "x-user: a" } }
-        })
-      )
-      const subscribed = answer({
+  it.effect("leaves a port with its holder when a further subscription to it is refused here", function* () {
+    const filtering = policy({ block: ["steal-without-filter"] }, "filtering")
+    const locks = makeSessionLocks()
+    const limits = { policies: { policies: [filtering], text: "" }, outdated: Effect.never }
+    const { client, first, second } = yield* scene({ limits, locks })
+    client.receive(
+      say({
         _tag: "TcpSteal",
-        value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } }
+        value: { _tag: "PortSubscribe", value: { _tag: "FilteredHttp", port: 80, filter: "x-user: a" } }
       })
-      for (const member of [first, second]) member.receive(subscribed)
-      client.receive(say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))
-      assert.lengthOf(
-        toClient(client).filter(({ _tag }) => _tag === "TcpSteal"),
-        2
-      )
-      assert.deepStrictEqual([...locks.current.keys()], [80])
+    )
+    const subscribed = answer({
+      _tag: "TcpSteal",
+      value: { _tag: "SubscribeResult", value: { _tag: "Ok", value: 80 } }
     })
-  )
+    for (const member of [first, second]) member.receive(subscribed)
+    client.receive(say({ _tag: "TcpSteal", value: { _tag: "PortSubscribe", value: { _tag: "All", value: 80 } } }))
+    assert.lengthOf(
+      toClient(client).filter(({ _tag }) => _tag === "TcpSteal"),
+      2
+    )
+    assert.deepStrictEqual([...locks.current.keys()], [80])
+  })
 
-  it.effect("lets the first filter hear all that goes to the client, answers that are made here included", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "lets the first filter hear all that goes to the client, answers that are made here included",
+    function* () {
       const limits = { policies: { policies: [policy({ block: ["steal"] })], text: "" }, outdated: Effect.never }
       const got: Array<string | undefined> = []
       const hear = (_: Uint8Array, row: string | undefined) => {
@@ -758,56 +669,50 @@ describe("the shell around the router", () => {
       terminate("no longer")
       yield* end
       assert.deepStrictEqual(got.slice(before), ["TcpSteal.SubscribeResult", "Close"])
-    })
+    }
   )
 
-  it.effect("ends a session for good whose variables would lead to the source of a branch", () =>
-    Effect.gen(function* () {
-      const plan = Result.getOrThrow(environmentPlan([sessionBranch({ url: variable("DATABASE_URL") })]))
-      const { client, end, first } = yield* scene({ environment: new EnvironmentAnswers(plan), isUser: false })
-      const value = { envVarsFilter: new Set<string>(), envVarsSelect: new Set(["*"]) }
-      client.receive(say({ _tag: "GetEnvVarsRequest", value }))
-      const variables = new Map([["OTHER", "1"]])
-      first.receive(answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: variables } }))
-      const { _tag, reason } = yield* end
-      assert.strictEqual(_tag, "SessionEnded")
-      assert.deepStrictEqual(toClient(client).at(-1), { _tag: "Close", value: reason })
-    })
-  )
+  it.effect("ends a session for good whose variables would lead to the source of a branch", function* () {
+    const plan = Result.getOrThrow(environmentPlan([sessionBranch({ url: variable("DATABASE_URL") })]))
+    const { client, end, first } = yield* scene({ environment: new EnvironmentAnswers(plan), isUser: false })
+    const value = { envVarsFilter: new Set<string>(), envVarsSelect: new Set(["*"]) }
+    client.receive(say({ _tag: "GetEnvVarsRequest", value }))
+    const variables = new Map([["OTHER", "1"]])
+    first.receive(answer({ _tag: "GetEnvVarsResponse", value: { _tag: "Ok", value: variables } }))
+    const { _tag, reason } = yield* end
+    assert.strictEqual(_tag, "SessionEnded")
+    assert.deepStrictEqual(toClient(client).at(-1), { _tag: "Close", value: reason })
+  })
 
-  it.effect("ends when other policies hold, and its client may connect again", () =>
-    Effect.gen(function* () {
-      const limits = { policies: { policies: [], text: "" }, outdated: Effect.succeed({ reason: "others hold" }) }
-      const { client, end } = yield* scene({ limits })
-      assert.deepStrictEqual(yield* end, { _tag: "Dropped", reason: "others hold" })
-      assert.isTrue(client.isClosed())
-    })
-  )
+  it.effect("ends when other policies hold, and its client may connect again", function* () {
+    const limits = { policies: { policies: [], text: "" }, outdated: Effect.succeed({ reason: "others hold" }) }
+    const { client, end } = yield* scene({ limits })
+    assert.deepStrictEqual(yield* end, { _tag: "Dropped", reason: "others hold" })
+    assert.isTrue(client.isClosed())
+  })
 
-  it.effect("lets what a member answers at once wait until everybody was asked", () =>
-    Effect.gen(function* () {
-      const { client, first, second } = yield* scene()
-      const { send } = first
-      const refusal = answer({
-        _tag: "TcpSteal",
-        value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } }
-      })
-      Object.assign(first, {
-        send: (bytes: Uint8Array) => {
-          send(bytes)
-          if (peekClient(bytes) === "TcpSteal.PortSubscribe") first.receive(refusal)
-        }
-      })
-      client.receive(steal)
-      const asked = second.sent.flatMap((bytes) => {
-        const decoded = clientMessage.decode(bytes)
-        return decoded._tag === "Decoded" && decoded.value._tag === "TcpSteal" ? [decoded.value.value._tag] : []
-      })
-      assert.deepStrictEqual(asked, ["PortSubscribe", "PortUnsubscribe"])
-      assert.lengthOf(
-        toClient(client).filter(({ _tag }) => _tag === "TcpSteal"),
-        1
-      )
+  it.effect("lets what a member answers at once wait until everybody was asked", function* () {
+    const { client, first, second } = yield* scene()
+    const { send } = first
+    const refusal = answer({
+      _tag: "TcpSteal",
+      value: { _tag: "SubscribeResult", value: { _tag: "Err", error: { _tag: "PortAlreadyStolen", value: 80 } } }
     })
-  )
+    Object.assign(first, {
+      send: (bytes: Uint8Array) => {
+        send(bytes)
+        if (peekClient(bytes) === "TcpSteal.PortSubscribe") first.receive(refusal)
+      }
+    })
+    client.receive(steal)
+    const asked = second.sent.flatMap((bytes) => {
+      const decoded = clientMessage.decode(bytes)
+      return decoded._tag === "Decoded" && decoded.value._tag === "TcpSteal" ? [decoded.value.value._tag] : []
+    })
+    assert.deepStrictEqual(asked, ["PortSubscribe", "PortUnsubscribe"])
+    assert.lengthOf(
+      toClient(client).filter(({ _tag }) => _tag === "TcpSteal"),
+      1
+    )
+  })
 })

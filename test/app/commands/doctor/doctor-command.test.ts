@@ -123,9 +123,7 @@ describe("braid doctor, where no cluster can be looked at", () => {
     ],
     [
       "a key that is none",
-      {
-        user: { "client-certificate-data": encodeBase64Text("no"), "client-key-data": encodeBase64Text("no") }
-      },
+      { user: { "client-certificate-data": encodeBase64Text("no"), "client-key-data": encodeBase64Text("no") } },
       "Credentials of user u of the kubeconfig cannot be had: error:"
     ]
   ] as const)(

@@ -50,23 +50,22 @@ const look = (
   )
 
 describe("the clusters that an operator finds", () => {
-  it.effect("are examined with the configured ones; of two with one name, the first provider's", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("primary")
-      writeKubeconfig(api, "b")
-      for (const name of ["b", "c", "d"]) writeCluster(api, name, name !== "d")
-      for (const name of ["b", "c"]) writeClusterKubeconfig(api, name)
-      const { members, problems } = yield* look(api)
-      expect(members).toEqual(["a https://a", "b https://b", "c https://c"])
-      expect(problems).toEqual([
-        "Cluster b of Cluster clusters/b is not used: its name collides with that of cluster b of Secret " +
-          "mirrord/b; rename one of the two."
-      ])
-    })
-  )
+  it.effect("are examined with the configured ones; of two with one name, the first provider's", function* () {
+    const api = new MemoryKubeApi("primary")
+    writeKubeconfig(api, "b")
+    for (const name of ["b", "c", "d"]) writeCluster(api, name, name !== "d")
+    for (const name of ["b", "c"]) writeClusterKubeconfig(api, name)
+    const { members, problems } = yield* look(api)
+    expect(members).toEqual(["a https://a", "b https://b", "c https://c"])
+    expect(problems).toEqual([
+      "Cluster b of Cluster clusters/b is not used: its name collides with that of cluster b of Secret " +
+        "mirrord/b; rename one of the two."
+    ])
+  })
 
-  it.effect("are those of files, where the operator itself looks; a person is told that they are not examined", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "are those of files, where the operator itself looks; a person is told that they are not examined",
+    function* () {
       const folder = mkdtempSync(join(tmpdir(), "kubeconfigs-"))
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
       writeFileSync(join(folder, "b.yaml"), kubeconfigOf("b"))
@@ -92,11 +91,12 @@ describe("the clusters that an operator finds", () => {
         `The kubeconfigs in ${folder} can be read in the operator's pod alone, so its clusters are not examined.`,
         `The kubeconfig ${kubeconfigFile} can be read in the operator's pod alone, so its clusters are not examined.`
       ])
-    })
+    }
   )
 
-  it.effect("have a problem where their profile offers no access that is configured, and need no kind to exist", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "have a problem where their profile offers no access that is configured, and need no kind to exist",
+    function* () {
       const api = new MemoryKubeApi("primary")
       writeProfile(api, "p")
       writeProfile(api, "q", { accessProviders: [{ name: "other", cluster: {} }] })
@@ -104,18 +104,16 @@ describe("the clusters that an operator finds", () => {
       const missing = new KubeError({ cluster: "own", operation: "list", reason: "NotFound", detail: "no such kind" })
       api.before = ({ plural }) => (plural === "clusterprofiles" ? Effect.fail(missing) : Effect.void)
       expect(yield* look(api)).toEqual({ members: ["a https://a"], problems: [] })
-    })
+    }
   )
 
-  it.effect("are those that can be read, and the others are told", () =>
-    Effect.gen(function* () {
-      const api = new MemoryKubeApi("primary")
-      writeKubeconfig(api, "b")
-      const refused = new KubeError({ cluster: "own", operation: "list", reason: "Forbidden", detail: "you may not" })
-      api.before = ({ plural }) => (plural === "clusters" ? Effect.fail(refused) : Effect.void)
-      const { members, problems } = yield* look(api)
-      expect(members).toEqual(["a https://a", "b https://b"])
-      expect(problems).toEqual(["The clusters of Cluster API in namespace clusters cannot be read: you may not."])
-    })
-  )
+  it.effect("are those that can be read, and the others are told", function* () {
+    const api = new MemoryKubeApi("primary")
+    writeKubeconfig(api, "b")
+    const refused = new KubeError({ cluster: "own", operation: "list", reason: "Forbidden", detail: "you may not" })
+    api.before = ({ plural }) => (plural === "clusters" ? Effect.fail(refused) : Effect.void)
+    const { members, problems } = yield* look(api)
+    expect(members).toEqual(["a https://a", "b https://b"])
+    expect(problems).toEqual(["The clusters of Cluster API in namespace clusters cannot be read: you may not."])
+  })
 })

@@ -138,10 +138,7 @@ describe("braid logs", () => {
     for (const name of ["leader", "standby"]) primary.running.cluster.apply(pod(name, true))
     member.running.cluster.apply(pod("operator"))
     kubeconfig = await joined(
-      {
-        primary: primary.running.cluster.kubeconfigPath,
-        "cluster-a": member.running.cluster.kubeconfigPath
-      },
+      { primary: primary.running.cluster.kubeconfigPath, "cluster-a": member.running.cluster.kubeconfigPath },
       "both.kubeconfig"
     )
   })

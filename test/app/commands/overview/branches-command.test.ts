@@ -120,10 +120,7 @@ describe("braid branches", () => {
     expect(places(await find({ context: "cluster-a" }))).toEqual(["direct shop cluster-a", "ordered shop cluster-a"])
     const choice = { kubeconfig: both, context: undefined, namespace: "shop", allNamespaces: true }
     expect(await Effect.runPromise(Effect.result(findBranches(choice)))).toEqual(
-      Result.fail({
-        message: "--namespace and --all-namespaces exclude each other.",
-        fix: "Leave one of them out."
-      })
+      Result.fail({ message: "--namespace and --all-namespaces exclude each other.", fix: "Leave one of them out." })
     )
   })
 
