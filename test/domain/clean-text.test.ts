@@ -74,9 +74,8 @@ describe("words of others in a sentence", () => {
     expect(quotation("...")).toBe("")
     expect(quotation("a...b")).toBe("a...b")
   })
-  it("are bounded before anything looks at them", () => {
-    expect(quotation(`${".".repeat(1_000_000)}x`).length).toBeLessThanOrEqual(textLimits.quotation)
-  })
+  it("are bounded before anything looks at them", () =>
+    expect(quotation(`${".".repeat(1_000_000)}x`).length).toBeLessThanOrEqual(textLimits.quotation))
   it("stay within their quotes", () => {
     expect(quoted('a"b\u202e')).toBe('"a\\"b\ufffd"')
     expect(quoted("x".repeat(1_000)).length).toBeLessThan(130)

@@ -74,9 +74,9 @@ describe("the Job of an agent", () => {
   it.each([
     ["labels", { app: "mine", "operator.metalbear.co/owner": "mine", "kuma.io/sidecar-injection": "enabled" }],
     ["annotations", { "sidecar.istio.io/inject": "true", "linkerd.io/inject": "enabled" }]
-  ])("keeps its own %s, by which it is known and left alone", (field, value) => {
+  ])("keeps its own %s, by which it is known and left alone", (field, value) =>
     expect(agentJob(settingsWith({ [field]: value }), options)).toEqual(agentJob(settings, options))
-  })
+  )
 
   it("without a target tolerates only what is set", () => {
     const tolerations = [{ key: "a", operator: "Exists" }]

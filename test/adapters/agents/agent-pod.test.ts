@@ -70,10 +70,7 @@ describe("the pod of an agent", () => {
     ],
     [
       "whose container needs more memory than it may have",
-      {
-        phase: "Failed",
-        containerStatuses: [sidecar, ours({ terminated: { exitCode: 137, reason: "OOMKilled" } })]
-      },
+      { phase: "Failed", containerStatuses: [sidecar, ours({ terminated: { exitCode: 137, reason: "OOMKilled" } })] },
       `its pod ended: container "mirrord-agent" ended (OOMKilled, exit code 137); ${logs} says more`
     ],
     [

@@ -162,9 +162,7 @@ export const ephemeralAgentsSuite = (server: () => KubeApi): void => {
       const first = await started(running)
       expect(first).toMatchObject({ uid: `${metadata.uid}/${first.name}-1`, host: "10.0.0.1" })
       expect(await run(ensure())).toEqual(first)
-      states[0] = {
-        terminated: { exitCode: 0, startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:01:00Z" }
-      }
+      states[0] = { terminated: { exitCode: 0, startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:01:00Z" } }
       const [container] = ephemeralOf(await pod("target"))
       await say("target", {
         ephemeralContainerStatuses: [

@@ -128,9 +128,8 @@ describe("the agents of a pod", () => {
     ])
   })
 
-  it("start as long as the kubelet says nothing of them", () => {
-    expect(ephemeralAgentsOf(pod)).toMatchObject([{ state: { _tag: "Starting" } }])
-  })
+  it("start as long as the kubelet says nothing of them", () =>
+    expect(ephemeralAgentsOf(pod)).toMatchObject([{ state: { _tag: "Starting" } }]))
 
   it("are added behind all others, and nothing else of the pod changes", () => {
     expect(withEphemeralContainer(pod, { name: "next" })).toEqual({
@@ -147,7 +146,5 @@ describe("the agents of a pod", () => {
     })
   })
 
-  it("share the ports that the pod's containers declare", () => {
-    expect([...declaredPorts(pod)]).toEqual([8080, 15_001])
-  })
+  it("share the ports that the pod's containers declare", () => expect([...declaredPorts(pod)]).toEqual([8080, 15_001]))
 })

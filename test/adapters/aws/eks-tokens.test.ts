@@ -147,15 +147,6 @@ describe("a token for an EKS cluster", () => {
     expect(standIn.asked).toEqual([expect.stringMatching(request)])
   })
 
-  it("is made by a shared credentials file", async () => {
-    writeFileSync(
-      join(folder, "credentials"),
-      `[default]\naws_access_key_id = ${person.accessKeyId}\naws_secret_access_key = ${person.secretAccessKey}\n`
-    )
-    const { token } = await made(makeEksTokens(none))
-    expect(authenticate(token, "My_Cluster", [person], now)).toBe(person)
-  })
-
   it("is made by the keys that stand in the file now, once a cluster refuses those from before", async () => {
     const write = ({ accessKeyId, secretAccessKey }: StsIdentity): void =>
       writeFileSync(
@@ -220,44 +211,32 @@ describe("a token for an EKS cluster", () => {
       for (const part of [...canary.split("."), role.secretAccessKey]) expect(text).not.toContain(part)
   })
 
-  it("fails with the words of the Pod Identity's agent, or because there is none", async () => {
-    usePodIdentity()
-    standIn.answer = { code: "AccessDeniedException", text: `No association allows ${canary}` }
-    expect(await problem(makeEksTokens(none))).toMatch(/AccessDeniedException: No association .*pods\.eks\.amazonaws/u)
-    vi.stubEnv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/v1/credentials")
-    expect(await problem(makeEksTokens(none))).toMatch(/ECONNREFUSED .*eks-pod-identity-agent/u)
+  it.effect("is not waited for without end, and the identity is asked for again", function* () {
+    const answers = [new Promise<never>(() => {}), Promise.resolve({ url: "x", identityEnds: undefined })]
+    const make = makeEksTokens(none, async () => {
+      const answer = answers.shift() ?? Promise.reject(new Error("asked a third time"))
+      return () => answer
+    })
+    const first = yield* Effect.forkChild(Effect.flip(make(cluster())))
+    yield* TestClock.adjust("30 seconds")
+    expect(yield* Fiber.join(first)).toMatch(/TimeoutError: it was not found within 30 seconds.*reach AWS STS/u)
+    expect(Redacted.value((yield* make(cluster())).token)).toBe("k8s-aws-v1.eA")
   })
 
-  it.effect("is not waited for without end, and the identity is asked for again", () =>
-    Effect.gen(function* () {
-      const answers = [new Promise<never>(() => {}), Promise.resolve({ url: "x", identityEnds: undefined })]
-      const make = makeEksTokens(none, async () => {
-        const answer = answers.shift() ?? Promise.reject(new Error("asked a third time"))
-        return () => answer
-      })
-      const first = yield* Effect.forkChild(Effect.flip(make(cluster())))
-      yield* TestClock.adjust("30 seconds")
-      expect(yield* Fiber.join(first)).toMatch(/TimeoutError: it was not found within 30 seconds.*reach AWS STS/u)
-      expect(Redacted.value((yield* make(cluster())).token)).toBe("k8s-aws-v1.eA")
-    })
-  )
-
-  it.effect("that another cluster's clock forbids leaves the identity as it is", () =>
-    Effect.gen(function* () {
-      let found = 0
-      const make = makeEksTokens(
-        ({ server }) => Effect.map(Clock.currentTimeMillis, (time) => (server === "wrong" ? time + hour : time)),
-        async () => {
-          found++
-          return async () => ({ url: "x", identityEnds: undefined })
-        }
-      )
-      yield* make(cluster())
-      expect(yield* Effect.flip(make(cluster("eu-north-1", "wrong")))).toContain("clock is 1h ahead")
-      yield* make(cluster())
-      expect(found).toBe(1)
-    })
-  )
+  it.effect("that another cluster's clock forbids leaves the identity as it is", function* () {
+    let found = 0
+    const make = makeEksTokens(
+      ({ server }) => Effect.map(Clock.currentTimeMillis, (time) => (server === "wrong" ? time + hour : time)),
+      async () => {
+        found++
+        return async () => ({ url: "x", identityEnds: undefined })
+      }
+    )
+    yield* make(cluster())
+    expect(yield* Effect.flip(make(cluster("eu-north-1", "wrong")))).toContain("clock is 1h ahead")
+    yield* make(cluster())
+    expect(found).toBe(1)
+  })
 
   it("fails with the words of the Pod Identity's agent also when the identity is found again", async () => {
     usePodIdentity()

@@ -43,44 +43,40 @@ const whileTimePasses = <A>(effect: Effect.Effect<A>): Effect.Effect<A> => {
 }
 
 describe("the mounted configuration of a fleet", () => {
-  it.effect("is told at once, and again after the kubelet has exchanged the link", () =>
-    Effect.gen(function* () {
-      const { paths, write } = yield* mount
-      const files = fleetFiles(paths)
-      const first = yield* files.after(undefined)
-      expect(first).toEqual({
-        multiCluster: { _tag: "Parsed", value: { clusterName: "p" } },
-        clusters: { _tag: "Parsed", value: { clusters: [] } },
-        managementOnly: undefined
-      })
-      const next = yield* Effect.forkChild(files.after(first))
-      write("clusterName: q", "clusters: [{}]")
-      expect(yield* whileTimePasses(Fiber.join(next))).toEqual({
-        multiCluster: { _tag: "Parsed", value: { clusterName: "q" } },
-        clusters: { _tag: "Parsed", value: { clusters: [{}] } },
-        managementOnly: undefined
-      })
+  it.effect("is told at once, and again after the kubelet has exchanged the link", function* () {
+    const { paths, write } = yield* mount
+    const files = fleetFiles(paths)
+    const first = yield* files.after(undefined)
+    expect(first).toEqual({
+      multiCluster: { _tag: "Parsed", value: { clusterName: "p" } },
+      clusters: { _tag: "Parsed", value: { clusters: [] } },
+      managementOnly: undefined
     })
-  )
+    const next = yield* Effect.forkChild(files.after(first))
+    write("clusterName: q", "clusters: [{}]")
+    expect(yield* whileTimePasses(Fiber.join(next))).toEqual({
+      multiCluster: { _tag: "Parsed", value: { clusterName: "q" } },
+      clusters: { _tag: "Parsed", value: { clusters: [{}] } },
+      managementOnly: undefined
+    })
+  })
 
-  it.effect("is no news while it says the same, in other words too", () =>
-    Effect.gen(function* () {
-      const { paths, write } = yield* mount
-      const first = yield* fleetFiles(paths).after(undefined)
-      write("# a comment\nclusterName: p", "{clusters: []}")
-      const next = yield* Effect.forkChild(fleetFiles(paths).after(first))
-      yield* whileTimePasses(Effect.sleep("1 minute"))
-      expect(next.pollUnsafe()).toBeUndefined()
-    })
-  )
+  it.effect("is no news while it says the same, in other words too", function* () {
+    const { paths, write } = yield* mount
+    const first = yield* fleetFiles(paths).after(undefined)
+    write("# a comment\nclusterName: p", "{clusters: []}")
+    const next = yield* Effect.forkChild(fleetFiles(paths).after(first))
+    yield* whileTimePasses(Effect.sleep("1 minute"))
+    expect(next.pollUnsafe()).toBeUndefined()
+  })
 
   it.each([
     "a: *b",
     "clusters: &a [*a]",
     `a: &a [${"x,".repeat(99)}]\nb: &b [${"*a,".repeat(99)}]\nc: [${"*b,".repeat(99)}]`
-  ])("is no YAML where its aliases lead nowhere, in a circle or to too much: %s", (text) => {
+  ])("is no YAML where its aliases lead nowhere, in a circle or to too much: %s", (text) =>
     expect(documentOf(text)._tag).toBe("NotYaml")
-  })
+  )
 
   it("that is not YAML is refused with the place, without the words that are there: many may read the refusal", () => {
     expect(documentOf("a: 1\nb: [secret\nc: 2\n")).toEqual({
@@ -89,17 +85,15 @@ describe("the mounted configuration of a fleet", () => {
     })
   })
 
-  it.effect("says of a missing file and of nonsense what they are", () =>
-    Effect.gen(function* () {
-      const { paths, write } = yield* mount
-      write("a: [", "")
-      expect(yield* readFleetFiles(paths)).toMatchObject({
-        multiCluster: { _tag: "NotYaml" },
-        clusters: { _tag: "Absent" }
-      })
-      rmSync(paths.clusters)
-      expect((yield* readFleetFiles(paths)).clusters._tag).toBe("Unreadable")
-      expect((yield* readFleetFiles({ ...paths, clusters: undefined })).clusters._tag).toBe("Absent")
+  it.effect("says of a missing file and of nonsense what they are", function* () {
+    const { paths, write } = yield* mount
+    write("a: [", "")
+    expect(yield* readFleetFiles(paths)).toMatchObject({
+      multiCluster: { _tag: "NotYaml" },
+      clusters: { _tag: "Absent" }
     })
-  )
+    rmSync(paths.clusters)
+    expect((yield* readFleetFiles(paths)).clusters._tag).toBe("Unreadable")
+    expect((yield* readFleetFiles({ ...paths, clusters: undefined })).clusters._tag).toBe("Absent")
+  })
 })

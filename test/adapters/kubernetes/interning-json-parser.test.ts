@@ -169,9 +169,7 @@ describe("the interning parser", () => {
     "01",
     '"\n"',
     '"\\x"'
-  ])("refuses %j", (none) => {
-    expect(() => parser()(none)).toThrow(SyntaxError)
-  })
+  ])("refuses %j", (none) => expect(() => parser()(none)).toThrow(SyntaxError))
 
   it("reads escapes in keys", () => {
     const parse = parser()

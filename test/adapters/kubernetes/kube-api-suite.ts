@@ -230,11 +230,7 @@ export const kubeApiSuite = (server: () => KubeApiServer): void => {
       const { admin } = server()
       expect(
         await failureOf(admin.create(mirrordClusterSessions, { ...session("invalid"), spec: { namespace: 5 } }))
-      ).toMatchObject({
-        reason: "Invalid",
-        code: 422,
-        detail: expect.stringContaining("namespace")
-      })
+      ).toMatchObject({ reason: "Invalid", code: 422, detail: expect.stringContaining("namespace") })
     })
 
     it("of a kind that is not served are NotFound", async () => {

@@ -72,7 +72,5 @@ describe("the operator's key towards agents", () => {
       "a key on another curve",
       generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey.export({ type: "pkcs8", format: "pem" })
     ]
-  ])("is not %s", (_what, text) => {
-    expect(readAgentKey(Redacted.make(String(text)))).toBeUndefined()
-  })
+  ])("is not %s", (_what, text) => expect(readAgentKey(Redacted.make(String(text)))).toBeUndefined())
 })

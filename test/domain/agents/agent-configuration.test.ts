@@ -22,9 +22,8 @@ describe("agent-config.yaml", () => {
       expect(parseAgentConfiguration(document, defaultImage)).toEqual(Result.succeed(defaultAgentConfiguration))
   )
 
-  it("leaves fields that a newer chart may write alone", () => {
-    expect(parse({ later: [1], ephemerals: true })).toEqual(Result.succeed(defaultAgentConfiguration))
-  })
+  it("leaves fields that a newer chart may write alone", () =>
+    expect(parse({ later: [1], ephemerals: true })).toEqual(Result.succeed(defaultAgentConfiguration)))
 
   it.each([
     ["a:b", "a:b"],
@@ -33,9 +32,9 @@ describe("agent-config.yaml", () => {
     [{ registry: "r" }, "r:1"],
     ["", undefined],
     [null, undefined]
-  ])("says with the image %j that it is %s", (image, expected) => {
+  ])("says with the image %j that it is %s", (image, expected) =>
     expect(Result.map(parse({ image }), (found) => found.image)).toEqual(Result.succeed(expected))
-  })
+  )
 
   it("prefers priority_class to the name that the published chart looks for", () => {
     const both = Result.getOrThrow(parse({ priority_class: "a", priority_class_name: "b" }))
@@ -77,9 +76,7 @@ describe("agent-config.yaml", () => {
       'image_pull_secrets[0]: it must be a map with the name of a Secret (found "a"); ' +
         "write for example {name: registry}."
     ]
-  ])("is refused with %j", (file, sentence) => {
-    expect(sentences(file)).toEqual([`agent-config.yaml, ${sentence}`])
-  })
+  ])("is refused with %j", (file, sentence) => expect(sentences(file)).toEqual([`agent-config.yaml, ${sentence}`]))
 
   it("is refused if it is no map, with every mistake at once, and if it cannot be read", () => {
     expect(sentences([])).toEqual([

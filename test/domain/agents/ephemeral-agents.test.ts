@@ -57,18 +57,16 @@ const podArbitrary = fc.record({
 })
 
 describe("the next step towards an ephemeral agent", () => {
-  it("is to add one to a pod that has none", () => {
-    expect(step([])).toEqual({ _tag: "Add", name: `${base}-1`, cleansUp: false })
-  })
+  it("is to add one to a pod that has none", () =>
+    expect(step([])).toEqual({ _tag: "Add", name: `${base}-1`, cleansUp: false }))
 
   it("is to use the one that runs, whoever started it", () => {
     const [first, second] = [own(1, ended(0)), own(2, running)]
     expect(step([first, second])).toEqual({ _tag: "Use", agent: second })
   })
 
-  it("is to wait for the one that starts", () => {
-    expect(step([own(1, starting)])).toMatchObject({ _tag: "Wait", detail: undefined })
-  })
+  it("is to wait for the one that starts", () =>
+    expect(step([own(1, starting)])).toMatchObject({ _tag: "Wait", detail: undefined }))
 
   it("is to refuse where it cannot start, since it can never be replaced", () => {
     expect(step([own(1, { _tag: "Starting", problem: noImage })])).toEqual({
@@ -96,13 +94,12 @@ describe("the next step towards an ephemeral agent", () => {
     [2, false],
     [137, true],
     [143, true]
-  ])("after one that ended with code %i is the next name; it cleans up: %s", (exitCode, cleansUp) => {
+  ])("after one that ended with code %i is the next name; it cleans up: %s", (exitCode, cleansUp) =>
     expect(step([own(3, ended(exitCode))])).toEqual({ _tag: "Add", name: `${base}-4`, cleansUp })
-  })
+  )
 
-  it("after the agent of an earlier run of the container that was killed with it cleans up too", () => {
-    expect(step([agent("mirrord-agent-9999999999-1", ended(137))])).toMatchObject({ _tag: "Add", cleansUp: true })
-  })
+  it("after the agent of an earlier run of the container that was killed with it cleans up too", () =>
+    expect(step([agent("mirrord-agent-9999999999-1", ended(137))])).toMatchObject({ _tag: "Add", cleansUp: true }))
 
   it("cleans up after one that was killed also if the next one failed before it could", () => {
     expect(step([own(1, ended(137)), own(2, ended(128))])).toMatchObject({ _tag: "Add", cleansUp: true })

@@ -17,11 +17,10 @@ describe("a node's room for the pod of an agent", () => {
     expect(whyNoRoom(node("110"), 110)).toBe("node node-1 is full: 110 pods run there, and it takes 110")
   })
 
-  it.each([[undefined], [""], ["many"], ["1k"]])("is taken for granted where the node says %j", (pods) => {
+  it.each([[undefined], [""], ["many"], ["1k"]])("is taken for granted where the node says %j", (pods) =>
     expect(whyNoRoom(node(pods), 1_000_000)).toBeUndefined()
-  })
+  )
 
-  it("counts pods that run there", () => {
-    expect(podsOnNode("node-1")).toEqual({ "status.phase": "Running", "spec.nodeName": "node-1" })
-  })
+  it("counts pods that run there", () =>
+    expect(podsOnNode("node-1")).toEqual({ "status.phase": "Running", "spec.nodeName": "node-1" }))
 })

@@ -129,9 +129,7 @@ describe("the pod of a copy", () => {
   it.each([
     [{ target: { deployment: "x", container: "none" } }, "deployment/x/container/none has no container none."],
     [{ exclude_containers: ["app", "istio-proxy"] }, "deployment/x has no container left to copy."]
-  ])("is not made for %j", (spec, sentence) => {
-    expect(Result.getOrThrow(Result.flip(copy(spec)))).toBe(sentence)
-  })
+  ])("is not made for %j", (spec, sentence) => expect(Result.getOrThrow(Result.flip(copy(spec)))).toBe(sentence))
 
   it("remembers what it is for", () => {
     const { metadata } = podOf({}, { record: { owner, session: "FF", replaces: { kind: "deployment", name: "x" } } })

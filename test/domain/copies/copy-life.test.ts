@@ -28,9 +28,9 @@ describe("how far a copy is", () => {
     ["a pod that ran to its end", pod("Succeeded"), "NotWanted", 0, "Failed"],
     ["a pod that is not ready after five minutes", pod("Pending"), "NotWanted", 300_000, "Failed"],
     ["a ready pod of any age", ready, "NotWanted", 10 ** 9, "Ready"]
-  ])("%s", (_what, of, replacement, waited, phase) => {
+  ])("%s", (_what, of, replacement, waited, phase) =>
     expect(copyState(of, "app", replacement, waited).phase).toBe(phase)
-  })
+  )
 
   it("names the container and the reason that will not pass", () => {
     const waiting = { reason: "ImagePullBackOff", message: "no such image." }

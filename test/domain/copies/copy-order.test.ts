@@ -26,13 +26,9 @@ it.each([
   ["no owner", { "operator.metalbear.co/multi-cluster-copy": '{"primary":"p","session":"1"}' }],
   ["a session that is no id", orderAnnotation({ ...order, session: "11112222333344445" })],
   ["a session in lower case", orderAnnotation({ ...order, session: "ff" })]
-])("there is none with %s", (_name, annotations) => {
-  expect(copyOrder(annotations)).toBeUndefined()
-})
+])("there is none with %s", (_name, annotations) => expect(copyOrder(annotations)).toBeUndefined())
 
 it.each([[null], [""], ["app=myapp"], [`${orderedBy("a")},app=myapp=x`], [orderedBy("a").replace("=", "!=")]])(
   "the selector %j selects no primary's copies",
-  (selector) => {
-    expect(selectedPrimary(selector)).toBeUndefined()
-  }
+  (selector) => expect(selectedPrimary(selector)).toBeUndefined()
 )

@@ -36,9 +36,9 @@ describe("the source of a copy", () => {
     ["another owner", "replicaset", { ...owned("Other"), spec: { template } }, "belongs to no deployment"],
     ["no template", "deployment", { spec: {} }, "has no pod template"],
     ["a PodTemplate", "rollout", { spec: { workloadRef: { kind: "PodTemplate", name: "y" } } }, "has no pod template"]
-  ])("with %s is refused", (_what, kind, object, text) => {
+  ])("with %s is refused", (_what, kind, object, text) =>
     expect(Result.getOrThrow(Result.flip(copySource(`${kind}/x`, kind, object)))).toContain(text)
-  })
+  )
 
   it("names the workload that decides how many pods there are", () => {
     expect(replacedWorkload(target("statefulset"), {})).toEqual({ kind: "statefulset", name: "x" })

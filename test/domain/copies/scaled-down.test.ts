@@ -171,10 +171,7 @@ describe("a workload that a copy replaces", () => {
       patch: {
         metadata: {
           resourceVersion: "1",
-          labels: {
-            "operator.metalbear.co/scaled-down-from": "3",
-            "operator.metalbear.co/scaled-down-by": "copy-1"
-          }
+          labels: { "operator.metalbear.co/scaled-down-from": "3", "operator.metalbear.co/scaled-down-by": "copy-1" }
         },
         spec: { replicas: 0 }
       }

@@ -20,9 +20,7 @@ describe("the phase of a session that says only whether it is usable", () => {
     ["Ready", present({ ready: true })],
     ["Failed", present({ failure: { reason: "NoPods", message: "no pods" } })],
     ["Terminating", present({ deleting: true, failure: { reason: "NoPods", message: "no pods" } })]
-  ] as const)("is %s", (phase, session) => {
-    expect(phaseOf(session)).toBe(phase)
-  })
+  ] as const)("is %s", (phase, session) => expect(phaseOf(session)).toBe(phase))
 })
 
 describe("the samples of sessions", () => {

@@ -38,9 +38,7 @@ describe("a file of the target", () => {
     [undefined, "Open", "not found by one"]
   ] as ReadonlyArray<readonly [string | undefined, Parameters<typeof keptFile>[2], string | undefined]>)(
     "%s, %s: %s",
-    (path, use, expected) => {
-      expect(how(path, use)).toBe(expected)
-    }
+    (path, use, expected) => expect(how(path, use)).toBe(expected)
   )
 
   it("is not there where its path would keep the operator busy, and is not the user's own file", () => {

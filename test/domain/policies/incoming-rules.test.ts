@@ -24,9 +24,9 @@ describe("stealing", () => {
     [filtered(all()), true],
     [filtered(any(all(), any())), true],
     [filtered(any(all(), path)), false]
-  ] as ReadonlyArray<readonly [StealType, boolean]>)("without a filter is %j: %s", (steal, isForbidden) => {
+  ] as ReadonlyArray<readonly [StealType, boolean]>)("without a filter is %j: %s", (steal, isForbidden) =>
     expect(forbiddenSteal([policy({ block: ["steal-without-filter"] })], steal) !== undefined).toBe(isForbidden)
-  })
+  )
 
   const [mine, other] = [header("x-user: ann"), header("x-team: a")]
   it.each([

@@ -39,9 +39,7 @@ describe("a network", () => {
     ["64:ff9b::/96", "10.1.2.3", false],
     ["64:ff9b:1::/48", "64:ff9b:1::10.1.2.3", true],
     ["2002::/16", "2002:a01:203::1", true]
-  ])("%s has %s: %s", (cidr, address, found) => {
-    expect(has(cidr, address)).toEqual({ blocks: found, allows: found })
-  })
+  ])("%s has %s: %s", (cidr, address, found) => expect(has(cidr, address)).toEqual({ blocks: found, allows: found }))
 
   const four = fc.uint8Array({ minLength: 4, maxLength: 4 })
   const hex = (octets: Uint8Array) => octets.reduce((text, octet) => text + octet.toString(16).padStart(2, "0"), "")
@@ -84,9 +82,7 @@ describe("a network", () => {
 
   it.each(["10.0.0.0", "10.0.0.0/33", "10.0.0.0/08", "fd00::/129", "10.0.0/8", "/8", "a/8", "10.0.0.0/-1", ""])(
     "is not %j",
-    (text) => {
-      expect(parseNetworkBlock(text)).toBeUndefined()
-    }
+    (text) => expect(parseNetworkBlock(text)).toBeUndefined()
   )
 
   it("has an address exactly if both begin with the same bits", () => {

@@ -36,9 +36,8 @@ describe("an outgoing connection", () => {
     ["Seqpacket", unix, false]
   ] as ReadonlyArray<readonly [OutgoingProtocol, SocketAddress, boolean]>)(
     "by the published example: %s %j is allowed: %s",
-    (protocol, address, allowed) => {
+    (protocol, address, allowed) =>
       expect(forbiddenConnection([example], { protocol, address, names }) === undefined).toBe(allowed)
-    }
   )
 
   it("needs the permission of each policy", () => {

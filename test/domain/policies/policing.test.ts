@@ -258,10 +258,7 @@ describe("outgoing connections", () => {
   it("of old clients are answered in the order of their requests", () => {
     const made = policing(policy({ network: { outgoing: { block: [{ ports: [{ port: 5432, protocol: "TCP" }] }] } } }))
     const other = { _tag: "Ip", value: { ip: "10.0.0.7", port: 80 } } as const
-    const passing: ClientMessage = {
-      _tag: "TcpOutgoing",
-      value: { _tag: "Connect", value: { remoteAddress: other } }
-    }
+    const passing: ClientMessage = { _tag: "TcpOutgoing", value: { _tag: "Connect", value: { remoteAddress: other } } }
     expect(ask(made, passing)).toEqual({ _tag: "Pass" })
     expect(ask(made, oldConnect)).toMatchObject({ _tag: "Answered", answers: [] })
     const connected = { connectionId: 1n, remoteAddress: other, localAddress: other }

@@ -30,13 +30,10 @@ describe("a policy that cannot be enforced", () => {
     ],
     [{ targetPath: "x".repeat(1_001) }, "spec.targetPath: it has more than 1000 characters"],
     [{ env: { exclude: Array.from({ length: 501 }, () => "A") } }, "spec.env.exclude: it has 501 entries"]
-  ])("%j names the field", (spec, expected) => {
-    expect(problem(spec)).toContain(expected)
-  })
+  ])("%j names the field", (spec, expected) => expect(problem(spec)).toContain(expected))
 
-  it("is none whose unknown fields ask for nothing, as a newer definition's defaults do", () => {
-    expect(problem({ splitQueues: { requireFilter: false, filters: [] }, later: null })).toBe("none")
-  })
+  it("is none whose unknown fields ask for nothing, as a newer definition's defaults do", () =>
+    expect(problem({ splitQueues: { requireFilter: false, filters: [] }, later: null })).toBe("none"))
 
   it("is none that the published definition completes", () => {
     const complete = {

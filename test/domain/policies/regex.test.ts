@@ -121,9 +121,7 @@ describe("a regular expression of a policy", () => {
     ["^[a-c-z]+$", "b-z", true],
     ["[a-c-z]", "x", false],
     ["", "", true]
-  ])("%s on %j: %s", (text, subject, matches) => {
-    expect(compile(text).matches(subject)).toBe(matches)
-  })
+  ])("%s on %j: %s", (text, subject, matches) => expect(compile(text).matches(subject)).toBe(matches))
 
   it.each([
     ["(", "missing closing )"],
@@ -161,9 +159,7 @@ describe("a regular expression of a policy", () => {
     ["(((a{50}){50}){50})", "invalid repeat count"],
     ["(((){1000}){1000}){1000}", "too large"],
     ["x".repeat(1_001), "more than 1000 characters"]
-  ])("%s is refused: %s", (text, why) => {
-    expect(problem(text)).toContain(why)
-  })
+  ])("%s is refused: %s", (text, why) => expect(problem(text)).toContain(why))
 
   it("takes no longer for a pattern that keeps other engines busy for years", () => {
     expect(compile("^(a+)+$").matches(`${"a".repeat(4_000)}b`)).toBe(false)

@@ -99,9 +99,8 @@ describe("the policies of a session on a copy", () => {
     )
   })
 
-  it("keep variables of agents that tell their own from it too", () => {
-    expect(policiesFor([], onCopy, true).policies.map(({ name }) => name)).toEqual(["ephemeral agents"])
-  })
+  it("keep variables of agents that tell their own from it too", () =>
+    expect(policiesFor([], onCopy, true).policies.map(({ name }) => name)).toEqual(["ephemeral agents"]))
 })
 
 describe("a copy that takes its workload's pods", () => {

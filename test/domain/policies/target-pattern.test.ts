@@ -49,9 +49,7 @@ describe("a policy's target", () => {
     ["/container/*", false],
     ["deploy.boats.container.app", true],
     ["deploy.boats.container.lib", false]
-  ])("is matched by %s: %s", (targetPath, matches) => {
-    expect(applies({ targetPath }, boats)).toBe(matches)
-  })
+  ])("is matched by %s: %s", (targetPath, matches) => expect(applies({ targetPath }, boats)).toBe(matches))
 
   it("with a container is any target whose container is not known, and none that has no container", () => {
     const spec = { targetPath: "*/container/lib" }
@@ -85,9 +83,7 @@ describe("a policy's target", () => {
     [{ matchExpressions: [{ key: "colour", operator: "DoesNotExist" }] }, false],
     [{}, true],
     [{ matchLabels: { colour: "blue", size: "big" } }, false]
-  ])("is selected by %j: %s", (selector, matches) => {
-    expect(applies({ selector }, boats)).toBe(matches)
-  })
+  ])("is selected by %j: %s", (selector, matches) => expect(applies({ selector }, boats)).toBe(matches))
 
   it("counts as selected where its labels are not known", () => {
     const unknown = subject({ kind: "deployment", name: "boats", labels: undefined })

@@ -15,9 +15,7 @@ describe("the table of objects", () => {
     ["application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io", false],
     ["application/json", false],
     [undefined, false]
-  ])("is wanted by %s: %s", (accept, wanted) => {
-    expect(wantsTable(accept)).toBe(wanted)
-  })
+  ])("is wanted by %s: %s", (accept, wanted) => expect(wantsTable(accept)).toBe(wanted))
 
   it("has a cell for each column, and only wide columns of a lower priority", () => {
     expect(printedTable(columns, objects, null)).toEqual({

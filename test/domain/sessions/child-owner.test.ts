@@ -14,9 +14,9 @@ describe("whose a child is", () => {
     ["mc-2", undefined, "Other"],
     ["mc-2", "before", "Other"],
     [undefined, undefined, "Other"]
-  ] as const)("named %s with the UID %s: %s", (parentName, parentUid, owner) => {
+  ] as const)("named %s with the UID %s: %s", (parentName, parentUid, owner) =>
     expect(childOwner({ parentName, parentUid }, parent)).toBe(owner)
-  })
+  )
 })
 
 describe("what an object says about its parent", () => {
@@ -27,9 +27,7 @@ describe("what an object says about its parent", () => {
     ["no spec", { metadata: { annotations: null } }, undefined, undefined],
     ["garbage", { metadata: { annotations }, spec: { multiClusterParentName: 5 } }, undefined, "now"],
     ["more garbage", { metadata: {}, spec: "mc-1" }, undefined, undefined]
-  ])("%s", (_what, object, parentName, parentUid) => {
-    expect(childMarks(object)).toEqual({ parentName, parentUid })
-  })
+  ])("%s", (_what, object, parentName, parentUid) => expect(childMarks(object)).toEqual({ parentName, parentUid }))
 })
 
 describe("news of a session's object are for", () => {
@@ -44,7 +42,5 @@ describe("news of a session's object are for", () => {
     ["the parent that made it, if it names none", object(`${name}-a`, null), [name]],
     ["no parent, if a user has made it directly", object("00000000000000ff", null), []],
     ["no parent, if its name is no child's", object(`x${name}-a`, 5), []]
-  ])("%s", (_what, child, parents) => {
-    expect([...parentsTold(child)]).toEqual(parents)
-  })
+  ])("%s", (_what, child, parents) => expect([...parentsTold(child)]).toEqual(parents))
 })

@@ -69,7 +69,6 @@ describe("expiresAt", () => {
     }
   )
 
-  it("is never while a socket is open", () => {
-    expect(expiresAt({ ...base, sockets: { open: 1, lastClosedAt: undefined } }, 60)).toBeUndefined()
-  })
+  it("is never while a socket is open", () =>
+    expect(expiresAt({ ...base, sockets: { open: 1, lastClosedAt: undefined } }, 60)).toBeUndefined())
 })

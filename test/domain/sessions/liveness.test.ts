@@ -29,9 +29,7 @@ describe("a session without a client", () => {
       { ...left(0), leaderSince: now - leaderGrace, sockets: noSockets },
       false
     ]
-  ])("%s", (_, observed, inactive) => {
-    expect(isInactive(observed, now)).toBe(inactive)
-  })
+  ])("%s", (_, observed, inactive) => expect(isInactive(observed, now)).toBe(inactive))
 
   it("is inactive before it expires, and stays so until a client comes", () => {
     const time = fc.integer({ min: 0, max: 2_000_000 })

@@ -72,16 +72,13 @@ describe("session id", () => {
 
   it.each(["", "mc-", "mc-xyz", "operator", "12345678901234567890123", "mc-4dbe55ab68bba16c-cluster-a"])(
     "refuses the reference %j",
-    (text) => {
-      expect(Result.isFailure(parseSessionReference(text))).toBe(true)
-    }
+    (text) => expect(Result.isFailure(parseSessionReference(text))).toBe(true)
   )
 })
 
 describe("names of children", () => {
-  it("are <parent>-<cluster> for a DNS label", () => {
-    expect(childName("mc-4dbe55ab68bba16c", clusterName("remote-1"), sha256Hex)).toBe("mc-4dbe55ab68bba16c-remote-1")
-  })
+  it("are <parent>-<cluster> for a DNS label", () =>
+    expect(childName("mc-4dbe55ab68bba16c", clusterName("remote-1"), sha256Hex)).toBe("mc-4dbe55ab68bba16c-remote-1"))
 
   it("get a slug and 6 hex digits of SHA-256 where the cluster's name is no DNS label", () => {
     expect(clusterSlug(clusterName("A_b"), sha256Hex)).toBe(`a-b-${sha256Hex("A_b").slice(0, 6)}`)

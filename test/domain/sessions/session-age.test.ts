@@ -13,9 +13,8 @@ const observed = (change: Partial<ObservedAge> = {}): ObservedAge => ({
 })
 
 describe("the age of a session", () => {
-  it("has no end where no longest time is set", () => {
-    expect(endByAge(observed({ maxSecs: undefined }), created + 1e12)).toBeUndefined()
-  })
+  it("has no end where no longest time is set", () =>
+    expect(endByAge(observed({ maxSecs: undefined }), created + 1e12)).toBeUndefined())
 
   it("reaches its end after the longest time, with a sentence", () => {
     const endsAt = created + 3_600_000

@@ -39,9 +39,9 @@ describe("the bounds of sessions", () => {
       "The bound of connections of session mc-9 is reached: there are 4, and 4 are allowed (the chart's value " +
         "bounds.connectionsPerSession); end some of its processes, or ask an administrator to raise the value."
     ]
-  ])("say of %s what they say", (_, found, connections, expected) => {
+  ])("say of %s what they say", (_, found, connections, expected) =>
     expect(boundProblem(bounds, asked, { users: found, connections })).toBe(expected)
-  })
+  )
 
   it("never refuse a session that exists, however small they become", () => {
     const names = fc.constantFrom("ann", "bob", "eve")

@@ -60,9 +60,9 @@ describe("plan: a cluster that is new in the fleet", () => {
     ["made by hand", {}, {}],
     ["on a copy of its target", { labels: ownerLabel }, { copyTarget: { scaledown: false } }],
     ["whose default cluster is not in the fleet", { labels: ownerLabel }, { defaultCluster: "nowhere" }]
-  ])("is none of a session %s", (_what, metadata, spec) => {
+  ])("is none of a session %s", (_what, metadata, spec) =>
     expect(tags(joined(metadata, spec))).not.toContain("JoinClusters")
-  })
+  )
 })
 
 describe("plan: start", () => {
@@ -433,16 +433,6 @@ describe("plan: running", () => {
     expect(world.parent).toBeDefined()
   })
 
-  it("takes the default back within the bound", () => {
-    const world = readyWorld()
-    world.member(a).reachable = false
-    world.advance(200_000)
-    world.member(a).reachable = true
-    world.advance(200_000)
-    expect(world.phase()).toBe("Ready")
-    expect(world.entry(a)).toEqual({ sessionName: "mc-4dbe55ab68bba16c-cluster-a", ready: true })
-  })
-
   it("makes its own child again when somebody took the parent's name out, and leaves another's object alone", () => {
     const world = readyWorld()
     const { uid } = world.child(b)
@@ -492,13 +482,6 @@ describe("plan: running", () => {
     world.member(b).silentSince = undefined
     world.settle()
     expect(world.entry(b)["ready"]).toBe(true)
-  })
-
-  it("writes nothing while nothing changes, for an hour", () => {
-    const world = readyWorld()
-    const before = world.log.filter((action) => action._tag !== "RequeueAt").length
-    world.advance(3_600_000)
-    expect(world.log.filter((action) => action._tag !== "RequeueAt")).toHaveLength(before)
   })
 })
 

@@ -13,13 +13,12 @@ describe("the field selector of sessions", () => {
     )
   })
 
-  it.each([null, ""])("selects all without one: %j", (selector) => {
+  it.each([null, ""])("selects all without one: %j", (selector) =>
     expect(selectedKey(selector)).toEqual(Result.succeed(undefined))
-  })
+  )
 
-  it("understands the other sign of equality", () => {
-    expect(selectedKey("spec.session.key==a")).toEqual(Result.succeed("a"))
-  })
+  it("understands the other sign of equality", () =>
+    expect(selectedKey("spec.session.key==a")).toEqual(Result.succeed("a")))
 
   it.each([
     "metadata.name=a",

@@ -84,9 +84,9 @@ describe("podPlacement", () => {
     [{}, ["kuma-init"], ["kuma-sidecar"], "kuma"],
     [{ "ambient.istio.io/redirection": "enabled" }, [], [], "istio-ambient"],
     [{ "ambient.istio.io/redirection": "disabled" }, [], [], undefined]
-  ])("with the annotations %j, init containers %j and sidecars %j sees the mesh %s", (notes, init, beside, mesh) => {
+  ])("with the annotations %j, init containers %j and sidecars %j sees the mesh %s", (notes, init, beside, mesh) =>
     expect(Result.map(inMesh(notes, init, beside), (placed) => placed.mesh)).toEqual(Result.succeed(mesh))
-  })
+  )
 
   it.each([
     [{ metadata: { namespace: "" } }, { _tag: "MissingField", field: "metadata.namespace" }],
@@ -110,9 +110,9 @@ describe("podPlacement", () => {
       { status: { containerStatuses: [status("app", true, "docker://")] } },
       { _tag: "UnreadableContainerId", container: "app" }
     ]
-  ] as ReadonlyArray<readonly [Extra, object]>)("refuses %j", (extra, expected) => {
+  ] as ReadonlyArray<readonly [Extra, object]>)("refuses %j", (extra, expected) =>
     expect(problem(extra)).toEqual(expected)
-  })
+  )
 
   it("takes the first failure in the documented order, and an empty list of addresses", () => {
     expect(problem({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" }, status: { phase: "Failed" } })).toEqual({
@@ -132,9 +132,10 @@ describe("podPlacement", () => {
     expect(addresses("fd00::1", "", "10.0.0.300", "x", "10.0.0.2")).toEqual(["fd00::1", "10.0.0.2"])
   })
 
-  it("needs only the chosen container to be ready", () => {
-    expect(problem({ status: { containerStatuses: [status("app"), status("sidecar", false)] } }, "app")).toBeUndefined()
-  })
+  it("needs only the chosen container to be ready", () =>
+    expect(
+      problem({ status: { containerStatuses: [status("app"), status("sidecar", false)] } }, "app")
+    ).toBeUndefined())
 })
 
 describe("chooseContainer", () => {
@@ -157,9 +158,9 @@ describe("chooseContainer", () => {
     [["istio-proxy"], undefined, undefined, ["istio-proxy", false]],
     [["istio-proxy", "web"], undefined, "istio-proxy", ["istio-proxy", false]],
     [[], undefined, undefined, undefined]
-  ] as const)("of %j with default %j and name %j takes %j", (names, annotation, named, expected) => {
+  ] as const)("of %j with default %j and name %j takes %j", (names, annotation, named, expected) =>
     expect(choose(names, annotation, named)).toEqual(expected)
-  })
+  )
 })
 
 describe("choosePods", () => {

@@ -34,9 +34,9 @@ describe("target paths", () => {
       "label/app.kubernetes.io/name=x/container/c",
       { _tag: "Label", labels: { "app.kubernetes.io/name": "x" }, container: "c" }
     ]
-  ] as ReadonlyArray<readonly [string, Target]>)("reads %s", (path, target) => {
+  ] as ReadonlyArray<readonly [string, Target]>)("reads %s", (path, target) =>
     expect(parseTargetPath(path)).toEqual(Result.succeed(target))
-  })
+  )
 
   it.each([
     "",
@@ -77,9 +77,9 @@ describe("target names in connect URLs", () => {
     ["pod.web.v1.2", workload("pod", "web.v1.2")],
     ["pod.a.container.b.container.c", workload("pod", "a.container.b", "c")],
     ["targetless", { _tag: "Targetless" }]
-  ] as ReadonlyArray<readonly [string, Target]>)("reads %s", (text, target) => {
+  ] as ReadonlyArray<readonly [string, Target]>)("reads %s", (text, target) =>
     expect(parseTargetName(text)).toEqual(Result.succeed(target))
-  })
+  )
 
   it("takes labels from label_target", () => {
     expect(parseTargetName("label", { labels: { b: "2", a: "1" }, container: null })).toEqual(
@@ -118,9 +118,7 @@ describe("target names in connect URLs", () => {
 
   it.each(["deployment", "deployment.", "x.foo", "deployment.foo.container.", "deployment.a/../b", ".foo"])(
     "refuses %j",
-    (text) => {
-      expect(Result.isFailure(parseTargetName(text))).toBe(true)
-    }
+    (text) => expect(Result.isFailure(parseTargetName(text))).toBe(true)
   )
 
   const name = fc

@@ -20,6 +20,4 @@ it("is found where it is, and never overrated, however slow the network", () => 
   )
 })
 
-it("is nothing for equal clocks", () => {
-  expect(certainSkew({ server: 5_000, before: 5_900, after: 5_950 })).toBe(0)
-})
+it("is nothing for equal clocks", () => expect(certainSkew({ server: 5_000, before: 5_900, after: 5_950 })).toBe(0))

@@ -201,11 +201,7 @@ describe("what is wrong is told with what to do", () => {
     expect(credentials({ ...elsewhere, identity: undefined, report: undefined })).toMatch(
       /^warning \| .* its AWS identity; whether .* it does not say\. \| Run it as the operator/u
     )
-    const refusedToken = {
-      ...wellMember,
-      credentials: { _tag: "Cloud", auth: eks } as const,
-      user: refused(401)
-    }
+    const refusedToken = { ...wellMember, credentials: { _tag: "Cloud", auth: eks } as const, user: refused(401) }
     expect(told(refusedToken, "authentication")[0]).toMatch(/ \| Make an access entry .* cluster-a; eu-west-1 must be/u)
   })
 

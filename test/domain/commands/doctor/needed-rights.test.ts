@@ -38,9 +38,8 @@ describe.each(rightHolders)("the rights of holder %s", (holder) => {
     expect(all.filter((line, index) => all.indexOf(line) !== index)).toEqual([])
   })
 
-  it("say what is lost without them", () => {
-    expect(lines(holder, ({ without }) => without === "" || without.endsWith("."))).toEqual([])
-  })
+  it("say what is lost without them", () =>
+    expect(lines(holder, ({ without }) => without === "" || without.endsWith("."))).toEqual([]))
 })
 
 describe("rights on Secrets", () => {

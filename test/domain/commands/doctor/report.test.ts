@@ -72,9 +72,8 @@ describe("a report", () => {
     expect(exitCodeOf({ ...report, clusters: [], findings: [failed("configuration", "None.", "Give one.")] })).toBe(2)
   })
 
-  it("says so when all is well", () => {
-    expect(reportLines({ ...report, clusters: report.clusters.slice(0, 1) }).at(-1)).toBe("All is well in 1 cluster.")
-  })
+  it("says so when all is well", () =>
+    expect(reportLines({ ...report, clusters: report.clusters.slice(0, 1) }).at(-1)).toBe("All is well in 1 cluster."))
 
   it("takes control characters off what servers say", () => {
     fc.assert(

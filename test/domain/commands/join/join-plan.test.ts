@@ -36,9 +36,9 @@ describe("a cluster that is to join", () => {
     ["", 'The name is "": a cluster needs a name; give it another one.'],
     ["primary", "the name collides with clusterName primary, the primary itself"],
     ["b-refreshed", "the name collides with that of clusters[1], b"]
-  ])("is refused under a name that it cannot have: %j", (name, sentence) => {
+  ])("is refused under a name that it cannot have: %j", (name, sentence) =>
     expect(refusal({ request: request({ name }) })).toContain(sentence)
-  })
+  )
 
   it("is refused under the name of a cluster that the primary finds by itself", () => {
     expect(refusal({ provided: [foundCluster("c")] })).toBe(
@@ -74,9 +74,9 @@ describe("a cluster that is to join", () => {
     [{ region: "eu-central-1" }, '--region: found "eu-central-1", which --provider token does not use; leave it out.'],
     [{ user: "me" }, '--client-certificate: found "me", which --provider token does not use; leave it out.'],
     [{ certificateAuthority: "no PEM" }, "caData cannot be read"]
-  ] as const)("is refused with a mistake of its own: %j", (more, sentence) => {
+  ] as const)("is refused with a mistake of its own: %j", (more, sentence) =>
     expect(refusal({ request: request(more) })).toContain(sentence)
-  })
+  )
 
   it("is refused if an entry of its name says something else, which the sentence names", () => {
     const list = {

@@ -81,9 +81,9 @@ describe("a cluster that leaves", () => {
       { member: { _tag: "Reached", uid: "uid-primary", holder: "uid-primary" } },
       "as that of the primary;"
     ]
-  ] as const)("cannot be forced to if it is %s", (_, more, sentence) => {
+  ] as const)("cannot be forced to if it is %s", (_, more, sentence) =>
     expect(refusal({ ...more, force: true })).toContain(sentence)
-  })
+  )
 
   it("cannot if it was found by a Secret", () => {
     expect(refusal({ name: "f", provided: [foundCluster("f")] })).toBe(

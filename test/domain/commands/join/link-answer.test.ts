@@ -6,9 +6,8 @@ import { parseSessionIdHeader } from "../../../../src/domain/sessions/session-id
 const refusal = Result.getOrThrow(Result.flip(parseSessionIdHeader(impossibleSession.toString()))).message
 
 describe("the answer to a link that cannot be a session's", () => {
-  it("is good if the operator refuses the id, in its own words", () => {
-    expect(judgeLink({ code: 400, detail: refusal })).toMatchObject({ status: "ok" })
-  })
+  it("is good if the operator refuses the id, in its own words", () =>
+    expect(judgeLink({ code: 400, detail: refusal })).toMatchObject({ status: "ok" }))
   it.each([
     [{ code: 400, detail: "Bad Request" }, "HTTP 400: Bad Request"],
     [{ code: 403, detail: 'targets is forbidden: User "x" cannot proxy' }, "cannot proxy"],

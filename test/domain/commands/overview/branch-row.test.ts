@@ -64,9 +64,7 @@ describe("the row of a branch", () => {
   it.each([
     ["no engine", { postgresOptions: null }],
     ["two engines", { redisOptions: {} }]
-  ])("guesses none of %s", (_what, spec) => {
-    expect(branchRow("a", branch(ready, { spec })).engine).toBe("unknown")
-  })
+  ])("guesses none of %s", (_what, spec) => expect(branchRow("a", branch(ready, { spec })).engine).toBe("unknown"))
 })
 
 describe("the rows of branches", () => {

@@ -27,9 +27,7 @@ describe("a text of the report", () => {
     "GET https://10.0.0.1:6443/api/v1/namespaces/shop/services/web?limit=500 answered 500",
     'failed calling webhook "a.b.c": Post "https://a.b.svc:443/mutate-webhook?timeout=10s": refused',
     "image: ghcr.io/metalbear-co/mirrord:3.250.0@sha256:0123456789abcdef"
-  ])("has all of %s", (text) => {
-    expect(withoutSecrets(text)).toBe(text)
-  })
+  ])("has all of %s", (text) => expect(withoutSecrets(text)).toBe(text))
 })
 
 describe("a variable of the operator", () => {

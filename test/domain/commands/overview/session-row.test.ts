@@ -98,9 +98,7 @@ describe("a session over many clusters", () => {
       { ...parent(undefined), spec: { ...parent(undefined).spec, target: { ...target, kind: "Oven" } } },
       { TARGET: "deployment.shop" }
     ]
-  ])("that %s", (_, object, expected) => {
-    expect(cells(parentRow(object))).toMatchObject(expected)
-  })
+  ])("that %s", (_, object, expected) => expect(cells(parentRow(object))).toMatchObject(expected))
 
   it("of which the operator tells", () => {
     const info = {
@@ -155,9 +153,7 @@ describe("a session in one cluster", () => {
       { PHASE: "Closed", REASON: "Nobody came." }
     ],
     ["has no target", child(undefined, { target: null }), { TARGET: "targetless" }]
-  ] as const)("that %s", (_, object, expected) => {
-    expect(cells(childRow(object))).toMatchObject(expected)
-  })
+  ] as const)("that %s", (_, object, expected) => expect(cells(childRow(object))).toMatchObject(expected))
 })
 
 describe("a session in one cluster of which the operator tells", () => {

@@ -8,9 +8,7 @@ describe("a time span as people write it", () => {
     ["5m", 300],
     ["1h30m", 5_400],
     ["2d", 172_800]
-  ])("%s", (text, expected) => {
-    expect(parseSince(text)).toEqual(Result.succeed(expected))
-  })
+  ])("%s", (text, expected) => expect(parseSince(text)).toEqual(Result.succeed(expected)))
 
   it.each(["", "5", "5x", "-5m", "0s", "1.5h", "m", "5 m", "5m1h", "12345678s"])(
     "refuses %j and says what would be right",

@@ -117,7 +117,5 @@ describe("an agent with other TLS settings than hold now", () => {
     [["Gone", "Alive"], "Refuse"],
     [["Alive", "Asking"], "Keep"],
     [["Asking"], "Keep"]
-  ] as const)("owned by %j: %s", (owners, way) => {
-    expect(otherTls(owners)).toBe(way)
-  })
+  ] as const)("owned by %j: %s", (owners, way) => expect(otherTls(owners)).toBe(way))
 })

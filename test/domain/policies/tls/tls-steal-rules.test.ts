@@ -86,13 +86,12 @@ describe("a TLS configuration", () => {
       tlsConfig({ ports: Array.from({ length: 501 }, (_, i) => portTls(i + 1)) }),
       "spec.ports: it has 501 entries"
     ]
-  ])("with %s is refused, and the sentence names the field", (_what, rules, problem) => {
+  ])("with %s is refused, and the sentence names the field", (_what, rules, problem) =>
     expect(problemOf(rules)).toContain(problem)
-  })
+  )
 
-  it("may let clients in that show no certificate, without a root", () => {
-    expect(problemOf(withServer({ verification: { allowAnonymous: true } }))).toBeUndefined()
-  })
+  it("may let clients in that show no certificate, without a root", () =>
+    expect(problemOf(withServer({ verification: { allowAnonymous: true } }))).toBeUndefined())
 
   it("with a key instead of a path is refused, and the sentence has nothing of the key", () => {
     fc.assert(
