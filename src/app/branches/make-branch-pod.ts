@@ -21,6 +21,7 @@ import type { OwnerReference } from "../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../domain/resources/resource-descriptor.ts"
 import { ownerLabel } from "../../domain/sessions/names.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
+import { orIf } from "../kernel/or-if.ts"
 import { CurrentSecretBytes } from "../kernel/secret-bytes.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
@@ -67,7 +68,7 @@ export const readPassword = (
       const encoded = isOwnedBy(secret, branch) ? asString(at(secret, "data", "password")) : undefined
       return encoded === undefined ? undefined : Redacted.make(Buffer.from(encoded, "base64").toString("utf8"))
     }),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(undefined) : Effect.fail(error)))
+    orIf("NotFound", Effect.undefined)
   )
 
 const isRefusal = ({ code = 0, reason }: KubeError): boolean =>

@@ -9,6 +9,7 @@ import { scaledDownFrom } from "../../domain/copies/scaled-down.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
 import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../ports/kube-api.ts"
 import { makeController } from "../kernel/controller.ts"
+import { orIf } from "../kernel/or-if.ts"
 import { isScalable, type PlacedWorkload, scalableKinds } from "./scaled-down-workloads.ts"
 
 /** Milliseconds between two looks of a process that makes copies. An operator before it may have written late. */
@@ -25,14 +26,14 @@ export interface LeftoversOptions {
 }
 
 /** Objects with a label; a kind that the cluster does not know has none. */
-const labelled = (
+export const labelled = (
   api: KubeApi,
   kind: ResourceRef,
   label: string
 ): Effect.Effect<ReadonlyArray<KubeObject>, KubeError> =>
   api.list(kind, { labelSelector: label }).pipe(
     Effect.map(({ items }) => items),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed([]) : Effect.fail(error)))
+    orIf("NotFound", Effect.succeed([]))
   )
 
 const look = ({ api, copies, workloads }: LeftoversOptions, kind: string): Effect.Effect<void, KubeError> =>

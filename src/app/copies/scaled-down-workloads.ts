@@ -22,6 +22,7 @@ import { KubeError, type KubeApi } from "../../ports/kube-api.ts"
 import { type Controller, makeController, type Requeue } from "../kernel/controller.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logInfo, logWarning } from "../kernel/log.ts"
+import { orIf } from "../kernel/or-if.ts"
 
 /** Milliseconds between two looks at a workload that is scaled down. */
 const lookEvery = 10_000
@@ -71,9 +72,6 @@ const workloadOf = (key: string): PlacedWorkload | undefined => {
   return isScalable(kind) && namespace !== undefined && name !== undefined ? { kind, namespace, name } : undefined
 }
 
-const unlessAbsent = (error: KubeError): Effect.Effect<undefined, KubeError> =>
-  error.reason === "NotFound" ? Effect.undefined : Effect.fail(error)
-
 const readWorkload = (
   { api }: Pick<State, "api">,
   { kind, name, namespace }: PlacedWorkload
@@ -99,7 +97,7 @@ const readWorkload = (
 const isNeeded = ({ api }: State, namespace: string, copy: string): Effect.Effect<boolean, KubeError> =>
   api.get(pods, copy, namespace).pipe(
     Effect.map(({ metadata }) => isCopy(metadata) && !isBeingDeleted(metadata)),
-    Effect.catch((error) => Effect.map(unlessAbsent(error), () => false))
+    orIf("NotFound", Effect.succeed(false))
   )
 
 const told = (workload: PlacedWorkload, copy: string, action: ScaledDownAction): Effect.Effect<void> => {
@@ -129,7 +127,7 @@ const reconcile = (state: State, workload: PlacedWorkload): Effect.Effect<Requeu
     const { api, isWanted, known } = state
     const key = keyOf(workload)
     const { kind, name, namespace } = workload
-    const found = yield* readWorkload(state, workload).pipe(Effect.catch(unlessAbsent))
+    const found = yield* readWorkload(state, workload).pipe(orIf("NotFound", Effect.undefined))
     const copy = found === undefined ? undefined : copyOf(found)
     if (found === undefined || copy === undefined) {
       if (!isWanted(workload)) {

@@ -7,7 +7,8 @@
 import { Effect, type Scope } from "effect"
 import { configMaps } from "../../domain/resources/core-kinds.ts"
 import { ownerLabel } from "../../domain/sessions/names.ts"
-import type { KubeApi, KubeError, KubeErrorReason, KubeObject } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { orIf } from "./or-if.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 
 /** Label on every ledger; its value says which one it is. */
@@ -33,12 +34,6 @@ export const makeLedgerCache = (
   changed: (ledger: KubeObject, isDeleted: boolean) => void = () => {}
 ): Effect.Effect<Reflector, never, Scope.Scope> =>
   makeReflector(api, configMaps, changed, { namespace, labelSelector: ledgerLabel })
-
-/** Runs `then` instead if the call was refused for this reason. */
-export const orIf =
-  (reason: KubeErrorReason, then: Effect.Effect<void, KubeError>) =>
-  (call: Effect.Effect<void, KubeError>): Effect.Effect<void, KubeError> =>
-    call.pipe(Effect.catch((error) => (error.reason === reason ? then : Effect.fail(error))))
 
 /** Writes entries of a ledger that is there. `metadata`: preconditions. */
 export const patchLedger = (

@@ -11,6 +11,7 @@ import { timestamp } from "../../domain/resources/object-meta.ts"
 import { rememberStopped, type StoppedSessions, wasStopped } from "../../domain/sessions/stopped-sessions.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
 import { type LedgerEntries, type LedgerPlace, writeLedger } from "./ledger.ts"
+import { orIf } from "./or-if.ts"
 import type { Reflector } from "./reflector.ts"
 
 const ledgerName = "mirrord-operator-stopped-sessions"
@@ -45,9 +46,7 @@ export const cachedLedger = (api: KubeApi, namespace: string, cache: Reflector):
 
 /** Reads the ledger by one call. */
 export const storedLedger = (api: KubeApi, namespace: string): Reading =>
-  api
-    .get(configMaps, ledgerName, namespace)
-    .pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.undefined : Effect.fail(error))))
+  api.get(configMaps, ledgerName, namespace).pipe(orIf("NotFound", Effect.undefined))
 
 /** The sessions in a ledger, oldest first. They count from `now`, because another host's clock has dated them. */
 const sessionsOf = (ledger: KubeObject | undefined, now: number): StoppedSessions => {

@@ -10,28 +10,17 @@ import { copyLabel } from "../../../domain/copies/copy-record.ts"
 import { copyOf, scaledDownFrom, scaledDownPlan } from "../../../domain/copies/scaled-down.ts"
 import { pods, type Workload } from "../../../domain/resources/core-kinds.ts"
 import { readResource, type ResourceDescriptor } from "../../../domain/resources/resource-descriptor.ts"
-import type { KubeApi, KubeError, KubeObject, ResourceRef } from "../../../ports/kube-api.ts"
+import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
+import { labelled } from "../../copies/leftovers.ts"
 import { scalableKinds } from "../../copies/scaled-down-workloads.ts"
 import { logInfo } from "../../kernel/log.ts"
+import { orIf } from "../../kernel/or-if.ts"
 
 /** How often a workload is tried while other writers come first; a running operator is one of them. */
 const attempts = 5
 
 /** Carries out a step; its failure is reported, and the rest goes on. */
 export type Tell = <A>(doing: string, step: Effect.Effect<A, KubeError>, otherwise: A) => Effect.Effect<A>
-
-const unlessGone = (error: KubeError): Effect.Effect<void, KubeError> =>
-  error.reason === "NotFound" ? Effect.void : Effect.fail(error)
-
-export const labelled = (
-  api: KubeApi,
-  kind: ResourceRef,
-  label: string
-): Effect.Effect<ReadonlyArray<KubeObject>, KubeError> =>
-  api.list(kind, { labelSelector: label }).pipe(
-    Effect.map(({ items }) => items),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed([]) : Effect.fail(error)))
-  )
 
 /** Gives a workload its pods back. The result is the label with their number, if that cannot be read. */
 const givenBack = (
@@ -51,7 +40,7 @@ const givenBack = (
     return undefined
   }).pipe(
     Effect.retry({ times: attempts, while: ({ reason }) => reason === "Conflict" }),
-    Effect.catch((error) => Effect.as(unlessGone(error), undefined))
+    orIf("NotFound", Effect.undefined)
   )
 
 /** Deletes all copies, and gives all workloads their pods back. The result: problems, one sentence each. */
@@ -63,7 +52,7 @@ export const cleanUpCopies = Effect.fnUntraced(function* (
   for (const { metadata } of yield* tell("listing the copies of targets", labelled(api, pods, copyLabel), [])) {
     const { name, namespace, uid } = metadata
     const address = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) }
-    const deleted = api.delete(pods, name, address).pipe(Effect.catch(unlessGone))
+    const deleted = api.delete(pods, name, address).pipe(orIf("NotFound", Effect.void))
     yield* tell(`deleting copy ${name}`, deleted, undefined)
   }
   for (const kind of Object.values(scalableKinds)) {

@@ -13,8 +13,8 @@ import { pods } from "../../../domain/resources/core-kinds.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { mirrordMultiClusterSessions } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import { labelled } from "../../copies/leftovers.ts"
 import { scalableKinds } from "../../copies/scaled-down-workloads.ts"
-import { labelled } from "./cleanup-copies.ts"
 import { type CleanupOptions, listed, telling } from "./cleanup.ts"
 
 /** One kind of object that would be ended. */

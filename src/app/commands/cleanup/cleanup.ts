@@ -13,6 +13,7 @@ import type { ResourceDescriptor } from "../../../domain/resources/resource-desc
 import { parentFinalizer } from "../../../domain/sessions/names.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
+import { orIf } from "../../kernel/or-if.ts"
 import { cleanUpCopies, type Tell } from "./cleanup-copies.ts"
 
 /** Time between two lists of the sessions that still exist. */
@@ -26,11 +27,8 @@ type Sessions = ResourceDescriptor<unknown>
 export const listed = (api: KubeApi, kind: Sessions): Effect.Effect<ReadonlyArray<KubeObject>, KubeError> =>
   api.list(kind).pipe(
     Effect.map(({ items }) => items),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed([]) : Effect.fail(error)))
+    orIf("NotFound", Effect.succeed([]))
   )
-
-const unlessGone = (error: KubeError): Effect.Effect<void, KubeError> =>
-  error.reason === "NotFound" ? Effect.void : Effect.fail(error)
 
 const deleted = (api: KubeApi, kind: Sessions, { metadata }: KubeObject): Effect.Effect<void, KubeError> =>
   metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null
@@ -40,7 +38,7 @@ const deleted = (api: KubeApi, kind: Sessions, { metadata }: KubeObject): Effect
           ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
           ...(metadata.uid === undefined ? {} : { uid: metadata.uid })
         })
-        .pipe(Effect.catch(unlessGone))
+        .pipe(orIf("NotFound", Effect.void))
 
 /** Removes our finalizer, and no other, from a session that is being deleted. */
 const released = (api: KubeApi, name: string): Effect.Effect<void, KubeError> =>
@@ -55,7 +53,10 @@ const released = (api: KubeApi, name: string): Effect.Effect<void, KubeError> =>
       }
     })
     yield* logInfo("finalizer removed", { session: name })
-  }).pipe(Effect.retry({ times: attempts, while: ({ reason }) => reason === "Conflict" }), Effect.catch(unlessGone))
+  }).pipe(
+    Effect.retry({ times: attempts, while: ({ reason }) => reason === "Conflict" }),
+    orIf("NotFound", Effect.void)
+  )
 
 /** Notes each failure among the problems, after which the other value counts. */
 export const telling =

@@ -16,7 +16,8 @@ import {
 } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
 import { readResource } from "../../../domain/resources/resource-descriptor.ts"
 import { primaryLeaseName } from "../../../domain/sessions/primary-claim.ts"
-import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
+import { orIf } from "../../kernel/or-if.ts"
 import { sha256Hex } from "../../kernel/sha256-hex.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
 import type { KubeConfigChoice } from "../user-kube-config.ts"
@@ -73,8 +74,7 @@ const secretsOf = (
     )
   }).pipe(Effect.map((found) => found.filter((secret) => secret !== undefined)))
 
-const unlessGone = (call: Effect.Effect<unknown, KubeError>): Effect.Effect<unknown, KubeError> =>
-  call.pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))))
+const unlessGone = orIf("NotFound", Effect.void)
 
 /** The clusters in which things are removed. */
 interface Places {

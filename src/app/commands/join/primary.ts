@@ -13,6 +13,7 @@ import { at, asString } from "../../../domain/json.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { readPins } from "../../fleet/identity-pins.ts"
 import { clusterUid } from "../../kernel/cluster-uid.ts"
+import { orIf } from "../../kernel/or-if.ts"
 import { foundClusters } from "../doctor/found-clusters.ts"
 import { type FleetSources, type Installation, installationByKubeConfig } from "../doctor/installation.ts"
 import type { Unanswered } from "../overview/ask-cluster.ts"
@@ -42,10 +43,7 @@ export const failedDoing = (doing: string, { detail, reason }: KubeError): Unans
 })
 
 /** The object; `undefined` if it does not exist. */
-export const orNothing = (
-  call: Effect.Effect<KubeObject, KubeError>
-): Effect.Effect<KubeObject | undefined, KubeError> =>
-  call.pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.undefined : Effect.fail(error))))
+export const orNothing = orIf("NotFound", Effect.undefined)
 
 /** The Helm release that an object belongs to. */
 export const releaseOf = (object: KubeObject | undefined): string | undefined =>

@@ -9,13 +9,14 @@ import { namespaces } from "../../../domain/resources/core-kinds.ts"
 import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { logWarning } from "../../kernel/log.ts"
+import { orIf } from "../../kernel/or-if.ts"
 import { type ClusterSessionState, failedAttempt, refreshOf, release, sessionChanged } from "./session-state.ts"
 
 /** Whether a namespace is being deleted. One that is not there holds nothing up. */
 export const namespaceGoes = (api: KubeApi, name: string): Effect.Effect<boolean, KubeError> =>
   api.get(namespaces, name).pipe(
     Effect.map(({ metadata }) => metadata.deletionTimestamp !== undefined),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(false) : Effect.fail(error)))
+    orIf("NotFound", Effect.succeed(false))
   )
 
 /** The result is whether the part has ended. It begins again if its target is there again. */

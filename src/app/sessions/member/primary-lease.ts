@@ -16,6 +16,7 @@ import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { clusterUid } from "../../kernel/cluster-uid.ts"
 import { LogOnce } from "../../kernel/log-once.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
+import { orIf } from "../../kernel/or-if.ts"
 
 /** Why a child's primary may not use this cluster; `undefined` if it may. */
 export type AdmitPrimary = (child: MirrordClusterSession) => Effect.Effect<SessionFailure | undefined, KubeError>
@@ -31,7 +32,7 @@ export const makeAdmitPrimary = ({ api, mustTell, namespace }: PrimaryLeaseOptio
   let own: string | undefined
   const holder = api.get(leases, primaryLeaseName, namespace).pipe(
     Effect.map((lease) => asString(at(lease, "spec", "holderIdentity")) ?? ""),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.undefined : Effect.fail(error)))
+    orIf("NotFound", Effect.undefined)
   )
   const record = (primary: string): Effect.Effect<void, KubeError> => {
     const metadata = { name: primaryLeaseName, namespace, labels: ownerLabel }

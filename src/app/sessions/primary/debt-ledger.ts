@@ -9,8 +9,9 @@ import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-nam
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { childAnnotations } from "../../../domain/sessions/names.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
-import { type LedgerPlace, orIf, patchLedger, writeLedger } from "../../kernel/ledger.ts"
+import { type LedgerPlace, patchLedger, writeLedger } from "../../kernel/ledger.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
+import { orIf } from "../../kernel/or-if.ts"
 import type { Reflector } from "../../kernel/reflector.ts"
 
 const ledgerName = "mirrord-operator-debts"
