@@ -8,6 +8,7 @@ import type { ResourceDescriptor, WatchedResource } from "../../domain/resources
 import type { KubeApi, KubeError, KubeObject, Selection } from "../../ports/kube-api.ts"
 import { type Controller, makeController, type Requeue } from "./controller.ts"
 import { isHeartbeatOnly } from "./heartbeat-only.ts"
+import type { WatchedPlace } from "./mirrored-object.ts"
 import { readCached, readHeartbeat } from "./read-cached.ts"
 import { makeReflector, type Reflector } from "./reflector.ts"
 
@@ -72,6 +73,23 @@ export interface PlannedController<T> extends Controller {
   readonly cache: Reflector
   /** The object as cached; `undefined` if there is none, or if it cannot be read. */
   readonly view: (key: string) => T | undefined
+  /** Where the object is or would be. */
+  readonly place: (key: string) => WatchedPlace
+}
+
+/**
+ * The memory about this very object. The memory about an earlier object of its name is dropped. `fresh`: the memory
+ * about an object that was not seen before.
+ */
+export const memoryOf = <Known extends { readonly uid: string | undefined }>(
+  memory: Map<string, Known>,
+  key: string,
+  fresh: Known
+): Known => {
+  const known = memory.get(key)
+  if (known !== undefined && known.uid === fresh.uid) return known
+  memory.set(key, fresh)
+  return fresh
 }
 
 /** The key of an object: `name`, or `namespace/name`. */
@@ -175,6 +193,10 @@ export const makePlannedController = <T, Known, Observation, Action extends { re
       enqueue,
       get cache() {
         return cache
+      },
+      place: (key) => {
+        const [name, namespace] = addressOf(key)
+        return { api, resource, cache, name, ...(namespace === undefined ? {} : { namespace }) }
       },
       view: (key) => {
         const object = cache.get(...addressOf(key))

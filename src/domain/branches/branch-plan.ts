@@ -8,8 +8,14 @@ import { sentence } from "../clean-text.ts"
 import { jsonEqual } from "../json.ts"
 import type { BranchStatus } from "../resources/branches/branch-shapes.ts"
 import { mergePatch, type MergePatch } from "../resources/merge-patch.ts"
-import { isBeingDeleted, timeOf, timestamp, type ObjectMeta } from "../resources/object-meta.ts"
-import type { Precondition } from "../sessions/session-action.ts"
+import {
+  isBeingDeleted,
+  timeOf,
+  timestamp,
+  type ObjectMeta,
+  type Precondition,
+  preconditionOf
+} from "../resources/object-meta.ts"
 import type { BranchPodState } from "./branch-pod-state.ts"
 import type { BranchSessions } from "./branch-sessions.ts"
 import {
@@ -74,11 +80,6 @@ const copysFailureStays = 600_000
 
 type Field = "phase" | "expireTime" | "podName" | "error" | "sessionInfo" | "migrations"
 type NewStatus = Pick<BranchStatus, Field>
-
-const preconditionOf = ({ resourceVersion, uid }: ObjectMeta): Precondition => ({
-  uid: uid ?? "",
-  resourceVersion: resourceVersion ?? ""
-})
 
 /** The status with a failure. Its time to expire is when the branch is deleted. `stays`: ms until then. */
 export const failedStatus = (now: number, reason: string, stays = failureStays): NewStatus => ({

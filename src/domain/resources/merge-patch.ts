@@ -1,7 +1,7 @@
 /**
  * JSON merge patches, by which objects are changed without touching the fields of other writers.
  *
- * Not here: preconditions of a write (session-action.ts).
+ * Not here: preconditions of a write (object-meta.ts).
  */
 
 import { isObject, jsonEqual } from "../json.ts"

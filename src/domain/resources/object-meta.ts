@@ -39,6 +39,20 @@ export const ObjectMeta = Schema.Struct({
 })
 export type ObjectMeta = typeof ObjectMeta.Type
 
+/**
+ * The object that a write is meant for. Sent along as `metadata.uid` and `metadata.resourceVersion` (for DELETE as
+ * preconditions), so that a decision from an old view fails with 409 instead of undoing what another writer did.
+ */
+export interface Precondition {
+  readonly uid: string
+  readonly resourceVersion: string
+}
+
+export const preconditionOf = ({ resourceVersion = "", uid = "" }: ObjectMeta): Precondition => ({
+  uid,
+  resourceVersion
+})
+
 /** Whether the object is being deleted: it waits for its finalizers only. */
 export const isBeingDeleted = ({ deletionTimestamp }: { readonly deletionTimestamp?: string | null }): boolean =>
   (deletionTimestamp ?? undefined) !== undefined

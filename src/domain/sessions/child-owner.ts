@@ -4,6 +4,7 @@
  */
 
 import * as Predicate from "effect/Predicate"
+import type { MirrorOwner } from "../resources/mirrored-object.ts"
 import { childAnnotations, parentInName } from "./names.ts"
 
 /** The parts of a child that name the parent which made it. */
@@ -40,14 +41,11 @@ export const childMarks = (object: {
   parentUid: object.metadata.annotations?.[childAnnotations.parentUid]
 })
 
-/** The owner of a child: this parent, an earlier parent of the same name, or another one. */
-export type ChildOwner = "This" | "Earlier" | "Other"
-
 /**
  * Decides who owns a child. A child with a parent's UID belongs to that parent, whatever else was edited. Without any
  * UID the name decides.
  */
-export const childOwner = (child: ChildMarks, parent: { readonly name: string; readonly uid: string }): ChildOwner => {
+export const childOwner = (child: ChildMarks, parent: { readonly name: string; readonly uid: string }): MirrorOwner => {
   if (child.parentUid === parent.uid) return "This"
   if (child.parentName !== parent.name) return "Other"
   return child.parentUid === undefined ? "This" : "Earlier"

@@ -8,14 +8,13 @@ import type { SessionTimes } from "../fleet/configuration.ts"
 import { withCondition, type Condition } from "../resources/condition.ts"
 import type { MergePatch } from "../resources/merge-patch.ts"
 import { readyCondition, type MirrordClusterSession } from "../resources/mirrord-cluster-session.ts"
-import { isBeingDeleted, timeOf } from "../resources/object-meta.ts"
+import { isBeingDeleted, timeOf, type Precondition, preconditionOf } from "../resources/object-meta.ts"
 import type { SessionFailure } from "../resources/session-failure.ts"
 import { silentReason, startingReason } from "./child-observation.ts"
 import { graceAfterStart, leaderGrace, type SocketPresence } from "./liveness.ts"
 import { childAnnotations } from "./names.ts"
 import { podlessEnd, type PodlessTime } from "./podless.ts"
 import { firstUnmet, met, type Requirement } from "./requirement.ts"
-import type { Precondition } from "./session-action.ts"
 import { endByAge } from "./session-age.ts"
 
 /** An attempt that failed. `failures`: how many in a row, at least 1; `at`: epoch ms. */
@@ -309,7 +308,7 @@ const progress = <P>(
 export const childPlan = <P>(observed: ObservedChild<P>, now: number): ReadonlyArray<ChildAction<P>> => {
   const { child } = observed
   if (child === undefined || isBeingDeleted(child.metadata)) return []
-  const precondition = { uid: child.metadata.uid ?? "", resourceVersion: child.metadata.resourceVersion ?? "" }
+  const precondition = preconditionOf(child.metadata)
   const { over, times: ends } = endOrTimes(observed, child, now)
   if (over !== undefined) return [{ _tag: "DeleteChild", precondition, ...over }]
 

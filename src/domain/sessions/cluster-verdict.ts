@@ -7,6 +7,7 @@
 import { cleanText, textLimits } from "../clean-text.ts"
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { ClusterSessionStatus } from "../resources/mirrord-multi-cluster-session.ts"
+import { type MirrorNeed, mirrorNeed } from "../resources/mirrored-object.ts"
 import type { SessionFailure } from "../resources/session-failure.ts"
 import type { ChildObservation } from "./child-observation.ts"
 import { childOwner } from "./child-owner.ts"
@@ -35,17 +36,11 @@ export type ClusterVerdict =
   | { readonly _tag: "Lost"; readonly failure: SessionFailure; readonly askedAt?: number }
   | { readonly _tag: "Failed"; readonly failure: SessionFailure }
 
-/**
- * The need of a child. It is deleted if an earlier parent of the same name left it behind, or if it was edited so that
- * it is of no use.
- */
-export type ChildNeed = "Nothing" | "Create" | "Delete"
-
 export interface ClusterAssessment {
   readonly cluster: ClusterName
   readonly childName: string
   readonly verdict: ClusterVerdict
-  readonly need: ChildNeed
+  readonly need: MirrorNeed | "Create"
   /** UID of the child that is there. */
   readonly uid: string | undefined
   /** When time alone may change this assessment, epoch ms. */
@@ -73,18 +68,18 @@ const starting: ClusterVerdict = { _tag: "Starting" }
 const assessPresent = (
   { parent, recorded }: ClusterInput,
   child: Extract<ChildObservation, { readonly _tag: "Present" }>
-): { readonly verdict: ClusterVerdict; readonly need?: ChildNeed } => {
+): Pick<ClusterAssessment, "need" | "verdict"> => {
   const owner = childOwner(child, parent)
-  if (owner === "Other") {
+  // Members know their sessions by the parent's name: an edited child of ours is as useless as an earlier parent's.
+  const isUseless = owner === "This" && child.parentName !== parent.name
+  const need = mirrorNeed(isUseless ? "Earlier" : owner, child.deleting)
+  if (need === "Yield") {
     const message = `another object there already has the name ${recorded.sessionName}`
-    return { verdict: { _tag: "Failed", failure: { reason: "Error", message } } }
+    return { need, verdict: { _tag: "Failed", failure: { reason: "Error", message } } }
   }
-  // The child is an earlier parent's, or ours but edited: members know their sessions by the parent's name.
-  const isToBeMadeAnew = owner === "Earlier" || child.parentName !== parent.name
-  if (isToBeMadeAnew) return { verdict: starting, need: child.deleting ? "Nothing" : "Delete" }
-  if (child.deleting) return { verdict: starting }
-  if (child.ready) return { verdict: { _tag: "Ready" } }
-  return { verdict: child.failure === undefined ? starting : { _tag: "Failed", failure: child.failure } }
+  if (need !== "Keep") return { need, verdict: starting }
+  if (child.ready) return { need, verdict: { _tag: "Ready" } }
+  return { need, verdict: child.failure === undefined ? starting : { _tag: "Failed", failure: child.failure } }
 }
 
 /** The verdict with a short reason: it goes into the parent's status, and words of the member may be in it. */
@@ -107,7 +102,7 @@ const assess = (input: ClusterInput, now: number): ClusterAssessment => {
   const base = {
     cluster,
     childName: recorded.sessionName,
-    need: "Nothing",
+    need: "Wait",
     uid: undefined,
     changesAt: undefined
   } as const

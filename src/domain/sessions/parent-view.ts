@@ -11,10 +11,9 @@ import type {
   MirrordMultiClusterSession,
   SessionPhase
 } from "../resources/mirrord-multi-cluster-session.ts"
-import { isBeingDeleted, timeOf } from "../resources/object-meta.ts"
+import { isBeingDeleted, timeOf, type Precondition, preconditionOf } from "../resources/object-meta.ts"
 import { isFailureReason, type SessionFailure } from "../resources/session-failure.ts"
 import type { ObservedSession } from "./observed-session.ts"
-import type { Precondition } from "./session-action.ts"
 
 /**
  * Types of the conditions on a parent. Decisions take their times from `lastTransitionTime`, so that any replica can
@@ -95,7 +94,7 @@ export const parentView = (
     conditions: status?.conditions ?? [],
     connectedAt: timeOf(status?.connectedTimestamp),
     closed: status?.closed,
-    precondition: { uid: metadata.uid ?? "", resourceVersion: metadata.resourceVersion ?? "" }
+    precondition: preconditionOf(metadata)
   }
 }
 

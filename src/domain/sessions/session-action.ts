@@ -7,16 +7,7 @@
 import type { ClusterName } from "../fleet/cluster-name.ts"
 import type { MergePatch } from "../resources/merge-patch.ts"
 import type { MirrordClusterSessionSpec } from "../resources/mirrord-cluster-session.ts"
-
-/**
- * The object that a write is meant for. Sent along as `metadata.uid` and `metadata.resourceVersion` (for DELETE as
- * preconditions), so that a decision from an old view fails with 409 instead of undoing what another writer did
- * meanwhile.
- */
-export interface Precondition {
-  readonly uid: string
-  readonly resourceVersion: string
-}
+import type { Precondition } from "../resources/object-meta.ts"
 
 /** A child to be created with POST as it stands. */
 export interface NewChild {

@@ -4,6 +4,7 @@ import { describe, expect } from "vitest"
 import {
   keyOfObject,
   makePlannedController,
+  memoryOf,
   type PlannedController,
   type PlannedTurns
 } from "../../../src/app/kernel/planned-controller.ts"
@@ -216,4 +217,12 @@ describe("a controller that plans", () => {
       expect([log, interruptedAt]).toEqual([[`observe known ${key}, data 1`, "perform stuck"], 5])
     })
   )
+})
+
+it("remembers an object for as long as it is that object, and nothing of an earlier one of its name", () => {
+  const memory = new Map<string, { readonly uid: string }>()
+  const first = memoryOf(memory, key, { uid: "1" })
+  expect(memoryOf(memory, key, { uid: "1" })).toBe(first)
+  const second = memoryOf(memory, key, { uid: "2" })
+  expect([second.uid, memory.get(key)]).toEqual(["2", second])
 })

@@ -23,6 +23,7 @@ import type { Controller } from "../../kernel/controller.ts"
 import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
+import { patchStatus } from "../../kernel/mirrored-object.ts"
 import { type Heartbeat, makePlannedController, type PlannedTurns } from "../../kernel/planned-controller.ts"
 import { readHeartbeat } from "../../kernel/read-cached.ts"
 import type { Reflector } from "../../kernel/reflector.ts"
@@ -36,7 +37,6 @@ import {
   type ClusterSessionOptions,
   type ClusterSessionState,
   forgetSession,
-  patchSessionStatus,
   release,
   type SessionAgent,
   type SessionClient,
@@ -83,13 +83,13 @@ const childChanged = (
 
 /** The heartbeat for the clients' sockets at this replica. */
 const childHeartbeat = (state: ClusterSessionState, { key, now, view }: ChildTurn): Heartbeat => {
-  const { options, sightings } = state
+  const { controller, options, sightings } = state
   const { nextAt, write } = heartbeat(options.sockets.presence(key), sightings.lastWritten(key), now)
   if (!write) return { write: undefined, nextAt }
   const written = Effect.suspend(() => {
     sightings.wrote(key, now)
     const status = { connectedTimestamp: timestamp(now) }
-    return patchSessionStatus(state, key, { metadata: { uid: view.metadata.uid }, status })
+    return patchStatus(controller.place(key), { metadata: { uid: view.metadata.uid }, status })
   })
   return { write: written, nextAt }
 }

@@ -10,14 +10,10 @@ import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluste
 import type { ChildAction } from "../../../domain/sessions/child-plan.ts"
 import type { KubeError } from "../../../ports/kube-api.ts"
 import { auditedChild } from "../../kernel/audit.ts"
+import { writeStatus } from "../../kernel/mirrored-object.ts"
+import { orIf } from "../../kernel/or-if.ts"
 import { lookUpTarget, refreshAgents, startAgents } from "./session-agents.ts"
-import {
-  type ChildTurn,
-  type ClusterSessionState,
-  failedAttempt,
-  patchSessionStatus,
-  refreshOf
-} from "./session-state.ts"
+import { type ChildTurn, type ClusterSessionState, failedAttempt, refreshOf } from "./session-state.ts"
 import type { Placements } from "./target-resolver.ts"
 
 type Act<Tag extends ChildAction<Placements>["_tag"]> = Extract<ChildAction<Placements>, { readonly _tag: Tag }>
@@ -50,11 +46,8 @@ const performRefreshAgents = (state: ClusterSessionState, turn: ChildTurn): Perf
 
 const performPatchStatus = (state: ClusterSessionState, turn: ChildTurn, action: Act<"PatchStatus">): Performed => {
   const { patch, precondition } = action
-  return Effect.tap(patchSessionStatus(state, turn.key, { metadata: precondition, status: patch }), (after) =>
-    Effect.sync(() => {
-      state.controller.cache.wrote(after)
-      state.options.events.changed(mirrordClusterSessions, turn.view, after, childEvents)
-    })
+  return Effect.map(writeStatus(state.controller.place(turn.key), { metadata: precondition, status: patch }), (after) =>
+    state.options.events.changed(mirrordClusterSessions, turn.view, after, childEvents)
   )
 }
 
@@ -72,7 +65,7 @@ const performDeleteChild = (
     })
     .pipe(
       Effect.map(() => events.record(mirrordClusterSessions, session, expiredEvent(why))),
-      Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
+      orIf("NotFound", Effect.void)
     )
   return staysStopped === true ? Effect.andThen(stopped.record([name]), deletion) : deletion
 }

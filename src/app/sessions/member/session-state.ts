@@ -6,10 +6,7 @@
 
 import { type Clock, Effect, FiberMap } from "effect"
 import type { SessionTimes } from "../../../domain/fleet/configuration.ts"
-import {
-  mirrordClusterSessions,
-  type MirrordClusterSession
-} from "../../../domain/resources/mirrord-cluster-session.ts"
+import type { MirrordClusterSession } from "../../../domain/resources/mirrord-cluster-session.ts"
 import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
 import { parentNameOf } from "../../../domain/sessions/child-owner.ts"
 import type { AdmissionObservation, AgentObservation, TargetObservation } from "../../../domain/sessions/child-plan.ts"
@@ -20,7 +17,7 @@ import type { SessionBounds } from "../../../domain/sessions/session-bounds.ts"
 import type { AgentPlacement } from "../../../domain/targets/pod-choice.ts"
 import type { ProtectedNamespaces } from "../../../domain/targets/protected-namespaces.ts"
 import type { AgentHandle, Agents } from "../../../ports/agents.ts"
-import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { ApiError } from "../../api/status.ts"
 import type { TlsSettings } from "../../ground/tls-settings.ts"
 import { auditedChild } from "../../kernel/audit.ts"
@@ -226,11 +223,3 @@ export const lookedForPods = (session: SessionState, target: TargetObservation<P
   if (target._tag === "Failed")
     session.pods = afterLook(session.pods, { _tag: "Failed", at: target.at, ...target.failure })
 }
-
-/** Writes the fields of a session's status that a patch names. */
-export const patchSessionStatus = (
-  { options: { api } }: ClusterSessionState,
-  name: string,
-  patch: { readonly metadata: object; readonly status: object }
-): Effect.Effect<KubeObject, KubeError> =>
-  api.mergePatch(mirrordClusterSessions, name, patch, { subresource: "status" })

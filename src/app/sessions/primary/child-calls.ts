@@ -8,12 +8,14 @@ import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
-import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
 import { childMarks, childOwner } from "../../../domain/sessions/child-owner.ts"
 import { traceparentAnnotation } from "../../../domain/sessions/names.ts"
 import type { SessionAction } from "../../../domain/sessions/session-action.ts"
 import { type KubeApi, KubeError, type KubeObject } from "../../../ports/kube-api.ts"
+import type { CallEnd } from "../../kernel/background-calls.ts"
 import { logWarning } from "../../kernel/log.ts"
+import { creation, deleteMeant, deleteSeen } from "../../kernel/mirrored-object.ts"
+import { orIf } from "../../kernel/or-if.ts"
 import { currentTraceparent, traced } from "../../kernel/tracing.ts"
 import { recordedPhase } from "../session-sightings.ts"
 import { childKey, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"
@@ -23,16 +25,6 @@ const callTimeout = 10_000
 /** Pause between a failed call and the next plan of its session, in ms. */
 const afterFailure = 1_000
 
-/** Whether the watch will show the call's effect, or the session has to be planned again without it. */
-type CallEnd = "TellsWatch" | "PlanAgain"
-
-interface ChildCall {
-  readonly session: string
-  readonly cluster: ClusterName
-  readonly child: string
-  readonly use: (api: KubeApi) => Effect.Effect<CallEnd, KubeError>
-}
-
 const timedOut = (cluster: ClusterName): KubeError =>
   new KubeError({
     cluster,
@@ -41,49 +33,28 @@ const timedOut = (cluster: ClusterName): KubeError =>
     detail: `no answer within ${callTimeout} ms`
   })
 
-/**
- * Begins a call about one child. Only one call per child runs at a time; a cluster that cannot be connected gets none.
- */
+/** Begins a call about one child. A cluster that cannot be connected gets none. */
 const callAboutChild = (
-  { calls, controller, options, run }: SessionManagerState,
-  { child, cluster, session, use }: ChildCall
+  { calls, controller, options }: SessionManagerState,
+  session: string,
+  [cluster, child]: readonly [ClusterName, string],
+  use: (api: KubeApi) => Effect.Effect<CallEnd, KubeError>
 ): Effect.Effect<void> =>
   Effect.sync(() => {
     const access = options.fleet.clusters.get(cluster)?.access()
     if (access === undefined) return
-    const key = childKey(cluster, child)
-    const underWay = calls.get(key)
-    if (underWay !== undefined) {
-      underWay.planAgain = true
-      return
-    }
-    const call = { planAgain: false }
-    calls.set(key, call)
     const timeout = timedOut(cluster)
-    run(
-      use(access.api).pipe(
-        Effect.timeoutOrElse({ duration: callTimeout, orElse: () => Effect.fail(timeout) }),
-        Effect.catch((error) =>
-          logWarning("call to a cluster failed", { session, problem: error.message }).pipe(
-            Effect.andThen(Effect.sleep(Math.max(afterFailure, error.retryAfterMs ?? 0))),
-            Effect.as("PlanAgain" as const)
-          )
-        ),
-        Effect.map((end) => {
-          calls.delete(key)
-          if (call.planAgain || end === "PlanAgain") controller.enqueue(session)
-        })
+    const call = Effect.suspend(() => use(access.api)).pipe(
+      Effect.timeoutOrElse({ duration: callTimeout, orElse: () => Effect.fail(timeout) }),
+      Effect.catch((error) =>
+        logWarning("call to a cluster failed", { session, problem: error.message }).pipe(
+          Effect.andThen(Effect.sleep(Math.max(afterFailure, error.retryAfterMs ?? 0))),
+          Effect.as("PlanAgain" as const)
+        )
       )
     )
+    calls.begin(childKey(cluster, child), call, () => controller.enqueue(session))
   })
-
-/** The reason why a create was refused for good: 4xx, but not 401, a conflict or "too many requests". */
-const refusal = (error: KubeError): SessionFailure | undefined => {
-  if (error.code === undefined || error.code < 400 || error.code >= 500) return undefined
-  if (error.reason === "Conflict" || error.reason === "TooManyRequests" || error.reason === "Unauthorized")
-    return undefined
-  return { reason: error.reason === "Forbidden" ? "Forbidden" : "Error", message: error.detail }
-}
 
 export const createChild = (
   state: SessionManagerState,
@@ -102,12 +73,11 @@ export const createChild = (
       ? {}
       : { metadata: { ...child.metadata, annotations: { ...annotations, [traceparentAnnotation]: traceparent } } })
   })
-  const notCreated = (error: KubeError): Effect.Effect<CallEnd, KubeError> =>
-    Effect.flatMap(Clock.currentTimeMillis, (at) => {
-      const failure = refusal(error)
-      if (failure === undefined) return Effect.fail(error)
+  const refused = ({ detail, reason }: KubeError): Effect.Effect<CallEnd> =>
+    Effect.map(Clock.currentTimeMillis, (at) => {
+      const failure = { reason: reason === "Forbidden" ? "Forbidden" : "Error", message: detail } as const
       answers.set(key, { _tag: "Refused", at, failure })
-      return Effect.succeed("PlanAgain")
+      return "PlanAgain"
     })
   const use = (api: KubeApi): Effect.Effect<CallEnd, KubeError> => {
     // Cleared before the call: the child may exist although the answer is lost, so nothing is known to be gone any
@@ -116,19 +86,17 @@ export const createChild = (
     state.askedForChildren.add(turn.object.metadata.uid ?? "")
     return currentTraceparent.pipe(
       Effect.flatMap((traceparent) => api.create(mirrordClusterSessions, body(traceparent))),
-      Effect.asVoid,
-      Effect.catch((error) => (error.reason === "AlreadyExists" ? Effect.void : Effect.fail(error))),
       traced({
         name: "child create",
         kind: "client",
         within: turn.object.metadata.annotations?.[traceparentAnnotation],
         attributes: { "braid.session": turn.key, "k8s.cluster.name": cluster }
       }),
-      Effect.as("TellsWatch" as const),
-      Effect.catch(notCreated)
+      creation,
+      Effect.flatMap((end) => (end._tag === "Refused" ? refused(end.error) : Effect.succeed("Done" as const)))
     )
   }
-  return callAboutChild(state, { session: turn.key, cluster, child: child.metadata.name, use })
+  return callAboutChild(state, turn.key, [cluster, child.metadata.name], use)
 }
 
 /** Whether this parent created the child, even if the rest of the child cannot be decoded. */
@@ -154,15 +122,12 @@ export const deleteChild = (
     return Effect.as(reread, "PlanAgain")
   })
   const use = (api: KubeApi): Effect.Effect<CallEnd, KubeError> => {
-    const remove = (which: string): Effect.Effect<CallEnd, KubeError> =>
-      Effect.as(api.delete(mirrordClusterSessions, childName, { uid: which }), "TellsWatch")
-    const findAndRemove = Effect.flatMap(api.get(mirrordClusterSessions, childName), (child) =>
-      isMeant(child) ? remove(child.metadata.uid ?? "") : gone
-    )
-    return (uid === undefined ? findAndRemove : remove(uid)).pipe(
-      Effect.catch((error) => (error.reason === "Conflict" ? findAndRemove : Effect.fail(error))),
-      Effect.catch((error) => (error.reason === "NotFound" ? gone : Effect.fail(error)))
+    const place = { api, resource: mirrordClusterSessions, name: childName }
+    const whichever = deleteMeant(place, isMeant)
+    return (uid === undefined ? whichever : deleteSeen(place, { uid })).pipe(
+      orIf("Conflict", whichever),
+      Effect.flatMap((deletion) => (deletion === "Gone" ? gone : Effect.succeed("Done" as const)))
     )
   }
-  return callAboutChild(state, { session: turn.key, cluster, child: childName, use })
+  return callAboutChild(state, turn.key, [cluster, childName], use)
 }

@@ -7,10 +7,11 @@
 import { Clock, Effect, Random, Result, Schema } from "effect"
 import { clusterName, type ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { mirrordClusterSessions } from "../../../domain/resources/mirrord-cluster-session.ts"
-import { childAnnotations } from "../../../domain/sessions/names.ts"
+import { childMarks } from "../../../domain/sessions/child-owner.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { type LedgerPlace, patchLedger, writeLedger } from "../../kernel/ledger.ts"
 import { logInfo, logWarning } from "../../kernel/log.ts"
+import { deleteMeant } from "../../kernel/mirrored-object.ts"
 import { orIf } from "../../kernel/or-if.ts"
 import type { Reflector } from "../../kernel/reflector.ts"
 
@@ -85,14 +86,12 @@ const strike = ({ place }: LedgerState, debt: Debt): Effect.Effect<void, KubeErr
   patchLedger(place, { [keyOf(debt)]: null }).pipe(orIf("NotFound", Effect.void))
 
 /** Deletes one owed child, unless another parent has created it since. */
-const deleteOwed = (api: KubeApi, { childName, parentUid }: Debt): Effect.Effect<void, KubeError> =>
+const deleteOwed = (api: KubeApi, { childName: name, parentUid }: Debt): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
-    const child = yield* api.get(mirrordClusterSessions, childName)
-    const { annotations, uid } = child.metadata
-    if (annotations?.[childAnnotations.parentUid] !== parentUid) return
-    yield* api.delete(mirrordClusterSessions, childName, uid === undefined ? {} : { uid })
-    yield* logInfo("owed session deleted", { cluster: api.cluster, session: childName })
-  }).pipe(orIf("NotFound", Effect.void))
+    const place = { api, resource: mirrordClusterSessions, name }
+    const deletion = yield* deleteMeant(place, (child) => childMarks(child).parentUid === parentUid)
+    if (deletion === "Begun") yield* logInfo("owed session deleted", { cluster: api.cluster, session: name })
+  })
 
 const pay = (state: LedgerState, cluster: ClusterName, api: KubeApi): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {

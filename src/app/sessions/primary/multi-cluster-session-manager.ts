@@ -15,10 +15,12 @@ import type { SessionAction } from "../../../domain/sessions/session-action.ts"
 import { plan } from "../../../domain/sessions/session-plan.ts"
 import type { KubeObject } from "../../../ports/kube-api.ts"
 import { auditedParent } from "../../kernel/audit.ts"
+import { makeBackgroundCalls } from "../../kernel/background-calls.ts"
 import type { Controller } from "../../kernel/controller.ts"
 import { isHeartbeatOnly } from "../../kernel/heartbeat-only.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
+import { patchStatus } from "../../kernel/mirrored-object.ts"
 import { type Heartbeat, makePlannedController, type PlannedTurns } from "../../kernel/planned-controller.ts"
 import { readCached, readHeartbeat } from "../../kernel/read-cached.ts"
 import type { Reflector } from "../../kernel/reflector.ts"
@@ -30,7 +32,6 @@ import {
   type ChildAnswers,
   followedParents,
   forgetParent,
-  patchParentStatus,
   type SessionManagerOptions,
   type SessionManagerState,
   type SessionTurn
@@ -93,7 +94,7 @@ const parentHeartbeat = (state: SessionManagerState, { key, now, object }: Sessi
   const written = Effect.suspend(() => {
     sightings.wrote(key, now)
     const status = { connectedTimestamp: timestamp(now) }
-    return patchParentStatus(state, key, { metadata: { uid: object.metadata.uid }, status })
+    return patchStatus(state.controller.place(key), { metadata: { uid: object.metadata.uid }, status })
   })
   return { write: written, nextAt }
 }
@@ -113,7 +114,7 @@ const turnsOf = (
   known: (name, { metadata }) =>
     Effect.sync(() => {
       state.unreadable.delete(name)
-      return answersFor(state, name, metadata.uid ?? "")
+      return answersFor(state, metadata)
     }),
   heartbeat: (turn) => parentHeartbeat(state, turn),
   observe: (turn) => observeSession(state, turn),
@@ -132,12 +133,12 @@ export const makeSessionManager = (options: SessionManagerOptions): Effect.Effec
       answers: new Map(),
       unreadable: new Set<string>(),
       askedForChildren: new Set<string>(),
-      calls: new Map(),
+      calls: yield* makeBackgroundCalls,
       run: yield* FiberSet.makeRuntime<never>(),
       clock: yield* Clock.Clock
     } satisfies Omit<SessionManagerState, "controller">
     yield* countHolding("followed parents", () => followedParents(known))
-    yield* countHolding("calls about children", () => known.calls.size)
+    yield* countHolding("calls about children", known.calls.underWay)
     const controller = yield* makePlannedController(
       { name: "MultiClusterSessionManager", api: options.ownApi, resource: mirrordMultiClusterSessions },
       (self) => turnsOf({ ...known, controller: self })

@@ -11,14 +11,15 @@ import { childName } from "../../../domain/sessions/names.ts"
 import type { SessionAction } from "../../../domain/sessions/session-action.ts"
 import type { KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { auditedParent } from "../../kernel/audit.ts"
+import { writeStatus } from "../../kernel/mirrored-object.ts"
+import { orIf } from "../../kernel/or-if.ts"
 import { createChild, deleteChild } from "./child-calls.ts"
-import { childKey, patchParentStatus, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"
+import { childKey, type SessionManagerState, type SessionTurn } from "./session-manager-state.ts"
 
 type Act<Tag extends SessionAction["_tag"]> = Extract<SessionAction, { readonly _tag: Tag }>
 type Performed = Effect.Effect<unknown, KubeError>
 
-const unlessGone = (performed: Performed): Performed =>
-  performed.pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))))
+const unlessGone = orIf("NotFound", Effect.void)
 
 const setFinalizers = (
   { options }: SessionManagerState,
@@ -55,20 +56,17 @@ const joinClusters = (
   )
 
 /** Writes a part of the parent's status, and records Events about the changes. */
-const writeStatus = (
-  state: SessionManagerState,
+const recordStatus = (
+  { controller, options }: SessionManagerState,
   { key, view }: SessionTurn,
   { patch, precondition }: Act<"RecordChild" | "PatchStatus">
 ): Performed =>
-  Effect.tap(patchParentStatus(state, key, { metadata: precondition, status: patch }), (after) =>
-    Effect.sync(() => {
-      state.controller.cache.wrote(after)
-      state.options.events.changed(mirrordMultiClusterSessions, view, after, parentEvents)
-    })
+  Effect.map(writeStatus(controller.place(key), { metadata: precondition, status: patch }), (after) =>
+    options.events.changed(mirrordMultiClusterSessions, view, after, parentEvents)
   )
 
 const recordChildren = (state: SessionManagerState, turn: SessionTurn, action: Act<"RecordChild">): Performed =>
-  Effect.tap(writeStatus(state, turn, action), () =>
+  Effect.tap(recordStatus(state, turn, action), () =>
     Effect.sync(() => {
       const { askedForChildren, leaderSince, sightings } = state
       // Not created yet, unless someone erased a status that already listed them.
@@ -80,7 +78,7 @@ const recordChildren = (state: SessionManagerState, turn: SessionTurn, action: A
   )
 
 const patchStatus = (state: SessionManagerState, turn: SessionTurn, action: Act<"PatchStatus">): Performed => {
-  const written = writeStatus(state, turn, action)
+  const written = recordStatus(state, turn, action)
   if (action.patch["phase"] !== "Terminating") return written
   // Recorded here too: a deletion that began before this process led is no change for the watch.
   const { key, object, view } = turn

@@ -6,16 +6,15 @@
 
 import type { Clock, Effect, Fiber } from "effect"
 import type { ClusterName, Sha256Hex } from "../../../domain/fleet/cluster-name.ts"
-import {
-  mirrordMultiClusterSessions,
-  type MirrordMultiClusterSession
-} from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { MirrordMultiClusterSession } from "../../../domain/resources/mirrord-multi-cluster-session.ts"
+import type { ObjectMeta } from "../../../domain/resources/object-meta.ts"
 import type { SessionFailure } from "../../../domain/resources/session-failure.ts"
 import type { SessionSettings } from "../../../domain/sessions/observed-session.ts"
-import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
+import type { KubeApi } from "../../../ports/kube-api.ts"
 import type { Fleet } from "../../fleet/fleet.ts"
+import type { BackgroundCalls } from "../../kernel/background-calls.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
-import type { PlannedController, Turn } from "../../kernel/planned-controller.ts"
+import { memoryOf, type PlannedController, type Turn } from "../../kernel/planned-controller.ts"
 import type { SessionNotifier } from "../../kernel/session-notifier.ts"
 import type { StoppedLedger } from "../../kernel/stopped-ledger.ts"
 import type { SessionEnds } from "../session-ends.ts"
@@ -55,13 +54,13 @@ export interface SessionManagerState {
   readonly leaderSince: number
   readonly sightings: SessionSightings
   /** By name of the parent. A parent created again under the same name starts without answers. */
-  readonly answers: Map<string, { readonly uid: string; readonly answers: ChildAnswers }>
+  readonly answers: Map<string, { readonly uid: string | undefined; readonly answers: ChildAnswers }>
   /** Names of parents that were logged as unreadable. */
   readonly unreadable: Set<string>
   /** UIDs of parents for which this process has asked an API server to create a child. */
   readonly askedForChildren: Set<string>
-  /** Calls under way, by {@link childKey}; `planAgain`: another call about the child was asked for meanwhile. */
-  readonly calls: Map<string, { planAgain: boolean }>
+  /** Calls about children, by {@link childKey}. */
+  readonly calls: BackgroundCalls
   /** Runs an effect in the background; no turn waits for it. */
   readonly run: (effect: Effect.Effect<void>) => Fiber.Fiber<void>
   readonly clock: Clock.Clock
@@ -72,13 +71,8 @@ export type SessionTurn = Turn<MirrordMultiClusterSession, ChildAnswers>
 
 export const childKey = (cluster: ClusterName, child: string): string => `${cluster}/${child}`
 
-export const answersFor = ({ answers }: SessionManagerState, parent: string, uid: string): ChildAnswers => {
-  const known = answers.get(parent)
-  if (known?.uid === uid) return known.answers
-  const fresh: ChildAnswers = new Map()
-  answers.set(parent, { uid, answers: fresh })
-  return fresh
-}
+export const answersFor = ({ answers }: SessionManagerState, { name, uid }: ObjectMeta): ChildAnswers =>
+  memoryOf(answers, name, { uid, answers: new Map() }).answers
 
 export const forgetParent = (state: SessionManagerState, name: string): void => {
   state.askedForChildren.delete(state.answers.get(name)?.uid ?? "")
@@ -96,11 +90,3 @@ export const followedParents = ({
   unreadable
 }: Omit<SessionManagerState, "controller">): number =>
   Math.max(sightings.size, answers.size, unreadable.size, askedForChildren.size)
-
-/** Writes the fields of a parent's status that a patch names. */
-export const patchParentStatus = (
-  { options }: SessionManagerState,
-  name: string,
-  patch: { readonly metadata: object; readonly status: object }
-): Effect.Effect<KubeObject, KubeError> =>
-  options.ownApi.mergePatch(mirrordMultiClusterSessions, name, patch, { subresource: "status" })

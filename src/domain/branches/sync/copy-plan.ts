@@ -5,7 +5,7 @@
  */
 
 import { isObject } from "../../json.ts"
-import type { Precondition } from "../../sessions/session-action.ts"
+import type { Precondition } from "../../resources/object-meta.ts"
 import type { CopyOwner, OriginMarks, SyncedBranch } from "./synced-branch.ts"
 
 /** Everything from which the fate of a branch in the default cluster follows. */

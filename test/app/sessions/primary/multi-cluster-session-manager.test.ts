@@ -395,50 +395,6 @@ describe("what goes wrong in between", () => {
     })
   )
 
-  it.effect(
-    "a parent that was made again under its name does not inherit what was known of the old one's children",
-    () =>
-      Effect.gen(function* () {
-        const { fleet } = yield* running()
-        const b = fleet.member("cluster-b")
-        yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
-        yield* pass(2)
-        b.after = ({ verb }) => (verb === "create" ? Effect.fail(refusedBy("Unreachable")) : Effect.void)
-        fleet.createParent(day0 + 8_000)
-        yield* pass(3)
-        b.after = () => Effect.void
-        yield* pass(5)
-        expect(fleet.status()?.clusterSessions?.["cluster-b"]).toEqual({ sessionName: childB, ready: true })
-        yield* fleet.primary.delete(mirrordMultiClusterSessions, parentOf)
-        yield* pass(5)
-        expect([fleet.status(), fleet.children("cluster-a"), fleet.children("cluster-b")]).toEqual([undefined, [], []])
-      })
-  )
-
-  it.effect("a child that an earlier parent of the same name left behind is replaced", () =>
-    Effect.gen(function* () {
-      yield* begin
-      const fleet = new SessionFleet()
-      const b = fleet.member("cluster-b")
-      b.write(mirrordClusterSessions, childB, {
-        metadata: { annotations: { [childAnnotations.parentUid]: "older" } },
-        spec: {
-          namespace: "default",
-          multiClusterParentName: parentOf,
-          owner: { userId: "u", username: "d", hostname: "h", k8sUsername: "k" }
-        }
-      })
-      const old = b.peek(mirrordClusterSessions, childB)?.metadata.uid
-      yield* fleet.startMembers()
-      const { sockets } = yield* fleet.startPrimary()
-      yield* openSocket(sockets)
-      fleet.createParent(day0)
-      yield* pass(10)
-      expect(fleet.status()?.clusterSessions?.["cluster-b"]?.ready).toBe(true)
-      expect(b.peek(mirrordClusterSessions, childB)?.metadata.uid).not.toBe(old)
-    })
-  )
-
   it.effect("a neighbour whose name begins alike is left alone", () =>
     Effect.gen(function* () {
       const { fleet } = yield* running()
