@@ -36,13 +36,16 @@ import { asString, at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { isBeingDeleted, timestamp } from "../../domain/resources/object-meta.ts"
 import type { SessionBounds } from "../../domain/sessions/session-bounds.ts"
-import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import type { ApiError } from "../api/status.ts"
 import { audit } from "../kernel/audit.ts"
 import type { EventRecorder } from "../kernel/event-recorder.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
+import { changedMeanwhile, type StatusPatch, writeStatus } from "../kernel/mirrored-object.ts"
+import { orIf } from "../kernel/or-if.ts"
 import {
+  keyOfObject,
   makePlannedController,
   type PlannedController,
   type PlannedTurns,
@@ -259,19 +262,11 @@ const patchStatus = (
   { kind: { resource }, options: { events }, self }: State,
   api: KubeApi,
   branch: BranchDatabase,
-  patch: object
-): Effect.Effect<void, KubeError> => {
-  const { name, namespace } = branch.metadata
-  const options = { ...(namespace === undefined ? {} : { namespace }), subresource: "status" as const }
-  return Effect.map(api.mergePatch(resource, name, patch, options), (after) => {
-    self.cache.wrote(after)
+  patch: StatusPatch
+): Effect.Effect<void, KubeError> =>
+  Effect.map(writeStatus({ ...self.place(keyOfObject(branch)), api }, patch), (after) =>
     events.changed(resource, branch, after, branchEvents)
-  })
-}
-
-/** The conflict of a step whose branch has changed since the step was planned. */
-const endedMeanwhile = ({ api }: BranchesOptions, operation: string, detail: string): KubeError =>
-  new KubeError({ cluster: api.cluster, operation, reason: "Conflict", detail })
+  )
 
 const performDelete = Effect.fnUntraced(function* (
   state: State,
@@ -281,7 +276,7 @@ const performDelete = Effect.fnUntraced(function* (
   // The turn may have paused since it was planned. No session can use a branch that has failed.
   const isAwaited = (awaitedUntil(known) ?? 0) > (yield* Clock.currentTimeMillis)
   if (view.status?.phase !== "Failed" && (isAwaited || Object.keys(known.uses).length > 0)) {
-    return yield* endedMeanwhile(state.options, "delete", `a session has begun to use the branch ${key}`)
+    return yield* changedMeanwhile(state.options.api, "delete", `a session has begun to use the branch ${key}`)
   }
   known.isEnding = true
   const { api, events } = state.options
@@ -295,7 +290,7 @@ const performDelete = Effect.fnUntraced(function* (
         if (view.status?.phase === "Ready") events.record(resource, view, branchExpiredEvent)
       })
     ),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error))),
+    orIf("NotFound", Effect.void),
     Effect.onError(() => Effect.sync(() => void (known.isEnding = false)))
   )
 })
@@ -426,7 +421,7 @@ const recordUse = Effect.fnUntraced(function* (
   const now = yield* Clock.currentTimeMillis
   const current = state.self.view(keyOf(branch.namespace, branch.name))
   if (current?.metadata.uid !== branch.uid || current.status?.phase !== "Ready" || isBeingDeleted(current.metadata)) {
-    return yield* endedMeanwhile(state.options, "use", `the branch ${branch.name} is not ready any more`)
+    return yield* changedMeanwhile(state.options.api, "use", `the branch ${branch.name} is not ready any more`)
   }
   const { resourceVersion } = current.metadata
   const expireTime = timestamp(expiryAfterUse(ttlMillisOf(current.spec), now))
@@ -471,7 +466,7 @@ const use = (state: State, branch: UsableBranch, session: BranchUse): Effect.Eff
   Effect.suspend(() => {
     const known = state.memory.get(keyOf(branch.namespace, branch.name))
     if (known === undefined || known.uid !== branch.uid || known.isEnding) {
-      return Effect.fail(endedMeanwhile(state.options, "use", `the branch ${branch.name} is not ready any more`))
+      return Effect.fail(changedMeanwhile(state.options.api, "use", `the branch ${branch.name} is not ready any more`))
     }
     const { sessionId, user } = session
     // At once, so that no turn of the controller can take the branch for unused.
@@ -577,7 +572,7 @@ export const makeBranches = Effect.fnUntraced(function* (
     use: (branch, session) => {
       const state = kindOf(branch)
       return state === undefined
-        ? Effect.fail(endedMeanwhile(options, "use", `the branch ${branch.name} is not ready any more`))
+        ? Effect.fail(changedMeanwhile(options.api, "use", `the branch ${branch.name} is not ready any more`))
         : use(state, branch, session)
     },
     release: (branch, sessionId) => {

@@ -12,6 +12,7 @@ import type { PodlessJob } from "../../domain/branches/migrations/migration-plan
 import { originAnnotations } from "../../domain/branches/sync/synced-branch.ts"
 import { type ObjectMeta, timeOf } from "../../domain/resources/object-meta.ts"
 import type { SessionOwner } from "../../domain/resources/session-shapes.ts"
+import { memoryOf } from "../kernel/planned-controller.ts"
 
 /** One branch, until it is gone. */
 export interface KnownBranch extends KnownUses {
@@ -40,10 +41,8 @@ export interface KnownBranch extends KnownUses {
 /** The branches by `namespace/name`. */
 export type BranchMemory = Map<string, KnownBranch>
 
-const remembered = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now: number): KnownBranch => {
-  const known = memory.get(key)
-  if (known !== undefined && known.uid === uid) return known
-  const fresh: KnownBranch = {
+const remembered = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now: number): KnownBranch =>
+  memoryOf<KnownBranch>(memory, key, {
     uid,
     since: now,
     uses: {},
@@ -57,10 +56,7 @@ const remembered = (memory: BranchMemory, key: string, { uid }: ObjectMeta, now:
     endedJob: undefined,
     hasToldWaiting: false,
     isEnding: false
-  }
-  memory.set(key, fresh)
-  return fresh
-}
+  })
 
 /**
  * Since when a session is awaited that a primary names. The primary's clock counts only for an annotation that another

@@ -22,7 +22,8 @@ import { at } from "../../domain/json.ts"
 import type { BranchDatabase } from "../../domain/resources/branches/branch-database.ts"
 import { configMaps, jobs } from "../../domain/resources/core-kinds.ts"
 import { readResource } from "../../domain/resources/resource-descriptor.ts"
-import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
+import { changedMeanwhile, deleteMeant, deleteSeen } from "../kernel/mirrored-object.ts"
 import { sha256Hex } from "../kernel/sha256-hex.ts"
 import { BranchRefused } from "./branch-refused.ts"
 import { ensureOwn, isOwnedBy, ownerOf, type PodMaking } from "./make-branch-pod.ts"
@@ -39,8 +40,7 @@ const wholeBranch = Effect.fnUntraced(function* (
   if (Result.isFailure(read)) return yield* new BranchRefused({ why: read.failure.message })
   const { metadata } = read.success
   if (metadata.uid === uid && metadata.generation === generation) return read.success
-  const detail = `the branch ${name} has changed meanwhile`
-  return yield* new KubeError({ cluster: api.cluster, operation: `get ${name}`, reason: "Conflict", detail })
+  return yield* changedMeanwhile(api, `get ${name}`, `the branch ${name} has changed meanwhile`)
 })
 
 /** Makes what is missing of the Job for a branch's generation. `host`: IP address of the branch's pod. */
@@ -80,9 +80,6 @@ export const makeMigrations = Effect.fnUntraced(function* (
   return yield* ensureOwn(api, branch, { resource: jobs, name, object: job, what: "The Job of the migrations" })
 })
 
-const unlessGone = (error: KubeError): Effect.Effect<void, KubeError> =>
-  error.reason === "NotFound" ? Effect.void : Effect.fail(error)
-
 /** Deletes a run. Its Job is deleted last, because the files are found by it. */
 export const endMigrations = (
   api: KubeApi,
@@ -90,13 +87,6 @@ export const endMigrations = (
   { job, uid }: Extract<MigrationAction, { readonly _tag: "EndMigrations" }>
 ): Effect.Effect<void, KubeError> => {
   const { namespace = "" } = branch.metadata
-  const files = api.get(configMaps, job, namespace).pipe(
-    Effect.flatMap((found) =>
-      isOwnedBy(found, branch)
-        ? api.delete(configMaps, job, { namespace, ...(found.metadata.uid && { uid: found.metadata.uid }) })
-        : Effect.void
-    ),
-    Effect.catch(unlessGone)
-  )
-  return Effect.andThen(files, api.delete(jobs, job, { namespace, uid }).pipe(Effect.catch(unlessGone)))
+  const files = deleteMeant({ api, resource: configMaps, name: job, namespace }, (found) => isOwnedBy(found, branch))
+  return Effect.andThen(files, Effect.asVoid(deleteSeen({ api, resource: jobs, name: job, namespace }, { uid })))
 }

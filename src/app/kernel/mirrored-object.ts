@@ -32,7 +32,7 @@ type IsMeant = (found: KubeObject) => boolean
 const within = ({ namespace }: MirrorPlace) => (namespace === undefined ? {} : { namespace })
 
 /** The failure of a turn that is to be made again, because its caches are behind. `detail`: a clause. */
-const changedMeanwhile = ({ cluster }: KubeApi, operation: string, detail: string): KubeError =>
+export const changedMeanwhile = ({ cluster }: KubeApi, operation: string, detail: string): KubeError =>
   new KubeError({ cluster, operation, reason: "Conflict", detail })
 
 /** Whether a cluster would refuse the same object again. */
@@ -55,7 +55,7 @@ export const creation = (create: Effect.Effect<KubeObject, KubeError>): Effect.E
   )
 
 /** The object that is there now; `undefined` if there is none. */
-const readMirror = ({ api, name, namespace, resource }: MirrorPlace) =>
+export const readMirror = ({ api, name, namespace, resource }: MirrorPlace) =>
   api.get(resource, name, namespace).pipe(orIf("NotFound", Effect.undefined))
 
 /** Fails with a conflict if the object is there after all, and stays. */

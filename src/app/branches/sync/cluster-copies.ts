@@ -12,17 +12,9 @@ import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
 import type { KubeApi, KubeError, KubeObject } from "../../../ports/kube-api.ts"
 import { audit } from "../../kernel/audit.ts"
+import { confirmGone, deleteSeen } from "../../kernel/mirrored-object.ts"
 import { keyOfObject, makePlannedController, type PlannedTurns, type Turn } from "../../kernel/planned-controller.ts"
-import {
-  branchAt,
-  changedMeanwhile,
-  copyAddress,
-  type CopiesOfCluster,
-  isAlive,
-  keyOf,
-  originAddresses,
-  type SyncState
-} from "./sync-state.ts"
+import { copyAddress, type CopiesOfCluster, isAlive, keyOf, originAddresses, type SyncState } from "./sync-state.ts"
 
 type CopyTurn = Turn<SyncedBranch, undefined>
 
@@ -31,7 +23,7 @@ const isNameWanted = (state: SyncState, copy: SyncedBranch): boolean => {
   const { options, origins } = state
   const { name, namespace = "" } = copy.metadata
   return originAddresses(state, copy).some((address) => {
-    const origin = branchAt(origins.cache, address)
+    const origin = origins.view(keyOf(address))
     if (origin === undefined || !isAlive(origin) || copyOf(origin) !== undefined) return false
     const wanted = copyAddress(origin, { copy: undefined }, options)
     return wanted?.namespace === namespace && wanted.name === name && originOf(copy)?.uid !== origin.metadata.uid
@@ -42,36 +34,27 @@ const observed = (state: SyncState, { view }: CopyTurn): ObservedCopy => {
   const { options, origins, stopped } = state
   return {
     copy: view,
-    owner: ownerOf(view, options.primary.uid, (address) => branchAt(origins.cache, address)),
+    owner: ownerOf(view, options.primary.uid, (address) => origins.view(keyOf(address))),
     areOriginsComplete: origins.cache.synced(),
     wasOriginSeen: stopped.has(originOf(view)?.uid ?? ""),
     isNameWanted: isNameWanted(state, view)
   }
 }
 
-/** A list may have been older than its server's state, so the origin is asked for once more. */
 const performDelete = (
-  { options, origins, stopped }: SyncState,
-  { api, cluster }: Pick<CopiesOfCluster, "api" | "cluster">,
-  { view }: CopyTurn,
+  state: SyncState,
+  { cluster, controller }: Omit<CopiesOfCluster, "api">,
+  { key, view }: CopyTurn,
   { marks, precondition }: DeleteCopy
 ): Effect.Effect<void, KubeError> =>
   Effect.gen(function* () {
     const { name, namespace = "" } = view.metadata
-    const address = { name, namespace: marks.namespace }
-    const origin = yield* options.api
-      .get(options.resource, name, marks.namespace)
-      .pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(undefined) : Effect.fail(error))))
-    if (origin !== undefined && origin.metadata.uid === marks.uid && isAlive(origin)) {
-      origins.cache.wrote(origin)
-      return yield* changedMeanwhile(options.api, "delete", address)
-    }
-    const message = `its branch ${keyOf(address)} is gone in the primary's cluster`
-    yield* api.delete(options.resource, name, { namespace, ...precondition }).pipe(
-      Effect.andThen(audit({ act: "branchDeleted", branch: name, namespace, clusters: [cluster], message })),
-      Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
-    )
-    stopped.delete(marks.uid)
+    const origin = keyOf({ name, namespace: marks.namespace })
+    yield* confirmGone(state.origins.place(origin), ({ metadata }) => metadata.uid === marks.uid)
+    const message = `its branch ${origin} is gone in the primary's cluster`
+    if ((yield* deleteSeen(controller.place(key), precondition)) === "Begun")
+      yield* audit({ act: "branchDeleted", branch: name, namespace, clusters: [cluster], message })
+    state.stopped.delete(marks.uid)
   })
 
 /** Plans the origins that a branch of the cluster concerns. */
@@ -104,7 +87,7 @@ export const makeClusterCopies = (
         known: () => Effect.as(state.origins.cache.awaitSynced, undefined),
         observe: (turn) => observed(state, turn),
         plan: planCopy,
-        perform: (turn, action) => performDelete(state, { api, cluster }, turn, action),
+        perform: (turn, action) => performDelete(state, { cluster, controller: self }, turn, action),
         order: "InOrder"
       })
     ),

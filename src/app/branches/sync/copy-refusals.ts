@@ -1,6 +1,5 @@
 /**
- * Why a cluster takes no copy of a branch, if trying again would change nothing. Each sentence becomes a branch's
- * `status.error`.
+ * Why a cluster takes no copy of a branch. Each sentence becomes a branch's `status.error`.
  */
 
 import type { BranchAddress, SyncedKind } from "../../../domain/branches/sync/synced-branch.ts"
@@ -28,18 +27,12 @@ export const listRefusal = (
   }
 }
 
-/** `error`: the answer to the order of a copy. */
+/** `error`: the refusal of a copy. */
 export const createRefusal = (
   cluster: ClusterName,
   { name, namespace }: BranchAddress,
-  { code, detail, reason }: KubeError
-): string | undefined => {
-  const isFinal =
-    reason === "NotFound" ||
-    reason === "Forbidden" ||
-    reason === "Invalid" ||
-    (reason === "Other" && code !== undefined && code >= 400 && code < 500)
-  if (!isFinal) return undefined
+  { detail, reason }: KubeError
+): string => {
   const cure = reason === "Forbidden" ? `; ${rights(cluster)}` : ""
   return `The default cluster ${cluster} does not take the branch ${namespace}/${name}: ${quotation(detail)}${cure}.`
 }

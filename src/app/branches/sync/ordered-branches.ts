@@ -18,7 +18,7 @@ import type { BranchObstacle } from "../../../domain/branches/usable-branch.ts"
 import { timestamp } from "../../../domain/resources/object-meta.ts"
 import type { NamedBranch } from "../../../domain/sessions/connect-request.ts"
 import { logWarning } from "../../kernel/log.ts"
-import { branchAt, copyAddress, type SyncState } from "./sync-state.ts"
+import { copyAddress, keyOf, type SyncState } from "./sync-state.ts"
 
 /** The origin of the branch of a name in a namespace of the default cluster; `undefined` if there is none. */
 const originFor = (
@@ -27,7 +27,7 @@ const originFor = (
   name: string
 ): SyncedBranch | undefined =>
   [namespace, options.primary.namespace]
-    .flatMap((place) => branchAt(origins.cache, { namespace: place, name }) ?? [])
+    .flatMap((place) => origins.view(keyOf({ namespace: place, name })) ?? [])
     .find((origin) => copyAddress(origin, { copy: undefined }, options)?.namespace === namespace)
 
 /** A branch that users have ordered, among those of its kind. */

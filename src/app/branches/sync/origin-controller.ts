@@ -31,8 +31,18 @@ import { audit } from "../../kernel/audit.ts"
 import { countHolding } from "../../kernel/holdings.ts"
 import { logWarning } from "../../kernel/log.ts"
 import {
+  changedMeanwhile,
+  confirmGone,
+  creation,
+  deleteSeen,
+  patchMirror,
+  readMirror,
+  writeStatus
+} from "../../kernel/mirrored-object.ts"
+import {
   keyOfObject,
   makePlannedController,
+  memoryOf,
   type PlannedController,
   type PlannedTurns,
   type Turn
@@ -40,9 +50,7 @@ import {
 import type { CountedBranches } from "../branch-places.ts"
 import { createRefusal, listRefusal } from "./copy-refusals.ts"
 import {
-  branchAt,
   type BranchSyncOptions,
-  changedMeanwhile,
   copyAddress,
   type CopiesOfCluster,
   isAlive,
@@ -78,7 +86,7 @@ const seenOf = (
     ?.lost()
   const copies = engaged.get(cluster)
   if (lost !== undefined || copies === undefined) return { _tag: "Away", why: lost }
-  const { cache } = copies.controller
+  const { cache, view: branch } = copies.controller
   if (!cache.synced()) {
     const problem = cache.problem()
     const why = listRefusal(cluster, options.resource, problem)
@@ -86,8 +94,8 @@ const seenOf = (
     return { _tag: "Away", why: problem && `the branches of cluster ${cluster} cannot be listed: ${problem.detail}` }
   }
   const address = copyAddress(view, known, options)
-  const copy = address === undefined ? undefined : branchAt(cache, address)
-  const originAt = (place: Parameters<typeof branchAt>[1]): SyncedBranch | undefined => branchAt(origins.cache, place)
+  const copy = address === undefined ? undefined : branch(keyOf(address))
+  const originAt = (place: BranchAddress) => origins.view(keyOf(place))
   return { _tag: "Listed", found: copy && { copy, owner: ownerOf(copy, options.primary.uid, originAt) } }
 }
 
@@ -135,20 +143,19 @@ const maxArchives = 4
 
 /** Uses an object, or a patch of one, with the archive of the origin's migrations, which no cache has. */
 const withItsArchive = (
-  { archives, options: { api, resource } }: SyncState,
-  { view: { metadata } }: OriginTurn,
+  state: SyncState,
+  { key, view: { metadata } }: OriginTurn,
   part: object,
   use: (whole: object) => Effect.Effect<void, KubeError>
 ): Effect.Effect<void, KubeError> => {
-  const { generation, name, namespace = "", uid } = metadata
+  const { generation, uid } = metadata
   if (!lacksArchive(part)) return use(part)
-  const changed = changedMeanwhile(api, "get", { name, namespace })
-  const origin = api
-    .get(resource, name, namespace)
-    .pipe(Effect.mapError((error) => (error.reason === "NotFound" ? changed : error)))
-  const isSame = ({ metadata: found }: KubeObject): boolean => found.uid === uid && found.generation === generation
-  return archives.withPermit(
-    Effect.flatMap(origin, (found) => (isSame(found) ? use(withArchive(part, found)) : Effect.fail(changed)))
+  return state.archives.withPermit(
+    Effect.flatMap(readMirror(state.origins.place(key)), (found) =>
+      found !== undefined && found.metadata.uid === uid && found.metadata.generation === generation
+        ? use(withArchive(part, found))
+        : Effect.fail(changedMeanwhile(state.options.api, "get", `the branch ${key} is another by now`))
+    )
   )
 }
 
@@ -163,17 +170,16 @@ const tellWaiting = ({ options: { events, resource } }: SyncState, { known, view
 const nameTaken = (
   state: SyncState,
   turn: OriginTurn,
-  { api, cluster, controller }: CopiesOfCluster,
+  copies: CopiesOfCluster,
   address: BranchAddress
 ): Effect.Effect<never, KubeError> =>
   Effect.gen(function* () {
-    const behind = changedMeanwhile(api, "create", address)
-    const found = yield* api
-      .get(state.options.resource, address.name, address.namespace)
-      .pipe(Effect.mapError((error) => (error.reason === "NotFound" ? behind : error)))
-    if (isAlive(found)) controller.cache.wrote(found)
-    else tellWaiting(state, turn, `the branch ${keyOf(address)} is still being deleted in cluster ${cluster}`)
-    return yield* behind
+    const { api, cluster, controller } = copies
+    const branch = `the branch ${keyOf(address)}`
+    const found = yield* readMirror(controller.place(keyOf(address)))
+    if (found !== undefined && isAlive(found)) controller.cache.wrote(found)
+    else if (found !== undefined) tellWaiting(state, turn, `${branch} is still being deleted in cluster ${cluster}`)
+    return yield* changedMeanwhile(api, "create", `${branch} is there`)
   })
 
 const performCreate = (
@@ -185,24 +191,22 @@ const performCreate = (
     const copies = copiesFor(state, turn)
     if (copies === undefined) return Effect.void
     const { api, cluster, controller } = copies
+    const { name, namespace } = address
     const { key, known, view } = turn
     const create = (whole: object): Effect.Effect<void, KubeError> =>
-      api.create(state.options.resource, whole, address.namespace).pipe(
-        Effect.flatMap((made) => {
-          known.copy = { cluster, namespace: address.namespace, uid: made.metadata.uid ?? "" }
-          known.written = { origin: view.metadata.generation, copy: made.metadata.generation }
-          controller.cache.wrote(made)
-          state.origins.enqueue(key)
-          return audit({ act: "branched", branch: address.name, namespace: address.namespace, clusters: [cluster] })
-        }),
-        Effect.catch((error) => {
-          if (error.reason === "AlreadyExists") return nameTaken(state, turn, copies, address)
-          known.refusal = createRefusal(cluster, address, error)
-          if (known.refusal === undefined) return Effect.fail(error)
-          state.origins.enqueue(key)
+      Effect.flatMap(creation(api.create(state.options.resource, whole, namespace)), (end) => {
+        if (end._tag === "Taken") return nameTaken(state, turn, copies, address)
+        state.origins.enqueue(key)
+        if (end._tag === "Refused") {
+          known.refusal = createRefusal(cluster, address, end.error)
           return Effect.void
-        })
-      )
+        }
+        const { metadata } = end.object
+        known.copy = { cluster, namespace, uid: metadata.uid ?? "" }
+        known.written = { origin: view.metadata.generation, copy: metadata.generation }
+        controller.cache.wrote(end.object)
+        return audit({ act: "branched", branch: name, namespace, clusters: [cluster] })
+      })
     return withItsArchive(state, turn, object, create)
   })
 
@@ -214,44 +218,31 @@ const performPatchCopy = (
   Effect.suspend(() => {
     const copies = copiesFor(state, turn)
     if (copies === undefined) return Effect.void
-    const { api, controller } = copies
-    const { name, namespace } = address
+    const place = copies.controller.place(keyOf(address))
     const metadata = { ...(patch["metadata"] as object | undefined), ...precondition }
     return withItsArchive(state, turn, { ...patch, metadata }, (whole) =>
-      api.mergePatch(state.options.resource, name, whole, { namespace }).pipe(
-        Effect.map((after) => {
-          turn.known.written = { origin: generation, copy: after.metadata.generation }
-          controller.cache.wrote(after)
-        }),
-        Effect.catch((error) =>
-          error.reason === "NotFound" || error.reason === "Conflict"
-            ? controller.cache.reread(name, namespace)
-            : Effect.fail(error)
-        )
-      )
+      Effect.map(patchMirror(place, whole), (after) => {
+        if (after !== undefined) turn.known.written = { origin: generation, copy: after.metadata.generation }
+      })
     )
   })
 
-/** A list may have been older than its server's state, so a copy that is missing is asked for once more. */
+/** Makes sure of a copy that is missing. */
 const makeSure = (
   state: SyncState,
   turn: OriginTurn,
   missing: Act<"DeleteOrigin">["missing"]
 ): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    if (missing === undefined) return
+  Effect.suspend(() => {
+    if (missing === undefined) return Effect.void
     const copies = copiesFor(state, turn)
-    if (copies === undefined) return yield* changedMeanwhile(state.options.api, "delete", missing)
-    const { api, controller } = copies
-    const found = yield* api
-      .get(state.options.resource, missing.name, missing.namespace)
-      .pipe(Effect.catch((error) => (error.reason === "NotFound" ? Effect.succeed(undefined) : Effect.fail(error))))
-    if (found === undefined || !isAlive(found)) return
+    if (copies === undefined)
+      return Effect.fail(changedMeanwhile(state.options.api, "delete", "its cluster is not known any more"))
     const reference = copyOf(turn.view) ?? turn.known.copy
-    const isCopy = originOf(found)?.uid === turn.view.metadata.uid || found.metadata.uid === reference?.uid
-    if (!isCopy) return
-    controller.cache.wrote(found)
-    return yield* changedMeanwhile(api, "delete", missing)
+    return confirmGone(
+      copies.controller.place(keyOf(missing)),
+      (found) => originOf(found)?.uid === turn.view.metadata.uid || found.metadata.uid === reference?.uid
+    )
   })
 
 const performPatchStatus = (
@@ -259,15 +250,10 @@ const performPatchStatus = (
   turn: OriginTurn,
   { missing, patch, precondition }: Act<"PatchStatus">
 ): Effect.Effect<void, KubeError> => {
-  const { api, events, resource } = state.options
-  const { name, namespace = "" } = turn.view.metadata
-  const options = { namespace, subresource: "status" } as const
+  const { events, resource } = state.options
   return makeSure(state, turn, missing).pipe(
-    Effect.andThen(() => api.mergePatch(resource, name, { metadata: precondition, status: patch }, options)),
-    Effect.map((after) => {
-      state.origins.cache.wrote(after)
-      events.changed(resource, turn.view, after, branchSyncEvents)
-    })
+    Effect.andThen(() => writeStatus(state.origins.place(turn.key), { metadata: precondition, status: patch })),
+    Effect.map((after) => events.changed(resource, turn.view, after, branchSyncEvents))
   )
 }
 
@@ -275,14 +261,13 @@ const performDelete = (
   state: SyncState,
   turn: OriginTurn,
   { missing, uid, why }: Act<"DeleteOrigin">
-): Effect.Effect<void, KubeError> => {
-  const { name, namespace = "" } = turn.view.metadata
-  return makeSure(state, turn, missing).pipe(
-    Effect.andThen(() => state.options.api.delete(state.options.resource, name, { namespace, uid })),
-    Effect.andThen(audit({ act: "branchDeleted", branch: name, namespace, message: why })),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
-  )
-}
+): Effect.Effect<void, KubeError> =>
+  Effect.gen(function* () {
+    const { name, namespace = "" } = turn.view.metadata
+    yield* makeSure(state, turn, missing)
+    if ((yield* deleteSeen(state.origins.place(turn.key), { uid })) === "Gone") return
+    yield* audit({ act: "branchDeleted", branch: name, namespace, message: why })
+  })
 
 const perform = (state: SyncState, turn: OriginTurn, action: Performed): Effect.Effect<void, KubeError> => {
   switch (action._tag) {
@@ -301,14 +286,15 @@ const perform = (state: SyncState, turn: OriginTurn, action: Performed): Effect.
 
 /** The memory about this very origin; that about an earlier one of its name is dropped. */
 const knownOrigin = ({ known }: SyncState, key: string, origin: SyncedBranch, now: number): KnownOrigin => {
-  const { uid } = origin.metadata
-  const before = known.get(key)
-  const current: KnownOrigin =
-    before !== undefined && before.uid === uid
-      ? before
-      : { uid, copy: undefined, written: undefined, refusal: undefined, failedSince: undefined, toldWaiting: undefined }
+  const current = memoryOf<KnownOrigin>(known, key, {
+    uid: origin.metadata.uid,
+    copy: undefined,
+    written: undefined,
+    refusal: undefined,
+    failedSince: undefined,
+    toldWaiting: undefined
+  })
   if (phaseOf(origin) === "Failed") current.failedSince ??= now
-  known.set(key, current)
   return current
 }
 

@@ -19,12 +19,11 @@ import {
 } from "../../../domain/branches/sync/synced-branch.ts"
 import type { ClusterName } from "../../../domain/fleet/cluster-name.ts"
 import { isBeingDeleted } from "../../../domain/resources/object-meta.ts"
-import { type KubeApi, KubeError, type KubeObject } from "../../../ports/kube-api.ts"
+import type { KubeApi, KubeObject } from "../../../ports/kube-api.ts"
 import type { ReachedCluster } from "../../ground/fleet-view.ts"
 import type { EventRecorder } from "../../kernel/event-recorder.ts"
 import type { PlannedController } from "../../kernel/planned-controller.ts"
 import { readCached } from "../../kernel/read-cached.ts"
-import type { Reflector } from "../../kernel/reflector.ts"
 import type { BranchPlaces } from "../branch-places.ts"
 
 /** The parts that the synchronisation builds on. */
@@ -78,15 +77,6 @@ export const keyOf = ({ name, namespace }: BranchAddress): string => `${namespac
 export const viewOf = (object: KubeObject): SyncedBranch | undefined =>
   Result.getOrUndefined(readCached(syncedBranches, object))
 
-/** The branch at a place, as cached. */
-export const branchAt = (
-  cache: Pick<Reflector, "get">,
-  { name, namespace }: BranchAddress
-): SyncedBranch | undefined => {
-  const object = cache.get(name, namespace)
-  return object === undefined ? undefined : viewOf(object)
-}
-
 /** The place of an origin's copy; `undefined` if it can have none. */
 export const copyAddress = (
   origin: SyncedBranch,
@@ -115,12 +105,3 @@ export const originAddresses = (
 
 /** Whether an object is there, and stays for now. */
 export const isAlive = ({ metadata }: Pick<KubeObject, "metadata">): boolean => !isBeingDeleted(metadata)
-
-/** A cache is behind its API server, so the turn is to be made again. */
-export const changedMeanwhile = (api: KubeApi, operation: string, { name, namespace }: BranchAddress): KubeError =>
-  new KubeError({
-    cluster: api.cluster,
-    operation,
-    reason: "Conflict",
-    detail: `the branch ${namespace}/${name} has changed meanwhile`
-  })

@@ -5,13 +5,14 @@
  */
 
 import { isObject } from "../../json.ts"
-import type { Precondition } from "../../resources/object-meta.ts"
-import type { CopyOwner, OriginMarks, SyncedBranch } from "./synced-branch.ts"
+import type { MirrorOwner } from "../../resources/mirrored-object.ts"
+import { type Precondition, preconditionOf } from "../../resources/object-meta.ts"
+import { originOf, type OriginMarks, type SyncedBranch } from "./synced-branch.ts"
 
 /** Everything from which the fate of a branch in the default cluster follows. */
 export interface ObservedCopy {
   readonly copy: SyncedBranch
-  readonly owner: CopyOwner
+  readonly owner: MirrorOwner
   /** Whether a complete list of the origins is known; before it, no origin counts as gone. */
   readonly areOriginsComplete: boolean
   /** This process has seen the origin, so it was deleted meanwhile. */
@@ -40,9 +41,9 @@ const isUsed = ({ status }: SyncedBranch): boolean => {
  */
 export const planCopy = (observed: ObservedCopy): ReadonlyArray<DeleteCopy> => {
   const { areOriginsComplete, copy, isNameWanted, owner, wasOriginSeen } = observed
-  const { resourceVersion = "", uid } = copy.metadata
-  if (owner._tag === "Stranger" || owner.isThere || !areOriginsComplete || uid === undefined) return []
+  const marks = originOf(copy)
+  if (marks === undefined || owner !== "Earlier" || !areOriginsComplete) return []
   return wasOriginSeen || isNameWanted || !isUsed(copy)
-    ? [{ _tag: "DeleteCopy", marks: owner.marks, precondition: { uid, resourceVersion } }]
+    ? [{ _tag: "DeleteCopy", marks, precondition: preconditionOf(copy.metadata) }]
     : []
 }

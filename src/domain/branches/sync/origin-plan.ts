@@ -10,7 +10,8 @@ import type { ClusterName } from "../../fleet/cluster-name.ts"
 import { asString, at, type JsonObject } from "../../json.ts"
 import { branchEngines } from "../../resources/chart-switches.ts"
 import { mergePatch, type MergePatch } from "../../resources/merge-patch.ts"
-import { isBeingDeleted, type ObjectMeta, type Precondition } from "../../resources/object-meta.ts"
+import { type MirrorOwner, mirrorNeed } from "../../resources/mirrored-object.ts"
+import { isBeingDeleted, type Precondition, preconditionOf } from "../../resources/object-meta.ts"
 import { failedStatus, failureStays } from "../branch-plan.ts"
 import { engines } from "../engines.ts"
 import { leftOutProblem } from "../kept-branch.ts"
@@ -20,8 +21,8 @@ import { mirroredStatus } from "./mirrored-status.ts"
 import {
   type BranchAddress,
   copyOf,
-  type CopyOwner,
   type CopyReference,
+  originOf,
   phaseOf,
   plain,
   type SyncedBranch,
@@ -38,7 +39,7 @@ export type SeenCluster =
   | {
       readonly _tag: "Listed"
       /** The branch at the copy's place. */
-      readonly found: { readonly copy: SyncedBranch; readonly owner: CopyOwner } | undefined
+      readonly found: { readonly copy: SyncedBranch; readonly owner: MirrorOwner } | undefined
     }
 
 /** Everything from which the next actions for an origin follow. Times are epoch ms. */
@@ -94,11 +95,6 @@ const lookAgain = 1_000
 export const skipLabel = "operator.metalbear.co/skip-mc-sync"
 
 const isSkipped = ({ metadata: { labels } }: SyncedBranch): boolean => labels?.[skipLabel] === "true"
-
-const preconditionOf = ({ resourceVersion, uid }: ObjectMeta): Precondition => ({
-  uid: uid ?? "",
-  resourceVersion: resourceVersion ?? ""
-})
 
 const bringStatus = (
   { origin }: ObservedOrigin,
@@ -192,8 +188,8 @@ const gone = (
 
 type Found = NonNullable<Extract<SeenCluster, { readonly _tag: "Listed" }>["found"]>
 
-const isCopyOf = ({ origin }: ObservedOrigin, { owner }: Found): boolean =>
-  owner._tag === "Origin" && owner.marks.uid === origin.metadata.uid
+const isCopyOf = ({ origin }: ObservedOrigin, { copy, owner }: Found): boolean =>
+  owner !== "Other" && originOf(copy)?.uid === origin.metadata.uid
 
 /** Whether a branch is the one that the origin had before. */
 const isStill = (observed: ObservedOrigin, found: Found, { borrowed, uid }: CopyReference): boolean =>
@@ -208,18 +204,26 @@ const create = ({ origin, primary, resource }: ObservedOrigin): ReadonlyArray<Or
   return [{ _tag: "CreateCopy", object: copyObject(resource, origin, primary, place.success), address }]
 }
 
+/** The branch at the place of the copy. A copy of another origin that is gone goes without a word from here. */
 const planFound = (observed: ObservedOrigin, found: Found, now: number): ReadonlyArray<OriginAction> => {
   const { cluster, origin } = observed
-  const { copy, owner } = found
+  const { copy } = found
   const { namespace = "", uid = "" } = copy.metadata
-  const isNameFreeSoon = isBeingDeleted(copy.metadata) || (owner._tag === "Origin" && !owner.isThere)
-  if (isNameFreeSoon || cluster === undefined) return []
+  if (cluster === undefined) return []
+  const owner = found.owner === "This" && !isCopyOf(observed, found) ? "Other" : found.owner
   const reference = { cluster, namespace, uid }
-  if (!isCopyOf(observed, found)) return borrow(observed, copy, reference, now)
-  return [
-    ...synchronise(observed, copy, reference),
-    ...bringStatus(observed, mirroredStatus(origin, copy, reference, now))
-  ]
+  switch (mirrorNeed(owner, isBeingDeleted(copy.metadata))) {
+    case "Yield":
+      return borrow(observed, copy, reference, now)
+    case "Keep":
+      return [
+        ...synchronise(observed, copy, reference),
+        ...bringStatus(observed, mirroredStatus(origin, copy, reference, now))
+      ]
+    case "Delete":
+    case "Wait":
+      return []
+  }
 }
 
 const planListed = (observed: ObservedOrigin, found: Found | undefined, now: number): ReadonlyArray<OriginAction> => {

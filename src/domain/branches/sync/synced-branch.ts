@@ -11,6 +11,7 @@ import { type ClusterName, clusterName } from "../../fleet/cluster-name.ts"
 import { asString, at, isObject, type JsonObject } from "../../json.ts"
 import { branchDatabases } from "../../resources/branches/branch-database.ts"
 import { keptBy } from "../../resources/kept-fields.ts"
+import type { MirrorOwner } from "../../resources/mirrored-object.ts"
 import { isBeingDeleted, ObjectMeta } from "../../resources/object-meta.ts"
 import type { ResourceDescriptor, WatchedResource } from "../../resources/resource-descriptor.ts"
 
@@ -114,22 +115,17 @@ export const originOf = ({ metadata: { annotations } }: Pick<SyncedBranch, "meta
     : { clusterUid, namespace, uid, generation: Number.isSafeInteger(generation) ? generation : undefined }
 }
 
-/** To whom a branch in the default cluster belongs, as one primary sees it. */
-export type CopyOwner =
-  /** A user of that cluster, or another primary. */
-  | { readonly _tag: "Stranger" }
-  /** An origin of this primary. `isThere`: it exists, and is not being deleted. */
-  | { readonly _tag: "Origin"; readonly marks: OriginMarks; readonly isThere: boolean }
-
-/** `primaryUid`: UID of the primary's cluster. `originAt`: the origin at a place now. */
+/**
+ * The owner of a branch in the default cluster, as one primary sees it. `This`: any origin that exists, and is not
+ * being deleted. `primaryUid`: UID of the primary's cluster. `originAt`: the origin at a place now.
+ */
 export const ownerOf = (
   copy: SyncedBranch,
   primaryUid: string,
   originAt: (address: BranchAddress) => SyncedBranch | undefined
-): CopyOwner => {
+): MirrorOwner => {
   const marks = originOf(copy)
-  if (marks?.clusterUid !== primaryUid) return { _tag: "Stranger" }
+  if (marks?.clusterUid !== primaryUid) return "Other"
   const origin = originAt({ namespace: marks.namespace, name: copy.metadata.name })
-  const isThere = origin?.metadata.uid === marks.uid && !isBeingDeleted(origin.metadata)
-  return { _tag: "Origin", marks, isThere }
+  return origin?.metadata.uid === marks.uid && !isBeingDeleted(origin.metadata) ? "This" : "Earlier"
 }

@@ -365,20 +365,9 @@ describe("a default cluster that takes no branch", () => {
       "This primary may not read branchdatabases.dbs.mirrord.metalbear.co in the default cluster a"
     ],
     [
-      "without the namespace",
-      (synced: Synced) =>
-        (synced.member.before = failing(({ verb }) => verb === "create", "NotFound", 'namespaces "shop" not found')),
-      `The default cluster a does not take the branch shop/${branchName}: namespaces "shop" not found.`
-    ],
-    [
       "without the right to create",
       (synced: Synced) => (synced.member.before = failing(({ verb }) => verb === "create", "Forbidden", "forbidden")),
       `The default cluster a does not take the branch shop/${branchName}: forbidden; have the same database engines`
-    ],
-    [
-      "that refuses the object",
-      (synced: Synced) => (synced.member.before = failing(({ verb }) => verb === "create", "Other", "too large", 413)),
-      `The default cluster a does not take the branch shop/${branchName}: too large.`
     ]
   ] as const)("%s: a sentence at once", ([, fault, sentence]) =>
     Effect.gen(function* () {

@@ -248,33 +248,4 @@ describe("a list that is older than its server", () => {
       )
     })
   )
-
-  it.effect("of the primary takes no origin for gone that is there", () =>
-    Effect.gen(function* () {
-      const synced = new Synced()
-      yield* Effect.addFinalizer(() => Effect.andThen(synced.kill("primary"), synced.kill("a")))
-      const { list } = synced.primary
-      let isEmpty = false
-      // The server answers from a cache of before the branch, once.
-      const stale: MemoryKubeApi["list"] = (ref, selection) =>
-        Effect.map(list(ref, selection), (answer) => {
-          const wasEmpty = isEmpty
-          isEmpty = false
-          return wasEmpty ? { ...answer, items: [] } : answer
-        })
-      Object.assign(synced.primary, { list: stale })
-      yield* synced.startDefault
-      yield* synced.start()
-      yield* synced.order()
-      yield* synced.podsReady
-      const uid = synced.copy()?.metadata.uid
-      isEmpty = true
-      synced.primary.forgetHistory(true)
-      yield* seconds(5)
-      assert.deepStrictEqual([isEmpty, synced.copy()?.metadata.uid], [false, uid])
-      synced.primary.forgetHistory(true)
-      yield* seconds(5)
-      assert.strictEqual(synced.status()?.phase, "Ready")
-    })
-  )
 })

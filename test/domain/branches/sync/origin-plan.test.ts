@@ -200,7 +200,7 @@ describe("the plans for a branch in two clusters", () => {
     expect(migrations()).toEqual({ observedGeneration: 3, phase: "Failed" })
     // A list from before.
     const [copy, origin] = [before ?? never(), sides.origin() ?? never()]
-    const found = { copy, owner: { _tag: "Origin" as const, marks: originOf(copy) ?? never(), isThere: true } }
+    const found = { copy, owner: "This" as const }
     const plan = planOrigin({ ...sides.observedOrigin(origin), seen: { _tag: "Listed", found } }, sides.now)
     expect(plan.map(({ _tag }) => _tag)).toEqual(["PatchCopy"])
   })
@@ -233,7 +233,7 @@ describe("the plans for a branch in two clusters", () => {
       ...sides.observedOrigin(origin),
       seen: {
         _tag: "Listed" as const,
-        found: { copy: defaulted, owner: { _tag: "Origin" as const, marks: originOf(copy) ?? never(), isThere: true } }
+        found: { copy: defaulted, owner: "This" as const }
       }
     }
     expect(planOrigin(observed, sides.now)).toEqual([])
