@@ -176,7 +176,7 @@ export const holds = /** @type {Readonly<Record<string, string>>} */ ({
   "src/ports": "interfaces of what the operator needs from the world: `KubeApi`, `Agents`, `FrameChannel`, member link",
   "src/adapters":
     "one folder for each technique; `stream`: what those over sockets share; `engines`: shell of branches",
-  "src/app/kernel": "what each capability stands on: controller, reflector, retries, Events, audit, log, traces",
+  "src/app/kernel": "what each capability stands on: controller, reflector, mirrored objects, Events, audit, log",
   "src/app/api": "the aggregated API: HTTP routes, upgrades, callers",
   "src/app/relay": "the router with channels around it, and the locks of ports",
   "src/app/fleet": "connections to the clusters, their credentials, and which clusters there are",

@@ -16,13 +16,15 @@ import { copiedPods, copyLabel, type CopyRecord, copyRecord } from "../../domain
 import { type Pod, pods } from "../../domain/resources/core-kinds.ts"
 import { isBeingDeleted } from "../../domain/resources/object-meta.ts"
 import { leaderGrace } from "../../domain/sessions/liveness.ts"
-import { type KubeApi, KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import type { KubeApi, KubeError, KubeObject } from "../../ports/kube-api.ts"
 import { audit } from "../kernel/audit.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import { logWarning } from "../kernel/log.ts"
+import { changedMeanwhile, deleteSeen } from "../kernel/mirrored-object.ts"
 import {
   keyOfObject,
   makePlannedController,
+  memoryOf,
   type PlannedController,
   type PlannedTurns,
   type Turn
@@ -96,13 +98,8 @@ const replacementFor = (workloads: ScaledDownWorkloads, copy: Copy): Replacement
 }
 
 /** A copy of an earlier process may have a user who is in a pause between two tries, as a session may. */
-const useOf = (uses: State["uses"], key: string, uid: string | undefined, now: number): CopyUse => {
-  const known = uses.get(key)
-  if (known !== undefined && known.uid === uid) return known
-  const fresh = { uid, since: now, usedAt: now, graceUntil: now + leaderGrace }
-  uses.set(key, fresh)
-  return fresh
-}
+const useOf = (uses: State["uses"], key: string, uid: string | undefined, now: number): CopyUse =>
+  memoryOf(uses, key, { uid, since: now, usedAt: now, graceUntil: now + leaderGrace })
 
 const stateOf = (uses: State["uses"], { key, pod, record }: Copy, replacement: Replacement, now: number): CopyState =>
   copyState(pod, record.container, replacement, now - useOf(uses, key, pod.metadata.uid, now).since)
@@ -127,31 +124,26 @@ const deleteCopy = (
   { options: { api } }: State,
   { view: { metadata } }: CopyTurn,
   why: string
-): Effect.Effect<void, KubeError> => {
-  const { name, namespace, uid } = metadata
-  const record = copyRecord(metadata)
-  const address = { ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) }
-  return api.delete(pods, name, address).pipe(
-    Effect.andThen(
-      audit({
-        act: "copyDeleted",
-        copy: name,
-        message: why,
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(record === undefined ? {} : { target: record.target, owner: record.owner.k8sUsername })
-      })
-    ),
-    Effect.catch((error) => (error.reason === "NotFound" ? Effect.void : Effect.fail(error)))
-  )
-}
+): Effect.Effect<void, KubeError> =>
+  Effect.gen(function* () {
+    const { name, namespace = "", uid = "" } = metadata
+    const record = copyRecord(metadata)
+    if ((yield* deleteSeen({ api, resource: pods, name, namespace }, { uid })) === "Gone") return
+    yield* audit({
+      act: "copyDeleted",
+      copy: name,
+      message: why,
+      namespace,
+      ...(record === undefined ? {} : { target: record.target, owner: record.owner.k8sUsername })
+    })
+  })
 
 /** Deletes a copy, unless a session uses it of which no watch has told. */
 const deleteUnused = (state: State, turn: CopyTurn, why: string): Effect.Effect<void, KubeError> =>
   Effect.flatMap(state.options.storedUses, (used) => {
     if (!used.has(turn.key)) return deleteCopy(state, turn, why)
     turn.known.usedAt = turn.now
-    const conflict = { reason: "Conflict", detail: `a session uses the copy ${turn.key}` } as const
-    return new KubeError({ cluster: state.options.api.cluster, operation: "delete", ...conflict })
+    return Effect.fail(changedMeanwhile(state.options.api, "delete", `a session uses the copy ${turn.key}`))
   })
 
 const turnsOf = (state: State, self: PlannedController<Pod>): PlannedTurns<Pod, CopyUse, ObservedCopy, Performed> => ({

@@ -10,6 +10,7 @@ import { type CopyOrder, orderedSession } from "../../domain/copies/copy-order.t
 import { type CopyRecord, copyRecord } from "../../domain/copies/copy-record.ts"
 import { type CopyRequest, readCopyRequest } from "../../domain/copies/copy-request.ts"
 import { copySource, replacedWorkload, type ScalableWorkload } from "../../domain/copies/copy-source.ts"
+import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { jsonEqual, type JsonObject } from "../../domain/json.ts"
 import type { CopyTarget } from "../../domain/resources/copy-target.ts"
 import { pods } from "../../domain/resources/core-kinds.ts"
@@ -239,6 +240,25 @@ const sameCopy = (options: CreateCopyOptions, wanted: Wanted, copy: Copy): Effec
     return wanted.order === undefined ? sharedCopyTarget(target) : target
   })
 
+/** `id`: of the session that a copy was made for. `copy`: its name. `clusters`: those of a copy over many. */
+export const auditCopied = (
+  { asked, owner, request }: Omit<Wanted, "order">,
+  id: SessionId,
+  copy: string,
+  clusters?: ReadonlyArray<ClusterName>
+): Effect.Effect<void> =>
+  audit({
+    act: "copied",
+    ...askedBy(asked, owner),
+    session: sessionIdName(id),
+    namespace: asked.namespace,
+    target: formatTargetName(request.target),
+    owner: owner.k8sUsername,
+    ...(clusters && { clusters }),
+    copy,
+    scaleDown: request.scaleDown
+  })
+
 /** Makes the copy of this name. `id`: of the session that it is made for. */
 const makeCopy = (
   options: CreateCopyOptions,
@@ -271,16 +291,7 @@ const makeCopy = (
       yield* Effect.tapError(takePods(options, wanted, replaces, name), () =>
         Effect.ignore(awaited.delete(pods, name, { namespace }))
       )
-    yield* audit({
-      act: "copied",
-      ...askedBy(asked, owner),
-      session: sessionIdName(id),
-      namespace,
-      target: formatTargetName(request.target),
-      owner: owner.k8sUsername,
-      copy: name,
-      scaleDown: request.scaleDown
-    })
+    yield* auditCopied(wanted, id, name)
     return copyTarget(made.metadata, kept, { phase: "InProgress" }, yield* Clock.currentTimeMillis)
   })
 
@@ -308,17 +319,21 @@ const createWanted = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect
     return yield* earlier === undefined ? newCopy(options, wanted) : sameCopy(options, wanted, earlier)
   })
 
-/**
- * Makes the copy; the result is a copy target that is on its way. `order`: of the primary that asks, for this owner. Of
- * requests at once for copies that replace one workload, each sees what the one before it has made.
- */
+/** Of requests at once for copies that replace one workload, each sees what the one before it has made. */
+export const inItsTurn = <A>(
+  inTurn: InTurn,
+  { body, namespace }: CopyTargetRequest,
+  make: (request: CopyRequest) => Effect.Effect<A, ApiError>
+): Effect.Effect<A, ApiError> =>
+  Effect.flatMap(Effect.fromResult(Result.mapError(readCopyRequest(body), badRequest)), (request) =>
+    request.scaleDown ? inTurn(`${namespace}/${request.path}`, make(request)) : make(request)
+  )
+
+/** Makes the copy, which is on its way then. `order`: of the primary that asks, for this owner. */
 export const createCopy = (
   options: CreateCopyOptions,
   asked: CopyTargetRequest,
   owner: SessionOwner,
   order?: CopyOrder
 ): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.flatMap(Effect.fromResult(Result.mapError(readCopyRequest(asked.body), badRequest)), (request) => {
-    const made = createWanted(options, { asked, owner, request, order })
-    return request.scaleDown ? options.inTurn(`${asked.namespace}/${request.path}`, made) : made
-  })
+  inItsTurn(options.inTurn, asked, (request) => createWanted(options, { asked, owner, request, order }))

@@ -4,7 +4,7 @@
  * them; `domain/copies/fleet-copy.ts` decides from what the clusters answer.
  */
 
-import { Clock, Effect, FiberSet, Result, type Scope } from "effect"
+import { Clock, Effect, Result, type Scope } from "effect"
 import { copyName } from "../../domain/copies/copied-pod.ts"
 import { fleetCopyTarget, sharedCopyTarget } from "../../domain/copies/copy-info.ts"
 import type { CopyOrder } from "../../domain/copies/copy-order.ts"
@@ -21,18 +21,19 @@ import { parseTargetJson } from "../../domain/targets/target-json.ts"
 import { formatTargetName } from "../../domain/targets/target-path.ts"
 import type { Target } from "../../domain/targets/target.ts"
 import type { KubeApi, KubeError } from "../../ports/kube-api.ts"
-import { askedBy } from "../api/asked-by.ts"
 import type { CopySelection, CopyTargetRequest } from "../api/operator-facade.ts"
 import { ApiError, badRequest, forbidden, internalError } from "../api/status.ts"
+import { noDefault } from "../ground/ask-cluster.ts"
 import type { FurtherStatus } from "../ground/capability.ts"
 import type { ConnectedCopy, CopyConnect, ServedCopies } from "../ground/copy-targets.ts"
 import type { ReachedCluster } from "../ground/fleet-view.ts"
-import { audit } from "../kernel/audit.ts"
+import { type BackgroundCalls, type CallEnd, makeBackgroundCalls } from "../kernel/background-calls.ts"
 import { countHolding } from "../kernel/holdings.ts"
 import type { InTurn } from "../kernel/keyed-mutex.ts"
 import { logWarning } from "../kernel/log.ts"
+import { isRefusal } from "../kernel/mirrored-object.ts"
 import type { CountedCopy, InPlace } from "./copy-places.ts"
-import { type CreateCopyOptions, mayCopy, newSessionId } from "./create-copy.ts"
+import { auditCopied, type CreateCopyOptions, inItsTurn, mayCopy, newSessionId } from "./create-copy.ts"
 import { noSuchCopy } from "./local-copies.ts"
 import { type Answer, askClusters, orderCopy, type OrderedCopy } from "./ordered-copies.ts"
 
@@ -72,7 +73,6 @@ interface Known {
   readySince: number | undefined
   /** The clusters that did not carry out the last order. */
   readonly problems: Map<ClusterName, { readonly why: string; readonly isFinal: boolean }>
-  readonly underWay: Set<ClusterName>
   /** The clusters that have carried out an order of this process. */
   ordered: Ordered
   /** The order that the other clusters get, once this process knows that its user may have the copy. */
@@ -89,9 +89,8 @@ interface State {
   readonly options: FleetCopiesOptions
   /** By `namespace/name`. */
   readonly known: Map<string, Known>
-  /** Runs an effect in the background. */
-  readonly run: (effect: Effect.Effect<void>) => unknown
-  isLooking: boolean
+  /** The orders to clusters, by copy and cluster, and the look at all copies. */
+  readonly calls: BackgroundCalls
 }
 
 /** The answers of the clusters. */
@@ -157,7 +156,6 @@ const judged = (
     seenAt: now,
     readySince: undefined,
     problems: new Map(),
-    underWay: new Set(),
     ordered: new Set(),
     placed: undefined
   }
@@ -186,8 +184,6 @@ const judged = (
   return { ordered, known, plan }
 }
 
-const noDefault = internalError("There is no default cluster now. Try again in a moment.")
-
 /** Asks all clusters; fails without the default's answer, without which nothing is known of any copy. */
 const find = (state: State, namespace?: string, name?: string): Effect.Effect<Found, ApiError> =>
   Effect.gen(function* () {
@@ -204,38 +200,27 @@ const find = (state: State, namespace?: string, name?: string): Effect.Effect<Fo
     )
   })
 
-/** Whether a cluster would refuse the same order again. */
-const isFinal = ({ code }: KubeError): boolean => code === 400 || code === 403 || code === 404 || code === 422
-
 const orderFrom = (
   { known, ordered: { copy } }: Judged,
   { order, request }: Placed,
   cluster: ReachedCluster
-): Effect.Effect<void> =>
-  Effect.suspend(() => {
-    const { name } = cluster
-    if (known.underWay.has(name)) return Effect.void
-    known.underWay.add(name)
-    return orderCopy(cluster, order, copy.metadata.namespace, request).pipe(
-      Effect.matchEffect({
-        onSuccess: () =>
-          Effect.sync(() => {
-            known.problems.delete(name)
-            known.ordered = new Set([...known.ordered, name])
-          }),
-        onFailure: (error) => {
-          known.problems.set(name, { why: error.detail, isFinal: isFinal(error) })
-          return logWarning("cluster makes no copy", { copy: keyOf(copy), cluster: name, problem: error.detail })
-        }
+): Effect.Effect<CallEnd> =>
+  Effect.matchEffect(orderCopy(cluster, order, copy.metadata.namespace, request), {
+    onSuccess: () =>
+      Effect.sync(() => {
+        known.problems.delete(cluster.name)
+        known.ordered = new Set([...known.ordered, cluster.name])
       }),
-      Effect.ensuring(Effect.sync(() => void known.underWay.delete(name)))
-    )
-  })
+    onFailure: (error) => {
+      known.problems.set(cluster.name, { why: error.detail, isFinal: isRefusal(error) })
+      return logWarning("cluster makes no copy", { copy: keyOf(copy), cluster: cluster.name, problem: error.detail })
+    }
+  }).pipe(Effect.as("Done"))
 
 /** Orders the copies that are missing, without waiting for them. */
-const orderMissing = (state: State, copy: Judged, placed: Placed): void => {
-  for (const cluster of state.options.clusters())
-    if (copy.plan.order.includes(cluster.name)) state.run(orderFrom(copy, placed, cluster))
+const orderMissing = ({ calls, options }: State, copy: Judged, placed: Placed): void => {
+  for (const cluster of options.clusters().filter(({ name }) => copy.plan.order.includes(name)))
+    calls.begin(`${keyOf(copy.ordered.copy)} ${cluster.name}`, orderFrom(copy, placed, cluster))
 }
 
 /**
@@ -275,7 +260,7 @@ const forgetUnseen = (state: State): Effect.Effect<void> =>
   })
 
 /** Looks again and again as long as there are copies. */
-const keepLooking = (state: State): Effect.Effect<void> =>
+const keepLooking = (state: State): Effect.Effect<CallEnd> =>
   Effect.gen(function* () {
     while (state.known.size > 0) {
       yield* Effect.sleep(lookEvery)
@@ -284,14 +269,11 @@ const keepLooking = (state: State): Effect.Effect<void> =>
         Effect.catch(() => forgetUnseen(state))
       )
     }
-  }).pipe(Effect.ensuring(Effect.sync(() => void (state.isLooking = false))))
+    return "Done" as const
+  })
 
 /** Begins to look at the copies that are known by now. */
-const follow = (state: State): void => {
-  if (state.isLooking || state.known.size === 0) return
-  state.isLooking = true
-  state.run(keepLooking(state))
-}
+const follow = (state: State): void => state.calls.begin("all copies", keepLooking(state))
 
 /** One copy, which is used by that, and carried on. */
 const judgedOne = (
@@ -390,12 +372,9 @@ const isSame = ({ ordered: { copy, order }, plan }: Judged, { owner, request }: 
   jsonEqual(copy.spec, request.sent)
 
 /** Makes the copy. `id`: of the session that it is made for. */
-const makeCopy = (
-  state: State,
-  { asked, owner, request }: Wanted,
-  id: SessionId
-): Effect.Effect<CopyTarget, ApiError> =>
+const makeCopy = (state: State, wanted: Wanted, id: SessionId): Effect.Effect<CopyTarget, ApiError> =>
   Effect.gen(function* () {
+    const { asked, owner, request } = wanted
     const { namespace } = asked
     const cluster = defaultOf(state)
     if (cluster === undefined) return yield* noDefault
@@ -410,17 +389,8 @@ const makeCopy = (
     copy.known.placed = { order, request }
     orderMissing(state, copy, copy.known.placed)
     follow(state)
-    yield* audit({
-      act: "copied",
-      ...askedBy(asked, owner),
-      session: sessionIdName(id),
-      namespace,
-      target: formatTargetName(request.target),
-      owner: owner.k8sUsername,
-      clusters: state.options.clusters().map(({ name }) => name),
-      copy: ordered.copy.metadata.name,
-      scaleDown: request.scaleDown
-    })
+    const clusters = state.options.clusters().map(({ name }) => name)
+    yield* auditCopied(wanted, id, ordered.copy.metadata.name, clusters)
     return copy.known.shown
   })
 
@@ -452,10 +422,7 @@ const createWanted = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, A
   })
 
 const create = (state: State, asked: CopyTargetRequest, owner: SessionOwner): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.flatMap(Effect.fromResult(Result.mapError(readCopyRequest(asked.body), badRequest)), (request) => {
-    const made = createWanted(state, { asked, owner, request })
-    return request.scaleDown ? state.options.inTurn(`${asked.namespace}/${request.path}`, made) : made
-  })
+  inItsTurn(state.options.inTurn, asked, (request) => createWanted(state, { asked, owner, request }))
 
 const list = (state: State, { namespace }: CopySelection): Effect.Effect<ReadonlyArray<CopyTarget>, ApiError> =>
   Effect.gen(function* () {
@@ -470,7 +437,7 @@ export const makeFleetCopies = (options: FleetCopiesOptions): Effect.Effect<Flee
   Effect.gen(function* () {
     const known = new Map<string, Known>()
     yield* countHolding("copies over many clusters", () => known.size)
-    const state: State = { options, known, run: yield* FiberSet.makeRuntime<never>(), isLooking: false }
+    const state: State = { options, known, calls: yield* makeBackgroundCalls }
     return {
       create: (asked, owner) => create(state, asked, owner),
       list: (selection) => list(state, selection),

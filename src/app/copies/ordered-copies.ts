@@ -10,6 +10,7 @@ import type { ClusterName } from "../../domain/fleet/cluster-name.ts"
 import { CopyTarget, copyTargets } from "../../domain/resources/copy-target.ts"
 import { operatorGroupVersion } from "../../domain/resources/operator-api.ts"
 import { KubeError, type KubeObject } from "../../ports/kube-api.ts"
+import { askCluster } from "../ground/ask-cluster.ts"
 import type { ReachedCluster } from "../ground/fleet-view.ts"
 import { retryingApi, retryingRead } from "../kernel/retrying-api.ts"
 
@@ -52,28 +53,19 @@ const orderedCopy = (object: KubeObject, primary: string): ReadonlyArray<Ordered
   return Result.isSuccess(copy) && order?.primary === primary ? [{ order, copy: copy.success }] : []
 }
 
-const askCluster = (
-  { api, lost, name: cluster }: ReachedCluster,
-  { name, namespace, primary }: AskedCopies
-): Effect.Effect<Answer> =>
+const copiesOf = (cluster: ReachedCluster, { name, namespace, primary }: AskedCopies): Effect.Effect<Answer> =>
   Effect.suspend(() => {
-    const reached = api()
-    const loss = lost()
-    if (reached === undefined || loss !== undefined)
-      return Effect.succeed(Result.fail({ why: loss ?? `cluster ${cluster} is not connected`, isLost: true }))
+    const loss = cluster.lost()
+    if (cluster.api() === undefined || loss !== undefined)
+      return Effect.succeed(Result.fail({ why: loss ?? `cluster ${cluster.name} is not connected`, isLost: true }))
     const selection = {
       labelSelector: orderedBy(primary),
       ...(namespace === undefined ? {} : { namespace }),
       ...(name === undefined ? {} : { name })
     }
-    const noAnswer = (why: string): Answer => Result.fail({ why, isLost: false })
-    return retryingRead(reached.list(copyTargets, selection), askAgainFor).pipe(
+    return askCluster(cluster, askFor, (api) => retryingRead(api.list(copyTargets, selection), askAgainFor)).pipe(
       Effect.map(({ items }): Answer => Result.succeed(items.flatMap((item) => orderedCopy(item, primary)))),
-      Effect.catch(({ detail }) => Effect.succeed(noAnswer(detail))),
-      Effect.timeoutOrElse({
-        duration: askFor,
-        orElse: () => Effect.succeed(noAnswer(`no answer within ${askFor / 1_000} s`))
-      })
+      Effect.catch(({ detail }) => Effect.succeed(Result.fail({ why: detail, isLost: false })))
     )
   })
 
@@ -85,7 +77,7 @@ export const askClusters = (
   Effect.map(
     Effect.forEach(
       clusters,
-      (cluster) => Effect.map(askCluster(cluster, asked), (answer) => [cluster.name, answer] as const),
+      (cluster) => Effect.map(copiesOf(cluster, asked), (answer) => [cluster.name, answer] as const),
       { concurrency: "unbounded" }
     ),
     (answers) => new Map(answers)
@@ -93,32 +85,27 @@ export const askClusters = (
 
 /** Orders a copy from a cluster. The same order twice makes one copy. `named`: the name in the client's request. */
 export const orderCopy = (
-  { api, name: cluster }: ReachedCluster,
+  cluster: ReachedCluster,
   order: CopyOrder,
   namespace: string,
   { sent }: Pick<CopyRequest, "sent">
-): Effect.Effect<OrderedCopy, KubeError> =>
-  Effect.suspend(() => {
-    const operation = "order a copy"
-    const failure = (detail: string): KubeError => new KubeError({ cluster, operation, reason: "Unreachable", detail })
-    const reached = api()
-    if (reached === undefined) return Effect.fail(failure("the cluster is not connected"))
-    const body = {
-      apiVersion: operatorGroupVersion,
-      kind: copyTargets.kind,
-      metadata: { annotations: orderAnnotation(order) },
-      spec: sent
+): Effect.Effect<OrderedCopy, KubeError> => {
+  const body = {
+    apiVersion: operatorGroupVersion,
+    kind: copyTargets.kind,
+    metadata: { annotations: orderAnnotation(order) },
+    spec: sent
+  }
+  const detail = "the answer is no copy target"
+  return Effect.flatMap(
+    askCluster(cluster, orderFor, (api) => retryingApi(api).create(copyTargets, body, namespace)),
+    (object) => {
+      const [made] = orderedCopy(object, order.primary)
+      return made === undefined
+        ? Effect.fail(
+            new KubeError({ cluster: cluster.name, operation: "order a copy", reason: "Unreachable", detail })
+          )
+        : Effect.succeed(made)
     }
-    return retryingApi(reached)
-      .create(copyTargets, body, namespace)
-      .pipe(
-        Effect.timeoutOrElse({
-          duration: orderFor,
-          orElse: () => Effect.fail(failure(`no answer within ${orderFor / 1_000} s`))
-        }),
-        Effect.flatMap((object) => {
-          const [made] = orderedCopy(object, order.primary)
-          return made === undefined ? Effect.fail(failure("the answer is no copy target")) : Effect.succeed(made)
-        })
-      )
-  })
+  )
+}

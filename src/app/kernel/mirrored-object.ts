@@ -36,7 +36,7 @@ export const changedMeanwhile = ({ cluster }: KubeApi, operation: string, detail
   new KubeError({ cluster, operation, reason: "Conflict", detail })
 
 /** Whether a cluster would refuse the same object again. */
-const isRefusal = ({ code = 0, reason }: KubeError): boolean =>
+export const isRefusal = ({ code = 0, reason }: KubeError): boolean =>
   ["NotFound", "Forbidden", "Invalid"].includes(reason) || (reason === "Other" && code >= 400 && code < 500)
 
 /** The end of a create. `Taken`: an object has the name, which an earlier try may have made. */

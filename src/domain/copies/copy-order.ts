@@ -22,24 +22,16 @@ const CopyOrder = Schema.Struct({
   owner: SessionOwner
 })
 export type CopyOrder = typeof CopyOrder.Type
+const readOrder = Schema.decodeUnknownResult(Schema.fromJsonString(CopyOrder))
 
 export const orderAnnotation = (order: CopyOrder): Readonly<Record<string, string>> => ({
   [orderKey]: JSON.stringify(order)
 })
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
-}
-
 /** The order in the annotations of a CopyTarget; `undefined` if there is none that can be read. */
 export const copyOrder = (annotations: unknown): CopyOrder | undefined => {
   const text = isObject(annotations) ? (annotations as JsonObject)[orderKey] : undefined
-  const read = Schema.decodeUnknownResult(CopyOrder)(typeof text === "string" ? parsed(text) : undefined)
-  return Result.isSuccess(read) ? read.success : undefined
+  return Result.getOrUndefined(readOrder(text))
 }
 
 /** The session that an order is for. */

@@ -43,24 +43,15 @@ const CopyRecord = Schema.Struct({
   )
 })
 export type CopyRecord = typeof CopyRecord.Type
+const readRecord = Schema.decodeUnknownResult(Schema.fromJsonString(CopyRecord))
 
 export const recordAnnotation = (record: CopyRecord): Readonly<Record<string, string>> => ({
   [annotation]: JSON.stringify(record)
 })
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
-}
-
 /** The record of a copy's pod; `undefined` if the pod has none that can be read. */
-export const copyRecord = ({ annotations }: ObjectMeta): CopyRecord | undefined => {
-  const read = Schema.decodeUnknownResult(CopyRecord)(parsed(annotations?.[annotation] ?? ""))
-  return Result.isSuccess(read) ? read.success : undefined
-}
+export const copyRecord = ({ annotations }: ObjectMeta): CopyRecord | undefined =>
+  Result.getOrUndefined(readRecord(annotations?.[annotation]))
 
 /** Whether a pod is a copy. It belongs to the sessions of one user, so it is no pod of its target for others. */
 export const isCopy = ({ labels }: ObjectMeta): boolean => labels?.[copyLabel] !== undefined

@@ -13,12 +13,13 @@ import { branchCredentials } from "../../../domain/resources/branch-credentials-
 import { apiVersionOf } from "../../../domain/resources/resource-descriptor.ts"
 import type { KubeApi } from "../../../ports/kube-api.ts"
 import { type ApiError, badRequest, internalError } from "../../api/status.ts"
+import { askCluster, noDefault } from "../../ground/ask-cluster.ts"
 import type { ReachedCluster } from "../../ground/fleet-view.ts"
 import { retryingApi } from "../../kernel/retrying-api.ts"
 import { unlessStranger } from "../take-credentials.ts"
 
-/** How long the default cluster may take. */
-const sendFor = "20 seconds"
+/** How long the default cluster may take, in ms. */
+const sendFor = 20_000
 
 export interface SendingGround {
   /** The API of the primary's own cluster. */
@@ -38,29 +39,26 @@ export const sendCredentials = (
     const { namespace } = credentials
     yield* unlessStranger(api, caller, { ordered: orderedIn(namespace), target: namespace })
     const cluster = clusters().find(({ isDefault }) => isDefault)
-    if (cluster === undefined) return yield* internalError("There is no default cluster now. Try again in a moment.")
-    const { lost, name } = cluster
+    if (cluster === undefined) return yield* noDefault
+    const { name } = cluster
+    const body = {
+      apiVersion: apiVersionOf(branchCredentials),
+      kind: branchCredentials.kind,
+      metadata: {},
+      ...credentialsBody(credentials, caller.user)
+    }
     const away = (why: string) =>
       internalError(
         `The values for the branch do not reach the default cluster ${name}: ${why}. Try again in a moment.`
       )
-    const reached = cluster.api()
-    const loss = lost()
-    if (reached === undefined || loss !== undefined) return yield* away(loss ?? "it is not connected")
-    const made = yield* retryingApi(reached)
-      .create(branchCredentials, {
-        apiVersion: apiVersionOf(branchCredentials),
-        kind: branchCredentials.kind,
-        metadata: {},
-        ...credentialsBody(credentials, caller.user)
-      })
-      .pipe(
-        Effect.mapError(({ code = 0, detail }) =>
-          code >= 400 && code < 500
-            ? badRequest(`The default cluster ${name} does not take the values for the branch: ${quotation(detail)}.`)
-            : away(quotation(detail))
-        ),
-        Effect.timeoutOrElse({ duration: sendFor, orElse: () => Effect.fail(away("it has not answered in time")) })
-      )
+    const loss = cluster.lost()
+    if (loss !== undefined) return yield* away(loss)
+    const made = yield* Effect.mapError(
+      askCluster(cluster, sendFor, (reached) => retryingApi(reached).create(branchCredentials, body)),
+      ({ code = 0, detail }) =>
+        code >= 400 && code < 500
+          ? badRequest(`The default cluster ${name} does not take the values for the branch: ${quotation(detail)}.`)
+          : away(quotation(detail))
+    )
     return made.metadata.name
   })

@@ -7,16 +7,14 @@ import { Effect } from "effect"
 import { targets } from "../../../domain/resources/target.ts"
 import type { KubeApi, KubeError } from "../../../ports/kube-api.ts"
 import { ApiError, internalError } from "../../api/status.ts"
+import { askCluster, noDefault } from "../../ground/ask-cluster.ts"
 import type { ReachedCluster } from "../../ground/fleet-view.ts"
 import type { Targets } from "../../ground/targets.ts"
 
 /** How long the default cluster may take to answer, in ms. */
 const patience = 20_000
 
-const notTold = (
-  cluster: string,
-  { code, detail, reason }: Pick<KubeError, "code" | "detail" | "reason">
-): ApiError => {
+const notTold = (cluster: string, { code, detail, reason }: KubeError): ApiError => {
   const refused = internalError(`The default cluster ${cluster} does not tell its targets: ${detail}.`)
   const passedOn = (reason === "NotFound" || reason === "Forbidden") && code !== undefined
   return passedOn ? new ApiError({ code, reason, message: refused.message }) : refused
@@ -27,19 +25,9 @@ export const targetsOfDefault = (defaultCluster: () => ReachedCluster | undefine
   const ask = <A>(request: (api: KubeApi) => Effect.Effect<A, KubeError>): Effect.Effect<A, ApiError> =>
     Effect.suspend(() => {
       const found = defaultCluster()
-      if (found === undefined)
-        return Effect.fail(internalError("There is no default cluster now. Try again in a moment."))
-      const { api, lost, name } = found
-      const reached = api()
-      const away = (detail: string): ApiError => notTold(name, { reason: "Unreachable", detail })
-      if (reached === undefined) return Effect.fail(away(lost() ?? "it is not connected"))
-      return request(reached).pipe(
-        Effect.mapError((error) => notTold(name, error)),
-        Effect.timeoutOrElse({
-          duration: patience,
-          orElse: () => Effect.fail(away(`no answer within ${patience / 1_000} s`))
-        })
-      )
+      return found === undefined
+        ? Effect.fail(noDefault)
+        : Effect.mapError(askCluster(found, patience, request), (error) => notTold(found.name, error))
     })
   return {
     list: (namespace) =>
