@@ -120,23 +120,22 @@ const observed = ({ options, uses, workloads }: State, { key, known, now, view }
   }
 }
 
-const deleteCopy = (
+const deleteCopy = Effect.fnUntraced(function* (
   { options: { api } }: State,
   { view: { metadata } }: CopyTurn,
   why: string
-): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    const { name, namespace = "", uid = "" } = metadata
-    const record = copyRecord(metadata)
-    if ((yield* deleteSeen({ api, resource: pods, name, namespace }, { uid })) === "Gone") return
-    yield* audit({
-      act: "copyDeleted",
-      copy: name,
-      message: why,
-      namespace,
-      ...(record === undefined ? {} : { target: record.target, owner: record.owner.k8sUsername })
-    })
+): Effect.fn.Return<void, KubeError> {
+  const { name, namespace = "", uid = "" } = metadata
+  const record = copyRecord(metadata)
+  if ((yield* deleteSeen({ api, resource: pods, name, namespace }, { uid })) === "Gone") return
+  yield* audit({
+    act: "copyDeleted",
+    copy: name,
+    message: why,
+    namespace,
+    ...(record === undefined ? {} : { target: record.target, owner: record.owner.k8sUsername })
   })
+})
 
 /** Deletes a copy, unless a session uses it of which no watch has told. */
 const deleteUnused = (state: State, turn: CopyTurn, why: string): Effect.Effect<void, KubeError> =>
@@ -163,47 +162,46 @@ const turnsOf = (state: State, self: PlannedController<Pod>): PlannedTurns<Pod, 
   order: "InOrder"
 })
 
-export const makeCopiedPods = (options: CopiedPodsOptions): Effect.Effect<CopiedPods, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { api, awaited } = options
-    const uses = new Map<string, CopyUse>()
-    yield* countHolding("copies of targets", () => uses.size)
-    // The workloads are there before the pods that name them.
-    let controller: PlannedController<Pod> | undefined
-    const find = (namespace: string, name: string): Copy | undefined =>
-      copyOf(`${namespace}/${name}`, controller?.view(`${namespace}/${name}`))
-    const all = (): ReadonlyArray<Copy> =>
-      controller?.cache.all().flatMap(({ metadata }) => find(metadata.namespace ?? "", metadata.name) ?? []) ?? []
-    const workloads: ScaledDownWorkloads = yield* makeScaledDownWorkloads(api, awaited, (workload) =>
-      all().some((copy) => {
-        const replaced = replacedBy(copy)
-        return (
-          replaced?.kind === workload.kind &&
-          replaced.name === workload.name &&
-          replaced.namespace === workload.namespace
-        )
-      })
-    )
-    const state: State = { options, uses, workloads }
-    controller = yield* makePlannedController(
-      { name: "CopyTarget", api, resource: copiedPods, selection: { labelSelector: copyLabel } },
-      (self) => turnsOf(state, self)
-    )
-    const { cache } = controller
-    return {
-      started: cache.awaitSynced,
-      all,
-      find,
-      state: (copy, now) => stateOf(uses, copy, replacementFor(workloads, copy), now),
-      podState: (copy, now) => stateOf(uses, copy, "NotWanted", now),
-      use: ({ key, pod }, now) => {
-        const use = useOf(uses, key, pod.metadata.uid, now)
-        use.usedAt = Math.max(use.usedAt, now)
-      },
-      made: (pod, now) => {
-        uses.set(keyOfObject(pod), { uid: pod.metadata.uid, since: now, usedAt: now, graceUntil: now })
-        cache.wrote(pod)
-      },
-      workloads
-    }
-  })
+export const makeCopiedPods = Effect.fnUntraced(function* (
+  options: CopiedPodsOptions
+): Effect.fn.Return<CopiedPods, never, Scope.Scope> {
+  const { api, awaited } = options
+  const uses = new Map<string, CopyUse>()
+  yield* countHolding("copies of targets", () => uses.size)
+  // The workloads are there before the pods that name them.
+  let controller: PlannedController<Pod> | undefined
+  const find = (namespace: string, name: string): Copy | undefined =>
+    copyOf(`${namespace}/${name}`, controller?.view(`${namespace}/${name}`))
+  const all = (): ReadonlyArray<Copy> =>
+    controller?.cache.all().flatMap(({ metadata }) => find(metadata.namespace ?? "", metadata.name) ?? []) ?? []
+  const workloads: ScaledDownWorkloads = yield* makeScaledDownWorkloads(api, awaited, (workload) =>
+    all().some((copy) => {
+      const replaced = replacedBy(copy)
+      return (
+        replaced?.kind === workload.kind && replaced.name === workload.name && replaced.namespace === workload.namespace
+      )
+    })
+  )
+  const state: State = { options, uses, workloads }
+  controller = yield* makePlannedController(
+    { name: "CopyTarget", api, resource: copiedPods, selection: { labelSelector: copyLabel } },
+    (self) => turnsOf(state, self)
+  )
+  const { cache } = controller
+  return {
+    started: cache.awaitSynced,
+    all,
+    find,
+    state: (copy, now) => stateOf(uses, copy, replacementFor(workloads, copy), now),
+    podState: (copy, now) => stateOf(uses, copy, "NotWanted", now),
+    use: ({ key, pod }, now) => {
+      const use = useOf(uses, key, pod.metadata.uid, now)
+      use.usedAt = Math.max(use.usedAt, now)
+    },
+    made: (pod, now) => {
+      uses.set(keyOfObject(pod), { uid: pod.metadata.uid, since: now, usedAt: now, graceUntil: now })
+      cache.wrote(pod)
+    },
+    workloads
+  }
+})

@@ -91,19 +91,21 @@ interface Original {
   readonly replaces: ScalableWorkload | undefined
 }
 
-const original = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<Original, ApiError> =>
-  Effect.gen(function* () {
-    const { path, scaleDown, target } = wanted.request
-    const object = yield* lookedUp(options, wanted, target.kind, target.name)
-    const source = yield* Effect.fromResult(Result.mapError(copySource(path, target.kind, object), badRequest))
-    const replaces = scaleDown ? replacedWorkload(target, object) : undefined
-    const selector = jobSelector(target.kind, object)
-    if (source._tag === "Template") return { template: source.template, selector, replaces }
-    const referred = yield* lookedUp(options, wanted, source.kind, source.name)
-    const template = yield* Effect.fromResult(Result.mapError(copySource(path, "rollout", referred), badRequest))
-    if (template._tag === "Template") return { template: template.template, selector, replaces }
-    return yield* badRequest(`${path} cannot be copied: it has no pod template.`)
-  })
+const original = Effect.fnUntraced(function* (
+  options: CreateCopyOptions,
+  wanted: Wanted
+): Effect.fn.Return<Original, ApiError> {
+  const { path, scaleDown, target } = wanted.request
+  const object = yield* lookedUp(options, wanted, target.kind, target.name)
+  const source = yield* Effect.fromResult(Result.mapError(copySource(path, target.kind, object), badRequest))
+  const replaces = scaleDown ? replacedWorkload(target, object) : undefined
+  const selector = jobSelector(target.kind, object)
+  if (source._tag === "Template") return { template: source.template, selector, replaces }
+  const referred = yield* lookedUp(options, wanted, source.kind, source.name)
+  const template = yield* Effect.fromResult(Result.mapError(copySource(path, "rollout", referred), badRequest))
+  if (template._tag === "Template") return { template: template.template, selector, replaces }
+  return yield* badRequest(`${path} cannot be copied: it has no pod template.`)
+})
 
 /**
  * The copy that the same user has asked for already: the answer was lost, or another process of theirs was faster. Its
@@ -138,20 +140,19 @@ const isOrdered = ({ owner, primary, session }: CopyRecord, order: CopyOrder): b
   primary === order.primary && session === order.session && owner.userId === order.owner.userId
 
 /** A copy shows what its target has, so whoever may not connect to the target gets no copy of it. */
-export const mayCopy = (
+export const mayCopy = Effect.fnUntraced(function* (
   awaited: KubeApi,
   { caller, namespace }: Pick<CopyTargetRequest, "caller" | "namespace">,
   request: CopyRequest
-): Effect.Effect<void, ApiError> =>
-  Effect.gen(function* () {
-    const name = formatTargetName({ ...request.target, container: undefined })
-    const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace, name }
-    if (yield* mayDo(awaited, caller, deed)) return
-    return yield* forbidden(
-      `User ${caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in the namespace ` +
-        `"${namespace}", and so gets no copy of ${request.path}.`
-    )
-  })
+): Effect.fn.Return<void, ApiError> {
+  const name = formatTargetName({ ...request.target, container: undefined })
+  const deed = { group: operatorGroup, resource: "targets", verb: "proxy", namespace, name }
+  if (yield* mayDo(awaited, caller, deed)) return
+  return yield* forbidden(
+    `User ${caller.user} cannot proxy resource "targets" in API group "${operatorGroup}" in the namespace ` +
+      `"${namespace}", and so gets no copy of ${request.path}.`
+  )
+})
 
 const allowed = (
   { awaited, protectedNamespaces }: CreateCopyOptions,
@@ -228,17 +229,20 @@ const takePods = (
 ): Effect.Effect<void, ApiError> => unlessTaken(wanted, workload, copy, copies.workloads.scaleDown)
 
 /** An earlier copy once more. The process that made it may have ended before it took the workload's pods. */
-const sameCopy = (options: CreateCopyOptions, wanted: Wanted, copy: Copy): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.gen(function* () {
-    const { metadata } = copy.pod
-    const { replaces } = copy.record
-    // First, because an unused copy may end while the workload's pods are taken.
-    options.copies.use(copy, yield* Clock.currentTimeMillis)
-    if (replaces !== undefined) yield* takePods(options, wanted, replaces, metadata.name)
-    const now = yield* Clock.currentTimeMillis
-    const target = copyTarget(metadata, copy.record, options.copies.state(copy, now), now)
-    return wanted.order === undefined ? sharedCopyTarget(target) : target
-  })
+const sameCopy = Effect.fnUntraced(function* (
+  options: CreateCopyOptions,
+  wanted: Wanted,
+  copy: Copy
+): Effect.fn.Return<CopyTarget, ApiError> {
+  const { metadata } = copy.pod
+  const { replaces } = copy.record
+  // First, because an unused copy may end while the workload's pods are taken.
+  options.copies.use(copy, yield* Clock.currentTimeMillis)
+  if (replaces !== undefined) yield* takePods(options, wanted, replaces, metadata.name)
+  const now = yield* Clock.currentTimeMillis
+  const target = copyTarget(metadata, copy.record, options.copies.state(copy, now), now)
+  return wanted.order === undefined ? sharedCopyTarget(target) : target
+})
 
 /** `id`: of the session that a copy was made for. `copy`: its name. `clusters`: those of a copy over many. */
 export const auditCopied = (
@@ -260,64 +264,67 @@ export const auditCopied = (
   })
 
 /** Makes the copy of this name. `id`: of the session that it is made for. */
-const makeCopy = (
+const makeCopy = Effect.fnUntraced(function* (
   options: CreateCopyOptions,
   wanted: Wanted,
   name: string,
   id: SessionId
-): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.gen(function* () {
-    const { asked, order, owner, request } = wanted
-    const { namespace } = asked
-    const { replaces, selector, template } = yield* original(options, wanted)
-    const record = {
-      owner,
-      session: sessionIdHex(id),
-      ...(order === undefined ? {} : { primary: order.primary }),
-      ...(replaces === undefined ? {} : { replaces })
-    }
-    const { awaited, copies, image } = options
-    // Before the pod is made: a session could begin on a pod that has to go at once.
-    if (replaces !== undefined) yield* unlessTaken(wanted, replaces, name, copies.workloads.takenBy)
-    const pod = yield* Effect.fromResult(
-      Result.mapError(copiedPod({ name, namespace, request, template, selector, record, image }), badRequest)
+): Effect.fn.Return<CopyTarget, ApiError> {
+  const { asked, order, owner, request } = wanted
+  const { namespace } = asked
+  const { replaces, selector, template } = yield* original(options, wanted)
+  const record = {
+    owner,
+    session: sessionIdHex(id),
+    ...(order === undefined ? {} : { primary: order.primary }),
+    ...(replaces === undefined ? {} : { replaces })
+  }
+  const { awaited, copies, image } = options
+  // Before the pod is made: a session could begin on a pod that has to go at once.
+  if (replaces !== undefined) yield* unlessTaken(wanted, replaces, name, copies.workloads.takenBy)
+  const pod = yield* Effect.fromResult(
+    Result.mapError(copiedPod({ name, namespace, request, template, selector, record, image }), badRequest)
+  )
+  const made = yield* createPod(options, wanted, name, pod)
+  const kept = copyRecord(made.metadata)
+  if (kept === undefined) return yield* internalError(`The copy ${name} has lost its annotation to a webhook.`)
+  if (kept.owner.userId !== owner.userId)
+    return yield* internalError(`There is a copy ${name} of another user already. Try again.`)
+  if (replaces !== undefined)
+    yield* Effect.tapError(takePods(options, wanted, replaces, name), () =>
+      Effect.ignore(awaited.delete(pods, name, { namespace }))
     )
-    const made = yield* createPod(options, wanted, name, pod)
-    const kept = copyRecord(made.metadata)
-    if (kept === undefined) return yield* internalError(`The copy ${name} has lost its annotation to a webhook.`)
-    if (kept.owner.userId !== owner.userId)
-      return yield* internalError(`There is a copy ${name} of another user already. Try again.`)
-    if (replaces !== undefined)
-      yield* Effect.tapError(takePods(options, wanted, replaces, name), () =>
-        Effect.ignore(awaited.delete(pods, name, { namespace }))
-      )
-    yield* auditCopied(wanted, id, name)
-    return copyTarget(made.metadata, kept, { phase: "InProgress" }, yield* Clock.currentTimeMillis)
-  })
+  yield* auditCopied(wanted, id, name)
+  return copyTarget(made.metadata, kept, { phase: "InProgress" }, yield* Clock.currentTimeMillis)
+})
 
-const newCopy = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.gen(function* () {
-    const { asked, order, owner, request } = wanted
-    const id = order === undefined ? yield* newSessionId : orderedSession(order)
-    const name = copyName(request.target.name, sessionIdName(id))
-    const copy = { namespace: asked.namespace, name, user: owner.k8sUsername }
-    const there = () =>
-      options.copies.all().map(({ pod: { metadata }, record }) => ({
-        namespace: String(metadata.namespace),
-        name: metadata.name,
-        user: record.owner.k8sUsername
-      }))
-    return yield* options.inPlace({ copy, there }, makeCopy(options, wanted, name, id))
-  })
+const newCopy = Effect.fnUntraced(function* (
+  options: CreateCopyOptions,
+  wanted: Wanted
+): Effect.fn.Return<CopyTarget, ApiError> {
+  const { asked, order, owner, request } = wanted
+  const id = order === undefined ? yield* newSessionId : orderedSession(order)
+  const name = copyName(request.target.name, sessionIdName(id))
+  const copy = { namespace: asked.namespace, name, user: owner.k8sUsername }
+  const there = () =>
+    options.copies.all().map(({ pod: { metadata }, record }) => ({
+      namespace: String(metadata.namespace),
+      name: metadata.name,
+      user: record.owner.k8sUsername
+    }))
+  return yield* options.inPlace({ copy, there }, makeCopy(options, wanted, name, id))
+})
 
-const createWanted = (options: CreateCopyOptions, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.gen(function* () {
-    const { asked, request } = wanted
-    yield* allowed(options, wanted)
-    yield* options.permitted({ namespace: asked.namespace, ...request })
-    const earlier = earlierCopy(options, wanted, yield* Clock.currentTimeMillis)
-    return yield* earlier === undefined ? newCopy(options, wanted) : sameCopy(options, wanted, earlier)
-  })
+const createWanted = Effect.fnUntraced(function* (
+  options: CreateCopyOptions,
+  wanted: Wanted
+): Effect.fn.Return<CopyTarget, ApiError> {
+  const { asked, request } = wanted
+  yield* allowed(options, wanted)
+  yield* options.permitted({ namespace: asked.namespace, ...request })
+  const earlier = earlierCopy(options, wanted, yield* Clock.currentTimeMillis)
+  return yield* earlier === undefined ? newCopy(options, wanted) : sameCopy(options, wanted, earlier)
+})
 
 /** Of requests at once for copies that replace one workload, each sees what the one before it has made. */
 export const inItsTurn = <A>(

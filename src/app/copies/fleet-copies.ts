@@ -185,20 +185,23 @@ const judged = (
 }
 
 /** Asks all clusters; fails without the default's answer, without which nothing is known of any copy. */
-const find = (state: State, namespace?: string, name?: string): Effect.Effect<Found, ApiError> =>
-  Effect.gen(function* () {
-    const { clusters, primary } = state.options
-    const orderedBefore = new Map([...state.known].map(([key, { ordered }]) => [key, ordered]))
-    const answers = yield* askClusters(clusters(), { primary, namespace, name })
-    const defaultCluster = defaultOf(state)?.name
-    const answer = defaultCluster === undefined ? undefined : answers.get(defaultCluster)
-    if (defaultCluster === undefined || answer === undefined) return yield* noDefault
-    if (Result.isSuccess(answer)) return { answers, defaultCluster, copies: answer.success, orderedBefore }
-    return yield* internalError(
-      `The copies of targets in the default cluster ${defaultCluster} are not known: ${answer.failure.why}. Try ` +
-        "again in a moment."
-    )
-  })
+const find = Effect.fnUntraced(function* (
+  state: State,
+  namespace?: string,
+  name?: string
+): Effect.fn.Return<Found, ApiError> {
+  const { clusters, primary } = state.options
+  const orderedBefore = new Map([...state.known].map(([key, { ordered }]) => [key, ordered]))
+  const answers = yield* askClusters(clusters(), { primary, namespace, name })
+  const defaultCluster = defaultOf(state)?.name
+  const answer = defaultCluster === undefined ? undefined : answers.get(defaultCluster)
+  if (defaultCluster === undefined || answer === undefined) return yield* noDefault
+  if (Result.isSuccess(answer)) return { answers, defaultCluster, copies: answer.success, orderedBefore }
+  return yield* internalError(
+    `The copies of targets in the default cluster ${defaultCluster} are not known: ${answer.failure.why}. Try ` +
+      "again in a moment."
+  )
+})
 
 const orderFrom = (
   { known, ordered: { copy } }: Judged,
@@ -242,16 +245,15 @@ const placedFor = (state: State, { known, ordered }: Judged, caller: Caller): Ef
   }).pipe(Effect.catch(() => Effect.undefined))
 
 /** Looks at all copies, and forgets those that are gone. */
-const lookAtAll = (state: State): Effect.Effect<ReadonlyArray<Judged>, ApiError> =>
-  Effect.gen(function* () {
-    // A copy that is made while the clusters answer is in no answer.
-    const before = [...state.known.keys()]
-    const found = yield* find(state)
-    const now = yield* Clock.currentTimeMillis
-    const keys = new Set(found.copies.map(({ copy }) => keyOf(copy)))
-    for (const key of before) if (!keys.has(key)) state.known.delete(key)
-    return found.copies.map((ordered) => judged(state, found, ordered, now))
-  })
+const lookAtAll = Effect.fnUntraced(function* (state: State): Effect.fn.Return<ReadonlyArray<Judged>, ApiError> {
+  // A copy that is made while the clusters answer is in no answer.
+  const before = [...state.known.keys()]
+  const found = yield* find(state)
+  const now = yield* Clock.currentTimeMillis
+  const keys = new Set(found.copies.map(({ copy }) => keyOf(copy)))
+  for (const key of before) if (!keys.has(key)) state.known.delete(key)
+  return found.copies.map((ordered) => judged(state, found, ordered, now))
+})
 
 /** Forgets copies whose default cluster is away for long. They are learnt again from it when it is back. */
 const forgetUnseen = (state: State): Effect.Effect<void> =>
@@ -260,39 +262,37 @@ const forgetUnseen = (state: State): Effect.Effect<void> =>
   })
 
 /** Looks again and again as long as there are copies. */
-const keepLooking = (state: State): Effect.Effect<CallEnd> =>
-  Effect.gen(function* () {
-    while (state.known.size > 0) {
-      yield* Effect.sleep(lookEvery)
-      yield* lookAtAll(state).pipe(
-        Effect.asVoid,
-        Effect.catch(() => forgetUnseen(state))
-      )
-    }
-    return "Done" as const
-  })
+const keepLooking = Effect.fnUntraced(function* (state: State): Effect.fn.Return<CallEnd> {
+  while (state.known.size > 0) {
+    yield* Effect.sleep(lookEvery)
+    yield* lookAtAll(state).pipe(
+      Effect.asVoid,
+      Effect.catch(() => forgetUnseen(state))
+    )
+  }
+  return "Done" as const
+})
 
 /** Begins to look at the copies that are known by now. */
 const follow = (state: State): void => state.calls.begin("all copies", keepLooking(state))
 
 /** One copy, which is used by that, and carried on. */
-const judgedOne = (
+const judgedOne = Effect.fnUntraced(function* (
   state: State,
   { caller, isBegun, name, namespace }: Pick<CopyConnect, "caller" | "name" | "namespace"> & Pick<Found, "isBegun">
-): Effect.Effect<Judged, ApiError> =>
-  Effect.gen(function* () {
-    const found = { ...(yield* find(state, namespace, name)), isBegun }
-    const ordered = found.copies.find(({ copy }) => keyOf(copy) === `${namespace}/${name}`)
-    if (ordered === undefined) {
-      state.known.delete(`${namespace}/${name}`)
-      return yield* noSuchCopy(namespace, name)
-    }
-    const copy = judged(state, found, ordered, yield* Clock.currentTimeMillis)
-    const placed = copy.plan.order.length === 0 ? undefined : yield* placedFor(state, copy, caller)
-    if (placed !== undefined) orderMissing(state, copy, placed)
-    follow(state)
-    return copy
-  })
+): Effect.fn.Return<Judged, ApiError> {
+  const found = { ...(yield* find(state, namespace, name)), isBegun }
+  const ordered = found.copies.find(({ copy }) => keyOf(copy) === `${namespace}/${name}`)
+  if (ordered === undefined) {
+    state.known.delete(`${namespace}/${name}`)
+    return yield* noSuchCopy(namespace, name)
+  }
+  const copy = judged(state, found, ordered, yield* Clock.currentTimeMillis)
+  const placed = copy.plan.order.length === 0 ? undefined : yield* placedFor(state, copy, caller)
+  if (placed !== undefined) orderMissing(state, copy, placed)
+  follow(state)
+  return copy
+})
 
 /** While the default cluster does not answer, its copy is as it was; a lost cluster's has failed. */
 const shownMeanwhile = (
@@ -324,29 +324,28 @@ const sessionTarget = (begun: CopyConnect["begun"], name: string, container?: st
 const copiedOf = (copy: CopyTarget | undefined): Target | undefined =>
   Result.getOrUndefined(parseTargetJson(copy?.spec["target"]))
 
-const connected = (
+const connected = Effect.fnUntraced(function* (
   state: State,
   { begun, caller, name, namespace, owner }: CopyConnect
-): Effect.Effect<ConnectedCopy, ApiError> =>
-  Effect.gen(function* () {
-    const found = yield* Effect.result(judgedOne(state, { namespace, name, caller, isBegun: begun !== undefined }))
-    if (Result.isFailure(found)) {
-      // The session itself knows whether it can go on; its owner and its target are checked there.
-      if (begun === undefined) return yield* found.failure
-      const of = copiedOf(state.known.get(`${namespace}/${name}`)?.shown)
-      return { target: sessionTarget(begun, name), scaledown: false, of, leftOut: new Map() }
-    }
-    const { known, ordered, plan } = found.success
-    if ((known.placed?.order ?? ordered.order).owner.userId !== owner.userId)
-      return yield* forbidden(`The copy target ${name} belongs to another user.`)
-    const of = known.placed?.request.target ?? copiedOf(ordered.copy)
-    return {
-      target: sessionTarget(begun, name, of !== undefined && "container" in of ? of.container : undefined),
-      of,
-      scaledown: ordered.copy.spec["scale_down"] === true,
-      leftOut: new Map(plan.leftOut.map(({ cluster, why }) => [cluster, noCopyText(why)]))
-    }
-  })
+): Effect.fn.Return<ConnectedCopy, ApiError> {
+  const found = yield* Effect.result(judgedOne(state, { namespace, name, caller, isBegun: begun !== undefined }))
+  if (Result.isFailure(found)) {
+    // The session itself knows whether it can go on; its owner and its target are checked there.
+    if (begun === undefined) return yield* found.failure
+    const of = copiedOf(state.known.get(`${namespace}/${name}`)?.shown)
+    return { target: sessionTarget(begun, name), scaledown: false, of, leftOut: new Map() }
+  }
+  const { known, ordered, plan } = found.success
+  if ((known.placed?.order ?? ordered.order).owner.userId !== owner.userId)
+    return yield* forbidden(`The copy target ${name} belongs to another user.`)
+  const of = known.placed?.request.target ?? copiedOf(ordered.copy)
+  return {
+    target: sessionTarget(begun, name, of !== undefined && "container" in of ? of.container : undefined),
+    of,
+    scaledown: ordered.copy.spec["scale_down"] === true,
+    leftOut: new Map(plan.leftOut.map(({ cluster, why }) => [cluster, noCopyText(why)]))
+  }
+})
 
 /** The refusal of the default cluster, in whose words the client is refused. */
 const refusedBy = (cluster: ClusterName, { code, detail, reason }: KubeError): ApiError => {
@@ -372,81 +371,88 @@ const isSame = ({ ordered: { copy, order }, plan }: Judged, { owner, request }: 
   jsonEqual(copy.spec, request.sent)
 
 /** Makes the copy. `id`: of the session that it is made for. */
-const makeCopy = (state: State, wanted: Wanted, id: SessionId): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.gen(function* () {
-    const { asked, owner, request } = wanted
-    const { namespace } = asked
-    const cluster = defaultOf(state)
-    if (cluster === undefined) return yield* noDefault
-    const order: CopyOrder = { primary: state.options.primary, session: sessionIdHex(id), owner }
-    // First there, and elsewhere only then: the copy is there as long as the default cluster's is.
-    const ordered = yield* Effect.mapError(orderCopy(cluster, order, namespace, request), (error) =>
-      refusedBy(cluster.name, error)
-    )
-    const answers = new Map<ClusterName, Answer>(state.options.clusters().map(({ name }) => [name, Result.succeed([])]))
-    const found = { answers, defaultCluster: cluster.name, copies: [ordered], orderedBefore: new Map() }
-    const copy = judged(state, found, ordered, yield* Clock.currentTimeMillis)
-    copy.known.placed = { order, request }
-    orderMissing(state, copy, copy.known.placed)
-    follow(state)
-    const clusters = state.options.clusters().map(({ name }) => name)
-    yield* auditCopied(wanted, id, ordered.copy.metadata.name, clusters)
-    return copy.known.shown
-  })
+const makeCopy = Effect.fnUntraced(function* (
+  state: State,
+  wanted: Wanted,
+  id: SessionId
+): Effect.fn.Return<CopyTarget, ApiError> {
+  const { asked, owner, request } = wanted
+  const { namespace } = asked
+  const cluster = defaultOf(state)
+  if (cluster === undefined) return yield* noDefault
+  const order: CopyOrder = { primary: state.options.primary, session: sessionIdHex(id), owner }
+  // First there, and elsewhere only then: the copy is there as long as the default cluster's is.
+  const ordered = yield* Effect.mapError(orderCopy(cluster, order, namespace, request), (error) =>
+    refusedBy(cluster.name, error)
+  )
+  const answers = new Map<ClusterName, Answer>(state.options.clusters().map(({ name }) => [name, Result.succeed([])]))
+  const found = { answers, defaultCluster: cluster.name, copies: [ordered], orderedBefore: new Map() }
+  const copy = judged(state, found, ordered, yield* Clock.currentTimeMillis)
+  copy.known.placed = { order, request }
+  orderMissing(state, copy, copy.known.placed)
+  follow(state)
+  const clusters = state.options.clusters().map(({ name }) => name)
+  yield* auditCopied(wanted, id, ordered.copy.metadata.name, clusters)
+  return copy.known.shown
+})
 
-const newCopy = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.gen(function* () {
-    const { asked, owner, request } = wanted
-    const id = yield* newSessionId
-    const name = copyName(request.target.name, sessionIdName(id))
-    const copy = { namespace: asked.namespace, name, user: owner.k8sUsername }
-    const there = (): ReadonlyArray<CountedCopy> =>
-      [...state.known.values()].map(({ shown: { metadata }, user }) => ({ ...metadata, user }))
-    return yield* state.options.inPlace({ copy, there }, makeCopy(state, wanted, id))
-  })
+const newCopy = Effect.fnUntraced(function* (state: State, wanted: Wanted): Effect.fn.Return<CopyTarget, ApiError> {
+  const { asked, owner, request } = wanted
+  const id = yield* newSessionId
+  const name = copyName(request.target.name, sessionIdName(id))
+  const copy = { namespace: asked.namespace, name, user: owner.k8sUsername }
+  const there = (): ReadonlyArray<CountedCopy> =>
+    [...state.known.values()].map(({ shown: { metadata }, user }) => ({ ...metadata, user }))
+  return yield* state.options.inPlace({ copy, there }, makeCopy(state, wanted, id))
+})
 
-const createWanted = (state: State, wanted: Wanted): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.gen(function* () {
-    const { awaited, permitted } = state.options
-    const { asked, request } = wanted
-    yield* mayCopy(awaited, asked, request)
-    yield* permitted({ namespace: asked.namespace, ...request })
-    const all = yield* lookAtAll(state)
-    follow(state)
-    const earlier = all.find((copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted))
-    if (earlier !== undefined) {
-      const { name, namespace } = earlier.ordered.copy.metadata
-      return sharedCopyTarget((yield* judgedOne(state, { namespace, name, caller: asked.caller })).known.shown)
-    }
-    return yield* newCopy(state, wanted)
-  })
+const createWanted = Effect.fnUntraced(function* (
+  state: State,
+  wanted: Wanted
+): Effect.fn.Return<CopyTarget, ApiError> {
+  const { awaited, permitted } = state.options
+  const { asked, request } = wanted
+  yield* mayCopy(awaited, asked, request)
+  yield* permitted({ namespace: asked.namespace, ...request })
+  const all = yield* lookAtAll(state)
+  follow(state)
+  const earlier = all.find((copy) => copy.ordered.copy.metadata.namespace === asked.namespace && isSame(copy, wanted))
+  if (earlier !== undefined) {
+    const { name, namespace } = earlier.ordered.copy.metadata
+    return sharedCopyTarget((yield* judgedOne(state, { namespace, name, caller: asked.caller })).known.shown)
+  }
+  return yield* newCopy(state, wanted)
+})
 
 const create = (state: State, asked: CopyTargetRequest, owner: SessionOwner): Effect.Effect<CopyTarget, ApiError> =>
   inItsTurn(state.options.inTurn, asked, (request) => createWanted(state, { asked, owner, request }))
 
-const list = (state: State, { namespace }: CopySelection): Effect.Effect<ReadonlyArray<CopyTarget>, ApiError> =>
-  Effect.gen(function* () {
-    const found = yield* find(state, namespace)
-    const now = yield* Clock.currentTimeMillis
-    const all = found.copies.map((ordered) => judged(state, found, ordered, now).known.shown)
-    follow(state)
-    return all
-  })
+const list = Effect.fnUntraced(function* (
+  state: State,
+  { namespace }: CopySelection
+): Effect.fn.Return<ReadonlyArray<CopyTarget>, ApiError> {
+  const found = yield* find(state, namespace)
+  const now = yield* Clock.currentTimeMillis
+  const all = found.copies.map((ordered) => judged(state, found, ordered, now).known.shown)
+  follow(state)
+  return all
+})
 
-export const makeFleetCopies = (options: FleetCopiesOptions): Effect.Effect<FleetCopies, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const known = new Map<string, Known>()
-    yield* countHolding("copies over many clusters", () => known.size)
-    const state: State = { options, known, calls: yield* makeBackgroundCalls }
-    return {
-      create: (asked, owner) => create(state, asked, owner),
-      list: (selection) => list(state, selection),
-      get: (namespace, name, caller) =>
-        judgedOne(state, { namespace, name, caller }).pipe(
-          Effect.map((copy) => copy.known.shown),
-          Effect.catch((problem) => shownMeanwhile(state, namespace, name, problem))
-        ),
-      connect: (session) => connected(state, session),
-      status: () => [...known.values()].map(({ shown }) => ({ pod_name: shown.metadata.name, copy_target: shown }))
-    }
-  })
+export const makeFleetCopies = Effect.fnUntraced(function* (
+  options: FleetCopiesOptions
+): Effect.fn.Return<FleetCopies, never, Scope.Scope> {
+  const known = new Map<string, Known>()
+  yield* countHolding("copies over many clusters", () => known.size)
+  const state: State = { options, known, calls: yield* makeBackgroundCalls }
+  return {
+    create: (asked, owner) => create(state, asked, owner),
+    list: (selection) => list(state, selection),
+    get: (namespace, name, caller) =>
+      judgedOne(state, { namespace, name, caller }).pipe(
+        Effect.map((copy) => copy.known.shown),
+        Effect.catch((problem) => shownMeanwhile(state, namespace, name, problem))
+      ),
+    connect: (session) => connected(state, session),
+    status: () => [...known.values()].map(({ shown }) => ({ pod_name: shown.metadata.name, copy_target: shown }))
+  }
+})

@@ -58,16 +58,18 @@ const connected = (
   })
 
 /** A copy that a primary orders: only a caller that may drive sessions here may name another user as its owner. */
-const ordered = (options: CreateCopyOptions, request: CopyTargetRequest): Effect.Effect<CopyTarget, ApiError> =>
-  Effect.gen(function* () {
-    const order = copyOrder(at(request.body, "metadata", "annotations"))
-    if (order === undefined || !(yield* mayDriveSessions(options.awaited, request.caller)))
-      return yield* forbidden(
-        "A copy of a target belongs to the user of a certificate (header x-client-der). Without one only the " +
-          "operator of a primary cluster orders copies: one that may create mirrordclustersessions here."
-      )
-    return yield* createCopy(options, request, order.owner, order)
-  })
+const ordered = Effect.fnUntraced(function* (
+  options: CreateCopyOptions,
+  request: CopyTargetRequest
+): Effect.fn.Return<CopyTarget, ApiError> {
+  const order = copyOrder(at(request.body, "metadata", "annotations"))
+  if (order === undefined || !(yield* mayDriveSessions(options.awaited, request.caller)))
+    return yield* forbidden(
+      "A copy of a target belongs to the user of a certificate (header x-client-der). Without one only the " +
+        "operator of a primary cluster orders copies: one that may create mirrordclustersessions here."
+    )
+  return yield* createCopy(options, request, order.owner, order)
+})
 
 /** `awake`: the copies when they have been read; `optionsOf`: how copies are made then. */
 export const copiesHere = (

@@ -122,34 +122,36 @@ const told = (workload: PlacedWorkload, copy: string, action: ScaledDownAction):
 }
 
 /** One look at a workload: gives it back what is its own. */
-const reconcile = (state: State, workload: PlacedWorkload): Effect.Effect<Requeue, KubeError> =>
-  Effect.gen(function* () {
-    const { api, isWanted, known } = state
-    const key = keyOf(workload)
-    const { kind, name, namespace } = workload
-    const found = yield* readWorkload(state, workload).pipe(orIf("NotFound", Effect.undefined))
-    const copy = found === undefined ? undefined : copyOf(found)
-    if (found === undefined || copy === undefined) {
-      if (!isWanted(workload)) {
-        known.delete(key)
-        return undefined
-      }
-      known.set(key, undefined)
-      // The process before this one may still scale it down.
-      return found === undefined ? undefined : { after: lookEvery }
+const reconcile = Effect.fnUntraced(function* (
+  state: State,
+  workload: PlacedWorkload
+): Effect.fn.Return<Requeue, KubeError> {
+  const { api, isWanted, known } = state
+  const key = keyOf(workload)
+  const { kind, name, namespace } = workload
+  const found = yield* readWorkload(state, workload).pipe(orIf("NotFound", Effect.undefined))
+  const copy = found === undefined ? undefined : copyOf(found)
+  if (found === undefined || copy === undefined) {
+    if (!isWanted(workload)) {
+      known.delete(key)
+      return undefined
     }
-    known.set(key, copy)
-    const action = scaledDownPlan(found, yield* isNeeded(state, namespace, copy))
-    if (action._tag === "Restore" || action._tag === "LetGo") {
-      const written = yield* Effect.result(api.mergePatch(scalableKinds[kind], name, action.patch, { namespace }))
-      if (Result.isFailure(written) && written.failure.reason === "Conflict") return "Conflict"
-      yield* Effect.fromResult(written)
-      yield* told(workload, copy, action)
-      return { after: 1 }
-    }
+    known.set(key, undefined)
+    // The process before this one may still scale it down.
+    return found === undefined ? undefined : { after: lookEvery }
+  }
+  known.set(key, copy)
+  const action = scaledDownPlan(found, yield* isNeeded(state, namespace, copy))
+  if (action._tag === "Restore" || action._tag === "LetGo") {
+    const written = yield* Effect.result(api.mergePatch(scalableKinds[kind], name, action.patch, { namespace }))
+    if (Result.isFailure(written) && written.failure.reason === "Conflict") return "Conflict"
+    yield* Effect.fromResult(written)
     yield* told(workload, copy, action)
-    return { after: action._tag === "Unreadable" ? tellEvery : lookEvery }
-  })
+    return { after: 1 }
+  }
+  yield* told(workload, copy, action)
+  return { after: action._tag === "Unreadable" ? tellEvery : lookEvery }
+})
 
 const scaleDownFor = (
   state: State,
@@ -170,39 +172,38 @@ const scaleDownFor = (
   }).pipe(Effect.retry({ times: attempts, while: ({ reason }) => reason === "Conflict" }))
 
 /** `awaited`: the API for calls that a client waits for. */
-export const makeScaledDownWorkloads = (
+export const makeScaledDownWorkloads = Effect.fnUntraced(function* (
   api: KubeApi,
   awaited: KubeApi,
   isWanted: State["isWanted"]
-): Effect.Effect<ScaledDownWorkloads, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const known = new Map<string, string | undefined>()
-    const state: State = { api, known, isWanted }
-    yield* countHolding("scaled-down workloads", () => known.size)
-    const controller: Controller = yield* makeController({
-      name: "ScaledDown",
-      reconcile: (key) => {
-        const workload = workloadOf(key)
-        return workload === undefined ? Effect.succeed(undefined) : reconcile(state, workload)
-      }
-    })
-    const look = (workload: PlacedWorkload): void => controller.enqueue(keyOf(workload))
-    return {
-      look,
-      replacement: (workload, copy) => {
-        const key = keyOf(workload)
-        if (!known.has(key)) return "Unknown"
-        return known.get(key) === copy ? "Down" : "NotDown"
-      },
-      takenBy: (workload, copy) =>
-        Effect.map(readWorkload({ api: awaited }, workload), (found) => {
-          const step = scaleDown(found, copy)
-          return step._tag === "Taken" ? step.by : undefined
-        }),
-      scaleDown: (workload, copy) =>
-        Effect.ensuring(
-          scaleDownFor({ ...state, api: awaited }, workload, copy),
-          Effect.sync(() => look(workload))
-        )
+): Effect.fn.Return<ScaledDownWorkloads, never, Scope.Scope> {
+  const known = new Map<string, string | undefined>()
+  const state: State = { api, known, isWanted }
+  yield* countHolding("scaled-down workloads", () => known.size)
+  const controller: Controller = yield* makeController({
+    name: "ScaledDown",
+    reconcile: (key) => {
+      const workload = workloadOf(key)
+      return workload === undefined ? Effect.succeed(undefined) : reconcile(state, workload)
     }
   })
+  const look = (workload: PlacedWorkload): void => controller.enqueue(keyOf(workload))
+  return {
+    look,
+    replacement: (workload, copy) => {
+      const key = keyOf(workload)
+      if (!known.has(key)) return "Unknown"
+      return known.get(key) === copy ? "Down" : "NotDown"
+    },
+    takenBy: (workload, copy) =>
+      Effect.map(readWorkload({ api: awaited }, workload), (found) => {
+        const step = scaleDown(found, copy)
+        return step._tag === "Taken" ? step.by : undefined
+      }),
+    scaleDown: (workload, copy) =>
+      Effect.ensuring(
+        scaleDownFor({ ...state, api: awaited }, workload, copy),
+        Effect.sync(() => look(workload))
+      )
+  }
+})

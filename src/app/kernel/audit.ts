@@ -35,22 +35,23 @@ const createdByCiCounter = counter("mirrord_ci_sessions_create_total", {})
 const sessionDurations = durations("mirrord_sessions_duration", {})
 const ciSessionDurations = durations("mirrord_ci_sessions_duration", {})
 
-const count = (act: SessionAct): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    yield* countOne(actCounter(act.act))
-    if (act.act === "refused") yield* countOne(refusalCounter(act.code))
-    if (act.act !== "created") return
-    yield* countOne(createdCounter)
-    if (act.isOfCi === true) yield* countOne(createdByCiCounter)
-  })
+const count = Effect.fnUntraced(function* (act: SessionAct): Effect.fn.Return<void> {
+  yield* countOne(actCounter(act.act))
+  if (act.act === "refused") yield* countOne(refusalCounter(act.code))
+  if (act.act !== "created") return
+  yield* countOne(createdCounter)
+  if (act.isOfCi === true) yield* countOne(createdByCiCounter)
+})
 
 /** Counts the end of a session that has lasted so long, in ms. */
-export const countEnd = (lasted: number, { isOfCi: ofCi }: Pick<AuditedSession, "isOfCi">): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const seconds = Math.max(0, lasted / 1000)
-    yield* Metric.update(sessionDurations, seconds)
-    if (ofCi === true) yield* Metric.update(ciSessionDurations, seconds)
-  })
+export const countEnd = Effect.fnUntraced(function* (
+  lasted: number,
+  { isOfCi: ofCi }: Pick<AuditedSession, "isOfCi">
+): Effect.fn.Return<void> {
+  const seconds = Math.max(0, lasted / 1000)
+  yield* Metric.update(sessionDurations, seconds)
+  if (ofCi === true) yield* Metric.update(ciSessionDurations, seconds)
+})
 
 /** Counts an act, and writes its one line to the program's log; refusals that repeat are summed there. */
 export const audit = (act: SessionAct): Effect.Effect<void> =>

@@ -35,13 +35,12 @@ export interface Controller {
 }
 
 /** The counters of a controller's turns, by outcome; shown from the start, so that the first failure is an increase. */
-const turnCounters = (controller: string) =>
-  Effect.gen(function* () {
-    const of = (outcome: string) => counter("braid_reconciles_total", { controller, outcome })
-    const counters = { done: of("done"), conflict: of("conflict"), failed: of("failed") }
-    for (const one of Object.values(counters)) yield* Metric.update(one, 0)
-    return counters
-  })
+const turnCounters = Effect.fnUntraced(function* (controller: string) {
+  const of = (outcome: string) => counter("braid_reconciles_total", { controller, outcome })
+  const counters = { done: of("done"), conflict: of("conflict"), failed: of("failed") }
+  for (const one of Object.values(counters)) yield* Metric.update(one, 0)
+  return counters
+})
 
 interface Entry {
   dirty: boolean

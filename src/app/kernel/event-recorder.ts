@@ -89,22 +89,21 @@ interface RecorderState {
   pausedUntil: number
 }
 
-const makeState = (api: KubeApi): Effect.Effect<RecorderState, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    return {
-      api,
-      clock: yield* Clock.Clock,
-      known: new Map(),
-      wake: Latch.makeUnsafe(false),
-      idle: Latch.makeUnsafe(true),
-      run: yield* FiberSet.makeRuntime<never>(),
-      problems: new LogOnce(),
-      index: 0,
-      isRunning: false,
-      isStopping: false,
-      pausedUntil: 0
-    }
-  })
+const makeState = Effect.fnUntraced(function* (api: KubeApi): Effect.fn.Return<RecorderState, never, Scope.Scope> {
+  return {
+    api,
+    clock: yield* Clock.Clock,
+    known: new Map(),
+    wake: Latch.makeUnsafe(false),
+    idle: Latch.makeUnsafe(true),
+    run: yield* FiberSet.makeRuntime<never>(),
+    problems: new LogOnce(),
+    index: 0,
+    isRunning: false,
+    isStopping: false,
+    pausedUntil: 0
+  }
+})
 
 const isWaiting = (series: EventSeries): boolean => dueAt(series) !== undefined
 
@@ -126,24 +125,27 @@ const write = (
       )
     : api.mergePatch(events, name, eventRepeated(event, occurrences), { namespace: namespaceOfEvents(about) })
 
-const writeNow = (state: RecorderState, key: string, series: EventSeries): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    const result = yield* Effect.result(write(state, series))
-    const now = state.clock.currentTimeMillisUnsafe()
-    // The event may have happened again during the write.
-    const current = state.known.get(key) ?? series
-    if (Result.isSuccess(result)) {
-      state.problems.reset()
-      return put(state, key, wasWritten(current, series.count, now))
-    }
-    const { failure } = result
-    const next = wasRefused(current, state.isStopping ? "Never" : problemOf(failure, series.written === undefined))
-    put(state, key, next)
-    state.pausedUntil = now + Math.max(failure.retryAfterMs ?? 0, next === undefined ? 0 : afterFailure)
-    if (next !== undefined) return
-    const details = { about: series.about.name, problem: failure.detail }
-    yield* state.problems.tell(failure.detail, logWarning("Event not recorded", details))
-  })
+const writeNow = Effect.fnUntraced(function* (
+  state: RecorderState,
+  key: string,
+  series: EventSeries
+): Effect.fn.Return<void> {
+  const result = yield* Effect.result(write(state, series))
+  const now = state.clock.currentTimeMillisUnsafe()
+  // The event may have happened again during the write.
+  const current = state.known.get(key) ?? series
+  if (Result.isSuccess(result)) {
+    state.problems.reset()
+    return put(state, key, wasWritten(current, series.count, now))
+  }
+  const { failure } = result
+  const next = wasRefused(current, state.isStopping ? "Never" : problemOf(failure, series.written === undefined))
+  put(state, key, next)
+  state.pausedUntil = now + Math.max(failure.retryAfterMs ?? 0, next === undefined ? 0 : afterFailure)
+  if (next !== undefined) return
+  const details = { about: series.about.name, problem: failure.detail }
+  yield* state.problems.tell(failure.detail, logWarning("Event not recorded", details))
+})
 
 /** A series that is to be written, and the time of its write, epoch ms. */
 interface DueSeries {
@@ -222,18 +224,19 @@ const flush = (state: RecorderState): Effect.Effect<unknown> =>
  * a moment. One write runs at a time. A repeated event is counted and written at growing intervals. A failed write is
  * tried twice more at most, then its Event is lost.
  */
-export const makeEventRecorder = (api: KubeApi): Effect.Effect<EventRecorder, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const state = yield* makeState(api)
-    yield* countHolding("Events to be written", () => countWaiting(state))
-    yield* Effect.addFinalizer(() => flush(state))
-    const record = recordIn(state)
-    return {
-      record,
-      changed: (resource, before, after, decide) => {
-        const read = readCached(resource, after)
-        if (Result.isFailure(read)) return
-        for (const event of decide(before, read.success)) record(resource, read.success, event)
-      }
+export const makeEventRecorder = Effect.fnUntraced(function* (
+  api: KubeApi
+): Effect.fn.Return<EventRecorder, never, Scope.Scope> {
+  const state = yield* makeState(api)
+  yield* countHolding("Events to be written", () => countWaiting(state))
+  yield* Effect.addFinalizer(() => flush(state))
+  const record = recordIn(state)
+  return {
+    record,
+    changed: (resource, before, after, decide) => {
+      const read = readCached(resource, after)
+      if (Result.isFailure(read)) return
+      for (const event of decide(before, read.success)) record(resource, read.success, event)
     }
-  })
+  }
+})

@@ -85,38 +85,37 @@ export interface ListHealth {
 const newsOf = ({ detail, reason }: KubeError): string => `${reason} ${detail.replaceAll(/\d+/gu, "#")}`
 
 /** Notes a collection for as long as the scope lives, and logs when it fails, fails otherwise, and is read again. */
-export const watchList = (
+export const watchList = Effect.fnUntraced(function* (
   cluster: string,
   { group, plural }: Pick<ResourceRef, "group" | "plural">
-): Effect.Effect<ListHealth, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { add, remove } = yield* CurrentFailingLists
-    const elapsed = elapsedOf(yield* Clock.Clock)
-    const resource = group === "" ? plural : `${plural}.${group}`
-    const list: WatchedList = { cluster, resource, failing: undefined }
-    yield* Effect.acquireRelease(
-      Effect.sync(() => add(list)),
-      () => Effect.sync(() => remove(list))
-    )
-    const log = new LogOnce()
-    let isTold = false
-    return {
-      failed: (error) =>
-        Effect.suspend(() => {
-          const why = cleanText(error.detail, textLimits.message).replace(/[.!]$/u, "")
-          list.failing = { why, since: list.failing?.since ?? elapsed() }
-          if (elapsed() - list.failing.since < toldAfter) return Effect.void
-          isTold = true
-          return log.tell(newsOf(error), logWarning("a collection cannot be read", { cluster, resource, problem: why }))
-        }),
-      read: Effect.suspend(() => {
-        const { failing } = list
-        list.failing = undefined
-        log.reset()
-        if (failing === undefined || !isTold) return Effect.void
-        isTold = false
-        const seconds = Math.round((elapsed() - failing.since) / 1_000)
-        return logInfo("a collection can be read again", { cluster, resource, seconds })
-      })
-    }
-  })
+): Effect.fn.Return<ListHealth, never, Scope.Scope> {
+  const { add, remove } = yield* CurrentFailingLists
+  const elapsed = elapsedOf(yield* Clock.Clock)
+  const resource = group === "" ? plural : `${plural}.${group}`
+  const list: WatchedList = { cluster, resource, failing: undefined }
+  yield* Effect.acquireRelease(
+    Effect.sync(() => add(list)),
+    () => Effect.sync(() => remove(list))
+  )
+  const log = new LogOnce()
+  let isTold = false
+  return {
+    failed: (error) =>
+      Effect.suspend(() => {
+        const why = cleanText(error.detail, textLimits.message).replace(/[.!]$/u, "")
+        list.failing = { why, since: list.failing?.since ?? elapsed() }
+        if (elapsed() - list.failing.since < toldAfter) return Effect.void
+        isTold = true
+        return log.tell(newsOf(error), logWarning("a collection cannot be read", { cluster, resource, problem: why }))
+      }),
+    read: Effect.suspend(() => {
+      const { failing } = list
+      list.failing = undefined
+      log.reset()
+      if (failing === undefined || !isTold) return Effect.void
+      isTold = false
+      const seconds = Math.round((elapsed() - failing.since) / 1_000)
+      return logInfo("a collection can be read again", { cluster, resource, seconds })
+    })
+  }
+})

@@ -63,13 +63,12 @@ type Changed = (object: KubeObject, deleted: boolean, before: KubeObject | undef
 type WatchedRef = Omit<WatchedResource<unknown>, "schema" | "kind">
 
 /** The counters of watches that begin again, by cause; shown from the start. */
-const restartCounters = ({ plural }: WatchedRef) =>
-  Effect.gen(function* () {
-    const of = (cause: string) => counter("braid_watch_restarts_total", { resource: plural, cause })
-    const counters = { ended: of("ended"), failed: of("failed") }
-    for (const one of Object.values(counters)) yield* Metric.update(one, 0)
-    return counters
-  })
+const restartCounters = Effect.fnUntraced(function* ({ plural }: WatchedRef) {
+  const of = (cause: string) => counter("braid_watch_restarts_total", { resource: plural, cause })
+  const counters = { ended: of("ended"), failed: of("failed") }
+  for (const one of Object.values(counters)) yield* Metric.update(one, 0)
+  return counters
+})
 
 interface ReflectorState {
   readonly api: KubeApi
@@ -198,20 +197,19 @@ const follow = (state: ReflectorState, from: string): Effect.Effect<never, KubeE
     )
   })
 
-const pauseAfter = (state: ReflectorState, error: KubeError): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    yield* countOne(state.restarts.failed)
-    const isOfWatch = state.isRead
-    if (isOfWatch) state.watchFailures++
-    // A watch from a version that is forgotten is no trouble: a list comes next.
-    if (error.reason !== "Gone" || !isOfWatch) state.problem = error
-    if (!isOfWatch || state.watchFailures > maxWatchFailures) yield* state.health.failed(error)
-    const jitter = yield* Random.nextBetween(0.8, 1.2)
-    yield* Queue.clear(state.wake)
-    const pause = Math.min(maxPause, firstPause * 2 ** Math.min(state.failures++, 20)) * jitter
-    if (error.retryAfterMs !== undefined) yield* Effect.sleep(error.retryAfterMs)
-    yield* Effect.raceFirst(Effect.sleep(pause), Queue.take(state.wake))
-  })
+const pauseAfter = Effect.fnUntraced(function* (state: ReflectorState, error: KubeError): Effect.fn.Return<void> {
+  yield* countOne(state.restarts.failed)
+  const isOfWatch = state.isRead
+  if (isOfWatch) state.watchFailures++
+  // A watch from a version that is forgotten is no trouble: a list comes next.
+  if (error.reason !== "Gone" || !isOfWatch) state.problem = error
+  if (!isOfWatch || state.watchFailures > maxWatchFailures) yield* state.health.failed(error)
+  const jitter = yield* Random.nextBetween(0.8, 1.2)
+  yield* Queue.clear(state.wake)
+  const pause = Math.min(maxPause, firstPause * 2 ** Math.min(state.failures++, 20)) * jitter
+  if (error.retryAfterMs !== undefined) yield* Effect.sleep(error.retryAfterMs)
+  yield* Effect.raceFirst(Effect.sleep(pause), Queue.take(state.wake))
+})
 
 /** Lists and watches until either fails, then pauses. */
 const listAndWatch = (state: ReflectorState): Effect.Effect<void> =>
@@ -249,48 +247,47 @@ const reread = (state: ReflectorState, name: string, namespace: string | undefin
  * between), dropped watches, bookmarks and unreachable servers. An object that was created again under its name is
  * first reported as deleted. Level-triggered: a change may be reported more than once.
  */
-export const makeReflector = (
+export const makeReflector = Effect.fnUntraced(function* (
   api: KubeApi,
   ref: WatchedRef,
   changed: Changed,
   selection?: Selection
-): Effect.Effect<Reflector, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const context = yield* Effect.context<never>()
-    const state: ReflectorState = {
-      api,
-      ref,
-      selection,
-      changed: (object, deleted, before) => {
-        try {
-          changed(object, deleted, before)
-        } catch (defect) {
-          const details = { resource: ref.plural, name: object.metadata.name, defect: Cause.pretty(Cause.die(defect)) }
-          Effect.runForkWith(context)(logError("a change was not handled", details))
-        }
-      },
-      cache: new Map(),
-      synced: yield* Latch.make(false),
-      wake: yield* Queue.sliding<void>(1),
-      restarts: yield* restartCounters(ref),
-      heard: yield* hearWatch(api.cluster),
-      health: yield* watchList(api.cluster, ref),
-      isSynced: false,
-      isRead: false,
-      watchFailures: 0,
-      problem: undefined,
-      newestVersion: "",
-      failures: 0
-    }
-    yield* Effect.forkScoped(Effect.forever(listAndWatch(state)))
-    return {
-      get: (name, namespace) => state.cache.get(keyOf(name, namespace)),
-      all: () => [...state.cache.values()],
-      synced: () => state.isSynced,
-      awaitSynced: state.synced.await,
-      problem: () => state.problem,
-      reread: (name, namespace) => reread(state, name, namespace),
-      wrote: (answer) => putAnswer(state, answer),
-      retryNow: () => void Queue.offerUnsafe(state.wake, undefined)
-    }
-  })
+): Effect.fn.Return<Reflector, never, Scope.Scope> {
+  const context = yield* Effect.context<never>()
+  const state: ReflectorState = {
+    api,
+    ref,
+    selection,
+    changed: (object, deleted, before) => {
+      try {
+        changed(object, deleted, before)
+      } catch (defect) {
+        const details = { resource: ref.plural, name: object.metadata.name, defect: Cause.pretty(Cause.die(defect)) }
+        Effect.runForkWith(context)(logError("a change was not handled", details))
+      }
+    },
+    cache: new Map(),
+    synced: yield* Latch.make(false),
+    wake: yield* Queue.sliding<void>(1),
+    restarts: yield* restartCounters(ref),
+    heard: yield* hearWatch(api.cluster),
+    health: yield* watchList(api.cluster, ref),
+    isSynced: false,
+    isRead: false,
+    watchFailures: 0,
+    problem: undefined,
+    newestVersion: "",
+    failures: 0
+  }
+  yield* Effect.forkScoped(Effect.forever(listAndWatch(state)))
+  return {
+    get: (name, namespace) => state.cache.get(keyOf(name, namespace)),
+    all: () => [...state.cache.values()],
+    synced: () => state.isSynced,
+    awaitSynced: state.synced.await,
+    problem: () => state.problem,
+    reread: (name, namespace) => reread(state, name, namespace),
+    wrote: (answer) => putAnswer(state, answer),
+    retryNow: () => void Queue.offerUnsafe(state.wake, undefined)
+  }
+})

@@ -88,30 +88,32 @@ const contextIn = (traceparent: string | undefined): Option.Option<Tracer.Extern
   traceparent === undefined ? Option.none() : HttpTraceContext.w3c(Headers.fromRecordUnsafe({ traceparent }))
 
 /** Begins the span of a phase; `undefined` if the phase belongs to no trace. */
-const begin = (tracing: Tracing, phase: TracedPhase): Effect.Effect<Tracer.Span | undefined> =>
-  Effect.gen(function* () {
-    const around = yield* CurrentSpan
-    const parent: Option.Option<Tracer.AnySpan> = around === undefined ? contextIn(phase.within) : Option.some(around)
-    if (Option.isNone(parent) && phase.isRoot !== true) return undefined
-    const traceId = Option.isSome(parent) ? parent.value.traceId : yield* hexDigits(32)
-    const sampled = around?.sampled ?? isSampled(tracing.sampler, traceId, Option.getOrUndefined(parent)?.sampled)
-    const span = tracing.tracer.span({
-      name: phase.name,
-      parent,
-      annotations: Context.empty(),
-      links: [],
-      startTime: tracing.clock.currentTimeNanosUnsafe(),
-      kind: phase.kind ?? "internal",
-      root: Option.isNone(parent),
-      sampled
-    })
-    // Effect's spans draw their ids from the machine's chance.
-    Object.defineProperties(span, { traceId: { value: traceId }, spanId: { value: yield* hexDigits(16) } })
-    for (const [key, value] of Object.entries(phase.attributes))
-      if (value !== undefined)
-        span.attribute(key, typeof value === "string" ? cleanText(value, textLimits.targetName) : value)
-    return span
+const begin = Effect.fnUntraced(function* (
+  tracing: Tracing,
+  phase: TracedPhase
+): Effect.fn.Return<Tracer.Span | undefined> {
+  const around = yield* CurrentSpan
+  const parent: Option.Option<Tracer.AnySpan> = around === undefined ? contextIn(phase.within) : Option.some(around)
+  if (Option.isNone(parent) && phase.isRoot !== true) return undefined
+  const traceId = Option.isSome(parent) ? parent.value.traceId : yield* hexDigits(32)
+  const sampled = around?.sampled ?? isSampled(tracing.sampler, traceId, Option.getOrUndefined(parent)?.sampled)
+  const span = tracing.tracer.span({
+    name: phase.name,
+    parent,
+    annotations: Context.empty(),
+    links: [],
+    startTime: tracing.clock.currentTimeNanosUnsafe(),
+    kind: phase.kind ?? "internal",
+    root: Option.isNone(parent),
+    sampled
   })
+  // Effect's spans draw their ids from the machine's chance.
+  Object.defineProperties(span, { traceId: { value: traceId }, spanId: { value: yield* hexDigits(16) } })
+  for (const [key, value] of Object.entries(phase.attributes))
+    if (value !== undefined)
+      span.attribute(key, typeof value === "string" ? cleanText(value, textLimits.targetName) : value)
+  return span
+})
 
 /** Traces a phase: its span begins and ends with it, and phases within it are its children. */
 export const traced =

@@ -41,14 +41,15 @@ export const CurrentWatchLags = Context.Reference("braid/app/CurrentWatchLags", 
 })
 
 /** Notes a watch for as long as the scope lives. The returned function is called whenever it has brought something. */
-export const hearWatch = (cluster: string): Effect.Effect<() => void, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { add, remove } = yield* CurrentWatchLags
-    const elapsed = elapsedOf(yield* Clock.Clock)
-    const watch: HeardWatch = { cluster, heardAt: elapsed() }
-    yield* Effect.acquireRelease(
-      Effect.sync(() => add(watch)),
-      () => Effect.sync(() => remove(watch))
-    )
-    return () => void (watch.heardAt = elapsed())
-  })
+export const hearWatch = Effect.fnUntraced(function* (
+  cluster: string
+): Effect.fn.Return<() => void, never, Scope.Scope> {
+  const { add, remove } = yield* CurrentWatchLags
+  const elapsed = elapsedOf(yield* Clock.Clock)
+  const watch: HeardWatch = { cluster, heardAt: elapsed() }
+  yield* Effect.acquireRelease(
+    Effect.sync(() => add(watch)),
+    () => Effect.sync(() => remove(watch))
+  )
+  return () => void (watch.heardAt = elapsed())
+})

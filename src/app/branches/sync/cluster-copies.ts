@@ -41,21 +41,20 @@ const observed = (state: SyncState, { view }: CopyTurn): ObservedCopy => {
   }
 }
 
-const performDelete = (
+const performDelete = Effect.fnUntraced(function* (
   state: SyncState,
   { cluster, controller }: Omit<CopiesOfCluster, "api">,
   { key, view }: CopyTurn,
   { marks, precondition }: DeleteCopy
-): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    const { name, namespace = "" } = view.metadata
-    const origin = keyOf({ name, namespace: marks.namespace })
-    yield* confirmGone(state.origins.place(origin), ({ metadata }) => metadata.uid === marks.uid)
-    const message = `its branch ${origin} is gone in the primary's cluster`
-    if ((yield* deleteSeen(controller.place(key), precondition)) === "Begun")
-      yield* audit({ act: "branchDeleted", branch: name, namespace, clusters: [cluster], message })
-    state.stopped.delete(marks.uid)
-  })
+): Effect.fn.Return<void, KubeError> {
+  const { name, namespace = "" } = view.metadata
+  const origin = keyOf({ name, namespace: marks.namespace })
+  yield* confirmGone(state.origins.place(origin), ({ metadata }) => metadata.uid === marks.uid)
+  const message = `its branch ${origin} is gone in the primary's cluster`
+  if ((yield* deleteSeen(controller.place(key), precondition)) === "Begun")
+    yield* audit({ act: "branchDeleted", branch: name, namespace, clusters: [cluster], message })
+  state.stopped.delete(marks.uid)
+})
 
 /** Plans the origins that a branch of the cluster concerns. */
 const branchChanged = (state: SyncState, copy: KubeObject, deleted: boolean): void => {

@@ -167,20 +167,19 @@ const tellWaiting = ({ options: { events, resource } }: SyncState, { known, view
 }
 
 /** The name is taken: an earlier try was carried out, another writer was faster, or a finalizer keeps an old branch. */
-const nameTaken = (
+const nameTaken = Effect.fnUntraced(function* (
   state: SyncState,
   turn: OriginTurn,
   copies: CopiesOfCluster,
   address: BranchAddress
-): Effect.Effect<never, KubeError> =>
-  Effect.gen(function* () {
-    const { api, cluster, controller } = copies
-    const branch = `the branch ${keyOf(address)}`
-    const found = yield* readMirror(controller.place(keyOf(address)))
-    if (found !== undefined && isAlive(found)) controller.cache.wrote(found)
-    else if (found !== undefined) tellWaiting(state, turn, `${branch} is still being deleted in cluster ${cluster}`)
-    return yield* changedMeanwhile(api, "create", `${branch} is there`)
-  })
+): Effect.fn.Return<never, KubeError> {
+  const { api, cluster, controller } = copies
+  const branch = `the branch ${keyOf(address)}`
+  const found = yield* readMirror(controller.place(keyOf(address)))
+  if (found !== undefined && isAlive(found)) controller.cache.wrote(found)
+  else if (found !== undefined) tellWaiting(state, turn, `${branch} is still being deleted in cluster ${cluster}`)
+  return yield* changedMeanwhile(api, "create", `${branch} is there`)
+})
 
 const performCreate = (
   state: SyncState,
@@ -257,17 +256,16 @@ const performPatchStatus = (
   )
 }
 
-const performDelete = (
+const performDelete = Effect.fnUntraced(function* (
   state: SyncState,
   turn: OriginTurn,
   { missing, uid, why }: Act<"DeleteOrigin">
-): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    const { name, namespace = "" } = turn.view.metadata
-    yield* makeSure(state, turn, missing)
-    if ((yield* deleteSeen(state.origins.place(turn.key), { uid })) === "Gone") return
-    yield* audit({ act: "branchDeleted", branch: name, namespace, message: why })
-  })
+): Effect.fn.Return<void, KubeError> {
+  const { name, namespace = "" } = turn.view.metadata
+  yield* makeSure(state, turn, missing)
+  if ((yield* deleteSeen(state.origins.place(turn.key), { uid })) === "Gone") return
+  yield* audit({ act: "branchDeleted", branch: name, namespace, message: why })
+})
 
 const perform = (state: SyncState, turn: OriginTurn, action: Performed): Effect.Effect<void, KubeError> => {
   switch (action._tag) {
@@ -347,16 +345,17 @@ export const begunOrigins = (state: SyncState): CountedBranches =>
   })
 
 /** Runs the controller for as long as the scope lives. No cluster is engaged yet. */
-export const makeOriginController = (options: BranchSyncOptions): Effect.Effect<SyncState, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const archives = yield* Semaphore.make(maxArchives)
-    const parts = { options, known: new Map(), stopped: new Set<string>(), engaged: new Map(), archives }
-    yield* countHolding("branches in two clusters", () => parts.known.size + parts.stopped.size)
-    const stateOf = (origins: PlannedController<SyncedBranch>): SyncState => ({ ...parts, origins })
-    return stateOf(
-      yield* makePlannedController(
-        { name: `${options.resource.kind}Origin`, api: options.api, resource: options.resource },
-        (self) => turnsOf(stateOf(self))
-      )
+export const makeOriginController = Effect.fnUntraced(function* (
+  options: BranchSyncOptions
+): Effect.fn.Return<SyncState, never, Scope.Scope> {
+  const archives = yield* Semaphore.make(maxArchives)
+  const parts = { options, known: new Map(), stopped: new Set<string>(), engaged: new Map(), archives }
+  yield* countHolding("branches in two clusters", () => parts.known.size + parts.stopped.size)
+  const stateOf = (origins: PlannedController<SyncedBranch>): SyncState => ({ ...parts, origins })
+  return stateOf(
+    yield* makePlannedController(
+      { name: `${options.resource.kind}Origin`, api: options.api, resource: options.resource },
+      (self) => turnsOf(stateOf(self))
     )
-  })
+  )
+})

@@ -30,35 +30,32 @@ export interface SendingGround {
 }
 
 /** Sends the values on, for their user, and returns the name of the Secret that the branch's spec is to name. */
-export const sendCredentials = (
+export const sendCredentials = Effect.fnUntraced(function* (
   { api, clusters, orderedIn }: SendingGround,
   credentials: BranchCredentials,
   caller: Caller
-): Effect.Effect<string, ApiError> =>
-  Effect.gen(function* () {
-    const { namespace } = credentials
-    yield* unlessStranger(api, caller, { ordered: orderedIn(namespace), target: namespace })
-    const cluster = clusters().find(({ isDefault }) => isDefault)
-    if (cluster === undefined) return yield* noDefault
-    const { name } = cluster
-    const body = {
-      apiVersion: apiVersionOf(branchCredentials),
-      kind: branchCredentials.kind,
-      metadata: {},
-      ...credentialsBody(credentials, caller.user)
-    }
-    const away = (why: string) =>
-      internalError(
-        `The values for the branch do not reach the default cluster ${name}: ${why}. Try again in a moment.`
-      )
-    const loss = cluster.lost()
-    if (loss !== undefined) return yield* away(loss)
-    const made = yield* Effect.mapError(
-      askCluster(cluster, sendFor, (reached) => retryingApi(reached).create(branchCredentials, body)),
-      ({ code = 0, detail }) =>
-        code >= 400 && code < 500
-          ? badRequest(`The default cluster ${name} does not take the values for the branch: ${quotation(detail)}.`)
-          : away(quotation(detail))
-    )
-    return made.metadata.name
-  })
+): Effect.fn.Return<string, ApiError> {
+  const { namespace } = credentials
+  yield* unlessStranger(api, caller, { ordered: orderedIn(namespace), target: namespace })
+  const cluster = clusters().find(({ isDefault }) => isDefault)
+  if (cluster === undefined) return yield* noDefault
+  const { name } = cluster
+  const body = {
+    apiVersion: apiVersionOf(branchCredentials),
+    kind: branchCredentials.kind,
+    metadata: {},
+    ...credentialsBody(credentials, caller.user)
+  }
+  const away = (why: string) =>
+    internalError(`The values for the branch do not reach the default cluster ${name}: ${why}. Try again in a moment.`)
+  const loss = cluster.lost()
+  if (loss !== undefined) return yield* away(loss)
+  const made = yield* Effect.mapError(
+    askCluster(cluster, sendFor, (reached) => retryingApi(reached).create(branchCredentials, body)),
+    ({ code = 0, detail }) =>
+      code >= 400 && code < 500
+        ? badRequest(`The default cluster ${name} does not take the values for the branch: ${quotation(detail)}.`)
+        : away(quotation(detail))
+  )
+  return made.metadata.name
+})

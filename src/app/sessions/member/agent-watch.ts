@@ -117,17 +117,16 @@ const ask = ({ holds }: Watched): void => {
 }
 
 /** The rounds of a watch, until no client has held the agent for a while. */
-const rounds = (state: WatchesState, watched: Watched): Effect.Effect<void> =>
-  Effect.gen(function* () {
-    for (let unheld = 0; unheld < (watched.watch.isAsked ? silenceKeptRounds : keptRounds);) {
-      yield* Effect.sleep(roundEvery)
-      unheld = watched.holds.size === 0 ? unheld + 1 : 0
-      if (unheld > 0) continue
-      update(state, watched, nextRound(watched.watch))
-      ask(watched)
-    }
-    state.watched.delete(watched.agent.uid)
-  })
+const rounds = Effect.fnUntraced(function* (state: WatchesState, watched: Watched): Effect.fn.Return<void> {
+  for (let unheld = 0; unheld < (watched.watch.isAsked ? silenceKeptRounds : keptRounds);) {
+    yield* Effect.sleep(roundEvery)
+    unheld = watched.holds.size === 0 ? unheld + 1 : 0
+    if (unheld > 0) continue
+    update(state, watched, nextRound(watched.watch))
+    ask(watched)
+  }
+  state.watched.delete(watched.agent.uid)
+})
 
 /** The watch over an agent, which begins with the first connection that joins it. */
 const watchedOf = (state: WatchesState, agent: AgentHandle): Watched => {
@@ -276,16 +275,17 @@ const makeHold = (state: WatchesState, agent: AgentHandle, channel: FrameChannel
 }
 
 /** Watches over agents, for as long as the scope lives. */
-export const makeAgentWatches = (agents: Agents["Service"]): Effect.Effect<AgentWatches, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const tasks = yield* FiberMap.make<string>()
-    const clock = yield* Clock.Clock
-    const state: WatchesState = {
-      now: () => clock.currentTimeMillisUnsafe(),
-      agents,
-      watched: new Map(),
-      run: yield* FiberMap.runtime(tasks)<never>()
-    }
-    yield* countHolding("watched agents", () => state.watched.size)
-    return { hold: (agent, channel) => makeHold(state, agent, channel) }
-  })
+export const makeAgentWatches = Effect.fnUntraced(function* (
+  agents: Agents["Service"]
+): Effect.fn.Return<AgentWatches, never, Scope.Scope> {
+  const tasks = yield* FiberMap.make<string>()
+  const clock = yield* Clock.Clock
+  const state: WatchesState = {
+    now: () => clock.currentTimeMillisUnsafe(),
+    agents,
+    watched: new Map(),
+    run: yield* FiberMap.runtime(tasks)<never>()
+  }
+  yield* countHolding("watched agents", () => state.watched.size)
+  return { hold: (agent, channel) => makeHold(state, agent, channel) }
+})

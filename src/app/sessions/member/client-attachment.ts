@@ -170,19 +170,18 @@ const admission = (
 }
 
 /** Connects a client to an agent, held to the policies of the agent's pod. */
-const connectAgent = (
+const connectAgent = Effect.fnUntraced(function* (
   { agentLocks, agents, leadsTo }: MemberSessionsState,
   agent: SessionAgent,
   { limits, user }: Pick<AttachedClient, "limits" | "user">
-): Effect.Effect<FrameChannel, AgentUnreachable | ApiError> =>
-  Effect.gen(function* () {
-    const { handle, placement } = agent
-    const policies = placement === undefined ? [] : yield* limits.atPod(placement)
-    const channel = failingAgent(yield* agents.connect(handle), agent.hold.failed)
-    const guarded = policedAgent(agentLocks.guard(handle.name, channel, user), policies)
-    leadsTo.set(guarded, agent)
-    return guarded
-  })
+): Effect.fn.Return<FrameChannel, AgentUnreachable | ApiError> {
+  const { handle, placement } = agent
+  const policies = placement === undefined ? [] : yield* limits.atPod(placement)
+  const channel = failingAgent(yield* agents.connect(handle), agent.hold.failed)
+  const guarded = policedAgent(agentLocks.guard(handle.name, channel, user), policies)
+  leadsTo.set(guarded, agent)
+  return guarded
+})
 
 /** Why a connection leads to an agent that was given up, if it does. */
 const lostWith = ({ leadsTo }: MemberSessionsState, channel: FrameChannel): string | undefined => {
@@ -323,64 +322,63 @@ const limitsOf = (
 }
 
 /** Waits for the client's session to become usable, then connects to its representative agent. */
-const waitForAgent = (
+const waitForAgent = Effect.fnUntraced(function* (
   state: MemberSessionsState,
   client: AttachingClient
-): Effect.Effect<AttachedClient, ApiError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { notifier, sockets } = state.options
-    const { find, key, title } = client
-    const succeeded = yield* state.linkTerms.arrive(key, client.term)
-    const before = find()
-    const session = yield* notifier.until(key, find)
-    const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
-    // At once, as the session's start may take longer than an unused branch stays.
-    yield* useBranches(state.options, client, session, wasServed)
-    yield* sockets.track(session.metadata.name)
-    const admitted = yield* notifier.until(key, () => {
-      const current = find()
-      return current === undefined
-        ? Result.fail(reconnectNotPossible(`${title} is gone.`))
-        : admission(state.options, current)
-    })
-    const { agents, name } = yield* Effect.fromResult(admitted)
-    const [representative, ...others] = agents
-    if (representative === undefined) return yield* notInTime(state.options, title)
-    const limits = yield* limitsOf(state.options, client, session, agents)
-    const user: AgentUser = { session: name, link: ++state.links, policy: client.policy }
-    const connecting = connectAgent(state, representative, { limits, user })
-    const first = yield* retrying(connecting, ({ _tag }) => _tag === "AgentUnreachable").pipe(
-      Effect.mapError((error) => (error._tag === "ApiError" ? error : internalError(`${error.message}.`))),
-      // A client that leaves before its upgrade is never served.
-      Effect.tap((channel) => Effect.addFinalizer(() => Effect.sync(channel.close)))
-    )
-    // The primary has arbitrated between the connections of its session, so a link gets locks of its own; of two links
-    // of a session the later one counts.
-    const locks = client.isUser ? yield* state.sessionLocks.use(name) : makeSessionLocks()
-    const hasYounger = yield* arrive(locks, client.identity)
-    const environment = yield* useBranches(state.options, client, session, wasServed)
-    const { pod, placement } = representative
-    if (environment !== undefined && placement !== undefined) {
-      yield* proveVariables(state.options.api, environment, placement)
-    }
-    const servedBy = state.options.controller.attaching(name, pod)
-    return {
-      client,
-      user,
-      session,
-      wasServed,
-      agents: [representative, ...others],
-      first,
-      news: representativeNews({ pod, placement, before: servedBy, isUser: client.isUser }),
-      locks,
-      limits,
-      connection: { served: undefined },
-      environment,
-      hasYounger,
-      succeeded,
-      traceparent: client.isUser ? yield* currentTraceparent : undefined
-    }
+): Effect.fn.Return<AttachedClient, ApiError, Scope.Scope> {
+  const { notifier, sockets } = state.options
+  const { find, key, title } = client
+  const succeeded = yield* state.linkTerms.arrive(key, client.term)
+  const before = find()
+  const session = yield* notifier.until(key, find)
+  const wasServed = (before?.status?.connectedTimestamp ?? undefined) !== undefined
+  // At once, as the session's start may take longer than an unused branch stays.
+  yield* useBranches(state.options, client, session, wasServed)
+  yield* sockets.track(session.metadata.name)
+  const admitted = yield* notifier.until(key, () => {
+    const current = find()
+    return current === undefined
+      ? Result.fail(reconnectNotPossible(`${title} is gone.`))
+      : admission(state.options, current)
   })
+  const { agents, name } = yield* Effect.fromResult(admitted)
+  const [representative, ...others] = agents
+  if (representative === undefined) return yield* notInTime(state.options, title)
+  const limits = yield* limitsOf(state.options, client, session, agents)
+  const user: AgentUser = { session: name, link: ++state.links, policy: client.policy }
+  const connecting = connectAgent(state, representative, { limits, user })
+  const first = yield* retrying(connecting, ({ _tag }) => _tag === "AgentUnreachable").pipe(
+    Effect.mapError((error) => (error._tag === "ApiError" ? error : internalError(`${error.message}.`))),
+    // A client that leaves before its upgrade is never served.
+    Effect.tap((channel) => Effect.addFinalizer(() => Effect.sync(channel.close)))
+  )
+  // The primary has arbitrated between the connections of its session, so a link gets locks of its own; of two links
+  // of a session the later one counts.
+  const locks = client.isUser ? yield* state.sessionLocks.use(name) : makeSessionLocks()
+  const hasYounger = yield* arrive(locks, client.identity)
+  const environment = yield* useBranches(state.options, client, session, wasServed)
+  const { pod, placement } = representative
+  if (environment !== undefined && placement !== undefined) {
+    yield* proveVariables(state.options.api, environment, placement)
+  }
+  const servedBy = state.options.controller.attaching(name, pod)
+  return {
+    client,
+    user,
+    session,
+    wasServed,
+    agents: [representative, ...others],
+    first,
+    news: representativeNews({ pod, placement, before: servedBy, isUser: client.isUser }),
+    locks,
+    limits,
+    connection: { served: undefined },
+    environment,
+    hasYounger,
+    succeeded,
+    traceparent: client.isUser ? yield* currentTraceparent : undefined
+  }
+})
 
 /** Attaches a client; fails when its session is over, or is not usable in time. */
 export const attachClient = (

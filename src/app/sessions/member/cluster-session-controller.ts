@@ -142,55 +142,54 @@ const turnsOf = (
   order: "InOrder"
 })
 
-export const makeClusterSessionController = (
+export const makeClusterSessionController = Effect.fnUntraced(function* (
   options: ClusterSessionOptions
-): Effect.Effect<ClusterSessionController, never, Agents | Scope.Scope> =>
-  Effect.gen(function* () {
-    const agents = yield* Agents
-    const operatorSince = yield* Clock.currentTimeMillis
-    const tasks = yield* FiberMap.make<string>()
-    const sessions = new Map<string, SessionState>()
-    const known = {
-      options,
-      agents,
-      watches: yield* makeAgentWatches(agents),
-      targetPods: yield* makeTargetPods(options.api),
-      retryingApi: retryingApi(options.api),
-      operatorSince,
-      sightings: new SessionSightings(operatorSince),
-      sessions,
-      tasks,
-      run: yield* FiberMap.runtime(tasks)<never>(),
-      clock: yield* Clock.Clock
-    } satisfies Omit<ClusterSessionState, "controller">
-    yield* countHolding("followed sessions", () => Math.max(known.sightings.size, sessions.size))
-    yield* countHolding("connections that keep agents", () =>
-      [...sessions.values()].reduce((sum, session) => sum + session.agents.length, 0)
-    )
-    yield* Effect.addFinalizer(() => Effect.sync(() => sessions.forEach(release)))
-    const controller = yield* makePlannedController(
-      { name: "ClusterSession", api: options.api, resource: mirrordClusterSessions },
-      (self) => turnsOf({ ...known, controller: self })
-    )
-    return {
-      hasLeft: (name) => sessions.get(name)?.hasLeft === true,
-      endWithNamespace: (session) => endWithNamespace({ ...known, controller }, session),
-      enqueue: controller.enqueue,
-      sessions: controller.cache,
-      session: controller.view,
-      isInactive: ({ metadata: { name }, status }, now) =>
-        known.sightings.isInactive(name, status?.connectedTimestamp, options.sockets.presence(name), now),
-      agents: (name) => sessions.get(name)?.agents ?? [],
-      attaching: (name, pod) => {
-        const session = sessions.get(name)
-        const before = session?.servedBy
-        if (session !== undefined) session.servedBy = pod
-        return before
-      },
-      consult: (name, client) =>
-        Effect.acquireRelease(
-          Effect.sync(() => sessions.get(name)?.clients.add(client)),
-          (clients) => Effect.sync(() => clients?.delete(client))
-        )
-    }
-  })
+): Effect.fn.Return<ClusterSessionController, never, Agents | Scope.Scope> {
+  const agents = yield* Agents
+  const operatorSince = yield* Clock.currentTimeMillis
+  const tasks = yield* FiberMap.make<string>()
+  const sessions = new Map<string, SessionState>()
+  const known = {
+    options,
+    agents,
+    watches: yield* makeAgentWatches(agents),
+    targetPods: yield* makeTargetPods(options.api),
+    retryingApi: retryingApi(options.api),
+    operatorSince,
+    sightings: new SessionSightings(operatorSince),
+    sessions,
+    tasks,
+    run: yield* FiberMap.runtime(tasks)<never>(),
+    clock: yield* Clock.Clock
+  } satisfies Omit<ClusterSessionState, "controller">
+  yield* countHolding("followed sessions", () => Math.max(known.sightings.size, sessions.size))
+  yield* countHolding("connections that keep agents", () =>
+    [...sessions.values()].reduce((sum, session) => sum + session.agents.length, 0)
+  )
+  yield* Effect.addFinalizer(() => Effect.sync(() => sessions.forEach(release)))
+  const controller = yield* makePlannedController(
+    { name: "ClusterSession", api: options.api, resource: mirrordClusterSessions },
+    (self) => turnsOf({ ...known, controller: self })
+  )
+  return {
+    hasLeft: (name) => sessions.get(name)?.hasLeft === true,
+    endWithNamespace: (session) => endWithNamespace({ ...known, controller }, session),
+    enqueue: controller.enqueue,
+    sessions: controller.cache,
+    session: controller.view,
+    isInactive: ({ metadata: { name }, status }, now) =>
+      known.sightings.isInactive(name, status?.connectedTimestamp, options.sockets.presence(name), now),
+    agents: (name) => sessions.get(name)?.agents ?? [],
+    attaching: (name, pod) => {
+      const session = sessions.get(name)
+      const before = session?.servedBy
+      if (session !== undefined) session.servedBy = pod
+      return before
+    },
+    consult: (name, client) =>
+      Effect.acquireRelease(
+        Effect.sync(() => sessions.get(name)?.clients.add(client)),
+        (clients) => Effect.sync(() => clients?.delete(client))
+      )
+  }
+})

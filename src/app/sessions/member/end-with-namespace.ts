@@ -20,22 +20,21 @@ export const namespaceGoes = (api: KubeApi, name: string): Effect.Effect<boolean
   )
 
 /** The result is whether the part has ended. It begins again if its target is there again. */
-export const endWithNamespace = (
+export const endWithNamespace = Effect.fnUntraced(function* (
   state: ClusterSessionState,
   { metadata: { name }, spec: { namespace } }: MirrordClusterSession
-): Effect.Effect<boolean, KubeError> =>
-  Effect.gen(function* () {
-    const session = state.sessions.get(name)
-    if (session === undefined || !(yield* namespaceGoes(state.retryingApi, namespace))) return false
-    if (session.hasLeft) return true
-    const message = `namespace ${namespace} is being deleted`
-    yield* logWarning("session ends here", { session: name, problem: message })
-    yield* FiberMap.remove(state.tasks, refreshOf(name))
-    yield* FiberMap.remove(state.tasks, name)
-    release(session)
-    session.hasLeft = true
-    session.target = failedAttempt(session, { reason: "NoPods", message }, yield* Clock.currentTimeMillis)
-    session.agent = { _tag: "None" }
-    sessionChanged(state, name)
-    return true
-  })
+): Effect.fn.Return<boolean, KubeError> {
+  const session = state.sessions.get(name)
+  if (session === undefined || !(yield* namespaceGoes(state.retryingApi, namespace))) return false
+  if (session.hasLeft) return true
+  const message = `namespace ${namespace} is being deleted`
+  yield* logWarning("session ends here", { session: name, problem: message })
+  yield* FiberMap.remove(state.tasks, refreshOf(name))
+  yield* FiberMap.remove(state.tasks, name)
+  release(session)
+  session.hasLeft = true
+  session.target = failedAttempt(session, { reason: "NoPods", message }, yield* Clock.currentTimeMillis)
+  session.agent = { _tag: "None" }
+  sessionChanged(state, name)
+  return true
+})

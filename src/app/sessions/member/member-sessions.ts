@@ -65,35 +65,34 @@ const findChild = ({ controller }: MemberSessionsOptions, parent: string): Mirro
   return child === undefined ? undefined : controller.session(child.metadata.name)
 }
 
-const attachChild = (
+const attachChild = Effect.fnUntraced(function* (
   state: MemberSessionsState,
   request: ConnectRequest,
   id: SessionId
-): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
-  Effect.gen(function* () {
-    if (!(yield* mayDriveSessions(state.retryingApi, request.caller))) {
-      return yield* forbidden(
-        `User ${request.caller.user} connects without a user certificate (header x-client-der), which only ` +
-          "the operator of a primary cluster may: one that may create mirrordclustersessions here."
-      )
-    }
-    const parent = parentName(id)
-    const params = parseConnectQuery(request.query)
-    if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
-    return yield* attachClient(state, {
-      key: parent,
-      find: () => findChild(state.options, parent),
-      title: `The session of ${parent}`,
-      isUser: false,
-      identity: identityOf(request),
-      policy: policyOf(params.success),
-      id,
-      branches: branchNames(params.success),
-      profile: params.success.values.profile,
-      asked: askedBy(request),
-      term: request.term
-    })
+): Effect.fn.Return<AcceptedConnection, ApiError, Scope.Scope> {
+  if (!(yield* mayDriveSessions(state.retryingApi, request.caller))) {
+    return yield* forbidden(
+      `User ${request.caller.user} connects without a user certificate (header x-client-der), which only ` +
+        "the operator of a primary cluster may: one that may create mirrordclustersessions here."
+    )
+  }
+  const parent = parentName(id)
+  const params = parseConnectQuery(request.query)
+  if (Result.isFailure(params)) return yield* badRequest(params.failure.map(({ message }) => message).join(" "))
+  return yield* attachClient(state, {
+    key: parent,
+    find: () => findChild(state.options, parent),
+    title: `The session of ${parent}`,
+    isUser: false,
+    identity: identityOf(request),
+    policy: policyOf(params.success),
+    id,
+    branches: branchNames(params.success),
+    profile: params.success.values.profile,
+    asked: askedBy(request),
+    term: request.term
   })
+})
 
 /** Creates a user's own session. */
 const createSession = (
@@ -182,43 +181,42 @@ const judgeFirst = (
   return Effect.ignore(ends.end(metadata, deletion, act))
 }
 
-const attachUser = (
+const attachUser = Effect.fnUntraced(function* (
   state: MemberSessionsState,
   own: OwnSessionRequest
-): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { name, owner, params, request } = own
-    const { notifier, controller, remoteSessionTimeoutSecs } = state.options
-    const find = () => controller.session(name)
-    const asked = askedBy(request, owner)
-    const spec = yield* Effect.fromResult(Result.mapError(sessionSpec(request, owner, params), badRequest))
-    const clients = yield* state.newSessions.arrive(name)
-    if (find() === undefined) {
-      yield* mayBegin(state, spec, params)
-      yield* createSession(state, name, spec, asked)
-      clients.isNew = true
-    }
-    const session = yield* notifier.until(name, find).pipe(
-      Effect.timeoutOrElse({
-        duration: remoteSessionTimeoutSecs * 1_000,
-        orElse: () => Effect.fail(notInTime(state.options, `Session ${name}`))
-      })
-    )
-    yield* checkRequest(own, spec, session.spec)
-    const attached = attachClient(state, {
-      key: name,
-      find,
-      title: `Session ${name}`,
-      isUser: true,
-      identity: identityOf(request),
-      policy: policyOf(params),
-      id: own.id,
-      branches: branchNames(params),
-      profile: params.values.profile,
-      asked
+): Effect.fn.Return<AcceptedConnection, ApiError, Scope.Scope> {
+  const { name, owner, params, request } = own
+  const { notifier, controller, remoteSessionTimeoutSecs } = state.options
+  const find = () => controller.session(name)
+  const asked = askedBy(request, owner)
+  const spec = yield* Effect.fromResult(Result.mapError(sessionSpec(request, owner, params), badRequest))
+  const clients = yield* state.newSessions.arrive(name)
+  if (find() === undefined) {
+    yield* mayBegin(state, spec, params)
+    yield* createSession(state, name, spec, asked)
+    clients.isNew = true
+  }
+  const session = yield* notifier.until(name, find).pipe(
+    Effect.timeoutOrElse({
+      duration: remoteSessionTimeoutSecs * 1_000,
+      orElse: () => Effect.fail(notInTime(state.options, `Session ${name}`))
     })
-    return yield* Effect.onExit(attached, (outcome) => judgeFirst(state, session, clients, outcome))
+  )
+  yield* checkRequest(own, spec, session.spec)
+  const attached = attachClient(state, {
+    key: name,
+    find,
+    title: `Session ${name}`,
+    isUser: true,
+    identity: identityOf(request),
+    policy: policyOf(params),
+    id: own.id,
+    branches: branchNames(params),
+    profile: params.values.profile,
+    asked
   })
+  return yield* Effect.onExit(attached, (outcome) => judgeFirst(state, session, clients, outcome))
+})
 
 /**
  * Traces a connect in the trace of its session; that of a user begins one where there is none. `name`: of the session,
@@ -246,31 +244,30 @@ const tracedConnect =
       })(attaching)
     })
 
-export const makeMemberSessions = (
+export const makeMemberSessions = Effect.fnUntraced(function* (
   options: MemberSessionsOptions
-): Effect.Effect<MemberSessions, never, Agents | Scope.Scope> =>
-  Effect.gen(function* () {
-    const state: MemberSessionsState = {
-      options,
-      agents: yield* Agents,
-      retryingApi: retryingApi(options.api),
-      sessionLocks: makeSessionLockTable(),
-      agentLocks: makeAgentLockTable(),
-      linkTerms: makeLinkTerms(),
-      leadsTo: new WeakMap(),
-      newSessions: makeNewSessions(),
-      links: 0
-    }
-    yield* countHolding("session locks", state.sessionLocks.size)
-    yield* countHolding("agent locks", state.agentLocks.size)
-    yield* countHolding("link terms", state.linkTerms.size)
-    yield* countHolding("clients of own sessions", state.newSessions.size)
-    return {
-      attachChild: (request, id) => tracedConnect(options, request, parentName(id))(attachChild(state, request, id)),
-      attachUser: (request, id, owner, params) => {
-        const name = sessionIdName(id)
-        return tracedConnect(options, request, name)(attachUser(state, { request, id, name, owner, params }))
-      },
-      ports: state.sessionLocks.ports
-    }
-  })
+): Effect.fn.Return<MemberSessions, never, Agents | Scope.Scope> {
+  const state: MemberSessionsState = {
+    options,
+    agents: yield* Agents,
+    retryingApi: retryingApi(options.api),
+    sessionLocks: makeSessionLockTable(),
+    agentLocks: makeAgentLockTable(),
+    linkTerms: makeLinkTerms(),
+    leadsTo: new WeakMap(),
+    newSessions: makeNewSessions(),
+    links: 0
+  }
+  yield* countHolding("session locks", state.sessionLocks.size)
+  yield* countHolding("agent locks", state.agentLocks.size)
+  yield* countHolding("link terms", state.linkTerms.size)
+  yield* countHolding("clients of own sessions", state.newSessions.size)
+  return {
+    attachChild: (request, id) => tracedConnect(options, request, parentName(id))(attachChild(state, request, id)),
+    attachUser: (request, id, owner, params) => {
+      const name = sessionIdName(id)
+      return tracedConnect(options, request, name)(attachUser(state, { request, id, name, owner, params }))
+    },
+    ports: state.sessionLocks.ports
+  }
+})

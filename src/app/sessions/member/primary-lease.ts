@@ -39,19 +39,19 @@ export const makeAdmitPrimary = ({ api, mustTell, namespace }: PrimaryLeaseOptio
     const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: { holderIdentity: primary } }
     return Effect.andThen(api.create(leases, lease, namespace), logInfo("cluster serves a primary", { primary }))
   }
-  const judge = (primary: string | undefined): Effect.Effect<ClaimVerdict, KubeError> =>
-    Effect.gen(function* () {
-      own ??= yield* clusterUid(api)
-      return judgeClaim({ primary, own, holder: yield* holder, mustTell, namespace })
-    })
-  const admit = (primary: string | undefined): Effect.Effect<SessionFailure | undefined, KubeError> =>
-    Effect.gen(function* () {
-      const verdict = yield* judge(primary)
-      if (verdict._tag === "Refused") return verdict.failure
-      if (verdict._tag === "Admitted") return undefined
-      yield* record(verdict.primary)
-      return undefined
-    })
+  const judge = Effect.fnUntraced(function* (primary: string | undefined): Effect.fn.Return<ClaimVerdict, KubeError> {
+    own ??= yield* clusterUid(api)
+    return judgeClaim({ primary, own, holder: yield* holder, mustTell, namespace })
+  })
+  const admit = Effect.fnUntraced(function* (
+    primary: string | undefined
+  ): Effect.fn.Return<SessionFailure | undefined, KubeError> {
+    const verdict = yield* judge(primary)
+    if (verdict._tag === "Refused") return verdict.failure
+    if (verdict._tag === "Admitted") return undefined
+    yield* record(verdict.primary)
+    return undefined
+  })
   return (child) => {
     const attempt = admit(primaryOf(child))
     return attempt.pipe(

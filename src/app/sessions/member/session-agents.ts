@@ -361,24 +361,27 @@ const forbiddenPod = ({ known }: ChildTurn, placement: AgentPlacement): Effect.E
  * The new pods of the target whose policies let the session be. The others get no agent, and log, Event and clients say
  * why, once.
  */
-const allowedPods = (state: ClusterSessionState, turn: ChildTurn, pods: Placements): Effect.Effect<Placements> =>
-  Effect.gen(function* () {
-    const { key: name, known: session, view } = turn
-    const before = session.leftOut
-    const leftOut = new Map<string, string>()
-    for (const placement of pods) {
-      const { containerId, podName } = placement
-      const why = yield* forbiddenPod(turn, placement)
-      if (why === undefined) continue
-      leftOut.set(containerId, why)
-      if (before.get(containerId) === why) continue
-      yield* logWarning("pod left out", { session: name, pod: podName, problem: why })
-      state.options.events.record(mirrordClusterSessions, view, podLeftOutEvent(podName, why))
-      for (const { warn } of session.clients) warn(`pod ${podName} is left out: ${why}`)
-    }
-    session.leftOut = leftOut
-    return pods.filter(({ containerId }) => !leftOut.has(containerId))
-  })
+const allowedPods = Effect.fnUntraced(function* (
+  state: ClusterSessionState,
+  turn: ChildTurn,
+  pods: Placements
+): Effect.fn.Return<Placements> {
+  const { key: name, known: session, view } = turn
+  const before = session.leftOut
+  const leftOut = new Map<string, string>()
+  for (const placement of pods) {
+    const { containerId, podName } = placement
+    const why = yield* forbiddenPod(turn, placement)
+    if (why === undefined) continue
+    leftOut.set(containerId, why)
+    if (before.get(containerId) === why) continue
+    yield* logWarning("pod left out", { session: name, pod: podName, problem: why })
+    state.options.events.record(mirrordClusterSessions, view, podLeftOutEvent(podName, why))
+    for (const { warn } of session.clients) warn(`pod ${podName} is left out: ${why}`)
+  }
+  session.leftOut = leftOut
+  return pods.filter(({ containerId }) => !leftOut.has(containerId))
+})
 
 /**
  * Starts agents next to new pods of the target, and gives up agents whose pods are gone. A failed look-up counts as no

@@ -197,19 +197,18 @@ export const newSession = (session: MirrordClusterSession, requirePrimary = fals
  * The state of a session. A session created again under the same name starts afresh: Kubernetes deletes the agents of
  * the old object with their owner.
  */
-export const stateOf = (
+export const stateOf = Effect.fnUntraced(function* (
   state: ClusterSessionState,
   name: string,
   session: MirrordClusterSession
-): Effect.Effect<SessionState> =>
-  Effect.gen(function* () {
-    const known = state.sessions.get(name)
-    if (known !== undefined && known.session.metadata.uid === session.metadata.uid) return known
-    if (known !== undefined) yield* forgetSession(state, name)
-    const fresh = newSession(session, state.options.requirePrimary)
-    state.sessions.set(name, fresh)
-    return fresh
-  })
+): Effect.fn.Return<SessionState> {
+  const known = state.sessions.get(name)
+  if (known !== undefined && known.session.metadata.uid === session.metadata.uid) return known
+  if (known !== undefined) yield* forgetSession(state, name)
+  const fresh = newSession(session, state.options.requirePrimary)
+  state.sessions.set(name, fresh)
+  return fresh
+})
 
 /** One more attempt in a row failed, at `at`. */
 export const failedAttempt = (session: SessionState, failure: SessionFailure, at: number) =>

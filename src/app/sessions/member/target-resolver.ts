@@ -143,25 +143,24 @@ const readSets = (lookUp: LookUp, found: ReadonlyArray<Pod>, owners: ReadonlyArr
   ).pipe(Effect.map((sets) => new Map(sets.flat())))
 
 /** The pods that a selector finds and that these workloads own, or that have no owner. */
-const podsOfOwners = (
+const podsOfOwners = Effect.fnUntraced(function* (
   lookUp: LookUp,
   { labels, requirements }: Extract<WorkloadSelector, { readonly _tag: "Labels" }>,
   owners: ReadonlyArray<Owner>
-): Effect.Effect<Placements, SessionFailure> =>
-  Effect.gen(function* () {
-    const listed = yield* listPods(lookUp, labels)
-    const found = listed.filter(({ metadata }) => meetsAll(requirements, metadata.labels ?? {}))
-    const { others, pods: own } = ownPods(found, owners, yield* readSets(lookUp, found, owners))
-    const [other] = others
-    return own.length === 0 && other !== undefined
-      ? yield* failWith({
-          _tag: "PodsOfOthers",
-          target: lookUp.path,
-          selector: labelSelectorText(labels),
-          pod: other.metadata.name
-        })
-      : yield* choose(lookUp, own, labels)
-  })
+): Effect.fn.Return<Placements, SessionFailure> {
+  const listed = yield* listPods(lookUp, labels)
+  const found = listed.filter(({ metadata }) => meetsAll(requirements, metadata.labels ?? {}))
+  const { others, pods: own } = ownPods(found, owners, yield* readSets(lookUp, found, owners))
+  const [other] = others
+  return own.length === 0 && other !== undefined
+    ? yield* failWith({
+        _tag: "PodsOfOthers",
+        target: lookUp.path,
+        selector: labelSelectorText(labels),
+        pod: other.metadata.name
+      })
+    : yield* choose(lookUp, own, labels)
+})
 
 /** The workload whose pod template an Argo Rollout has. Both may have pods while one takes over from the other. */
 const referencedOwner = ({ spec }: Workload): ReadonlyArray<Owner> => {
@@ -173,46 +172,45 @@ const referencedOwner = ({ spec }: Workload): ReadonlyArray<Owner> => {
 }
 
 /** The selector of the workload that an Argo Rollout refers to. */
-const referencedSelector = (
+const referencedSelector = Effect.fnUntraced(function* (
   lookUp: LookUp,
   { kind, name }: Extract<WorkloadSelector, { readonly _tag: "Reference" }>
-): Effect.Effect<Extract<WorkloadSelector, { readonly _tag: "Labels" }>, SessionFailure> =>
-  Effect.gen(function* () {
-    const { path } = lookUp
-    const descriptor = referenced[kind]
-    if (descriptor === undefined)
-      return yield* failWith({ _tag: "UnknownWorkloadRef", target: path, apiVersion: "v1", kind })
-    const object = yield* get(lookUp, descriptor, name, `${kind.toLowerCase()}/${name}`)
-    const selector = yield* orFail(workloadSelector(path, object))
-    return selector._tag === "Labels"
-      ? selector
-      : yield* failWith({ _tag: "MissingSelector", target: path, field: "spec.selector.matchLabels" })
-  })
+): Effect.fn.Return<Extract<WorkloadSelector, { readonly _tag: "Labels" }>, SessionFailure> {
+  const { path } = lookUp
+  const descriptor = referenced[kind]
+  if (descriptor === undefined)
+    return yield* failWith({ _tag: "UnknownWorkloadRef", target: path, apiVersion: "v1", kind })
+  const object = yield* get(lookUp, descriptor, name, `${kind.toLowerCase()}/${name}`)
+  const selector = yield* orFail(workloadSelector(path, object))
+  return selector._tag === "Labels"
+    ? selector
+    : yield* failWith({ _tag: "MissingSelector", target: path, field: "spec.selector.matchLabels" })
+})
 
-const podsOfWorkload = (
+const podsOfWorkload = Effect.fnUntraced(function* (
   lookUp: WorkloadLookUp,
   descriptor: ResourceDescriptor<Workload>
-): Effect.Effect<Placements, SessionFailure> =>
-  Effect.gen(function* () {
-    const { path, target } = lookUp
-    const object = yield* get(lookUp, descriptor, target.name)
-    const problem = templateProblem(path, object, target.container)
-    if (problem !== undefined) return yield* failWith(problem)
-    const selector = yield* orFail(workloadSelector(path, object))
-    const { group, kind } = descriptor
-    const owners = [{ group, kind, name: target.name }, ...referencedOwner(object)]
-    const found = selector._tag === "Labels" ? selector : yield* referencedSelector(lookUp, selector)
-    return yield* podsOfOwners(lookUp, found, owners)
-  })
+): Effect.fn.Return<Placements, SessionFailure> {
+  const { path, target } = lookUp
+  const object = yield* get(lookUp, descriptor, target.name)
+  const problem = templateProblem(path, object, target.container)
+  if (problem !== undefined) return yield* failWith(problem)
+  const selector = yield* orFail(workloadSelector(path, object))
+  const { group, kind } = descriptor
+  const owners = [{ group, kind, name: target.name }, ...referencedOwner(object)]
+  const found = selector._tag === "Labels" ? selector : yield* referencedSelector(lookUp, selector)
+  return yield* podsOfOwners(lookUp, found, owners)
+})
 
-const podsOfService = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> =>
-  Effect.gen(function* () {
-    const { path, target } = lookUp
-    const labels = yield* orFail(serviceSelector(path, yield* get(lookUp, services, target.name)))
-    const found = yield* listPods(lookUp, labels)
-    const problem = servicePodsProblem(path, found, target.container)
-    return problem === undefined ? yield* choose(lookUp, found, labels) : yield* failWith(problem)
-  })
+const podsOfService = Effect.fnUntraced(function* (
+  lookUp: WorkloadLookUp
+): Effect.fn.Return<Placements, SessionFailure> {
+  const { path, target } = lookUp
+  const labels = yield* orFail(serviceSelector(path, yield* get(lookUp, services, target.name)))
+  const found = yield* listPods(lookUp, labels)
+  const problem = servicePodsProblem(path, found, target.container)
+  return problem === undefined ? yield* choose(lookUp, found, labels) : yield* failWith(problem)
+})
 
 const singlePod = (lookUp: WorkloadLookUp): Effect.Effect<Placements, SessionFailure> =>
   Effect.suspend(() => {

@@ -95,31 +95,35 @@ const lookedUp = ({ api }: Place, namespace: string, target: Workload): Effect.E
   })
 
 /** The container that a session with the target would get: of its template, or of the pods that it has now. */
-const containerOf = (place: Place, namespace: string, target: Workload): Effect.Effect<string | undefined, ApiError> =>
-  Effect.gen(function* () {
-    const object = target.kind === "service" ? undefined : yield* lookedUp(place, namespace, target)
-    const template = podTemplate(target.kind, object)
-    if (template === undefined) {
-      const spec = { namespace, target: toKubeTarget(target) ?? null }
-      const [placement] = yield* Effect.mapError(resolveTarget(place.api, { spec }), refused)
-      return placement?.containerName
-    }
-    const { container = defaultContainer(template) } = target
-    if (container === undefined || templateContainers(template).includes(container)) return container
-    const path = formatTargetPath({ ...target, container: undefined })
-    return yield* Effect.fail(refused(targetFailure({ _tag: "NoSuchContainer", target: path, container })))
-  })
+const containerOf = Effect.fnUntraced(function* (
+  place: Place,
+  namespace: string,
+  target: Workload
+): Effect.fn.Return<string | undefined, ApiError> {
+  const object = target.kind === "service" ? undefined : yield* lookedUp(place, namespace, target)
+  const template = podTemplate(target.kind, object)
+  if (template === undefined) {
+    const spec = { namespace, target: toKubeTarget(target) ?? null }
+    const [placement] = yield* Effect.mapError(resolveTarget(place.api, { spec }), refused)
+    return placement?.containerName
+  }
+  const { container = defaultContainer(template) } = target
+  if (container === undefined || templateContainers(template).includes(container)) return container
+  const path = formatTargetPath({ ...target, container: undefined })
+  return yield* Effect.fail(refused(targetFailure({ _tag: "NoSuchContainer", target: path, container })))
+})
 
-const getTarget = (place: Place, namespace: string, name: string): Effect.Effect<object, ApiError> =>
-  Effect.gen(function* () {
-    const target = yield* Effect.fromResult(
-      Result.mapError(parseTargetName(name), ({ message }) => badRequest(message))
-    )
-    const failure = protectedTarget(place.protectedNamespaces, namespace, target._tag === "Targetless")
-    if (failure !== undefined) return yield* refused(failure)
-    if (target._tag !== "Workload") return targetObject(namespace, formatTargetName(target), target)
-    return targetObject(namespace, name, { ...target, container: yield* containerOf(place, namespace, target) })
-  })
+const getTarget = Effect.fnUntraced(function* (
+  place: Place,
+  namespace: string,
+  name: string
+): Effect.fn.Return<object, ApiError> {
+  const target = yield* Effect.fromResult(Result.mapError(parseTargetName(name), ({ message }) => badRequest(message)))
+  const failure = protectedTarget(place.protectedNamespaces, namespace, target._tag === "Targetless")
+  if (failure !== undefined) return yield* refused(failure)
+  if (target._tag !== "Workload") return targetObject(namespace, formatTargetName(target), target)
+  return targetObject(namespace, name, { ...target, container: yield* containerOf(place, namespace, target) })
+})
 
 export const targetsHere = (place: Place): Targets["Service"] => {
   // The pods of a large cluster take room; so there is one list at a time.

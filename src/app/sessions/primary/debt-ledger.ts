@@ -86,33 +86,38 @@ const strike = ({ place }: LedgerState, debt: Debt): Effect.Effect<void, KubeErr
   patchLedger(place, { [keyOf(debt)]: null }).pipe(orIf("NotFound", Effect.void))
 
 /** Deletes one owed child, unless another parent has created it since. */
-const deleteOwed = (api: KubeApi, { childName: name, parentUid }: Debt): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    const place = { api, resource: mirrordClusterSessions, name }
-    const deletion = yield* deleteMeant(place, (child) => childMarks(child).parentUid === parentUid)
-    if (deletion === "Begun") yield* logInfo("owed session deleted", { cluster: api.cluster, session: name })
-  })
+const deleteOwed = Effect.fnUntraced(function* (
+  api: KubeApi,
+  { childName: name, parentUid }: Debt
+): Effect.fn.Return<void, KubeError> {
+  const place = { api, resource: mirrordClusterSessions, name }
+  const deletion = yield* deleteMeant(place, (child) => childMarks(child).parentUid === parentUid)
+  if (deletion === "Begun") yield* logInfo("owed session deleted", { cluster: api.cluster, session: name })
+})
 
-const pay = (state: LedgerState, cluster: ClusterName, api: KubeApi): Effect.Effect<void, KubeError> =>
-  Effect.gen(function* () {
-    const { busy, cache } = state
-    // Right after a start a cluster may be known as healthy before the ledger has been read.
-    yield* cache.awaitSynced
-    const backOff = busy.get(cluster)
-    if (backOff !== undefined && (yield* Clock.currentTimeMillis) < backOff.until) return yield* backOff.error
-    busy.delete(cluster)
-    let problem: KubeError | undefined
-    for (const debt of debtsOf(state).filter((owed) => owed.cluster === cluster)) {
-      const paid = yield* Effect.result(Effect.andThen(deleteOwed(api, debt), () => strike(state, debt)))
-      if (Result.isSuccess(paid)) continue
-      problem ??= paid.failure
-      const { reason, retryAfterMs } = paid.failure
-      if (retryAfterMs !== undefined)
-        busy.set(cluster, { until: (yield* Clock.currentTimeMillis) + retryAfterMs, error: paid.failure })
-      if (reason === "Unreachable" || retryAfterMs !== undefined) break
-    }
-    if (problem !== undefined) return yield* problem
-  })
+const pay = Effect.fnUntraced(function* (
+  state: LedgerState,
+  cluster: ClusterName,
+  api: KubeApi
+): Effect.fn.Return<void, KubeError> {
+  const { busy, cache } = state
+  // Right after a start a cluster may be known as healthy before the ledger has been read.
+  yield* cache.awaitSynced
+  const backOff = busy.get(cluster)
+  if (backOff !== undefined && (yield* Clock.currentTimeMillis) < backOff.until) return yield* backOff.error
+  busy.delete(cluster)
+  let problem: KubeError | undefined
+  for (const debt of debtsOf(state).filter((owed) => owed.cluster === cluster)) {
+    const paid = yield* Effect.result(Effect.andThen(deleteOwed(api, debt), () => strike(state, debt)))
+    if (Result.isSuccess(paid)) continue
+    problem ??= paid.failure
+    const { reason, retryAfterMs } = paid.failure
+    if (retryAfterMs !== undefined)
+      busy.set(cluster, { until: (yield* Clock.currentTimeMillis) + retryAfterMs, error: paid.failure })
+    if (reason === "Unreachable" || retryAfterMs !== undefined) break
+  }
+  if (problem !== undefined) return yield* problem
+})
 
 const report = ({ reported }: LedgerState, cluster: ClusterName, problem: string | undefined): Effect.Effect<void> =>
   Effect.suspend(() => {

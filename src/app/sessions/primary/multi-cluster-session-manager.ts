@@ -123,34 +123,35 @@ const turnsOf = (
   order: "AllAtOnce"
 })
 
-export const makeSessionManager = (options: SessionManagerOptions): Effect.Effect<SessionManager, never, Scope.Scope> =>
-  Effect.gen(function* () {
-    const leaderSince = yield* Clock.currentTimeMillis
-    const known = {
-      options,
-      leaderSince,
-      sightings: new SessionSightings(leaderSince),
-      answers: new Map(),
-      unreadable: new Set<string>(),
-      askedForChildren: new Set<string>(),
-      calls: yield* makeBackgroundCalls,
-      run: yield* FiberSet.makeRuntime<never>(),
-      clock: yield* Clock.Clock
-    } satisfies Omit<SessionManagerState, "controller">
-    yield* countHolding("followed parents", () => followedParents(known))
-    yield* countHolding("calls about children", known.calls.underWay)
-    const controller = yield* makePlannedController(
-      { name: "MultiClusterSessionManager", api: options.ownApi, resource: mirrordMultiClusterSessions },
-      (self) => turnsOf({ ...known, controller: self })
-    )
-    return {
-      parents: controller.cache,
-      enqueue: controller.enqueue,
-      enqueueAll: () => {
-        for (const { metadata } of controller.cache.all()) controller.enqueue(metadata.name)
-      },
-      parent: controller.view,
-      isInactive: ({ metadata: { name }, status }, now) =>
-        known.sightings.isInactive(name, status?.connectedTimestamp, options.sockets.presence(name), now)
-    }
-  })
+export const makeSessionManager = Effect.fnUntraced(function* (
+  options: SessionManagerOptions
+): Effect.fn.Return<SessionManager, never, Scope.Scope> {
+  const leaderSince = yield* Clock.currentTimeMillis
+  const known = {
+    options,
+    leaderSince,
+    sightings: new SessionSightings(leaderSince),
+    answers: new Map(),
+    unreadable: new Set<string>(),
+    askedForChildren: new Set<string>(),
+    calls: yield* makeBackgroundCalls,
+    run: yield* FiberSet.makeRuntime<never>(),
+    clock: yield* Clock.Clock
+  } satisfies Omit<SessionManagerState, "controller">
+  yield* countHolding("followed parents", () => followedParents(known))
+  yield* countHolding("calls about children", known.calls.underWay)
+  const controller = yield* makePlannedController(
+    { name: "MultiClusterSessionManager", api: options.ownApi, resource: mirrordMultiClusterSessions },
+    (self) => turnsOf({ ...known, controller: self })
+  )
+  return {
+    parents: controller.cache,
+    enqueue: controller.enqueue,
+    enqueueAll: () => {
+      for (const { metadata } of controller.cache.all()) controller.enqueue(metadata.name)
+    },
+    parent: controller.view,
+    isInactive: ({ metadata: { name }, status }, now) =>
+      known.sightings.isInactive(name, status?.connectedTimestamp, options.sockets.presence(name), now)
+  }
+})

@@ -46,34 +46,33 @@ export interface PrimarySessions {
 }
 
 /** Creates the parent of a session at its first connect. */
-const createParent = (
+const createParent = Effect.fnUntraced(function* (
   { clusterName: primaryCluster, defaultCluster, fleet, ownApi }: PrimarySessionsOptions,
   { asked, name, owner, params, request }: UserConnection
-): Effect.Effect<void, ApiError> =>
-  Effect.gen(function* () {
-    const clusters = [...fleet.clusters.keys()]
-    const spec = yield* Effect.fromResult(
-      Result.mapError(parentSpec(request, owner, params, { clusters, primaryCluster, defaultCluster }), badRequest)
-    )
-    const traceparent = yield* currentTraceparent
-    const annotations = traceparent === undefined ? {} : { annotations: { [traceparentAnnotation]: traceparent } }
-    const parent = {
-      apiVersion: apiVersionOf(mirrordMultiClusterSessions),
-      kind: mirrordMultiClusterSessions.kind,
-      metadata: { name, labels: ownerLabel, ...annotations, finalizers: [parentFinalizer] },
-      spec
-    }
-    yield* retryingApi(ownApi)
-      .create(mirrordMultiClusterSessions, parent)
-      .pipe(
-        Effect.andThen(audit({ act: "created", ...asked, ...auditedParent(name, spec) })),
-        Effect.catch((error) =>
-          error.reason === "AlreadyExists"
-            ? Effect.void
-            : Effect.fail(internalError(`The session cannot be created: ${error.detail}.`))
-        )
+): Effect.fn.Return<void, ApiError> {
+  const clusters = [...fleet.clusters.keys()]
+  const spec = yield* Effect.fromResult(
+    Result.mapError(parentSpec(request, owner, params, { clusters, primaryCluster, defaultCluster }), badRequest)
+  )
+  const traceparent = yield* currentTraceparent
+  const annotations = traceparent === undefined ? {} : { annotations: { [traceparentAnnotation]: traceparent } }
+  const parent = {
+    apiVersion: apiVersionOf(mirrordMultiClusterSessions),
+    kind: mirrordMultiClusterSessions.kind,
+    metadata: { name, labels: ownerLabel, ...annotations, finalizers: [parentFinalizer] },
+    spec
+  }
+  yield* retryingApi(ownApi)
+    .create(mirrordMultiClusterSessions, parent)
+    .pipe(
+      Effect.andThen(audit({ act: "created", ...asked, ...auditedParent(name, spec) })),
+      Effect.catch((error) =>
+        error.reason === "AlreadyExists"
+          ? Effect.void
+          : Effect.fail(internalError(`The session cannot be created: ${error.detail}.`))
       )
-  })
+    )
+})
 
 /**
  * Checks that the request comes from the session's own user and names its target. The API server has checked the URL
@@ -111,53 +110,51 @@ const limitsOf = (
   })
 
 /** Waits for the session to become usable, and links its members. */
-const linkConnection = (
+const linkConnection = Effect.fnUntraced(function* (
   options: PrimarySessionsOptions,
   connection: UserConnection,
   wasServed: boolean
-): Effect.Effect<LinkedConnection, ApiError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { name, request } = connection
-    const limits = yield* limitsOf(options, connection)
-    const locks = yield* options.locks.use(name)
-    const hasYounger = yield* arrive(locks, clientIdentity(request.clientName, request.clientHostname))
-    const tooLate = asApiError(reconnectNotPossible(`Session ${name} did not become usable in time.`))
-    const [parent, first] = yield* linkDefault(options, connection).pipe(
-      Effect.timeoutOrElse({
-        duration: (options.remoteSessionTimeoutSecs + linkPatience) * 1_000,
-        orElse: () => Effect.fail(tooLate)
-      })
-    )
-    yield* closedAtEnd(first)
-    const defaultCluster = clusterName(parent.spec.defaultCluster ?? "")
-    const { links, refusals } = yield* linkOthers(options, connection, parent, defaultCluster)
-    const connected = new Map([[memberName(defaultCluster), first], ...links])
-    return { ...connection, parent, defaultCluster, connected, wasServed, locks, limits, refusals, hasYounger }
-  })
+): Effect.fn.Return<LinkedConnection, ApiError, Scope.Scope> {
+  const { name, request } = connection
+  const limits = yield* limitsOf(options, connection)
+  const locks = yield* options.locks.use(name)
+  const hasYounger = yield* arrive(locks, clientIdentity(request.clientName, request.clientHostname))
+  const tooLate = asApiError(reconnectNotPossible(`Session ${name} did not become usable in time.`))
+  const [parent, first] = yield* linkDefault(options, connection).pipe(
+    Effect.timeoutOrElse({
+      duration: (options.remoteSessionTimeoutSecs + linkPatience) * 1_000,
+      orElse: () => Effect.fail(tooLate)
+    })
+  )
+  yield* closedAtEnd(first)
+  const defaultCluster = clusterName(parent.spec.defaultCluster ?? "")
+  const { links, refusals } = yield* linkOthers(options, connection, parent, defaultCluster)
+  const connected = new Map([[memberName(defaultCluster), first], ...links])
+  return { ...connection, parent, defaultCluster, connected, wasServed, locks, limits, refusals, hasYounger }
+})
 
-const attachUser = (
+const attachUser = Effect.fnUntraced(function* (
   options: PrimarySessionsOptions,
   connection: UserConnection
-): Effect.Effect<AcceptedConnection, ApiError, Scope.Scope> =>
-  Effect.gen(function* () {
-    const { notifier, manager, sockets } = options
-    const { name } = connection
-    const known = manager.parent(name)
-    const wasServed = known?.status?.phase === "Ready" && known.status.connectedTimestamp !== undefined
-    // First, because even the end of a stranger's request would count as that of the session's client.
-    if (known !== undefined) yield* checkRequest(connection, known.spec)
-    yield* sockets.track(name)
-    if (known === undefined) {
-      // A session that may not be is refused before anything is made for it.
-      yield* limitsOf(options, connection)
-      yield* createParent(options, connection)
-      const made = yield* notifier.until(name, () => manager.parent(name))
-      yield* checkRequest(connection, made.spec)
-    }
-    const linked = yield* linkConnection(options, connection, wasServed)
-    const traceparent = yield* currentTraceparent
-    return { serve: (client) => serveUser(options, { ...linked, traceparent }, client) }
-  })
+): Effect.fn.Return<AcceptedConnection, ApiError, Scope.Scope> {
+  const { notifier, manager, sockets } = options
+  const { name } = connection
+  const known = manager.parent(name)
+  const wasServed = known?.status?.phase === "Ready" && known.status.connectedTimestamp !== undefined
+  // First, because even the end of a stranger's request would count as that of the session's client.
+  if (known !== undefined) yield* checkRequest(connection, known.spec)
+  yield* sockets.track(name)
+  if (known === undefined) {
+    // A session that may not be is refused before anything is made for it.
+    yield* limitsOf(options, connection)
+    yield* createParent(options, connection)
+    const made = yield* notifier.until(name, () => manager.parent(name))
+    yield* checkRequest(connection, made.spec)
+  }
+  const linked = yield* linkConnection(options, connection, wasServed)
+  const traceparent = yield* currentTraceparent
+  return { serve: (client) => serveUser(options, { ...linked, traceparent }, client) }
+})
 
 export const makePrimarySessions = (options: PrimarySessionsOptions): PrimarySessions => ({
   attach: (request, id, owner, params) => {
