@@ -31,32 +31,28 @@ const moments = writes.flatMap((write, index) =>
 )
 
 describe("an operator that dies", () => {
-  it.effect("has as many moments of writing as are tried here", () =>
-    Effect.gen(function* () {
-      const copied = yield* begin()
-      yield* life(copied, yield* copied.certificate())
-      const seen = copied.cluster.api.calls.filter(isWrite).map(({ plural, verb }) => `${verb} ${plural}`)
-      assert.deepStrictEqual(seen, [...writes])
-    })
-  )
+  it.effect("has as many moments of writing as are tried here", function* () {
+    const copied = yield* begin()
+    yield* life(copied, yield* copied.certificate())
+    const seen = copied.cluster.api.calls.filter(isWrite).map(({ plural, verb }) => `${verb} ${plural}`)
+    assert.deepStrictEqual(seen, [...writes])
+  })
 
-  it.effect.each(moments)("$name, leaves a target that the next one gives its pods back", ({ index, when }) =>
-    Effect.gen(function* () {
-      const copied = yield* begin()
-      const certificate = yield* copied.certificate()
-      let seen = 0
-      copied.cluster.api[when] = (call) => (isWrite(call) && seen++ === index ? Effect.never : Effect.void)
-      yield* Effect.forkChild(Effect.exit(life(copied, certificate)), { startImmediately: true })
-      for (let i = 0; i < 60 && seen <= index; i++) yield* minutes(0.1)
-      assert.isAbove(seen, index)
-      yield* copied.kill()
-      copied.cluster.api[when] = () => Effect.void
-      yield* minutes(1)
-      yield* copied.start()
-      yield* minutes(6)
-      assert.deepStrictEqual(copied.copies(), [])
-      assert.deepStrictEqual(copied.workload(), { replicas, labels: {} })
-      assert.deepStrictEqual(copied.held(), [])
-    })
-  )
+  it.effect.each(moments)("$name, leaves a target that the next one gives its pods back", function* ({ index, when }) {
+    const copied = yield* begin()
+    const certificate = yield* copied.certificate()
+    let seen = 0
+    copied.cluster.api[when] = (call) => (isWrite(call) && seen++ === index ? Effect.never : Effect.void)
+    yield* Effect.forkChild(Effect.exit(life(copied, certificate)), { startImmediately: true })
+    for (let i = 0; i < 60 && seen <= index; i++) yield* minutes(0.1)
+    assert.isAbove(seen, index)
+    yield* copied.kill()
+    copied.cluster.api[when] = () => Effect.void
+    yield* minutes(1)
+    yield* copied.start()
+    yield* minutes(6)
+    assert.deepStrictEqual(copied.copies(), [])
+    assert.deepStrictEqual(copied.workload(), { replicas, labels: {} })
+    assert.deepStrictEqual(copied.held(), [])
+  })
 })

@@ -6,8 +6,9 @@ import { turns } from "../../support/turns.ts"
 
 const atRest = Effect.promise(() => turns())
 
-it.effect("of calls about one thing one runs at a time, and what was asked for meanwhile is planned again", () =>
-  Effect.gen(function* () {
+it.effect(
+  "of calls about one thing one runs at a time, and what was asked for meanwhile is planned again",
+  function* () {
     const calls = yield* makeBackgroundCalls
     const log: Array<string> = []
     const begin = (key: string, name: string) => {
@@ -29,5 +30,5 @@ it.effect("of calls about one thing one runs at a time, and what was asked for m
     expect([log.slice(2), calls.underWay()]).toEqual([["a again"], 0])
     yield* begin("b", "third")("PlanAgain")
     expect(log.slice(3)).toEqual(["third", "b again"])
-  })
+  }
 )

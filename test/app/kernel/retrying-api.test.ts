@@ -37,66 +37,54 @@ describe("what a client waits for", () => {
     failure("Other", { code: 503 }),
     failure("Conflict", { code: 409 })
   ]) {
-    it.effect(`is created in spite of one ${error.reason} ${error.code ?? ""}`, () =>
-      Effect.gen(function* () {
-        const { api, times } = yield* failing(error)
-        const made = yield* Effect.forkChild(api.create(configMaps, configMap, "n"))
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual((yield* Fiber.join(made)).metadata.name, "x")
-        assert.strictEqual(times.length, 2)
-      })
-    )
+    it.effect(`is created in spite of one ${error.reason} ${error.code ?? ""}`, function* () {
+      const { api, times } = yield* failing(error)
+      const made = yield* Effect.forkChild(api.create(configMaps, configMap, "n"))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* Fiber.join(made)).metadata.name, "x")
+      assert.strictEqual(times.length, 2)
+    })
   }
 
-  it.effect("is not asked for sooner than the server wants", () =>
-    Effect.gen(function* () {
-      const { api, times } = yield* failing(failure("TooManyRequests", { code: 429, retryAfterMs: 5_000 }))
-      const made = yield* Effect.forkChild(api.list(configMaps))
-      yield* TestClock.adjust("4999 millis")
-      assert.strictEqual(times.length, 1)
-      yield* TestClock.adjust("1 millis")
-      assert.deepStrictEqual((yield* Fiber.join(made)).items, [])
-    })
-  )
+  it.effect("is not asked for sooner than the server wants", function* () {
+    const { api, times } = yield* failing(failure("TooManyRequests", { code: 429, retryAfterMs: 5_000 }))
+    const made = yield* Effect.forkChild(api.list(configMaps))
+    yield* TestClock.adjust("4999 millis")
+    assert.strictEqual(times.length, 1)
+    yield* TestClock.adjust("1 millis")
+    assert.deepStrictEqual((yield* Fiber.join(made)).items, [])
+  })
 
   it.effect(
     "is given up after 8 s, with the last failure, and at once where the server wants to be left alone for longer",
-    () =>
-      Effect.gen(function* () {
-        const { api, times } = yield* failing(...Array.from({ length: 100 }, () => failure("Unreachable")))
-        const asked = yield* Effect.forkChild(Effect.flip(api.get(configMaps, "x", "n")))
-        yield* TestClock.adjust("8 seconds")
-        assert.strictEqual((yield* Fiber.join(asked)).reason, "Unreachable")
-        assert.isAtLeast(times.length, 4)
-        assert.isAtMost(times.length, 12)
-        const busy = yield* failing(failure("TooManyRequests", { code: 429, retryAfterMs: 60_000 }))
-        assert.strictEqual((yield* Effect.flip(busy.api.get(configMaps, "x", "n"))).reason, "TooManyRequests")
-      })
+    function* () {
+      const { api, times } = yield* failing(...Array.from({ length: 100 }, () => failure("Unreachable")))
+      const asked = yield* Effect.forkChild(Effect.flip(api.get(configMaps, "x", "n")))
+      yield* TestClock.adjust("8 seconds")
+      assert.strictEqual((yield* Fiber.join(asked)).reason, "Unreachable")
+      assert.isAtLeast(times.length, 4)
+      assert.isAtMost(times.length, 12)
+      const busy = yield* failing(failure("TooManyRequests", { code: 429, retryAfterMs: 60_000 }))
+      assert.strictEqual((yield* Effect.flip(busy.api.get(configMaps, "x", "n"))).reason, "TooManyRequests")
+    }
   )
 
-  it.effect("is not asked for again where the answer stays the same", () =>
-    Effect.gen(function* () {
-      for (const reason of ["NotFound", "Forbidden", "Invalid", "AlreadyExists", "Gone"] as const) {
-        const { api, times } = yield* failing(failure(reason))
-        assert.strictEqual((yield* Effect.flip(api.create(configMaps, configMap, "n"))).reason, reason)
-        assert.strictEqual(times.length, 1)
-      }
-      // After a Conflict the caller must look again before it patches.
-      const { api } = yield* failing(failure("Conflict"))
-      assert.strictEqual(
-        (yield* Effect.flip(api.mergePatch(configMaps, "x", {}, { namespace: "n" }))).reason,
-        "Conflict"
-      )
-    })
-  )
+  it.effect("is not asked for again where the answer stays the same", function* () {
+    for (const reason of ["NotFound", "Forbidden", "Invalid", "AlreadyExists", "Gone"] as const) {
+      const { api, times } = yield* failing(failure(reason))
+      assert.strictEqual((yield* Effect.flip(api.create(configMaps, configMap, "n"))).reason, reason)
+      assert.strictEqual(times.length, 1)
+    }
+    // After a Conflict the caller must look again before it patches.
+    const { api } = yield* failing(failure("Conflict"))
+    assert.strictEqual((yield* Effect.flip(api.mergePatch(configMaps, "x", {}, { namespace: "n" }))).reason, "Conflict")
+  })
 
-  it.effect("may be anything that can fail", () =>
-    Effect.gen(function* () {
-      let tries = 0
-      const attempt = Effect.suspend(() => (++tries < 3 ? Effect.fail({ message: "refused" }) : Effect.succeed("here")))
-      const fiber = yield* Effect.forkChild(retrying(attempt, () => true))
-      yield* TestClock.adjust("2 seconds")
-      assert.strictEqual(yield* Fiber.join(fiber), "here")
-    })
-  )
+  it.effect("may be anything that can fail", function* () {
+    let tries = 0
+    const attempt = Effect.suspend(() => (++tries < 3 ? Effect.fail({ message: "refused" }) : Effect.succeed("here")))
+    const fiber = yield* Effect.forkChild(retrying(attempt, () => true))
+    yield* TestClock.adjust("2 seconds")
+    assert.strictEqual(yield* Fiber.join(fiber), "here")
+  })
 })

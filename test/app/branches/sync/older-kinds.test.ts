@@ -28,69 +28,61 @@ const origin = ({ primary }: Synced) => primary.peek(pgBranchDatabases, name, op
 const copy = (synced: Synced) => synced.default.peek(pgBranchDatabases, name, namespace)
 
 describe("a branch of an older kind that users order at a primary", () => {
-  it.effect("is made in the default cluster under its name, and ends in both", () =>
-    Effect.gen(function* () {
-      const synced = yield* begin
-      yield* order(synced)
-      yield* synced.podsReady
-      yield* seconds(1)
-      assert.deepStrictEqual(copy(synced)?.["spec"], spec)
-      assert.deepInclude(copy(synced)?.metadata.labels, { "mirrord-pg-branch-id": "shop" })
-      assert.isUndefined(copy(synced)?.metadata.labels?.["other"])
-      assert.deepStrictEqual(origin(synced)?.["status"], {
-        ...(copy(synced)?.["status"] as object),
-        copy: { cluster: "a", namespace, uid: copy(synced)?.metadata.uid }
-      })
-      assert.strictEqual(at(origin(synced), "status", "phase"), "Ready")
-      for (const api of [synced.primary, synced.default]) assert.deepStrictEqual(api.peekAll(branchDatabases), [])
-      assert.strictEqual(yield* synced.connect([name]), "admitted")
-      synced.primary.erase(pgBranchDatabases, name, operatorNamespace)
-      yield* seconds(2)
-      assert.isUndefined(copy(synced))
-      assert.match(yield* synced.connect([name]), /^There is no database branch "app-pg-branch-x7k2p"/u)
+  it.effect("is made in the default cluster under its name, and ends in both", function* () {
+    const synced = yield* begin
+    yield* order(synced)
+    yield* synced.podsReady
+    yield* seconds(1)
+    assert.deepStrictEqual(copy(synced)?.["spec"], spec)
+    assert.deepInclude(copy(synced)?.metadata.labels, { "mirrord-pg-branch-id": "shop" })
+    assert.isUndefined(copy(synced)?.metadata.labels?.["other"])
+    assert.deepStrictEqual(origin(synced)?.["status"], {
+      ...(copy(synced)?.["status"] as object),
+      copy: { cluster: "a", namespace, uid: copy(synced)?.metadata.uid }
     })
-  )
+    assert.strictEqual(at(origin(synced), "status", "phase"), "Ready")
+    for (const api of [synced.primary, synced.default]) assert.deepStrictEqual(api.peekAll(branchDatabases), [])
+    assert.strictEqual(yield* synced.connect([name]), "admitted")
+    synced.primary.erase(pgBranchDatabases, name, operatorNamespace)
+    yield* seconds(2)
+    assert.isUndefined(copy(synced))
+    assert.match(yield* synced.connect([name]), /^There is no database branch "app-pg-branch-x7k2p"/u)
+  })
 
-  it.effect("ends at the primary when it ends in the default cluster", () =>
-    Effect.gen(function* () {
-      const synced = yield* begin
-      yield* order(synced)
-      yield* synced.podsReady
-      yield* seconds(310)
-      assert.deepStrictEqual([origin(synced), copy(synced)], [undefined, undefined])
-      assert.deepStrictEqual([...synced.holdings.now().keys()], [])
-    })
-  )
+  it.effect("ends at the primary when it ends in the default cluster", function* () {
+    const synced = yield* begin
+    yield* order(synced)
+    yield* synced.podsReady
+    yield* seconds(310)
+    assert.deepStrictEqual([origin(synced), copy(synced)], [undefined, undefined])
+    assert.deepStrictEqual([...synced.holdings.now().keys()], [])
+  })
 
-  it.effect("does not share a branch whose name was drawn for somebody else", () =>
-    Effect.gen(function* () {
-      const synced = yield* begin
-      const theirs = synced.default.write(pgBranchDatabases, name, { spec }, namespace)
-      yield* order(synced)
-      assert.strictEqual(
-        at(origin(synced), "status", "error"),
-        `Cluster a has a PgBranchDatabase ${namespace}/${name} of somebody else: run the command again.`
-      )
-      yield* seconds(25)
-      assert.isUndefined(origin(synced))
-      assert.strictEqual(copy(synced)?.metadata.uid, theirs.metadata.uid)
-    })
-  )
+  it.effect("does not share a branch whose name was drawn for somebody else", function* () {
+    const synced = yield* begin
+    const theirs = synced.default.write(pgBranchDatabases, name, { spec }, namespace)
+    yield* order(synced)
+    assert.strictEqual(
+      at(origin(synced), "status", "error"),
+      `Cluster a has a PgBranchDatabase ${namespace}/${name} of somebody else: run the command again.`
+    )
+    yield* seconds(25)
+    assert.isUndefined(origin(synced))
+    assert.strictEqual(copy(synced)?.metadata.uid, theirs.metadata.uid)
+  })
 
-  it.effect("is refused by name where the default cluster does not have the kind", () =>
-    Effect.gen(function* () {
-      const synced = new Synced()
-      yield* Effect.addFinalizer(() => synced.kill("primary"))
-      synced.member.before = ({ plural, verb }) =>
-        plural === pgBranchDatabases.plural
-          ? Effect.fail(new KubeError({ cluster: "a", operation: verb, reason: "NotFound", detail: "no", code: 404 }))
-          : Effect.void
-      yield* synced.start()
-      yield* order(synced)
-      assert.include(
-        asString(at(origin(synced), "status", "error")),
-        "The default cluster a has no pgbranchdatabases.dbs.mirrord.metalbear.co: "
-      )
-    })
-  )
+  it.effect("is refused by name where the default cluster does not have the kind", function* () {
+    const synced = new Synced()
+    yield* Effect.addFinalizer(() => synced.kill("primary"))
+    synced.member.before = ({ plural, verb }) =>
+      plural === pgBranchDatabases.plural
+        ? Effect.fail(new KubeError({ cluster: "a", operation: verb, reason: "NotFound", detail: "no", code: 404 }))
+        : Effect.void
+    yield* synced.start()
+    yield* order(synced)
+    assert.include(
+      asString(at(origin(synced), "status", "error")),
+      "The default cluster a has no pgbranchdatabases.dbs.mirrord.metalbear.co: "
+    )
+  })
 })

@@ -40,74 +40,68 @@ const twoDebts = Effect.gen(function* () {
 })
 
 describe("the ledger of debts", () => {
-  it.effect("outlives the process and is paid to the cluster that is back, and to no other", () =>
-    Effect.gen(function* () {
-      const { ledger, local } = yield* start
-      const [apiB, apiC] = [new MemoryKubeApi("cluster-b"), new MemoryKubeApi("cluster-c")]
-      child(apiB, "mc-1-b", "p1")
-      child(apiC, "mc-1-c", "p1")
-      yield* ledger.record(b, "mc-1-b", "p1")
-      yield* ledger.record(c, "mc-1-c", "p1")
-      yield* pass(1)
-      expect(ledger.names()).toEqual(new Set(["mc-1-b", "mc-1-c"]))
-      const next = yield* ledgerOf(local)
-      yield* pass(1)
-      yield* next.pay(b, apiB)
-      yield* pass(1)
-      expect([names(apiB), names(apiC)]).toEqual([[], ["mc-1-c"]])
-      expect(next.names()).toEqual(new Set(["mc-1-c"]))
-      expect(ledger.names()).toEqual(new Set(["mc-1-c"]))
-    })
-  )
+  it.effect("outlives the process and is paid to the cluster that is back, and to no other", function* () {
+    const { ledger, local } = yield* start
+    const [apiB, apiC] = [new MemoryKubeApi("cluster-b"), new MemoryKubeApi("cluster-c")]
+    child(apiB, "mc-1-b", "p1")
+    child(apiC, "mc-1-c", "p1")
+    yield* ledger.record(b, "mc-1-b", "p1")
+    yield* ledger.record(c, "mc-1-c", "p1")
+    yield* pass(1)
+    expect(ledger.names()).toEqual(new Set(["mc-1-b", "mc-1-c"]))
+    const next = yield* ledgerOf(local)
+    yield* pass(1)
+    yield* next.pay(b, apiB)
+    yield* pass(1)
+    expect([names(apiB), names(apiC)]).toEqual([[], ["mc-1-c"]])
+    expect(next.names()).toEqual(new Set(["mc-1-c"]))
+    expect(ledger.names()).toEqual(new Set(["mc-1-c"]))
+  })
 
-  it.effect("pays although it was asked before it had read what is owed", () =>
-    Effect.gen(function* () {
-      const { ledger, local } = yield* start
-      const api = new MemoryKubeApi("cluster-b")
-      child(api, "mc-1-b", "p1")
-      yield* ledger.record(b, "mc-1-b", "p1")
-      const next = yield* ledgerOf(local)
-      yield* Effect.forkScoped(next.pay(b, api))
-      yield* pass(1)
-      expect(names(api)).toEqual([])
-    })
-  )
+  it.effect("pays although it was asked before it had read what is owed", function* () {
+    const { ledger, local } = yield* start
+    const api = new MemoryKubeApi("cluster-b")
+    child(api, "mc-1-b", "p1")
+    yield* ledger.record(b, "mc-1-b", "p1")
+    const next = yield* ledgerOf(local)
+    yield* Effect.forkScoped(next.pay(b, api))
+    yield* pass(1)
+    expect(names(api)).toEqual([])
+  })
 
-  it.effect("leaves a child alone that another parent made under the same name", () =>
-    Effect.gen(function* () {
-      const { ledger } = yield* start
-      const api = new MemoryKubeApi("cluster-b")
-      child(api, "mc-1-b", "p2")
-      yield* ledger.record(b, "mc-1-b", "p1")
-      yield* pass(1)
-      yield* ledger.pay(b, api)
-      yield* pass(1)
-      expect(names(api)).toEqual(["mc-1-b"])
-      expect(ledger.names().size).toBe(0)
-    })
-  )
+  it.effect("leaves a child alone that another parent made under the same name", function* () {
+    const { ledger } = yield* start
+    const api = new MemoryKubeApi("cluster-b")
+    child(api, "mc-1-b", "p2")
+    yield* ledger.record(b, "mc-1-b", "p1")
+    yield* pass(1)
+    yield* ledger.pay(b, api)
+    yield* pass(1)
+    expect(names(api)).toEqual(["mc-1-b"])
+    expect(ledger.names().size).toBe(0)
+  })
 
   it.effect(
     "knows whose child is owed: a later parent of the same name owes nothing, and its debt takes no other's place",
-    () =>
-      Effect.gen(function* () {
-        const { ledger } = yield* start
-        const api = new MemoryKubeApi("cluster-b")
-        child(api, "mc-1-b", "p1")
-        yield* ledger.record(b, "mc-1-b", "p1")
-        yield* pass(1)
-        expect([ledger.names("p1"), ledger.names("p2")]).toEqual([new Set(["mc-1-b"]), new Set()])
-        yield* ledger.record(b, "mc-1-b", "p2")
-        yield* pass(1)
-        yield* ledger.pay(b, api)
-        yield* pass(1)
-        expect(names(api)).toEqual([])
-        expect(ledger.names().size).toBe(0)
-      })
+    function* () {
+      const { ledger } = yield* start
+      const api = new MemoryKubeApi("cluster-b")
+      child(api, "mc-1-b", "p1")
+      yield* ledger.record(b, "mc-1-b", "p1")
+      yield* pass(1)
+      expect([ledger.names("p1"), ledger.names("p2")]).toEqual([new Set(["mc-1-b"]), new Set()])
+      yield* ledger.record(b, "mc-1-b", "p2")
+      yield* pass(1)
+      yield* ledger.pay(b, api)
+      yield* pass(1)
+      expect(names(api)).toEqual([])
+      expect(ledger.names().size).toBe(0)
+    }
   )
 
-  it.effect("pays a cluster that was never away as soon as it takes it, and asks nobody while nothing is owed", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "pays a cluster that was never away as soon as it takes it, and asks nobody while nothing is owed",
+    function* () {
       const { ledger } = yield* start
       const api = new MemoryKubeApi("cluster-b")
       yield* Effect.forkScoped(ledger.keepPaying((cluster) => (cluster === b ? api : undefined)))
@@ -130,7 +124,7 @@ describe("the ledger of debts", () => {
       // Nobody knows the way to cluster-c.
       expect(ledger.names()).toEqual(new Set(["mc-1-c"]))
       expect(api.calls.length).toBeLessThan(10)
-    })
+    }
   )
 
   it.effect("says once why a debt remains, also where nobody knows the way to its cluster", () => {
@@ -147,8 +141,9 @@ describe("the ledger of debts", () => {
     }).pipe(Effect.provide(remember))
   })
 
-  it.effect("a cluster that is silent is asked for one debt, not for each, and keeps no other from being paid", () =>
-    Effect.gen(function* () {
+  it.effect(
+    "a cluster that is silent is asked for one debt, not for each, and keeps no other from being paid",
+    function* () {
       const { ledger } = yield* start
       const [apiB, apiC] = [new MemoryKubeApi("cluster-b"), new MemoryKubeApi("cluster-c")]
       for (const name of ["mc-1-b", "mc-2-b"]) yield* ledger.record(b, name, "p")
@@ -165,76 +160,68 @@ describe("the ledger of debts", () => {
       expect(names(apiC)).toEqual([])
       expect(apiB.calls).toHaveLength(1)
       expect(ledger.names()).toEqual(new Set(["mc-1-b", "mc-2-b"]))
-    })
+    }
   )
 
-  it.effect("leaves a cluster alone for as long as it asks, whatever occasion there is to pay", () =>
-    Effect.gen(function* () {
-      const { api, ledger } = yield* twoDebts
-      let refusals = 1
-      api.before = ({ verb }) =>
-        verb === "delete" && refusals-- > 0
-          ? Effect.fail(
-              new KubeError({
-                cluster: "cluster-b",
-                operation: "delete",
-                reason: "TooManyRequests",
-                code: 429,
-                retryAfterMs: 60_000,
-                detail: "busy"
-              })
-            )
-          : Effect.void
-      for (let second = 0; second < 60; second++) {
-        expect(yield* Effect.flip(ledger.pay(b, api))).toMatchObject({ reason: "TooManyRequests" })
-        expect(api.calls.filter(({ verb }) => verb === "delete")).toHaveLength(1)
-        yield* pass(1)
-      }
-      yield* ledger.pay(b, api)
-      expect(names(api)).toEqual([])
-    })
-  )
-
-  it.effect("keeps every debt when several are recorded at once, the first ones of all", () =>
-    Effect.gen(function* () {
-      const { ledger, local } = yield* start
-      local.before = () => Effect.yieldNow
-      const all = ["mc-1-b", "mc-2-b", "mc-3-b"]
-      yield* Effect.forEach(all, (name) => ledger.record(b, name, "p"), { concurrency: "unbounded" })
+  it.effect("leaves a cluster alone for as long as it asks, whatever occasion there is to pay", function* () {
+    const { api, ledger } = yield* twoDebts
+    let refusals = 1
+    api.before = ({ verb }) =>
+      verb === "delete" && refusals-- > 0
+        ? Effect.fail(
+            new KubeError({
+              cluster: "cluster-b",
+              operation: "delete",
+              reason: "TooManyRequests",
+              code: 429,
+              retryAfterMs: 60_000,
+              detail: "busy"
+            })
+          )
+        : Effect.void
+    for (let second = 0; second < 60; second++) {
+      expect(yield* Effect.flip(ledger.pay(b, api))).toMatchObject({ reason: "TooManyRequests" })
+      expect(api.calls.filter(({ verb }) => verb === "delete")).toHaveLength(1)
       yield* pass(1)
-      expect(ledger.names()).toEqual(new Set(all))
-    })
-  )
+    }
+    yield* ledger.pay(b, api)
+    expect(names(api)).toEqual([])
+  })
 
-  it.effect("one debt that cannot be paid keeps no other from being paid, and stays", () =>
-    Effect.gen(function* () {
-      const { api, ledger } = yield* twoDebts
-      api.before = ({ name, verb }) =>
-        verb === "delete" && name === "mc-1-b"
-          ? Effect.fail(
-              new KubeError({ cluster: "cluster-b", operation: "delete", reason: "Forbidden", code: 403, detail: "no" })
-            )
-          : Effect.void
-      const result = yield* Effect.result(ledger.pay(b, api))
-      yield* pass(1)
-      expect(result).toMatchObject({ _tag: "Failure", failure: { reason: "Forbidden" } })
-      expect(names(api)).toEqual(["mc-1-b"])
-      expect(ledger.names()).toEqual(new Set(["mc-1-b"]))
-    })
-  )
+  it.effect("keeps every debt when several are recorded at once, the first ones of all", function* () {
+    const { ledger, local } = yield* start
+    local.before = () => Effect.yieldNow
+    const all = ["mc-1-b", "mc-2-b", "mc-3-b"]
+    yield* Effect.forEach(all, (name) => ledger.record(b, name, "p"), { concurrency: "unbounded" })
+    yield* pass(1)
+    expect(ledger.names()).toEqual(new Set(all))
+  })
 
-  it.effect("ignores garbage in the ConfigMap", () =>
-    Effect.gen(function* () {
-      const { ledger, local } = yield* start
-      yield* ledger.record(b, "mc-1-b", "p")
-      local.write(
-        configMaps,
-        "mirrord-operator-debts",
-        { data: { garbage: "{", other: '{"cluster":1}', more: 7 } },
-        "mirrord"
-      )
-      yield* pass(1)
-      expect(ledger.names()).toEqual(new Set(["mc-1-b"]))
-    })
-  )
+  it.effect("one debt that cannot be paid keeps no other from being paid, and stays", function* () {
+    const { api, ledger } = yield* twoDebts
+    api.before = ({ name, verb }) =>
+      verb === "delete" && name === "mc-1-b"
+        ? Effect.fail(
+            new KubeError({ cluster: "cluster-b", operation: "delete", reason: "Forbidden", code: 403, detail: "no" })
+          )
+        : Effect.void
+    const result = yield* Effect.result(ledger.pay(b, api))
+    yield* pass(1)
+    expect(result).toMatchObject({ _tag: "Failure", failure: { reason: "Forbidden" } })
+    expect(names(api)).toEqual(["mc-1-b"])
+    expect(ledger.names()).toEqual(new Set(["mc-1-b"]))
+  })
+
+  it.effect("ignores garbage in the ConfigMap", function* () {
+    const { ledger, local } = yield* start
+    yield* ledger.record(b, "mc-1-b", "p")
+    local.write(
+      configMaps,
+      "mirrord-operator-debts",
+      { data: { garbage: "{", other: '{"cluster":1}', more: 7 } },
+      "mirrord"
+    )
+    yield* pass(1)
+    expect(ledger.names()).toEqual(new Set(["mc-1-b"]))
+  })
 })
